@@ -39,13 +39,8 @@ const minFramings = 3
 // limit. The lines are p50, p99, the prediction of the rule of thumb, and p50 of each other
 // variant.
 func (p chartGroup) waitChart() Chart {
-	c := Chart{
-		Name: "wait" + p.suffix, Title: "How long a small message waits behind large ones",
-		Subtitle: p.subtitle("framing", "drain", "rate"),
-		X:        Axis{Label: "bytes of a frame, at most", Scale: Log2, Unit: Bytes},
-		Y:        Axis{Label: "time from when a message was due", Scale: Log, Unit: Nanos},
-		Columns:  3,
-	}
+	c := chartOf("wait", p.subtitle("framing", "drain", "rate"))
+	c.Name += p.suffix
 	chunked := p.keep(func(r results.Record) bool {
 		return family(r.Cell.Framing) == "chunked" && results.ChunkSize(r.Cell.Framing) > 0
 	})
@@ -72,13 +67,12 @@ func (p chartGroup) waitChart() Chart {
 		}
 		c.Panels = append(c.Panels, panel)
 	}
-	if slices.ContainsFunc(c.legend(), func(s Series) bool { return s.Name == predictedName }) {
-		c.Notes = append(c.Notes, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
-	}
 	if slices.Contains(p.values("framing"), "ndjson") {
-		c.Notes = append(c.Notes, "Across: the wait behind unchunked messages (ndjson).")
+		c.Notes = slices.Insert(c.Notes, 0, "Across: the wait behind unchunked messages (ndjson).")
 	}
-	c.Notes = append(c.Notes, intervalNote)
+	if slices.ContainsFunc(c.legend(), func(s Series) bool { return s.Name == predictedName }) {
+		c.Notes = slices.Insert(c.Notes, 0, "Predicted: (pipe capacity + chunk) ÷ the reader's rate.")
+	}
 	return c
 }
 
@@ -143,15 +137,9 @@ func (v selection) predicted() []Series {
 // only what nothing else beats on both sides is shown.
 func (p chartGroup) paretoChart() Chart {
 	drains := p.values("drain")
-	c := Chart{
-		Name:     "pareto" + p.suffix,
-		Title:    "The trade-off: wait of small messages against goodput of large ones",
-		Subtitle: p.subtitle("framing", "drain", "rate"),
-		X:        Axis{Label: "goodput, reader at " + view.FieldValue("drain", drains[0]), Scale: Linear, Unit: Rate},
-		Y:        Axis{Label: "p99 of small messages, from when due", Scale: Log, Unit: Nanos},
-		Columns:  3,
-		Notes:    []string{"Better is to the right and below. What is left out is beaten on both sides by something shown."},
-	}
+	c := chartOf("pareto", p.subtitle("framing", "drain", "rate"))
+	c.Name += p.suffix
+	c.X.Label = fmt.Sprintf(c.X.Label, view.FieldValue("drain", drains[0]))
 	variants := p.variants()
 	// tradeoff is goodput and wait of one framing, false where one of them is not known
 	tradeoff := func(drain, variant, spec string) (Point, bool) {
@@ -228,14 +216,9 @@ func chunkCharts(set *results.Set) []Chart {
 		if len(v.values("framing")) < 3 {
 			continue
 		}
-		out = append(out, v.charts(cellChart{
-			Chart: Chart{
-				Name: "chunk-" + name, Title: "Goodput against chunk size, " + name,
-				X: Axis{Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes},
-				Y: goodputAxis, Notes: []string{intervalNote},
-			},
-			of: []string{"goodput"}, along: "framing", lines: "size", panels: []dimension{"placement"},
-		})...)
+		d := cellChartOf("chunk")
+		d.Name, d.Title = "chunk-"+name, fmt.Sprintf(d.Title, name)
+		out = append(out, v.charts(d)...)
 	}
 	return out
 }

@@ -69,13 +69,7 @@ const maxCategories = 30
 // noiseCharts show what doctor found: for each cell and metric the figures of identical
 // invocations, each over their median.
 func noiseCharts(set *results.Set) []Chart {
-	c := Chart{
-		Name: "noise", Title: "How far figures move between runs that nothing distinguishes",
-		Subtitle: environmentLines(set, set.Noise),
-		X:        Axis{Label: "figure of an invocation, as a share of the median of all", Scale: Linear, Unit: Times},
-		Y:        categoryAxis,
-		Notes:    []string{"A difference between two runs that is not wider than these rows says nothing."},
-	}
+	c := chartOf("noise", environmentLines(set, set.Noise))
 	series := Series{Shape: Dots}
 	for _, n := range set.Noise[:min(len(set.Noise), maxCategories)] {
 		median := stat.Median(n.Values).Median
@@ -125,14 +119,8 @@ func fillChart(set *results.Set) Chart {
 			marks = append(marks, mark{machine, pipeOf(p) + documented, exact(x, rule)})
 		}
 	}
-	c := Chart{
-		Name: "fill", Title: "What a pipe holds depends on how it is filled",
-		Subtitle: environmentLines(set, set.Probes),
-		X:        Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
-		Y:        Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
-		Panels:   panelsOf(marks),
-		Notes:    []string{"A point that is labelled differs from the system's documented rule."},
-	}
+	c := chartOf("fill", environmentLines(set, set.Probes))
+	c.Panels = panelsOf(marks)
 	for _, s := range c.series() {
 		slices.SortFunc(s.Points, byX)
 		if strings.HasSuffix(s.Name, documented) {
@@ -158,17 +146,13 @@ func probeTimes(set *results.Set) Chart {
 		_, ok := p.Number()
 		return ok && p.Unit == "ns"
 	})
-	steps := stat.Distinct(timed, func(p results.Probe) string { return p.Step })
-	c := Chart{
-		Name: "probe-times", Title: "How long the pipes take to tell",
-		Subtitle: environmentLines(set, set.Probes),
-		X:        timeAxis, Y: Axis{Scale: Category, Categories: steps},
-		Panels: panelsOf(stat.Map(timed, func(p results.Probe) mark {
-			value, _ := p.Number()
-			at := exact(value, float64(slices.Index(steps, p.Step)))
-			return mark{view.MachineTitle(set, set.Machine(p.Run)), pipeOf(p), at}
-		})),
-	}
+	c := chartOf("probe-times", environmentLines(set, set.Probes))
+	c.Y.Categories = stat.Distinct(timed, func(p results.Probe) string { return p.Step })
+	c.Panels = panelsOf(stat.Map(timed, func(p results.Probe) mark {
+		value, _ := p.Number()
+		at := exact(value, float64(slices.Index(c.Y.Categories, p.Step)))
+		return mark{view.MachineTitle(set, set.Machine(p.Run)), pipeOf(p), at}
+	}))
 	c.unjoin()
 	return c
 }
@@ -211,14 +195,8 @@ func targetCharts(set *results.Set) []Chart {
 			marks = append(marks, mark{"", name, pt})
 		}
 	}
-	c := Chart{
-		Name: "target", Title: "Round trip through a server against message size",
-		Subtitle: environmentLines(set, set.Targets),
-		X:        sizeAxis,
-		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
-		Notes:    []string{intervalNote, "A line that ends in a cross fails at the next size; a labelled point is a verdict other than ok."},
-		Panels:   panelsOf(marks),
-	}
+	c := chartOf("target", environmentLines(set, set.Targets))
+	c.Panels = panelsOf(marks)
 	for i := range c.Panels {
 		c.Panels[i].Regions = beyond
 	}

@@ -28,15 +28,10 @@ func latencyCharts(set *results.Set) []Chart {
 		for _, p := range v.groupBy(apart) {
 			out = append(out, p.distribution(kind.key, kind.title, lines))
 		}
-		against := v.charts(cellChart{
-			Chart: Chart{
-				Name: kind.key + "-size", Title: kind.title + " against message size", X: sizeAxis, Y: timeAxis,
-				OwnRows: true,
-				Notes:   []string{"Medians over the samples of each one's percentile, with their 95 % interval; a percentile needs ten observations beyond it."},
-			},
-			of: []string{kind.key + ".p50", kind.key + ".p99"}, along: "size", panels: []dimension{"placement"},
-		})
-		out = append(out, stat.Filter(against, func(c Chart) bool {
+		d := cellChartOf("latency-size")
+		d.Name, d.Title = kind.key+"-size", fmt.Sprintf(d.Title, kind.title)
+		d.Of = []string{kind.key + ".p50", kind.key + ".p99"}
+		out = append(out, stat.Filter(v.charts(d), func(c Chart) bool {
 			return slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 })
 		})...)
 	}
@@ -48,12 +43,8 @@ const maxSizes = 3
 
 // distribution draws the whole curve of each series, size and placement.
 func (p chartGroup) distribution(key, title string, lines dimension) Chart {
-	c := Chart{
-		Name: key + p.suffix, Title: title + ": the whole distribution", Subtitle: p.subtitle("size", "placement"),
-		X: Axis{Label: "share of messages that took no longer", Scale: Nines}, Y: timeAxis,
-		Columns: len(p.values("placement")), OwnRows: true,
-		Notes: []string{"All samples of a cell together. A curve ends where ten observations are left beyond it."},
-	}
+	c := chartOf("distribution", p.subtitle("size", "placement"))
+	c.Name, c.Title, c.Columns = key+p.suffix, fmt.Sprintf(c.Title, title), len(p.values("placement"))
 	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).pickSizes()
 	if note != "" {
 		c.Notes = append(c.Notes, note)

@@ -1,9 +1,12 @@
 package plots
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -16,31 +19,44 @@ func isStream(r results.Record) bool { return isBulk(r) && r.Cell.Size > 0 }
 // isBulk selects closed loops one way.
 func isBulk(r results.Record) bool { return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 }
 
-// Axes of several charts.
-var (
-	sizeAxis     = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
-	goodputAxis  = Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate}
-	timeAxis     = Axis{Label: "time", Scale: Log, Unit: Nanos}
-	ratioAxis    = Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(0.0)}
-	categoryAxis = Axis{Scale: Category}
-)
-
-// intervalNote explains the bars.
-const intervalNote = "Points are medians over the samples; bars are the 95 % interval of the median, with fewer than six samples their range."
-
 // noisyNote is said of charts that have such points.
 var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval or range is wider than ±%d %%.", view.MaxShownSpread)
 
 // A cellChart describes charts of cells: figures along a dimension, with a line for each value in
 // another, and a panel for each combination of values in further ones.
 type cellChart struct {
-	Chart            // what they have in common: axes, notes, the beginning of their names
-	of     []string  // metrics of [stat.Metrics], or vsRaw; more than one have panels of their own
-	along  dimension // of the x axis
-	lines  dimension // the first that varies if it is ""
-	panels []dimension
-	apart  []dimension // have charts of their own where they vary; nil: all else
+	Chart              // what they have in common: axes, notes, the beginning of their names
+	Of     []string    // metrics of [stat.Metrics], or vsRaw; more than one have panels of their own
+	Along  dimension   // of the x axis
+	Lines  dimension   // the first that varies if it is ""
+	Across []dimension // have a panel for each combination of values
+	Apart  []dimension // have charts of their own where they vary; nil: all else
 	guides func(panel selection) []Guide
+}
+
+//go:embed charts.json
+var chartsText []byte
+
+// fixedParts are what is the same in all charts of a name. "%s" stands for what differs.
+var fixedParts = sync.OnceValue(func() (parts map[string]cellChart) {
+	if err := json.Unmarshal(chartsText, &parts); err != nil {
+		panic(err) // of this package's own making
+	}
+	return parts
+})
+
+// cellChartOf returns the fixed parts of charts of cells.
+func cellChartOf(name string) cellChart {
+	d := fixedParts()[name]
+	d.Name, d.Notes = name, slices.Clone(d.Notes)
+	return d
+}
+
+// chartOf returns the fixed parts of a chart, with its subtitle.
+func chartOf(name string, subtitle []string) Chart {
+	c := cellChartOf(name).Chart
+	c.Subtitle = subtitle
+	return c
 }
 
 // vsRaw is goodput as a share of that of raw.
@@ -48,52 +64,52 @@ const vsRaw = "vs raw"
 
 // charts makes the charts that a description allows.
 func (v selection) charts(d cellChart) []Chart {
-	lines, apart := v.grouping(d.lines, append(d.panels, d.along)...)
-	if d.apart != nil {
-		apart = v.varying(d.apart...)
+	lines, apart := v.grouping(d.Lines, append(d.Across, d.Along)...)
+	if d.Apart != nil {
+		apart = v.varying(d.Apart...)
 	}
 	var out []Chart
 	for _, p := range v.groupBy(apart) {
 		c := d.Chart
-		c.Name, c.Subtitle = c.Name+p.suffix, p.subtitle(d.panels...)
+		c.Name, c.Subtitle = c.Name+p.suffix, p.subtitle(d.Across...)
 		values, note := p.limitSeries(lines)
 		if note != "" {
 			c.Notes = append(slices.Clone(c.Notes), note)
 		}
-		panels := p.groupBy(d.panels)
+		panels := p.groupBy(d.Across)
 		if d.OwnRows { // one for each metric
 			c.Columns = max(2, len(panels))
 		}
-		for _, metric := range d.of {
+		for _, metric := range d.Of {
 			for _, own := range panels {
-				panel := Panel{Title: own.title(d.panels)}
-				if len(d.of) > 1 {
-					panel.Title = view.JoinParts(own.title(d.panels), metricName(metric))
+				panel := Panel{Title: own.title(d.Across)}
+				if len(d.Of) > 1 {
+					panel.Title = view.JoinParts(panel.Title, metricName(metric))
 				}
 				if d.guides != nil {
 					panel.Guides = d.guides(own.selection)
 				}
 				panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
-					return line.points(d.along, c.X, medianOf(metric))
+					return line.points(d.Along, c.X, medianOf(metric))
 				})
 				if len(panel.Series) > 0 || d.OwnRows { // whose place is needed
 					c.Panels = append(c.Panels, panel)
 				}
 			}
 		}
-		if d.along == "size" && !p.varies("size") {
+		if d.Along == "size" && !p.varies("size") {
 			c.byCategory()
 		}
 		for _, s := range c.series() {
 			if c.X.Scale == Category {
-				s.Shape, s.Reference = Dots, s.Reference && d.along != "io" // beside the others of its way
+				s.Shape, s.Reference = Dots, s.Reference && d.Along != "io" // beside the others of its way
 			}
 		}
-		if d.of[0] == vsRaw {
+		if d.Of[0] == vsRaw {
 			c.limitY()
 			c.unjoin()
 		}
-		if d.of[0] != vsRaw || len(c.legend()) > 1 {
+		if d.Of[0] != vsRaw || len(c.legend()) > 1 {
 			out = append(out, c)
 		}
 	}
@@ -103,18 +119,13 @@ func (v selection) charts(d cellChart) []Chart {
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
 func goodputCharts(set *results.Set) []Chart {
-	return streamCharts(set, cellChart{
-		Chart: Chart{
-			Name: "goodput", Title: "Goodput against message size", X: sizeAxis, Y: goodputAxis, Notes: []string{intervalNote},
-		},
-		of: []string{"goodput"},
-	})
+	return streamCharts(set, cellChartOf("goodput"))
 }
 
 // streamCharts show a figure of the streams. Streams of recorded messages, which have no size in
 // common, get charts of their own.
 func streamCharts(set *results.Set, d cellChart) []Chart {
-	d.along, d.panels, d.guides = "size", []dimension{"placement"}, selection.capacityGuide
+	d.guides = selection.capacityGuide
 	recorded := d
 	recorded.Name += "-recorded"
 	return append(measuredIn(set, isStream).charts(d),
@@ -193,15 +204,7 @@ func (v selection) capacities() []int {
 // same in every placement.
 func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
-	charts := v.charts(cellChart{
-		Chart: Chart{
-			Name: "overhead", Title: "Wire overhead against message size",
-			X:     sizeAxis,
-			Y:     Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
-			Notes: []string{"Exact, and the same on every pipe: bytes on the pipe over payload bytes, less 1."},
-		},
-		of: []string{"overhead"}, along: "size", lines: "framing", apart: []dimension{},
-	})
+	charts := v.charts(cellChartOf("overhead"))
 	for i := range charts {
 		charts[i].Subtitle = v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity")
 	}
@@ -240,20 +243,10 @@ func point(x float64, e stat.Estimate, values []float64) Point {
 	return p
 }
 
-// ratioNote explains how the ratio to raw is computed.
-const ratioNote = "Points are medians of the ratios taken round by round, so that what slows the whole machine drops out; bars are the 95 % interval, with fewer than six rounds nothing."
-
 // ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
 // costs.
 func ratioCharts(set *results.Set) []Chart {
-	charts := streamCharts(set, cellChart{
-		Chart: Chart{
-			Name: "ratio", Title: "Goodput of each framing as a share of raw",
-			X: sizeAxis, Y: ratioAxis, Dodge: true, Notes: []string{ratioNote},
-		},
-		of: []string{vsRaw},
-	})
-	return slices.DeleteFunc(charts, func(c Chart) bool { // 1 is raw against itself
+	return slices.DeleteFunc(streamCharts(set, cellChartOf("ratio")), func(c Chart) bool { // 1 is raw against itself
 		return !slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 })
 	})
 }
@@ -307,12 +300,7 @@ func machineCharts(set *results.Set) []Chart {
 	}
 	framings, _ := v.limitSeries("framing")
 	v = v.keep(func(r results.Record) bool { return slices.Contains(framings, v.valueOf("framing", r)) })
-	return v.charts(cellChart{
-		Chart: Chart{
-			Name: "machines", Title: "The same framing on several machines, each against its own raw pipe",
-			X: sizeAxis, Y: ratioAxis, Dodge: true, Notes: []string{ratioNote},
-		},
-		of: []string{vsRaw}, along: "size", lines: machine, panels: []dimension{"framing"},
-		guides: func(selection) []Guide { return []Guide{{Value: 1, Label: "raw"}} },
-	})
+	d := cellChartOf("machines")
+	d.guides = func(selection) []Guide { return []Guide{{Value: 1, Label: "raw"}} }
+	return v.charts(d)
 }

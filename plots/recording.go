@@ -12,24 +12,16 @@ import (
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
-	charts := []Chart{laneChart(set), sizeChart(set), methodChart(set)}
-	for i := range charts {
-		charts[i].Subtitle = environmentLines(set, set.Messages)
-	}
-	return charts
+	about := environmentLines(set, set.Messages)
+	return []Chart{laneChart(set, about), sizeChart(set, about), methodChart(set, about)}
 }
 
 // laneBins is the number of times in which a picture of a recording puts messages together.
 const laneBins = 300
 
 // laneChart shows a recording over time: a lane for each direction, in it the sizes of what passed.
-func laneChart(set *results.Set) Chart {
-	c := Chart{
-		Name: "traffic-time", Title: "What passed, over time", Columns: 1,
-		X:     Axis{Label: "time since the recording began", Scale: Linear, Unit: Nanos, From: new(0.0)},
-		Y:     Axis{Label: "message size", Scale: Log2, Unit: Bytes},
-		Notes: []string{"A point is the largest message of its time, its bar reaches down to the smallest. Shaded: the other side took nothing for a while."},
-	}
+func laneChart(set *results.Set, about []string) Chart {
+	c := chartOf("traffic-time", about)
 	size := func(m results.Message) float64 { return float64(m.Size) }
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
 	for _, lane := range stat.Directions(set.Messages) {
@@ -54,12 +46,8 @@ func laneChart(set *results.Set) Chart {
 }
 
 // sizeChart shows the share of messages that are no larger than a size.
-func sizeChart(set *results.Set) Chart {
-	c := Chart{
-		Name: "traffic-size", Title: "Sizes of the recorded messages",
-		X: sizeAxis,
-		Y: Axis{Label: "share of messages that are no larger", Scale: Linear, Unit: Percent, From: new(0.0), To: new(100.0)},
-	}
+func sizeChart(set *results.Set, about []string) Chart {
+	c := chartOf("traffic-size", about)
 	var p Panel
 	var largest int64
 	for _, way := range stat.Directions(set.Messages) {
@@ -86,13 +74,8 @@ func sizeChart(set *results.Set) Chart {
 }
 
 // methodChart shows the time from a request to the reply of the same id, for each method.
-func methodChart(set *results.Set) Chart {
-	c := Chart{
-		Name: "traffic-method", Title: "Time to the reply, by method",
-		X:     Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
-		Y:     categoryAxis,
-		Notes: []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the slowest is always shown."},
-	}
+func methodChart(set *results.Set, about []string) Chart {
+	c := chartOf("traffic-method", about)
 	times, _ := stat.Replies(set.Messages)
 	names := []string{"p50", "p90", "p99", "max"}
 	series := stat.Map(names, func(name string) Series { return Series{Name: name, Shape: Dots} })

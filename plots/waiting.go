@@ -22,34 +22,20 @@ func waitingCharts(set *results.Set) []Chart {
 	v := selection{set, set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
 	stays := v.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
 	leaves := v.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
-	return append(stays.byWaiting(cellChart{
-		Chart: Chart{
-			Name: "refusals", Title: "What a full pipe refuses, by way of waiting and framing",
-			Y:     Axis{Label: "EAGAIN a message", Scale: Log, Unit: Number},
-			Notes: []string{"Calls of the writer that the kernel refused with \"not now\". " + intervalNote},
-		},
-		of: []string{"eagain"}, lines: "framing", panels: []dimension{"drain", "size"},
-	}), leaves.byWaiting(cellChart{
-		Chart: Chart{
-			Name: "told", Title: leftTitle, Y: timeAxis,
-			Notes: []string{"From the reader's close to the error of the writer, which had filled the pipe and waited. All framings together. " + intervalNote},
-		},
-		of: []string{"told"}, lines: "pipe", panels: []dimension{"leave", "size"},
-	})...)
+	return append(stays.byWriter("refusals"), leaves.byWriter("told")...)
 }
 
-const leftTitle = "How long a writer takes to learn that its reader left"
+// byWriter makes charts that have a column for each way in which the writer waits.
+func (v selection) byWriter(name string) []Chart {
+	writers := stat.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
+	slices.SortFunc(writers, func(a, b string) int { return rank(a) - rank(b) })
+	return v.columns(name, writers)
+}
 
-// byWaiting makes charts that have a column for each way in which the writer waits, or both ends do if
-// the axis names them.
-func (v selection) byWaiting(d cellChart) []Chart {
-	if d.X.Categories == nil {
-		writers := stat.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
-		slices.SortFunc(writers, func(a, b string) int { return rank(a) - rank(b) })
-		d.X = Axis{Label: "how the writer waits", Categories: writers}
-	}
-	d.X.Scale, d.Dodge, d.along = Category, true, "io"
-	d.apart = []dimension{machine, "placement", "capacity", "peer"}
+// columns makes charts of cells that have a column for each of the categories.
+func (v selection) columns(name string, categories []string) []Chart {
+	d := cellChartOf(name)
+	d.X.Categories = categories
 	return v.charts(d)
 }
 
@@ -68,12 +54,8 @@ func goneCharts(set *results.Set) []Chart {
 			all = append(all, e)
 		}
 	}
-	c := Chart{
-		Name: "told-by-pipe", Title: leftTitle, Y: timeAxis, Dodge: true,
-		Subtitle: environmentLines(set, faults),
-		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: stat.Distinct(all, func(e evidence) string { return e.IO })},
-		Notes:    []string{"From the reader's close to the error: of the write that is made then, of the one under way, of the next one."},
-	}
+	c := chartOf("told-by-pipe", environmentLines(set, faults))
+	c.X.Categories = stat.Distinct(all, func(e evidence) string { return e.IO })
 	c.Panels = panelsOf(stat.Map(all, func(e evidence) mark {
 		at := slices.Index(c.X.Categories, e.IO)
 		return mark{"closed " + e.When + " a write", e.Pipe, exact(float64(at), e.Noticed)}
@@ -90,18 +72,7 @@ func counterCharts(set *results.Set) []Chart {
 		return nil
 	}
 	v = v.mostMeasured("framing").nearest(typicalSize)
-	strategies := Axis{Label: "io", Categories: v.values("io")}
-	charts := append(v.byWaiting(cellChart{
-		Chart: Chart{Name: "io", Title: "Goodput by way of waiting", X: strategies, Y: goodputAxis, Notes: []string{intervalNote}},
-		of:    []string{"goodput"}, lines: "pipe", panels: []dimension{"framing"},
-	}), v.byWaiting(cellChart{
-		Chart: Chart{
-			Name: "eagain", Title: "What each way of waiting meets",
-			X: strategies, Y: Axis{Label: "a message", Scale: Log, Unit: Number},
-			Notes: []string{"A counter that a strategy cannot give has no point: a blocking call hides what it waits for."},
-		},
-		of: []string{"eagain", "short", "waits"}, lines: "pipe", panels: []dimension{"framing"},
-	})...)
+	charts := append(v.columns("io", v.values("io")), v.columns("eagain", v.values("io"))...)
 	return slices.DeleteFunc(charts, func(c Chart) bool { // of one way there is nothing to compare
 		return len(stat.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
 	})
