@@ -14,41 +14,14 @@ import (
 // probe that answers it: "a|b" is a, or else b, and one with "*" at its end the least value of all such,
 // or yes where one says so.
 type question struct {
-	asks, step string
-	fits       float64 // if set, the answer is whether the value is at least this
+	Asks, Step string
+	Fits       float64 // if set, the answer is whether the value is at least this
 }
-
-// atlasQuestions are in the order in which they matter to who chooses how to write.
-var atlasQuestions = []question{
-	{"A new pipe holds", "capacity/stated|capacity/accepted", 0},
-	{"Writes of one size fill it with as little as", "capacity/fill/*", 0},
-	{"A chunk of 60 KiB fits into it whole", "capacity/fill/61440", 60 << 10},
-	{"A write of 1 MiB, without blocking, puts in", "growth/first-write", 0},
-	{"Asked to hold 100,000 B, it holds", "settable/100000", 0},
-	{"A full one takes a byte again once there were read", "slot", 0},
-	{"poll(2) calls it writable once there were read", "poll/writable-after", 0},
-	{"Writes go in whole or not at all up to", "all-or-nothing", 0},
-	{"Writes of 4,096 B of two programs mix", "interleave/4096/*", 0},
-	{"Writes of 60 KiB of two programs mix", "interleave/61440/*", 0},
-	{"A write to a full one, without blocking, gives", "full/write", 0},
-	{"A write after the reader has left gives", "broken/no-reader", 0},
-	{"SIGPIPE is sent with it", "broken/no-reader/sigpipe", 0},
-	{"A blocked write gives, when the reader leaves", "broken/after-0/error", 0},
-	{"The writer is told of it after", "broken/after-0/notice", 0},
-	{"A parent that only writes to an echoing child hangs after", "deadlock/parent-writes", 0},
-}
-
-// streamQuestions are asked of every kind of stream.
-var streamQuestions = slices.Concat(pipeQuestions, []question{
-	{"writes of one size fill it with as little as", "capacity/fill/*", 0},
-	{"asked to hold 12,288 B, it holds", "settable/12288", 0},
-	{"asked to hold 100,000 B, it holds", "settable/100000", 0},
-})
 
 // answers reports whether a finding is one that the question asks for. An experiment that came to
 // no result answers for all that it would have found.
 func (q question) answers(p results.Probe) bool {
-	return slices.ContainsFunc(strings.Split(q.step, "|"), func(asked string) bool {
+	return slices.ContainsFunc(strings.Split(q.Step, "|"), func(asked string) bool {
 		prefix, many := strings.CutSuffix(asked, "*")
 		return p.Step == asked || many && strings.HasPrefix(p.Step, prefix) ||
 			p.NoResult() && (p.Step == "kind" || strings.HasPrefix(asked, p.Step+"/"))
@@ -73,10 +46,10 @@ func (q question) cell(p results.Probe) Cell {
 		return Cell{}
 	}
 	c := exactCell(p.Value, p.Unit)
-	if n, ok := p.Number(); ok && q.fits > 0 {
-		c = textCell(exactValue(n >= q.fits, ""))
+	if n, ok := p.Number(); ok && q.Fits > 0 {
+		c = textCell(exactValue(n >= q.Fits, ""))
 	}
-	if size, of := strings.CutPrefix(p.Step, "capacity/fill/"); of && q.fits == 0 {
+	if size, of := strings.CutPrefix(p.Step, "capacity/fill/"); of && q.Fits == 0 {
 		c.Text += " (" + size + " B each)"
 	}
 	if strings.HasPrefix(p.Step, "interleave/") && p.Value == false {
@@ -123,7 +96,7 @@ func (c atlasColumn) alike(o atlasColumn, asked []question) bool {
 // the first column is marked. Another table has the streams that can be had in the place of a pipe.
 // With detail a table says how each was found, and in which run.
 func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
-	columns := atlasColumns(set, "anonymous", atlasQuestions)
+	columns := atlasColumns(set, "anonymous", words().AtlasQuestions)
 	p := Page{Notes: []string{
 		"≠ differs from the first column. Systems in one column, or row, answer alike; times are those of its first, and so is what a pty holds or takes, whose bytes the kernel moves on meanwhile. What chance did not bring about is \"not seen\", which differs from nothing.",
 		"Where a system is emulated or imitated, this shows what pipes do there and not how fast.",
@@ -133,11 +106,11 @@ func Atlas(set *results.Set, systems []DocumentedSystem, detail bool) Page {
 		p.Header = append(p.Header, letter(i)+"  "+line)
 	}
 	p.Conclusions = []string{fmt.Sprintf("%s answer %d questions in %s.",
-		results.FormatCount(len(p.Header), "system"), len(atlasQuestions), results.FormatCount(len(columns), "way"))}
+		results.FormatCount(len(p.Header), "system"), len(words().AtlasQuestions), results.FormatCount(len(columns), "way"))}
 	for _, s := range systems {
 		// what the rules of a system predict for the steps that some machine made
 		c := atlasColumn{letters: []string{s.Name + "*"}}
-		for _, q := range atlasQuestions {
+		for _, q := range words().AtlasQuestions {
 			var predicted []results.Probe
 			for _, found := range stat.Filter(set.Probes, q.answers) {
 				if value, ok := s.Predict(found.Step); ok && found.Pipe == "anonymous" {
@@ -239,8 +212,8 @@ func atlasTable(columns []atlasColumn, how *Table) Table {
 		}
 		t.Columns = append(t.Columns, Columns("?"+heading)...)
 	}
-	for i, q := range atlasQuestions {
-		row := []Cell{textCell(q.asks)}
+	for i, q := range words().AtlasQuestions {
+		row := []Cell{textCell(q.Asks)}
 		for _, c := range columns {
 			cell := c.cell(i, q, "anonymous", how)
 			if len(row) > 1 && !timed(c.found[i]) && conclusive(cell.Text) && cell.Text != row[1].Text {
@@ -260,13 +233,14 @@ const howTitle = "How each was found"
 func streamTables(set *results.Set) (streams, how Table) {
 	how = Table{Title: howTitle, Columns: Columns("stream", "question", "system", "step, experiment and run")}
 	streams = Table{Title: "What each kind of byte stream does, where systems differ", Columns: Columns("stream", "systems")}
-	for _, q := range streamQuestions {
-		streams.Columns = append(streams.Columns, Columns("?"+q.asks)...)
+	asked := slices.Concat(words().PipeQuestions, words().StreamQuestions)
+	for _, q := range asked {
+		streams.Columns = append(streams.Columns, Columns("?"+q.Asks)...)
 	}
 	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
-		for _, c := range atlasColumns(set, of[0].Pipe, streamQuestions) {
-			row := []Cell{textCell(JoinParts(of[0].Pipe, pipeNouns[of[0].Pipe])), textCell(strings.Join(c.letters, " "))}
-			for i, q := range streamQuestions {
+		for _, c := range atlasColumns(set, of[0].Pipe, asked) {
+			row := []Cell{textCell(JoinParts(of[0].Pipe, words().Pipes[of[0].Pipe])), textCell(strings.Join(c.letters, " "))}
+			for i, q := range asked {
 				row = append(row, c.cell(i, q, of[0].Pipe, &how))
 			}
 			streams.AppendCells(row...)
@@ -279,7 +253,7 @@ func streamTables(set *results.Set) (streams, how Table) {
 func (c atlasColumn) cell(i int, q question, stream string, how *Table) Cell {
 	cell := q.cell(c.found[i])
 	if cell.How != "" {
-		how.Append(stream, q.asks, strings.Join(c.letters, " "), cell.How)
+		how.Append(stream, q.Asks, strings.Join(c.letters, " "), cell.How)
 	}
 	return cell
 }

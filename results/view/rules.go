@@ -46,22 +46,11 @@ func RulesPage(set *results.Set) Page {
 	return v
 }
 
-// pipeQuestions are what a person asks of each kind of pipe.
-var pipeQuestions = []question{
-	{asks: "bytes it holds", step: "capacity/stated|capacity/accepted"},
-	{asks: "written whole or not at all, up to (PIPE_BUF)", step: "all-or-nothing"},
-	{asks: "a write to a full one", step: "full/write"},
-	{asks: "a write without a reader", step: "broken/no-reader"},
-	{asks: "SIGPIPE with that", step: "broken/no-reader/sigpipe"},
-	{asks: "a blocked writer learns of the reader's end after", step: "broken/after-0/notice"},
-	{asks: "a parent that writes, then reads, hangs above", step: "deadlock/parent-writes"},
-}
-
 // RulesScreen answers in some ten lines what most people ask: first whether anything differs from the
 // documented rules, then the main rules of each kind of pipe. [RulesPage] has every finding.
 func RulesScreen(set *results.Set) Page {
 	v := Page{Header: append(probeAgreement(set), stat.Map(FirstRuns(set), probedOn)...)}
-	columns := []columnOf[question]{{"", func(q question) Cell { return textCell(q.asks) }}}
+	columns := []columnOf[question]{{"", func(q question) Cell { return textCell(q.Asks) }}}
 	byKind := stat.GroupBy(set.Probes, pipeOf)
 	differ, none := []string{"differ from the documented rule"}, []string{"came to no result"}
 	for _, of := range byKind {
@@ -70,7 +59,7 @@ func RulesScreen(set *results.Set) Page {
 		n := len(stat.Filter(of, results.Probe.NoResult))
 		none = append(none, when(n > 0, strconv.Itoa(n)))
 	}
-	v.Tables = []Table{tableOf("", stat.Filter(pipeQuestions, func(q question) bool {
+	v.Tables = []Table{tableOf("", stat.Filter(words().PipeQuestions, func(q question) bool {
 		return q.choose(set.Probes).Step != ""
 	}), columns...)}
 	v.Tables[0].Append(differ...)
@@ -90,14 +79,7 @@ func RulesScreen(set *results.Set) Page {
 
 func pipeOf(p results.Probe) string { return p.Pipe }
 
-// pipeNouns say what each kind of pipe is.
-var pipeNouns = map[string]string{
-	"anonymous": "an anonymous pipe", "fifo": "a FIFO", "named": "a named pipe", "socketpair": "a pair of sockets",
-	"unix": "a Unix socket", "seqpacket": "a Unix socket of packets", "pty": "a pseudo-terminal",
-	"ring": "a ring in memory that both map",
-}
-
-func pipeTitle(kind string) string { return "What " + cmp.Or(pipeNouns[kind], kind) + " does" }
+func pipeTitle(kind string) string { return "What " + cmp.Or(words().Pipes[kind], kind) + " does" }
 
 // ruleVerdict says how a finding stands to the rule: "agrees", "differs", "documented" where the
 // rule predicts no value, or "not documented".

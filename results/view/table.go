@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -393,23 +394,16 @@ func (t Table) only(keep func(int) bool) Table {
 // file has the rest.
 const maxCellText = 1000
 
+//go:embed table.html
+var tableText string
+
 var tableTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("table").Funcs(template.FuncMap{
 		"text":  func(c Cell) string { return Truncate(strings.TrimPrefix(c.Text, "-"), maxCellText) },
 		"class": Column.class,
 		"is":    Column.is,
 		"base":  func(c Cell) string { return when(c.Base != c.Text, c.Base) }, // what a table is sorted by
-	}).Parse(`<div class="table"><table>
-{{with .Title}}<caption>{{.}}</caption>
-{{end}}<thead><tr>{{range .Columns}}{{if not (is . "_")}}<th scope="col"{{if is . ">"}} class="right"{{end}}>{{.Title}}</th>{{end}}{{end}}</tr></thead>
-<tbody>
-{{$columns := .Columns}}{{$width := .Width}}{{range .Rows}}<tr>{{range $i, $cell := .}}{{with $c := index $columns $i}}` +
-		`{{if not (is $c "_")}}<td{{with class $c $cell}} class="{{.}}"{{end}}{{with base $cell}} data-v="{{.}}"{{end}}{{with $cell.How}} title="{{.}}"{{end}}>` +
-		`{{if is $c "` + "`" + `"}}<code>{{text $cell}}</code>{{else if is $c "~"}}<div>{{text $cell}}</div>{{else}}{{text $cell}}{{end}}</td>{{end}}{{end}}{{end}}</tr>
-{{range $i, $cell := .}}{{if is (index $columns $i) "_"}}{{with text $cell}}<tr class="warning"><td colspan="{{$width}}">⚠ {{.}}</td></tr>
-{{end}}{{end}}{{end}}{{end}}</tbody>
-</table></div>
-`))
+	}).Parse(tableText))
 })
 
 // class returns the classes of a cell: its style or what its verdict means, and its alignment.
@@ -417,7 +411,7 @@ func (c Column) class(cell Cell) string {
 	right := when(c.is(">"), "right")
 	switch {
 	case c.is("!"):
-		class, known := verdictClasses[strings.TrimPrefix(cell.Text, "-")]
+		class, known := words().VerdictClasses[strings.TrimPrefix(cell.Text, "-")]
 		return strings.TrimSpace(class + when(!known, "bad") + " " + right)
 	case c.is("`"):
 		return "code"

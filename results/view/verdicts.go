@@ -176,17 +176,8 @@ func writeJUnit(w io.Writer, all []results.Check) error {
 	return nil
 }
 
-// sources are the titles of the documents that claims are from, by what the file calls them.
-var sources = map[string]string{
-	"000": "Message chunking for stdio",
-	"001": "A limit of 16 MiB for a frame",
-	"002": "MCP over stdio",
-	"003": "Content-Length framing",
-	"004": "A plan for an MCP server",
-}
-
 // SourceTitle returns the title of the document that a claim is from.
-func SourceTitle(seed string) string { return cmp.Or(sources[seed], seed) }
+func SourceTitle(seed string) string { return cmp.Or(words().Sources[seed], seed) }
 
 // verdictsOfClaims are the verdicts in the order that they are counted in.
 var verdictsOfClaims = []string{"holds", "refuted", "depends", "not-testable-here"}

@@ -2,15 +2,42 @@ package view
 
 import (
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 )
+
+//go:embed words.json
+var wordsText []byte
+
+// words are those that views have for what the file says, and the questions that tables answer.
+var words = sync.OnceValue(func() (out struct {
+	Verdicts        map[string]string // those that are shown in other words
+	VerdictClasses  map[string]string // what they mean for a person, "" for nothing; all others are bad
+	Absent          map[string]string // of fields of a cell that are not set
+	Phrases         map[string]string // of fields that do not stand behind their name
+	Placements      map[string]string // where the two ends run, in a sentence
+	ShortPlacements map[string]string // and in a title
+	Pipes           map[string]string // what each kind of pipe is
+	Sources         map[string]string // titles of the documents that claims are from
+
+	PipeQuestions   []question // of each kind of pipe
+	StreamQuestions []question // of every kind of stream beside those
+	AtlasQuestions  []question // in the order in which they matter to who chooses how to write
+}) {
+	if err := json.Unmarshal(wordsText, &out); err != nil {
+		panic(err) // of this package's own making
+	}
+	return out
+})
 
 // Escape spells what could steer a terminal, or make a page or picture ill-formed, as Go would in a
 // string: control characters but line ends and tabs, marks that turn the direction of text, and
@@ -41,22 +68,12 @@ func hidden(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
 
-// verdicts are the values of the file that are shown in other words.
-var verdicts = map[string]string{
-	"deaf":                 "no reply, process alive",
-	"exit 0":               "exited silently (code 0)",
-	"depends":              "conditional",
-	"not-testable-here":    "not testable here",
-	"cannot-tell":          "cannot tell",
-	"unpaired, indicative": "not paired: no verdict",
-}
-
 // VerdictText returns a verdict of the file in words.
 func VerdictText(verdict string) string {
 	if code, ok := strings.CutPrefix(verdict, "exit "); ok && code != "0" {
 		return "exited (code " + code + ")"
 	}
-	return cmp.Or(verdicts[verdict], verdict)
+	return cmp.Or(words().Verdicts[verdict], verdict)
 }
 
 // CheckText returns what was found of a check, with the verdicts of the file in words. A program that
@@ -65,25 +82,13 @@ func CheckText(c results.Check) string {
 	if c.Verdict == results.CheckOK {
 		return strings.ReplaceAll(c.Found, "exit 0", "code 0")
 	}
-	return strings.NewReplacer("deaf", verdicts["deaf"], "exit 0", verdicts["exit 0"]).Replace(c.Found)
+	return strings.NewReplacer("deaf", VerdictText("deaf"), "exit 0", VerdictText("exit 0")).Replace(c.Found)
 }
-
-// verdictClasses are what verdicts mean for a person, "" for nothing; all others are bad. The words of
-// claims, faults, servers and probes differ, their meanings do not.
-var verdictClasses = map[string]string{
-	"holds": "good", "ok": "good", "sound": "good", "exit 0": "good", "yes": "good", recommendedMark: "good",
-	"conditional": "mixed", "slow": "mixed", "grows": "mixed", "noticed": "mixed", "refused": "mixed",
-	"error reply": "mixed", "grows faster than linear": "mixed",
-	"not testable here": "", "cannot tell": "", "unsupported": "", "*": "", "": "",
-}
-
-// absentFields are the words for fields of a cell that are not set.
-var absentFields = map[string]string{"drain": "full speed", "rate": "full", "transfer": "copy", "size": "recorded", "leave": "stays"}
 
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
 	if value == "" || value == "0" {
-		return cmp.Or(absentFields[name], "default")
+		return cmp.Or(words().Absent[name], "default")
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	spec, chunk, _ := strings.Cut(value, ":")
@@ -102,12 +107,6 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
-// fieldPhrases are those of fields that do not stand behind their name.
-var fieldPhrases = map[string]string{
-	"pipe": "%s pipe", "payload": "%s payload", "capacity": "%s capacity", "size": "%s messages",
-	"drain": "reader at %s", "leave": "reader %s",
-}
-
 // FieldPhrase returns a field of a cell as titles and sentences have it.
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
@@ -119,24 +118,17 @@ func FieldPhrase(name, value string) string {
 	case name == "pipe" && value != "anonymous" && value != "named": // "fifo" and the rest say what they are
 		return text
 	}
-	return fmt.Sprintf(cmp.Or(fieldPhrases[name], name+" %s"), text)
-}
-
-// placements say where the two ends run, in a sentence and in a title.
-var placements = map[string][2]string{
-	"same":    {"on the same CPU", "same CPU"},
-	"sibling": {"on two hardware threads of one core", "two threads of a core"},
-	"apart":   {"on two cores with a shared LLC", "two cores, shared LLC"},
-	"far":     {"on two cores without a shared LLC", "two cores, no shared LLC"},
-	"free":    {"unpinned", "unpinned"},
+	return fmt.Sprintf(cmp.Or(words().Phrases[name], name+" %s"), text)
 }
 
 // PlacementPhrase says where the two ends run.
 func PlacementPhrase(placement string) string {
-	return cmp.Or(placements[placement][0], "with placement "+placement)
+	return cmp.Or(words().Placements[placement], "with placement "+placement)
 }
 
-func shortPlacement(placement string) string { return cmp.Or(placements[placement][1], placement) }
+func shortPlacement(placement string) string {
+	return cmp.Or(words().ShortPlacements[placement], placement)
+}
 
 // JoinParts joins the parts that are not empty.
 func JoinParts(parts ...string) string { return strings.Join(nonEmpty(parts), " · ") }
