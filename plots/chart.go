@@ -313,7 +313,7 @@ func Write(dir string, set *results.Set, names ...string) (files []string, omitt
 	charts, omitted := Charts(set)
 	endings := []string{".svg", ".png"}
 	if len(names) > 0 {
-		all := chartNames(charts)
+		all := stat.Map(charts, func(c Chart) string { return c.Name })
 		if i := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(all, name) }); i >= 0 {
 			return nil, nil, fmt.Errorf("draw %s: no such chart; the results have %s", names[i], strings.Join(all, ", "))
 		}
@@ -345,10 +345,6 @@ func Write(dir string, set *results.Set, names ...string) (files []string, omitt
 		return nil, omitted, err
 	}
 	return files, omitted, nil
-}
-
-func chartNames(charts []Chart) []string {
-	return stat.Map(charts, func(c Chart) string { return c.Name })
 }
 
 // ErrNothingToDraw is returned for a chart without a single point.

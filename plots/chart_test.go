@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this test anew")
@@ -381,6 +382,10 @@ func onlyChart(t *testing.T, charts []Chart) Chart {
 		t.Fatalf("%d charts, want one", len(charts))
 	}
 	return charts[0]
+}
+
+func chartNames(charts []Chart) []string {
+	return stat.Map(charts, func(c Chart) string { return c.Name })
 }
 
 func titles(c Chart) []string {

@@ -38,16 +38,18 @@ func latencyCharts(set *results.Set) []Chart {
 	return out
 }
 
-// maxSizes is the number of message sizes that a distribution has panels for.
+// maxSizes is the number of message sizes that a distribution has panels for: of more, the smallest,
+// a middle and the largest.
 const maxSizes = 3
 
 // distribution draws the whole curve of each series, size and placement.
 func (p chartGroup) distribution(key, title string, lines dimension) Chart {
 	c := chartOf("distribution", p.subtitle("size", "placement"))
 	c.Name, c.Title, c.Columns = key+p.suffix, fmt.Sprintf(c.Title, title), len(p.values("placement"))
-	sizes, note := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).pickSizes()
-	if note != "" {
-		c.Notes = append(c.Notes, note)
+	sizes := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).values("size")
+	if n := len(sizes); n > maxSizes {
+		sizes = []string{sizes[0], sizes[n/2], sizes[n-1]}
+		c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.", n))
 	}
 	if c.Columns == 1 {
 		c.Columns = min(len(sizes), 2)
@@ -68,16 +70,6 @@ func (p chartGroup) distribution(key, title string, lines dimension) Chart {
 		}
 	}
 	return c
-}
-
-// pickSizes picks the smallest, a middle and the largest of many sizes.
-func (v selection) pickSizes() (sizes []string, note string) {
-	sizes = v.values("size")
-	if len(sizes) <= maxSizes {
-		return sizes, ""
-	}
-	note = fmt.Sprintf("Of %d message sizes, three are shown.", len(sizes))
-	return []string{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}, note
 }
 
 // minCurveCount is the number of observations that the shortest curve takes, one up to p50.

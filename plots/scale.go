@@ -111,7 +111,6 @@ func (r fittedScale) covered(width vg.Length) (ticks []int) {
 	for i, t := range r.ticks {
 		at, half := width*vg.Length((t.Value-r.min)/(r.max-r.min)), 0.6*textStyle(smallSize, foreground, false).Width(t.Label)
 		switch {
-		case t.IsMinor():
 		case at-half < end:
 			ticks = append(ticks, i)
 		default:
@@ -194,7 +193,7 @@ func (a Axis) withZero(r fittedScale, ticks []plot.Tick) []plot.Tick {
 	return append([]plot.Tick{{Value: r.zero, Label: a.Unit.Format(0)}}, ticks...)
 }
 
-// decimalTicks labels as many round values as fit, and marks the rest of 1 to 9 without a label.
+// decimalTicks labels as many round values as fit.
 func (a Axis) decimalTicks(r fittedScale, most int) []plot.Tick {
 	var labelled []float64
 	for _, mantissas := range [][]float64{{1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
@@ -209,14 +208,7 @@ func (a Axis) decimalTicks(r fittedScale, most int) []plot.Tick {
 	if len(labelled) < 2 { // less than a factor of 1.5 in all
 		labelled = roundValues(math.Pow(10, r.min), math.Pow(10, r.max), max(3, most*3/4))
 	}
-	ticks := a.labelled(r, labelled)
-	if r.max-r.min > 5 {
-		return ticks
-	}
-	for _, v := range decades(r, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
-		ticks = append(ticks, plot.Tick{Value: r.at(v)})
-	}
-	return ticks
+	return a.labelled(r, labelled)
 }
 
 // decades lists mantissa × 10^k within the scale, for every step-th k.
@@ -242,28 +234,21 @@ func (r fittedScale) holds(v float64) bool {
 
 // binaryTicks labels every power of two, or every second, fourth … of them.
 func (a Axis) binaryTicks(r fittedScale, most int) []plot.Tick {
-	var powers []int
-	for k := int(math.Floor(r.min / math.Log10(2))); k <= int(math.Ceil(r.max/math.Log10(2))); k++ {
-		if r.holds(math.Pow(2, float64(k))) {
+	var powers []float64
+	for k := math.Floor(r.min / math.Log10(2)); k <= math.Ceil(r.max/math.Log10(2)); k++ {
+		if r.holds(math.Pow(2, k)) {
 			powers = append(powers, k)
 		}
+	}
+	if len(powers) == 0 { // less than a factor of two in all
+		return a.labelled(r, roundValues(math.Pow(10, r.min), math.Pow(10, r.max), most))
 	}
 	step := 1
 	for len(powers)/step >= most {
 		step *= 2
 	}
-	var ticks []plot.Tick
-	for _, k := range powers {
-		t := plot.Tick{Value: r.at(math.Pow(2, float64(k)))}
-		if k%step == 0 {
-			t.Label = a.Unit.Format(math.Pow(2, float64(k)))
-		}
-		ticks = append(ticks, t)
-	}
-	if len(ticks) > 0 {
-		return ticks
-	}
-	return a.labelled(r, roundValues(math.Pow(10, r.min), math.Pow(10, r.max), most)) // less than a factor of two in all
+	powers = stat.Filter(powers, func(k float64) bool { return math.Mod(k, float64(step)) == 0 })
+	return a.labelled(r, stat.Map(powers, math.Exp2))
 }
 
 // roundValues lists multiples of 1, 2 or 5 × 10^k between low and high, if possible not more than
