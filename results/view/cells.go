@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -315,6 +316,60 @@ func headers(environments []results.Environment) []string {
 	if out = stat.Distinct(out, stat.Itself); len(out) > headerLines {
 		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1, len(environments))
 		out = append(out[:headerLines-1], more)
+	}
+	return out
+}
+
+// figureTable has a row for each cell: its machine and fields, then each metric that any cell has,
+// as median, both ends of the interval and n, in base units. Each row repeats what every measured
+// cell is warned of: a program may look at one row alone.
+func figureTable(sum Summary) Table {
+	some := func(of func(stat.Row) bool) bool { return slices.ContainsFunc(sum.Rows, of) }
+	var columns []columnOf[stat.Row]
+	column := func(head string, text func(stat.Row) string) {
+		columns = append(columns, textColumn(head, text))
+	}
+	estimate := func(title, name string, of func(stat.Row) stat.Estimate) {
+		for i, head := range []string{title, name + " lo", name + " hi", name + " n"} {
+			column(head, func(r stat.Row) string { return plainEstimate(of(r))[i] })
+		}
+	}
+	column("machine", machineOf)
+	for _, name := range results.CellFieldNames() {
+		if some(func(r stat.Row) bool { return r.Cell.Field(name) != "" }) {
+			column(name, func(r stat.Row) string { return r.Cell.Field(name) })
+		}
+	}
+	column("samples", func(r stat.Row) string { return strconv.Itoa(r.Samples) })
+	for _, m := range stat.Metrics() {
+		if some(func(r stat.Row) bool { return r.Estimates[m.Name].N > 0 }) {
+			title := m.Name + when(m.Unit != "", " ("+m.Unit+")")
+			estimate(title, m.Name, func(r stat.Row) stat.Estimate { return r.Estimates[m.Name] })
+		}
+	}
+	estimate("to_raw", "to_raw", func(r stat.Row) stat.Estimate { return *cmp.Or(r.ToRaw, new(stat.Estimate)) })
+	estimate("to_raw_wire", "to_raw_wire", func(r stat.Row) stat.Estimate {
+		return *cmp.Or(r.ToRawWire, new(stat.Estimate))
+	})
+	column("unsupported", func(r stat.Row) string { return r.Unsupported })
+	column("failed", func(r stat.Row) string { return r.Failed })
+	column("warnings", func(r stat.Row) string {
+		return strings.Join(slices.Concat(r.Warnings, when(r.Samples > 0, sum.Warnings)), "; ")
+	})
+	if some(func(r stat.Row) bool { return r.Told != "" }) {
+		column("told", func(r stat.Row) string { return r.Told })
+	}
+	return tableOf("", sum.Rows, columns...)
+}
+
+// plainEstimate returns the median, both ends of the interval and n, each "" where it is not known.
+func plainEstimate(e stat.Estimate) (out [4]string) {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
+	if e.N > 0 {
+		out[0], out[3] = number(e.Median), strconv.Itoa(e.N)
+	}
+	if e.N > 0 && e.Interval != nil {
+		out[1], out[2] = number(e.Interval.Lo), number(e.Interval.Hi)
 	}
 	return out
 }

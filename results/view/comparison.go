@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
@@ -193,4 +195,27 @@ func changeText(c stat.Change) string {
 // signedPercent is a ratio as a change, with enough digits to see a small one.
 func signedPercent(ratio float64) string {
 	return when(ratio > 1, "+") + results.FormatNumber(100*(ratio-1), 3)
+}
+
+func writeComparedBench(w io.Writer, c *stat.Comparison) error {
+	var lines []benchfmt.Record
+	said := make(map[string]bool)
+	for _, ch := range c.Changes {
+		unit, scale := ch.BenchUnit()
+		if better := ch.Before.Metric.Better.String(); better != "" && !said[unit] {
+			said[unit] = true
+			lines = append(lines, &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: better})
+		}
+		for _, side := range []struct {
+			name string
+			stat.Series
+		}{{"old", ch.Before}, {"new", ch.After}} {
+			name := benchfmt.Name(stat.BenchCase(ch.Name, side.name))
+			for _, v := range side.Values {
+				values := []benchfmt.Value{{Value: stat.RoundFigure(v * scale), Unit: unit}}
+				lines = append(lines, &benchfmt.Result{Name: name, Iters: int(side.Messages), Values: values})
+			}
+		}
+	}
+	return writeBenchLines(w, lines, nil)
 }

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
@@ -303,4 +305,46 @@ func shareWarnings(rows []stat.Row) []string {
 		rows[i].Warnings = stat.Filter(rows[i].Warnings, func(w string) bool { return !slices.Contains(shared, w) })
 	}
 	return shared
+}
+
+// setJSON is the summary and the findings as one object.
+type setJSON struct {
+	Summary
+	*results.Set
+}
+
+// WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
+// it is. An error other than the writer's is [ErrNothing].
+func WriteBench(w io.Writer, s *results.Set) error {
+	var lines []benchfmt.Record
+	for _, r := range s.Records {
+		e, _ := s.Environment(r.Run)
+		var config []benchfmt.Config // what go test prints too, and no more: benchstat compares only what agrees in all of it
+		for _, c := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+			if c[1] != "" {
+				config = append(config, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true}) // without File the writer drops it
+			}
+		}
+		for _, sample := range r.Samples {
+			name := benchfmt.Name(stat.BenchName(r.Cell))
+			lines = append(lines, &benchfmt.Result{Config: config, Name: name, Iters: int(sample.Messages), Values: stat.BenchValues(r.Cell, sample)})
+		}
+	}
+	if len(lines) == 0 {
+		return ErrNothing
+	}
+	_, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n")
+	return writeBenchLines(w, lines, err)
+}
+
+// writeBenchLines writes lines of benchmark text, unless what stands before them failed.
+func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
+	out := benchfmt.NewWriter(w)
+	for i := 0; i < len(lines) && err == nil; i++ {
+		err = out.Write(lines[i])
+	}
+	if err != nil {
+		return fmt.Errorf("write benchmark text: %w", err)
+	}
+	return nil
 }
