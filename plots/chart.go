@@ -213,12 +213,11 @@ type Omission struct {
 
 // ByReason lists omissions in lines, one for each reason.
 func ByReason(omitted []Omission) []string {
-	var out []string
-	for _, of := range stat.GroupBy(omitted, func(o Omission) string { return o.Why }) {
+	byReason := stat.GroupBy(omitted, func(o Omission) string { return o.Why })
+	return stat.Map(byReason, func(of []Omission) string {
 		names := stat.Distinct(of, func(o Omission) string { return o.Name })
-		out = append(out, strings.Join(names, ", ")+": "+of[0].Why)
-	}
-	return out
+		return strings.Join(names, ", ") + ": " + of[0].Why
+	})
 }
 
 // kinds lists the charts in the order in which they are shown.

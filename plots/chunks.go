@@ -3,7 +3,6 @@ package plots
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 // tuneCharts show both sides of the choice of a chunk size: how long a small message waits behind
 // large ones, and what chunks cost.
 func tuneCharts(set *results.Set) []Chart {
-	var out []Chart
 	// tune records as measurements, which their cells and samples are
 	all := selection{set, stat.TuneMeasurements(set).Records}
 	chosen := all.mostMeasured("size")
@@ -25,10 +23,9 @@ func tuneCharts(set *results.Set) []Chart {
 		size := all.valueOf("size", r)
 		return len(all.where("size", size).values("framing")) > minFramings || slices.Contains(chosen.values("size"), size)
 	})
-	for _, p := range v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages")) {
-		out = append(out, p.waitChart(), p.paretoChart())
-	}
-	return out
+	groups := v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages"))
+	both := func(p chartGroup) []Chart { return []Chart{p.waitChart(), p.paretoChart()} }
+	return slices.Concat(stat.Map(groups, both)...)
 }
 
 // minFramings is the number of framings that tune tries with messages of a second size to check its
@@ -95,11 +92,10 @@ func (v selection) variantOf(r results.Record) string {
 // variants lists what tune varied, that of most records first: the one with all sizes to choose
 // from.
 func (v selection) variants() []string {
-	counts := map[string]int{}
-	for _, r := range v.records {
-		counts[v.variantOf(r)]++
-	}
-	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
+	names := stat.Distinct(v.records, v.variantOf)
+	count := func(name string) int { return len(v.withVariant(name).records) }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(count(b)-count(a), strings.Compare(a, b)) })
+	return names
 }
 
 // withVariant selects the records of a variant.

@@ -22,7 +22,7 @@ import (
 // An svgCanvas writes what is drawn on it as SVG, in points, one to a unit. A file has each style
 // with its element. A page has the styles once, and names what its script has to know (see [group]).
 type svgCanvas struct {
-	vg.Canvas     // of what no picture has: another picture within it, and a scale
+	vg.Canvas     // of what no picture has: another picture within it, a shift and a scale
 	width, height vg.Length
 	page          *stylesheet // nil for a file
 	body          bytes.Buffer
@@ -33,8 +33,7 @@ type svgState struct {
 	color  color.Color
 	width  vg.Length
 	dashes []vg.Length
-	angle  float64  // by which all is turned, counterclockwise
-	origin vg.Point // around which it is turned
+	angle  float64 // by which all is turned, counterclockwise
 }
 
 func newSVGCanvas(width, height vg.Length, page *stylesheet) *svgCanvas {
@@ -64,19 +63,11 @@ func (c *svgCanvas) Pop() { c.states = c.states[:len(c.states)-1] }
 // Rotate implements [vg.Canvas].
 func (c *svgCanvas) Rotate(by float64) { c.state().angle += by }
 
-// Translate implements [vg.Canvas].
-func (c *svgCanvas) Translate(to vg.Point) { c.state().origin = c.turned(to) }
-
-// turned returns a place as it is without the rotation.
-func (c *svgCanvas) turned(p vg.Point) vg.Point {
-	sin, cos := math.Sincos(c.state().angle)
-	return c.state().origin.Add(vg.Point{X: p.X*vg.Length(cos) - p.Y*vg.Length(sin), Y: p.X*vg.Length(sin) + p.Y*vg.Length(cos)})
-}
-
-// place writes a place as SVG has it, where y grows downwards.
+// place writes a place as SVG has it: without the rotation, and y grows downwards.
 func (c *svgCanvas) place(p vg.Point, between string) string {
-	p = c.turned(p)
-	return number(p.X) + between + number(c.height-p.Y)
+	s, k := math.Sincos(c.state().angle)
+	sin, cos := vg.Length(s), vg.Length(k)
+	return number(p.X*cos-p.Y*sin) + between + number(c.height-(p.X*sin+p.Y*cos))
 }
 
 // number writes a length to a tenth of a point, which is less than a pixel.
@@ -138,10 +129,10 @@ func (c *svgCanvas) styled(style string) string {
 	if c.page == nil {
 		return ` style="` + style + `"`
 	}
-	i := slices.Index(c.page.styles, style)
+	i := slices.Index(*c.page, style)
 	if i < 0 {
-		i = len(c.page.styles)
-		c.page.styles = append(c.page.styles, style)
+		i = len(*c.page)
+		*c.page = append(*c.page, style)
 	}
 	return ` class="p` + strconv.Itoa(i) + `"`
 }
@@ -206,12 +197,10 @@ func named(series string) string { return fmt.Sprintf(`data-s="%s"`, html.Escape
 
 // A stylesheet collects the styles of all pictures of a page: each once, as a class, with the
 // colours as variables that a dark page sets differently.
-type stylesheet struct {
-	styles []string
-}
+type stylesheet []string
 
 // css returns the CSS of all styles.
-func (s *stylesheet) css() template.CSS {
+func (s stylesheet) css() template.CSS {
 	var css, light, dark strings.Builder
 	var variables []string
 	for _, p := range darkColours {
@@ -221,7 +210,7 @@ func (s *stylesheet) css() template.CSS {
 		variables = append(variables, hex(p.light), "var("+name+")")
 	}
 	fmt.Fprintf(&css, ":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", light.String(), dark.String())
-	for i, style := range s.styles {
+	for i, style := range s {
 		fmt.Fprintf(&css, "svg .p%d{%s}\n", i, strings.NewReplacer(variables...).Replace(style))
 	}
 	return template.CSS(css.String()) // of this package's own making

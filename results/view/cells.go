@@ -15,17 +15,16 @@ import (
 // cells of a table share stands in its title, what they differ in has a column.
 func cellTables(rows []stat.Row, m *footnotes) []Table {
 	machines := stat.Distinct(rows, machineOf)
-	var out []Table
-	for _, own := range stat.GroupBy(rows, func(r stat.Row) [4]string {
+	alike := stat.GroupBy(rows, func(r stat.Row) [4]string {
 		return [4]string{r.Machine, r.Cell.Placement, r.Cell.Pattern, fmt.Sprint(r.Cell.IsWaiting())}
-	}) {
+	})
+	return stat.Map(alike, func(own []stat.Row) Table {
 		t := cellTable(own, m)
 		if len(machines) > 1 {
 			t.Title = "machine " + results.ShortID(own[0].Machine) + ", " + t.Title
 		}
-		out = append(out, t)
-	}
-	return out
+		return t
+	})
 }
 
 func cellTable(rows []stat.Row, m *footnotes) Table {

@@ -108,13 +108,12 @@ func comparisonVerdict(c *stat.Comparison) (colour, text string) {
 			worst = ch
 		}
 	}
-	var parts []string
-	for _, v := range []stat.Verdict{
+	parts := stat.Map([]stat.Verdict{
 		stat.Slower, stat.Faster, stat.More, stat.Fewer,
 		stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines,
-	} {
-		parts = append(parts, when(count[v] > 0, fmt.Sprint(count[v], " ", VerdictText(string(v)))))
-	}
+	}, func(v stat.Verdict) string {
+		return when(count[v] > 0, fmt.Sprint(count[v], " ", VerdictText(string(v))))
+	})
 	text = fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(nonEmpty(parts), ", "))
 	switch {
 	case worst.Worse() > 0:

@@ -249,25 +249,21 @@ func replaySentence(t results.Target) string {
 
 // targetAdvice says once for each verdict what it means.
 func targetAdvice(targets []results.Target) []string {
-	var out []string
 	advised := stat.Filter(targets, func(t results.Target) bool { return t.Evidence.Advice != "" })
-	for _, alike := range stat.GroupBy(advised, func(t results.Target) string { return t.Verdict }) {
+	byVerdict := stat.GroupBy(advised, func(t results.Target) string { return t.Verdict })
+	return stat.Map(byVerdict, func(alike []results.Target) string {
 		s := VerdictText(alike[0].Verdict) + ": " + alike[0].Evidence.Advice
 		if e := alike[0].Evidence.FailureEvidence; e != nil && len(e.StderrTail) > 0 {
 			s += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
 		}
-		out = append(out, s)
-	}
-	return out
+		return s
+	})
 }
 
 // targetNotes are the warnings of the records, the last of those that differ in their figures
 // alone.
 func targetNotes(targets []results.Target) []string {
-	var all []string
-	for _, t := range targets {
-		all = append(all, t.Warnings...)
-	}
+	all := slices.Concat(stat.Map(targets, func(t results.Target) []string { return t.Warnings })...)
 	kind := func(w string) string {
 		return strings.Map(func(r rune) rune { return map[bool]rune{true: -1, false: r}[r >= '0' && r <= '9'] }, w)
 	}

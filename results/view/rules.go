@@ -224,12 +224,10 @@ type DocumentedRule struct {
 func RulesBeside(set *results.Set, systems []DocumentedSystem) Page {
 	var v Page
 	id := func(p results.Probe) string { return strings.Join([]string{set.Machine(p.Run), p.Pipe, p.Step}, " ") }
-	var probes []results.Probe
-	for _, found := range stat.GroupBy(set.Probes, id) {
-		if last := found[len(found)-1]; last.Pipe != "" { // others are of the machine itself
-			probes = append(probes, last)
-		}
-	}
+	last := func(found []results.Probe) results.Probe { return found[len(found)-1] }
+	probes := stat.Map(stat.GroupBy(set.Probes, id), last)
+	// others are of the machine itself
+	probes = stat.Filter(probes, func(p results.Probe) bool { return p.Pipe != "" })
 	for i, e := range FirstRuns(set) {
 		v.Header = append(v.Header, letter(i)+"  "+probedOn(e))
 	}

@@ -76,11 +76,11 @@ func Sections(s *results.Set) []Section {
 
 // Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
 func Lead(s *results.Set) string {
-	var days []string
 	byTime := func(a, b results.Environment) int { return a.Time.Compare(b.Time) }
-	for _, e := range slices.SortedFunc(slices.Values(s.Environments), byTime) {
-		days = append(days, when(!e.Time.IsZero(), e.Time.UTC().Format("2 January 2006")))
-	}
+	sorted := slices.SortedFunc(slices.Values(s.Environments), byTime)
+	days := stat.Map(sorted, func(e results.Environment) string {
+		return when(!e.Time.IsZero(), e.Time.UTC().Format("2 January 2006"))
+	})
 	if days = slices.Compact(nonEmpty(days)); len(days) > 1 {
 		days = []string{days[0] + " to " + days[len(days)-1]}
 	}
