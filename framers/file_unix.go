@@ -43,17 +43,13 @@ func (f *File) Writev(bufs [][]byte) (int64, error) {
 		return v.n, os.NewSyscallError("writev", v.err)
 	}
 	if err != nil {
-		return v.n, f.named(err)
+		// No package exports what a RawConn says of a closed file.
+		if _, closed := f.Stat(); errors.Is(closed, os.ErrClosed) {
+			err = os.ErrClosed
+		}
+		return v.n, fmt.Errorf("writev %s: %w", f.Name(), err)
 	}
 	return v.n, nil
-}
-
-// named turns what a RawConn says of a closed file, which no package exports, into os.ErrClosed.
-func (f *File) named(err error) error {
-	if _, closed := f.Stat(); errors.Is(closed, os.ErrClosed) {
-		err = os.ErrClosed
-	}
-	return fmt.Errorf("writev %s: %w", f.Name(), err)
 }
 
 // attempt writes until everything is written, or the descriptor would block, which it reports by

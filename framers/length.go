@@ -58,13 +58,8 @@ func newBody(r io.Reader, s settings) body { return body{in: newReadBuffer(r, &s
 func (b *body) prefix() error {
 	in := &b.in
 	start := in.offset(in.base)
-	for in.end-in.base < prefixBytes {
-		if err := in.fill(0); err != nil {
-			if in.base != in.end {
-				err = inside(err)
-			}
-			return err
-		}
+	if err := in.need(prefixBytes); err != nil {
+		return err
 	}
 	b.declare(int64(binary.BigEndian.Uint32(in.held())), start)
 	in.base += prefixBytes
@@ -103,23 +98,16 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 func (b *body) refuse() error {
 	in := &b.in
 	if b.set.policy == Resync {
-		for want := min(b.length, headBytes); int64(in.end-in.base) < want; {
-			if err := in.fill(0); err != nil {
-				return inside(err)
-			}
+		if err := in.need(int(min(b.length, headBytes))); err != nil {
+			return inside(err)
 		}
 	}
 	err := &TooLargeError{
 		Size: b.length, Declared: true, Limit: int64(b.set.maxMessage), Offset: b.start,
 		Head: head(in.held(), int(min(b.length, headBytes))),
 	}
-	b.declared = false
-	if b.set.policy == Resync {
-		b.skipping = b.length
-	} else {
-		b.broken = err
-	}
-	return err
+	b.declared, b.skipping = false, b.length
+	return b.set.refuse(err, &b.broken)
 }
 
 // raw puts nothing on the wire: both ends know the size, or there is none.
@@ -164,10 +152,8 @@ func Raw(size int) (Framing, error) {
 // may end there. Where it is not, what has come is the message, at most as much as the limit allows.
 func (b *body) sized(size int) error {
 	in := &b.in
-	if in.base == in.end {
-		if err := in.fill(0); err != nil {
-			return err
-		}
+	if err := in.need(1); err != nil {
+		return err
 	}
 	if size == 0 {
 		size = min(in.end-in.base, b.set.maxMessage)

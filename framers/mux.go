@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,7 +35,10 @@ type Mux struct {
 	busy    bool // someone has the turn
 	grants  int
 	waiting []*waiter // for their turn, the longest waiting first
-	pace    pace
+	// perSecond is how many bytes the stream takes, which WithWait looks at; 0: not known yet. A write
+	// into a pipe with room is as fast as memory; into a full one it is as fast as the reader drains
+	// it, and that is when frames queue.
+	perSecond float64
 }
 
 // A waiter is a Send that waits for its turn.
@@ -53,9 +57,6 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return ids()
-	}
-	if c, ok := f.(chunked); ok {
-		m.pace = pace{wait: m.set.wait, most: c.size}
 	}
 	if _, ok := f.(Chunker); !ok {
 		m.whole = f.NewWriter(w, opts...)
@@ -107,7 +108,7 @@ func (m *Mux) write(frame [][]byte) error {
 	switch {
 	case m.whole != nil:
 		return m.whole.WriteMessage(frame[0])
-	case m.pace.wait <= 0:
+	case m.set.wait <= 0:
 		return m.out.send(frame...)
 	}
 	start := m.set.now()
@@ -119,9 +120,12 @@ func (m *Mux) write(frame [][]byte) error {
 	for _, piece := range frame {
 		n += len(piece)
 	}
+	rate := float64(n) / max(took.Seconds(), 1e-9)
 	m.mu.Lock()
-	m.pace.wrote(n, took)
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	// The average is of the time a byte takes, not of rates, of which one fast write would outweigh
+	// all slow ones.
+	m.perSecond = 1 / ((1-paceWeight)/cmp.Or(m.perSecond, rate) + paceWeight/rate)
 	return nil
 }
 
@@ -142,7 +146,11 @@ func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.pace.frame()
+	c, _ := m.f.(chunked)
+	if m.set.wait <= 0 || m.perSecond == 0 {
+		return c.size
+	}
+	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
 // acquire gets the turn for t, which has it already if holding. Without an error the caller has the
@@ -223,32 +231,3 @@ const (
 	// some ten frames, and one write into an emptied pipe does not undo what was learnt.
 	paceWeight = 0.25
 )
-
-// A pace is how fast a stream takes bytes. A write into a pipe with room is as fast as memory; into
-// a full one it is as fast as the reader drains it, and that is when frames queue.
-type pace struct {
-	wait      time.Duration
-	most      int     // the framing's size
-	perSecond float64 // 0: not known yet
-}
-
-// wrote takes in a write of n bytes.
-func (p *pace) wrote(n int, took time.Duration) {
-	rate := float64(n) / max(took.Seconds(), 1e-9)
-	if p.perSecond == 0 {
-		p.perSecond = rate
-		return
-	}
-	// The average is of the time a byte takes, not of rates, of which one fast write would outweigh
-	// all slow ones.
-	p.perSecond = 1 / ((1-paceWeight)/p.perSecond + paceWeight/rate)
-}
-
-// frame returns the size to split the next message by.
-func (p *pace) frame() int {
-	if p.wait <= 0 || p.perSecond == 0 {
-		return p.most
-	}
-	least := min(smallestTuned, p.most)
-	return int(min(max(p.perSecond*p.wait.Seconds(), float64(least)), float64(p.most)))
-}

@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -85,11 +86,8 @@ func newSettings(opts []Option) settings {
 // always; a Writer only where this option is given to it.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
-		s.maxMessage = n
+		s.maxMessage = cmp.Or(n, DefaultMaxMessage)
 		s.writerLimit = true
-		if n == 0 {
-			s.maxMessage = DefaultMaxMessage
-		}
 		if n < 0 {
 			s.maxMessage = math.MaxInt - math.MaxInt>>5 // room for the arithmetic of buffers around it
 		}
@@ -99,11 +97,7 @@ func WithMaxMessage(n int) Option {
 // WithReadBuffer sets how many bytes a Reader asks for at once, and so the memory it holds while
 // messages are small. Zero or less means DefaultReadBuffer; the least is 16.
 func WithReadBuffer(bytes int) Option {
-	return func(s *settings) {
-		if s.readBuffer = max(bytes, 16); bytes <= 0 {
-			s.readBuffer = DefaultReadBuffer
-		}
-	}
+	return func(s *settings) { s.readBuffer = max(positive(bytes, DefaultReadBuffer), 16) }
 }
 
 // WithPolicy sets what follows a message beyond the limit.

@@ -47,17 +47,13 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 		p.waiting += len(chunk)
 		return
 	}
-	p.extend(chunk, top)
-	p.next++
-	for len(p.ahead) > 0 {
-		chunk, ok := p.ahead[p.next]
-		if !ok {
-			return
-		}
-		p.waiting -= len(chunk)
-		delete(p.ahead, p.next)
+	for came := true; came; {
 		p.extend(chunk, top)
 		p.next++
+		if chunk, came = p.ahead[p.next]; came {
+			p.waiting -= len(chunk)
+			delete(p.ahead, p.next)
+		}
 	}
 }
 

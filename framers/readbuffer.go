@@ -137,17 +137,26 @@ func capacity(n, top int) int {
 	return c
 }
 
-// take returns the next n bytes, reading until they are there. Nothing but an early end of the
-// stream loses them.
-func (in *readBuffer) take(n int) ([]byte, error) {
+// need reads until n bytes are there. Where the stream ends before the first it returns io.EOF.
+func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
 		if missing < in.size {
 			missing = 0 // the rest is small: read on into the next frame
 		}
-		if err := in.fill(missing); err != nil {
-			return nil, inside(err)
+		if err := in.fill(missing); err != nil && in.base < in.end {
+			return inside(err)
+		} else if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// take returns the next n bytes. Nothing but an early end of the stream loses them.
+func (in *readBuffer) take(n int) ([]byte, error) {
+	if err := in.need(n); err != nil {
+		return nil, inside(err)
 	}
 	b := in.buf[in.base : in.base+n : in.base+n]
 	in.next(in.base + n)
