@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -137,4 +138,201 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	p.left -= n
 	return n, err
+}
+
+// giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is
+// going on: a side that can move does so at once.
+const giveUp = 500 * time.Millisecond
+
+// startTime is what a process of ours may take until it says that it is ready, on a busy machine too.
+const startTime = 30 * time.Second
+
+// ready is what it says.
+const ready = "ready"
+
+// Exchange is the evidence of both-write-first.
+type Exchange struct {
+	Summarised
+	Size       int    `json:"size"`       // bytes each side sends
+	Concurrent bool   `json:"concurrent"` // each side reads while it writes
+	Pipe       string `json:"pipe"`
+	Capacity   int    `json:"capacity"` // bytes a pipe holds
+
+	Accepted [2]int64 `json:"accepted"` // bytes each side got rid of
+	Received [2]int64 `json:"received"` // bytes each side read
+	Stalled  [2]bool  `json:"stalled"`  // the side's write was still waiting when the deadline came
+	GiveUpNS int64    `json:"give_up_ns"`
+}
+
+func (e *Exchange) judge() (Verdict, string) {
+	e.Summary = fmt.Sprintf("%s each way: %s and %s accepted", Size(e.Size), Size(e.Accepted[0]), Size(e.Accepted[1]))
+	verdict := Sound
+	switch {
+	case e.Stalled[0] || e.Stalled[1]:
+		e.Summary += fmt.Sprintf(", then nothing for %s", time.Duration(e.GiveUpNS))
+		return Stuck, fmt.Sprintf("Each side got rid of %d and %d bytes and then waited for the other to read. Nothing ends this but a deadline. "+
+			"Read on a thread (or task) of its own, always; put a deadline on writes as well as on replies.", e.Accepted[0], e.Accepted[1])
+	case e.Received != [2]int64{int64(e.Size), int64(e.Size)}:
+		verdict = Noticed
+	}
+	if e.Concurrent {
+		return verdict, "With a reader at work on either side the same messages pass, whatever their size."
+	}
+	return verdict, "This size fits the pipe, so nobody had to wait. It is luck, not a protocol: a longer message, or two, hang."
+}
+
+func runBothWriteFirst(ctx context.Context, r *recorder) {
+	r.try("fits", func() finding { return exchange(ctx, writeFirstArgs{4 << 10, false}) })
+	r.try("exceeds", func() finding { return exchange(ctx, writeFirstArgs{1 << 20, false}) })
+	r.try("cure", func() finding { return exchange(ctx, writeFirstArgs{1 << 20, true}) })
+}
+
+type writeFirstArgs struct {
+	Size       int
+	Concurrent bool
+}
+
+type writeFirstReport struct {
+	Accepted, Received int64
+	Stalled            bool
+	Error              string
+}
+
+// exchange has two processes send each other a message of size bytes.
+func exchange(ctx context.Context, args writeFirstArgs) *Exchange {
+	e := &Exchange{Size: args.Size, Concurrent: args.Concurrent, Pipe: string(syspipe.Anonymous), GiveUpNS: giveUp.Nanoseconds()}
+	w1, r1, closeThere := Open(syspipe.Anonymous)
+	defer closeThere()
+	w2, r2, closeBack := Open(syspipe.Anonymous)
+	defer closeBack()
+	e.Capacity = script.Must(w1.Capacity())
+	var sides [2]*proc.Process
+	for i, ends := range [2][2]*syspipe.End{{w1, r2}, {w2, r1}} {
+		p := start(ctx, "faults/write-first", args, ends[0], ends[1])
+		defer p.Close()
+		sides[i] = p
+	}
+	for i, p := range sides {
+		var got writeFirstReport
+		script.Check(p.Report(&got))
+		if got.Error != "" {
+			script.Check(errors.New(got.Error))
+		}
+		e.Accepted[i], e.Received[i], e.Stalled[i] = got.Accepted, got.Received, got.Stalled
+	}
+	return e
+}
+
+// writeFirst writes a message to its first end, then reads one from the second.
+func writeFirst(w *proc.Work, args writeFirstArgs) {
+	UsePoller(w.Ends...)
+	out, in := w.Ends[0], w.Ends[1]
+	script.Must(out.Write([]byte{1})) // both are there: one that starts slowly is no deadlock
+	script.Must(in.Read(make([]byte, 1)))
+	var r writeFirstReport
+	received := make(chan int64, 1)
+	read := func() {
+		n, err := io.CopyN(io.Discard, in, int64(args.Size))
+		r.Error = ErrorText(err)
+		received <- n
+	}
+	if args.Concurrent {
+		go read()
+	}
+	timer := time.AfterFunc(giveUp, func() { out.Close() })
+	n, err := out.Write(make([]byte, args.Size))
+	timer.Stop()
+	r.Accepted, r.Stalled = int64(n), errors.Is(err, os.ErrClosed)
+	if !r.Stalled {
+		if !args.Concurrent {
+			read()
+		}
+		r.Received = <-received
+	}
+	script.Check(w.Report(r))
+	w.Linger() // the other side must not find a closed pipe in place of a full one
+}
+
+// Logging is the evidence of stderr-undrained.
+type Logging struct {
+	Summarised
+	LogBytes int    `json:"log_bytes"` // written to standard error per request
+	Drained  bool   `json:"drained"`   // the client reads standard error
+	Asked    int    `json:"asked"`     // requests sent
+	Answered int    `json:"answered"`
+	Logged   int64  `json:"logged"` // bytes of standard error when the last answer came
+	GiveUpNS int64  `json:"give_up_ns"`
+	Error    string `json:"error,omitempty"`
+}
+
+func (e *Logging) judge() (Verdict, string) {
+	log, advice := "unread", "The log fitted the pipe for as long as this run lasted. It will not for ever."
+	if e.Drained {
+		log, advice = "read", "With standard error read the same server answers all requests."
+	}
+	e.Summary = fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, Size(e.Logged), log)
+	switch {
+	case e.Answered == e.Asked:
+		return Sound, advice
+	case e.Error != "":
+		return Noticed, advice
+	}
+	return Stuck, fmt.Sprintf("The server stopped answering after %d requests, with %d bytes of log in the pipe: it waits in a write to standard error, "+
+		"and from outside looks as if it had hung in its work. Whoever starts a server reads its standard error to the end, or gives it a file or /dev/null.", e.Answered, e.Logged)
+}
+
+func runStderrUndrained(ctx context.Context, r *recorder) {
+	for _, logBytes := range []int{0, 4 << 10, 64<<10 + 1} {
+		r.try(fmt.Sprintf("logs-%d", logBytes), func() finding { return askLogger(ctx, logBytes, false) })
+	}
+	r.try("logs-65537-drained", func() finding { return askLogger(ctx, 64<<10+1, true) })
+}
+
+// maxRequests are more than a pipe's worth of logs at 4 KiB each.
+const maxRequests = 64
+
+// askLogger asks a server until an answer fails to come.
+func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
+	e := &Logging{LogBytes: logBytes, Drained: drained, GiveUpNS: giveUp.Nanoseconds()}
+	p := script.Must(proc.Self("faults/logger", logBytes))
+	defer p.Close()
+	log := script.Must(p.Pipe(2))
+	c := Converse(ctx, p)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if drained {
+			io.Copy(io.Discard, log)
+		}
+	}()
+	defer func() { c.Close(); <-read }()
+	script.Check(c.Await(ctx, startTime, func(line string) bool { return line == ready })) // one that starts slowly is not stuck
+	for range maxRequests {
+		e.Asked++
+		err := c.Say("ask\n")
+		if err == nil {
+			err = c.Await(ctx, giveUp, func(string) bool { return true })
+		}
+		if err != nil {
+			if !errors.Is(err, ErrLate) {
+				e.Error = err.Error()
+			}
+			return e
+		}
+		e.Answered++
+		e.Logged += int64(logBytes)
+	}
+	return e
+}
+
+// logAndAnswer answers each line of standard input, and logs before it does.
+func logAndAnswer(_ *proc.Work, logBytes int) {
+	log := make([]byte, logBytes)
+	script.Must(fmt.Println(ready))
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		script.Must(os.Stderr.Write(log))
+		script.Must(fmt.Println("answer"))
+	}
+	script.Check(lines.Err())
 }
