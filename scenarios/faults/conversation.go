@@ -170,15 +170,14 @@ func (e *Exchange) judge() (Verdict, string) {
 	switch {
 	case e.Stalled[0] || e.Stalled[1]:
 		e.Summary += fmt.Sprintf(", then nothing for %s", time.Duration(e.GiveUpNS))
-		return Stuck, fmt.Sprintf("Each side got rid of %d and %d bytes and then waited for the other to read. Nothing ends this but a deadline. "+
-			"Read on a thread (or task) of its own, always; put a deadline on writes as well as on replies.", e.Accepted[0], e.Accepted[1])
+		return Stuck, advise("both-write-first, stuck", e.Accepted[0], e.Accepted[1])
 	case e.Received != [2]int64{int64(e.Size), int64(e.Size)}:
 		verdict = Noticed
 	}
 	if e.Concurrent {
-		return verdict, "With a reader at work on either side the same messages pass, whatever their size."
+		return verdict, advise("both-write-first, read meanwhile")
 	}
-	return verdict, "This size fits the pipe, so nobody had to wait. It is luck, not a protocol: a longer message, or two, hang."
+	return verdict, advise("both-write-first, fitted")
 }
 
 func runBothWriteFirst(ctx context.Context, r *recorder) {
@@ -266,19 +265,15 @@ type Logging struct {
 }
 
 func (e *Logging) judge() (Verdict, string) {
-	log, advice := "unread", "The log fitted the pipe for as long as this run lasted. It will not for ever."
-	if e.Drained {
-		log, advice = "read", "With standard error read the same server answers all requests."
-	}
+	log := map[bool]string{true: "read", false: "unread"}[e.Drained]
 	e.Summary = fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, Size(e.Logged), log)
 	switch {
 	case e.Answered == e.Asked:
-		return Sound, advice
+		return Sound, advise("stderr-undrained, " + log)
 	case e.Error != "":
-		return Noticed, advice
+		return Noticed, advise("stderr-undrained, " + log)
 	}
-	return Stuck, fmt.Sprintf("The server stopped answering after %d requests, with %d bytes of log in the pipe: it waits in a write to standard error, "+
-		"and from outside looks as if it had hung in its work. Whoever starts a server reads its standard error to the end, or gives it a file or /dev/null.", e.Answered, e.Logged)
+	return Stuck, advise("stderr-undrained, stuck", e.Answered, e.Logged)
 }
 
 func runStderrUndrained(ctx context.Context, r *recorder) {

@@ -24,8 +24,11 @@ package faults
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
@@ -157,6 +160,22 @@ func (s Scenario) Run(ctx context.Context, o Options, keep func(results.Line) er
 type finding interface {
 	judge() (v Verdict, advice string)
 }
+
+//go:embed advice.txt
+var adviceText string
+
+// advice is what to do about an outcome, by its name: that of the scenario, and what came of it.
+var advice = sync.OnceValue(func() map[string]string {
+	of := map[string]string{}
+	for line := range strings.Lines(adviceText) {
+		outcome, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		of[outcome] = text
+	}
+	return of
+})
+
+// advise returns what to do about an outcome, with its figures.
+func advise(outcome string, figures ...any) string { return fmt.Sprintf(advice()[outcome], figures...) }
 
 // Summarised is a part of every fault's evidence.
 type Summarised struct {

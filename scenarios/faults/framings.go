@@ -36,10 +36,9 @@ type InterleavedWrites struct {
 func (e *InterleavedWrites) judge() (Verdict, string) {
 	e.Summary = fmt.Sprintf("%d cuts in %d writes, PIPE_BUF %d", e.Cut, e.Writes, e.PipeBuf)
 	if e.Cut == 0 {
-		return Sound, "No write was cut in this run. Only up to PIPE_BUF is that a promise; above it, sizes that divide the pipe's capacity merely look whole."
+		return Sound, advise("interleave, writes whole")
 	}
-	return Corrupted, fmt.Sprintf("In %d writes other writers' bytes got in %d times. Let one process, or one lock, own a pipe; or keep each write within PIPE_BUF (%d bytes here).",
-		e.Writes, e.Cut, e.PipeBuf)
+	return Corrupted, advise("interleave, writes cut", e.Writes, e.Cut, e.PipeBuf)
 }
 
 // InterleavedFrames is the evidence of interleave/FRAMING: messages of several writers through one
@@ -63,13 +62,13 @@ func (e *InterleavedFrames) judge() (Verdict, string) {
 	e.Summary = fmt.Sprintf("%d of %d messages intact, %d mixtures delivered, %d errors", e.Intact, e.Sent, e.Altered, e.Errors)
 	switch {
 	case e.Altered > 0:
-		return Corrupted, fmt.Sprintf("%d mixtures were delivered as messages, %d of which are no JSON: the rest is left to luck. Let one process, or one lock, own the pipe.", e.Altered, e.NotJSON)
+		return Corrupted, advise("interleave, mixed", e.Altered, e.NotJSON)
 	case e.Intact == e.Sent:
-		return Sound, "Every message survived: either no frame is longer than the system keeps whole and the framing sorts them by message, or no write was cut in this run."
+		return Sound, advise("interleave, messages whole")
 	case e.Errors > 0:
-		return Noticed, fmt.Sprintf("The framing noticed (%d errors) and delivered no mixture; %d of %d messages were lost. Let one process, or one lock, own the pipe.", e.Errors, e.Sent-e.Intact, e.Sent)
+		return Noticed, advise("interleave, noticed", e.Errors, e.Sent-e.Intact, e.Sent)
 	}
-	return SilentLoss, fmt.Sprintf("%d of %d messages were lost, and the framing reported nothing. Let one process, or one lock, own the pipe.", e.Sent-e.Intact, e.Sent)
+	return SilentLoss, advise("interleave, lost", e.Sent-e.Intact, e.Sent)
 }
 
 // interleavedSize is above what any system keeps whole, and no part of a pipe's capacity.
@@ -254,18 +253,16 @@ func (e *Mismatch) judge() (Verdict, string) {
 	if e.Garbled > 0 {
 		e.Summary += fmt.Sprintf(", %d garbled", e.Garbled)
 	}
-	const stuck = "The reader waits for something that looks like its own framing, and the sender for an answer: a hang from the first message on. " +
-		"Put a deadline on the first answer, and say in its error which framing was spoken."
+	stuck := advise("framing-mismatch, stuck")
 	switch {
 	case e.Understood == e.Sent && e.Garbled == 0:
-		return Sound, fmt.Sprintf("A reader of %s understands what %s sends.", e.Reader, e.Sender)
+		return Sound, advise("framing-mismatch, understood", e.Reader, e.Sender)
 	case e.First == waits:
 		return Stuck, stuck
 	case e.Error != "":
-		return Refused, fmt.Sprintf("The reader says what is wrong (%s). Log that where a person looks, and name the framing that was expected.", e.Error)
+		return Refused, advise("framing-mismatch, refused", e.Error)
 	case e.Garbled > 0:
-		return Corrupted, fmt.Sprintf("The reader delivers %d messages that nobody sent, %d of them no JSON. A program that drops bad lines then waits for "+
-			"answers that never come. Agree on the framing before the first message; probe with a small one.", e.Garbled, e.NotJSON)
+		return Corrupted, advise("framing-mismatch, garbled", e.Garbled, e.NotJSON)
 	case e.Waits:
 		return Stuck, stuck
 	}
@@ -311,28 +308,24 @@ func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) {
 	for _, msg := range messages {
 		script.Check(w.WriteMessage(msg))
 	}
-	Deliver(wire.Bytes(), true, func(r io.Reader) { e.receive(to.NewReader(r), messages) })
-}
-
-// receive reads until the reader fails or wants more than there is.
-func (e *Mismatch) receive(r framers.Reader, messages [][]byte) {
-	for {
-		msg, err := r.ReadMessage()
-		if errors.Is(err, ErrStarved) {
-			e.Waits = true
-			return
+	Deliver(wire.Bytes(), true, func(r io.Reader) {
+		in := to.NewReader(r)
+		for { // until the reader fails or wants more than there is
+			msg, err := in.ReadMessage()
+			switch {
+			case errors.Is(err, ErrStarved):
+				e.Waits = true
+				return
+			case err != nil:
+				e.Error = err.Error()
+				return
+			case e.Understood < e.Sent && bytes.Equal(msg, messages[e.Understood]):
+				e.Understood++
+				continue
+			case !json.Valid(msg):
+				e.NotJSON++
+			}
+			e.Garbled++
 		}
-		if err != nil {
-			e.Error = err.Error()
-			return
-		}
-		if e.Understood < e.Sent && bytes.Equal(msg, messages[e.Understood]) {
-			e.Understood++
-			continue
-		}
-		e.Garbled++
-		if !json.Valid(msg) {
-			e.NotJSON++
-		}
-	}
+	})
 }

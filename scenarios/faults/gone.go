@@ -57,16 +57,13 @@ func (e *ReaderClosed) judge() (Verdict, string) {
 	if e.Signals != nil {
 		e.Summary += fmt.Sprintf(", SIGPIPE ×%d", *e.Signals)
 	}
-	const accepted = "The count that comes with the error is what the kernel took, not what was read. "
 	switch {
 	case !e.Broken && e.Accepted > e.Read:
-		return SilentLoss, "A write that fits the pipe succeeds although nobody will ever read it; the error comes with the next one. " +
-			"Only an answer from the other side tells that a message arrived: await one for what must not be lost."
+		return SilentLoss, advise("reader-gone, accepted and unread")
 	case e.Signals != nil && *e.Signals > 0:
-		return verdict, accepted + "The kernel also sent SIGPIPE, which ends a program that does not handle it before it sees the error: " +
-			"ignore the signal, treat EPIPE as the end of the conversation, and do not log to the same pipe."
+		return verdict, advise("reader-gone, told by a signal")
 	}
-	return verdict, accepted + "Treat the error as the end of the conversation."
+	return verdict, advise("reader-gone, told")
 }
 
 func runReaderGone(ctx context.Context, r *recorder) {
@@ -198,14 +195,13 @@ type Printer struct {
 
 func (e *Printer) judge() (Verdict, string) {
 	e.Summary = "SIGPIPE " + e.Handling + ": " + e.Exit
-	const ignored = "With the signal ignored the print fails with EPIPE, and the program ends as it chooses. Do not report the failure on the pipe that failed."
 	switch {
 	case e.Signal:
-		return Noticed, "The signal ended the program at its first print, without a word: a server that must clean up ignores SIGPIPE and handles the error."
+		return Noticed, advise("reader-gone, ended by the signal")
 	case !strings.HasPrefix(e.Exit, "exit status 0"):
-		return Noticed, ignored
+		return Noticed, advise("reader-gone, signal ignored")
 	}
-	return SilentLoss, ignored
+	return SilentLoss, advise("reader-gone, signal ignored")
 }
 
 // printUntilError prints until that fails.
@@ -240,14 +236,12 @@ func (e *Orphan) judge() (Verdict, string) {
 	switch {
 	case e.Exited:
 		e.Summary = "left " + results.FormatDuration(float64(e.ExitNS)) + " after its client"
-		return Sound, "The end of standard input told the server that its client was gone. A server needs nothing more: read it all the time, and exit at its end."
+		return Sound, advise("orphan, left")
 	case e.FailedWrites > 0:
 		e.Summary += fmt.Sprintf(", %.1f million failed writes a second", e.FailedWrites/1e6)
-		return Orphaned, fmt.Sprintf("The server failed to write %.0f times a second and went on: a CPU is busy with it until somebody kills it. "+
-			"Exit at the first EPIPE, and never answer a failed write with another one.", e.FailedWrites)
+		return Orphaned, advise("orphan, busy", e.FailedWrites)
 	}
-	return Orphaned, "A server that does not read its standard input does not learn that its client died, and stays. Read it even while there is work; " +
-		"where that is impossible, have the system tell of the parent's death (prctl PR_SET_PDEATHSIG, a job object)."
+	return Orphaned, advise("orphan, deaf")
 }
 
 func runOrphan(ctx context.Context, r *recorder) {

@@ -64,15 +64,14 @@ func (e *ReaderGrowth) judge() (Verdict, string) {
 		e.Summary += fmt.Sprintf(", ×%.3g of our reader at %s", e.ToOurs[n-1].Figure.Median, Size(e.ToOurs[n-1].Size))
 	}
 	if e.Slope.Slope > quadraticFrom && (e.Slope.Interval == nil || e.Slope.Interval.Lo > 1) {
-		return Grows, fmt.Sprintf("Time grows with size to the power of %.2f: twice the message takes %.1f times as long. Remember how far the buffer has been "+
-			"searched, and search only what is new; give a reader that you cannot change smaller messages.", e.Slope.Slope, math.Pow(2, e.Slope.Slope))
+		return Grows, advise("growth, fast", e.Slope.Slope, math.Pow(2, e.Slope.Slope))
 	}
 	for _, s := range e.ToOurs {
 		if s.Figure.Above(slowFrom) {
-			return Slow, fmt.Sprintf("The cost of a byte stays the same, but it is %.0f system calls for a KiB. Read what there is into a buffer and look for the newline there.", e.Calls)
+			return Slow, advise("growth, slow", e.Calls)
 		}
 	}
-	return Sound, "Time grows as the message does."
+	return Sound, advise("growth, linear")
 }
 
 // Sizes of messages whose time says something about growth, in bytes: below the smallest, the fixed
@@ -119,15 +118,14 @@ func GrowthPlan(from, to int) bench.Plan {
 // one on make the slope.
 func GrowthOf(records []results.Record, from int) []*ReaderGrowth {
 	elapsed, calls := stat.MustMetric("time"), stat.MustMetric("reader-calls")
-	all := stat.Map(records, func(r results.Record) int { return r.Cell.Size })
+	all := stat.Distinct(records, func(r results.Record) int { return r.Cell.Size })
 	slices.Sort(all)
 	var out []*ReaderGrowth
 	for _, framing := range growthFramings {
 		e := &ReaderGrowth{Framing: framing}
 		var sizes, times []float64
-		for _, size := range slices.Compact(all) {
+		for _, size := range all {
 			mine := recordOf(records, framing, size, "blocking")
-			ours := recordOf(records, "ndjson", size, "blocking")
 			if mine == nil {
 				continue
 			}
@@ -137,7 +135,7 @@ func GrowthOf(records []results.Record, from int) []*ReaderGrowth {
 			if size >= from {
 				sizes, times = append(sizes, float64(size)), append(times, t.Median)
 			}
-			if ours != nil {
+			if ours := recordOf(records, "ndjson", size, "blocking"); ours != nil {
 				e.ToOurs = append(e.ToOurs, Sized{Size: size, Figure: stat.PairedRatio(elapsed, mine, ours)})
 			}
 		}
@@ -198,10 +196,9 @@ type UnboundedLine struct {
 func (e *UnboundedLine) judge() (Verdict, string) {
 	e.Summary = fmt.Sprintf("%s held; %s of %s read when it spoke", Size(e.Held), Size(e.Read), Size(e.Sent))
 	if e.Detected && e.Held <= 3*int64(e.Limit) {
-		return Sound, fmt.Sprintf("The limit held: %s of memory for %s of input.", Size(e.Held), Size(e.Sent))
+		return Sound, advise("no-newline, held", Size(e.Held), Size(e.Sent))
 	}
-	return Grows, fmt.Sprintf("The reader took all %s and said nothing: its limit of %s is looked at when the newline comes, and it does not come. "+
-		"Check the length of what is buffered after every read, before the buffer grows.", Size(e.Read), Size(e.Limit))
+	return Grows, advise("no-newline, unbounded", Size(e.Read), Size(e.Limit))
 }
 
 // lineLimit is the limit that the document of the printed reader sets, in bytes.
@@ -230,8 +227,7 @@ func runNoNewline(ctx context.Context, r *recorder) {
 			r.step("%s, %s", c.part, results.FormatSize(n))
 			e = SendUnbounded(ctx, c.framing, c.policy, n)
 			e.Reader = c.part
-			held := float64(e.Held)
-			trace.Points = append(trace.Points, results.CurvePoint{X: float64(n), Y: held, Low: held, High: held})
+			trace.Points = append(trace.Points, pointOf(float64(n), stat.Estimate{Median: float64(e.Held)}))
 		}
 		curve.Series = append(curve.Series, trace)
 		all = append(all, e)

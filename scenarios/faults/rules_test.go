@@ -1,7 +1,10 @@
 package faults
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -86,8 +89,44 @@ func TestRules(t *testing.T) {
 		{"line refused, far more held", &UnboundedLine{Limit: 100, Held: 301, Detected: true}, Grows},
 		{"line never refused", &UnboundedLine{Limit: 100, Held: 10}, Grows},
 	} {
-		if got, _ := c.found.judge(); got != c.want {
+		got, advice := c.found.judge()
+		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if advice == "" || strings.Contains(advice, "%!") {
+			t.Errorf("%s: advice %q", c.name, advice)
+		}
+	}
+}
+
+// Each entry of advice.txt is used, and what is used is there.
+func TestAdvice(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`advise\("([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+			known := false
+			for outcome := range advice() {
+				// A name that ends with a blank is followed by a word that the evidence has.
+				if outcome == m[1] || strings.HasSuffix(m[1], " ") && strings.HasPrefix(outcome, m[1]) {
+					used[outcome], known = true, true
+				}
+			}
+			if !known {
+				t.Errorf("%s: no advice for %q", file, m[1])
+			}
+		}
+	}
+	for outcome, text := range advice() {
+		if !used[outcome] || text == "" {
+			t.Errorf("%q: used %v, advice %q", outcome, used[outcome], text)
 		}
 	}
 }
@@ -192,7 +231,7 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 				continue // no evidence of this kind
 			}
 			judged++
-			if v, advice := found.judge(); !slices.Contains(verdicts, v) || advice == "" {
+			if v, advice := found.judge(); !slices.Contains(verdicts, v) || advice == "" || strings.Contains(advice, "%!") {
 				t.Errorf("%T of %s: verdict %q, advice %q", like, e, v, advice)
 			}
 		}

@@ -43,11 +43,9 @@ type queuedOutput struct{ *Output }
 
 func (e queuedOutput) judge() (Verdict, string) {
 	if e.verdict() == Sound {
-		return Sound, "All of it arrived: the program let its output drain before it exited, or its writes waited."
+		return Sound, advise("exit-before-drain, whole")
 	}
-	return e.verdict(), fmt.Sprintf("%d of %d bytes arrived and the exit code is %d: what was in the program's own queue died with it. "+
-		"Exit by returning from the event loop, or when the stream says that it has drained; and let the reader treat a stream "+
-		"that ends inside a message as an error.", e.Delivered, e.Sent, e.ExitCode)
+	return e.verdict(), advise("exit-before-drain, cut", e.Delivered, e.Sent, e.ExitCode)
 }
 
 // A nonBlockingOutput is that of a program whose standard output is non-blocking.
@@ -56,12 +54,11 @@ type nonBlockingOutput struct{ *Output }
 func (e nonBlockingOutput) judge() (Verdict, string) {
 	switch e.verdict() {
 	case Sound:
-		return Sound, "All of it arrived: the pipe was blocking, or the program tried again until the count was complete."
+		return Sound, advise("nonblocking-stdout, whole")
 	case Noticed:
-		return Noticed, "The program failed where the pipe had no room for the moment. EAGAIN is no failure: wait until the pipe is writable and go on at the byte where it stopped."
+		return Noticed, advise("nonblocking-stdout, failed")
 	}
-	return SilentLoss, fmt.Sprintf("%d of %d bytes arrived, and the program exited with 0. Give children a blocking standard output: open its pipe for "+
-		"them alone, and leave O_NONBLOCK off the end they get. In a program that cannot choose, look at the count of every write.", e.Delivered, e.Sent)
+	return SilentLoss, advise("nonblocking-stdout, cut", e.Delivered, e.Sent)
 }
 
 // outputBytes is what a program means to write: more than any pipe holds.

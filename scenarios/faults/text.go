@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
@@ -54,14 +55,12 @@ func (e *DirtyLines) judge() (Verdict, string) {
 	}
 	e.Summary = fmt.Sprintf("%s: all messages in %d of %d cases", e.Reader, len(e.Cases)-len(lost), len(e.Cases))
 	if slices.ContainsFunc(e.Cases, func(c DirtyCase) bool { return c.Endless }) {
-		return Stuck, "At the end of its input the reader reads on for ever, and keeps a CPU busy with it. A read that brings nothing is the end: " +
-			"leave then, and deliver what has come of a last line."
+		return Stuck, advise("dirty-lines, endless")
 	}
 	if worst == Sound {
-		return Sound, "Every message arrived, whatever was between them."
+		return Sound, advise("dirty-lines, whole")
 	}
-	return worst, fmt.Sprintf("Messages were lost, %s (%s). Keep standard output for messages alone, send logs to standard error, "+
-		"and let a reader report a bad line and go on with the next one.", how, strings.Join(lost, ", "))
+	return worst, advise("dirty-lines, lost", how, strings.Join(lost, ", "))
 }
 
 const (
@@ -220,13 +219,11 @@ func (e *SplitText) judge() (Verdict, string) {
 	e.Summary = fmt.Sprintf("%d of %d messages intact, %d lost, %d altered", e.Intact, e.Messages, e.Lost, e.Altered)
 	switch {
 	case e.Altered > 0:
-		return Corrupted, fmt.Sprintf("The receiver replaces what it cannot decode by U+FFFD: %d messages arrived as valid JSON with other text in them. "+
-			"Split and join bytes; decode the message; search for U+FFFD where that is out of your hands.", e.Altered)
+		return Corrupted, advise("split-utf8, altered", e.Altered)
 	case e.Lost > 0:
-		return SilentLoss, fmt.Sprintf("The receiver takes each frame for text of its own and drops one that is not valid: %d of the %d messages in which a chunk "+
-			"ended inside a character never became whole. Split and join bytes; decode the message.", e.Lost, e.Cut)
+		return SilentLoss, advise("split-utf8, lost", e.Lost, e.Cut)
 	}
-	return Sound, "The receiver puts the bytes of all chunks together before it decodes: where a chunk ends does not matter."
+	return Sound, advise("split-utf8, whole")
 }
 
 // textReceivers join the data of the frames of one message.
@@ -236,19 +233,12 @@ var textReceivers = []struct {
 }{
 	{"bytes", func(frames [][]byte) ([]byte, bool) { return bytes.Join(frames, nil), true }},
 	{"strict", func(frames [][]byte) ([]byte, bool) {
-		for _, f := range frames {
-			if !utf8.Valid(f) {
-				return nil, false
-			}
-		}
-		return bytes.Join(frames, nil), true
+		cut := slices.ContainsFunc(frames, func(f []byte) bool { return !utf8.Valid(f) })
+		return bytes.Join(frames, nil), !cut
 	}},
 	{"lossy", func(frames [][]byte) ([]byte, bool) {
-		var text strings.Builder
-		for _, f := range frames {
-			text.WriteString(strings.ToValidUTF8(string(f), "\uFFFD"))
-		}
-		return []byte(text.String()), true
+		decoded := stat.Map(frames, func(f []byte) []byte { return bytes.ToValidUTF8(f, []byte("\uFFFD")) })
+		return bytes.Join(decoded, nil), true
 	}},
 }
 

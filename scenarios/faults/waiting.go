@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -54,13 +55,11 @@ func (e *FullPipe) judge() (Verdict, string) {
 	}
 	switch {
 	case slow && e.CeilingB > 0:
-		return Slow, fmt.Sprintf("The pipe holds %s and is looked at again only %s after it was found full: a pipe's worth per pause is %s, and a reader "+
-			"that drains while the writer is at it makes it a few of them, whatever the chunk size. Wait with poll(2), an event loop or a "+
-			"blocking descriptor; chunks do not help.", results.FormatSize(int64(e.Capacity)), time.Duration(e.PauseNS), results.FormatGoodput(e.CeilingB))
+		return Slow, advise("full-pipe, paused", results.FormatSize(int64(e.Capacity)), time.Duration(e.PauseNS), results.FormatGoodput(e.CeilingB))
 	case slow:
-		return Slow, "This way to wait costs more than four fifths of the goodput on this machine: wait in the kernel instead."
+		return Slow, advise("full-pipe, slow")
 	}
-	return Sound, "This way to wait keeps the pipe busy."
+	return Sound, advise("full-pipe, busy")
 }
 
 var fullPipeFramings = []string{"ndjson", "chunked:4096", "chunked:16384", "chunked:61440"}
@@ -75,10 +74,9 @@ func runFullPipe(ctx context.Context, r *recorder) {
 	for _, e := range all {
 		t := results.Trace{Name: "io=" + e.IO}
 		for _, f := range fullPipeFramings {
-			var chunk float64
-			_, err := fmt.Sscanf(f, "chunked:%f", &chunk) // bare lines have no chunk size
-			if g, ok := e.Goodput[f]; ok && err == nil {
-				t.Points = append(t.Points, pointOf(chunk, g))
+			chunk := results.ChunkSize(f) // bare lines have none
+			if g, ok := e.Goodput[f]; ok && chunk > 0 {
+				t.Points = append(t.Points, pointOf(float64(chunk), g))
 			}
 		}
 		c.Series = append(c.Series, t)
@@ -138,16 +136,15 @@ func fullPipesOf(records []results.Record) []*FullPipe {
 // HeadOfLine is the evidence of head-of-line for one framing.
 type HeadOfLine struct {
 	Summarised
-	Framing    string         `json:"framing"`
-	Large      int            `json:"large"`       // bytes of the message that is under way
-	Small      int            `json:"small"`       // bytes of the one that waits
-	Drain      float64        `json:"drain"`       // bytes a second that the reader takes
-	Capacity   int            `json:"capacity"`    // bytes the pipe holds
-	Wait       stat.Estimate  `json:"wait"`        // ns from sending the small message to its arrival
-	WholeNS    float64        `json:"whole_ns"`    // what the reader takes for the large message
-	ExpectedNS float64        `json:"expected_ns"` // what the pipe's content and one frame take it
-	Share      stat.Estimate  `json:"share"`       // the wait over WholeNS
-	Curve      *results.Curve `json:"curve,omitempty"`
+	Framing    string        `json:"framing"`
+	Large      int           `json:"large"`       // bytes of the message that is under way
+	Small      int           `json:"small"`       // bytes of the one that waits
+	Drain      float64       `json:"drain"`       // bytes a second that the reader takes
+	Capacity   int           `json:"capacity"`    // bytes the pipe holds
+	Wait       stat.Estimate `json:"wait"`        // ns from sending the small message to its arrival
+	WholeNS    float64       `json:"whole_ns"`    // what the reader takes for the large message
+	ExpectedNS float64       `json:"expected_ns"` // what the pipe's content and one frame take it
+	Share      stat.Estimate `json:"share"`       // the wait over WholeNS
 }
 
 // judge calls a small message stuck behind a large one when it waits for at least half of it, in
@@ -160,11 +157,9 @@ func (e *HeadOfLine) judge() (Verdict, string) {
 	e.Summary += fmt.Sprintf(", n = %d; the large message takes the reader %s", e.Wait.N, results.FormatDuration(e.WholeNS))
 	wait := time.Duration(e.Wait.Median).Round(time.Millisecond)
 	if e.Share.Above(0.5) {
-		return Slow, fmt.Sprintf("The small message waited %s, as long as the reader took for the large one. Nothing is lost, but a ping or a "+
-			"cancellation comes too late. Send large messages in chunks and let small ones in between, or keep a second pipe for them.", wait)
+		return Slow, advise("head-of-line, behind all", wait)
 	}
-	return Sound, fmt.Sprintf("The small message waited %s: the reader had to take what was in the pipe and one frame, and that is the least "+
-		"a single pipe gives. A smaller pipe shortens it further; a faster reader makes it vanish.", wait)
+	return Sound, advise("head-of-line, behind a part", wait)
 }
 
 const (
@@ -184,23 +179,17 @@ func runHeadOfLine(ctx context.Context, r *recorder) {
 	capacity := 0
 	for round := range stat.LeastSamples {
 		r.step("round %d of %d", round+1, stat.LeastSamples)
-		for range headOfLineFramings {
+		for _, spec := range headOfLineFramings {
 			var got waitReport
 			script.Check(p.Report(&got))
-			waits[got.Framing] = append(waits[got.Framing], float64(got.Wait))
+			waits[spec] = append(waits[spec], float64(got.Wait))
 			capacity = got.Capacity
 		}
 	}
 	for _, spec := range headOfLineFramings {
 		e := &HeadOfLine{Framing: spec, Large: largeBytes, Small: smallBytes, Capacity: capacity,
 			Drain: 1 / perByte.Seconds(), Wait: stat.Median(waits[spec]), WholeNS: float64(largeBytes) * float64(perByte)}
-		frame := largeBytes
-		if c, ok := script.Must(framers.Parse(spec)).(framers.Chunker); ok {
-			frame = 0
-			for pieces := range c.Frames(make([]byte, largeBytes)) {
-				frame = max(frame, len(bytes.Join(pieces, nil)))
-			}
-		}
+		frame := cmp.Or(results.ChunkSize(spec), largeBytes)
 		e.ExpectedNS = float64(min(frame+capacity, largeBytes)) * float64(perByte)
 		e.Share = scaled(e.Wait, 1/e.WholeNS)
 		r.report(spec, e)
@@ -209,7 +198,6 @@ func runHeadOfLine(ctx context.Context, r *recorder) {
 }
 
 type waitReport struct {
-	Framing  string
 	Wait     time.Duration
 	Capacity int
 }
@@ -224,12 +212,11 @@ func timeSmallMessages(w *proc.Work, large int) {
 }
 
 func timeSmallMessage(spec string, large int) waitReport {
-	report := waitReport{Framing: spec}
 	f := script.Must(framers.Parse(spec))
 	w, r, closeBoth := Open(syspipe.Anonymous)
 	defer closeBoth()
 	UsePoller(w, r)
-	report.Capacity = script.Must(w.Capacity())
+	capacity := script.Must(w.Capacity())
 	slow := &slowReader{r: r, begun: make(chan struct{})}
 	arrived := make(chan time.Time, 1)
 	failed := make(chan error, 2)
@@ -252,8 +239,7 @@ func timeSmallMessage(spec string, large int) waitReport {
 	for range 2 {
 		script.Check(<-failed)
 	}
-	report.Wait = (<-arrived).Sub(sent)
-	return report
+	return waitReport{(<-arrived).Sub(sent), capacity}
 }
 
 // A slowReader takes perByte for each byte, as a program does that parses them.
