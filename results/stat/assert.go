@@ -259,10 +259,8 @@ func cellRows(s *results.Set) []assertRow {
 	cells := Map(rows, func(r Row) results.Cell { return r.Cell })
 	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
 	out := Map(rows, func(r Row) assertRow { return assertRow{r, results.CellLabel(r.Cell, differ)} })
-	for _, u := range s.Tunes {
-		if len(u.Samples) > 0 {
-			out = append(out, assertRow{SampleRow(s.Machine(u.Run), u.Cell, u.Samples), results.CellLabel(u.Cell, nil)})
-		}
+	for _, u := range TuneMeasurements(s).Records {
+		out = append(out, assertRow{SampleRow(s.Machine(u.Run), u.Cell, u.Samples), results.CellLabel(u.Cell, nil)})
 	}
 	return out
 }

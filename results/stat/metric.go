@@ -121,16 +121,16 @@ var metrics = []Metric{
 	{Name: "waiting", Title: "share of the time that the writing end waited outside the call", Unit: "%", Better: Lower,
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
 	{Name: "lost", Title: "bytes that the pipe took when the reader had left or was about to", Unit: "B", Better: Lower, Counter: true,
-		count: ofLeft(func(l results.Left) int64 { return l.LostBytes })},
+		count: ofPart(left, func(l results.Left) int64 { return l.LostBytes })},
 	{Name: "told", Title: "time until the writer was told that the reader had left", Unit: "ns", Better: Lower,
-		count: ofLeft(func(l results.Left) int64 { return l.ToldNS })},
+		count: ofPart(left, func(l results.Left) int64 { return l.ToldNS })},
 	{Name: "switches", Title: "context switches a message, both ends", Better: Lower, Counter: true,
 		count: bothEnds(switches), per: messages},
 	{Name: "peak", Title: "peak resident memory of the larger end", Unit: "B", Better: Lower,
 		count: ofEnds(func(c results.Counters) *int64 { return c.PeakBytes }, true, func(w, r int64) int64 { return max(w, r) })},
 	{Name: "late", Title: "share of messages that the load generator sent late or not at all", Unit: "%", Better: Lower,
-		count: ofLoad(func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
-		per: ofLoad(func(l results.Load) int64 { return l.Due })},
+		count: ofPart(load, func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
+		per: ofPart(load, func(l results.Load) int64 { return l.Due })},
 }
 
 func payload(s *results.Sample) *int64  { return &s.PayloadBytes }
@@ -168,20 +168,17 @@ func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) 
 	}
 }
 
-func ofLoad(of func(results.Load) int64) amount {
-	return func(s *results.Sample) *int64 { return ofPart(s.Load, of) }
-}
-
-func ofLeft(of func(results.Left) int64) amount {
-	return func(s *results.Sample) *int64 { return ofPart(s.Left, of) }
-}
+func load(s *results.Sample) *results.Load { return s.Load }
+func left(s *results.Sample) *results.Left { return s.Left }
 
 // ofPart counts in a part that not every sample has.
-func ofPart[P any](part *P, of func(P) int64) *int64 {
-	if part == nil {
+func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
+	return func(s *results.Sample) *int64 {
+		if p := part(s); p != nil {
+			return new(of(*p))
+		}
 		return nil
 	}
-	return new(of(*part))
 }
 
 // latencyKeys are the keys of [Sample.Latency], the one first that says most about what a user of

@@ -270,12 +270,7 @@ func sortRows(rows []Row) {
 
 // byList compares by place in a list, what is not in it last and by name.
 func byList(list []string, a, b string) int {
-	place := func(v string) int {
-		if i := slices.Index(list, v); i >= 0 {
-			return i
-		}
-		return len(list)
-	}
+	place := func(v string) uint { return uint(slices.Index(list, v)) } // -1 becomes the largest of all
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 

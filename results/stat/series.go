@@ -76,8 +76,7 @@ func SeriesOf(s *results.Set) []Series {
 			}
 			byTime := func(a, b results.Record) int { return a.Time.Compare(b.Time) }
 			one.Since, one.Until = slices.MinFunc(r.Records, byTime).Time, slices.MaxFunc(r.Records, byTime).Time
-			byMessages := func(a, b results.Sample) int { return cmp.Compare(a.Messages, b.Messages) }
-			one.Messages = slices.MinFunc(samples, byMessages).Messages
+			one.Messages = slices.Min(Map(samples, func(s results.Sample) int64 { return s.Messages }))
 			one.Figure = m.Estimate(r.Records...)
 			one.Disturbed = one.Figure.Disturbed || slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed })
 			out = append(out, one)
@@ -324,10 +323,7 @@ const benchDigits = 10
 
 // RoundFigure leaves out the digits that division makes up.
 func RoundFigure(v float64) float64 {
-	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', benchDigits, 64), 64)
-	if err != nil {
-		return v
-	}
+	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', benchDigits, 64), 64) // what was just written
 	return out
 }
 
