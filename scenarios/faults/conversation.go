@@ -68,8 +68,8 @@ func (c *Conversation) Say(text string) error {
 // Await waits for the first line that is wanted, at most d. The error is ErrLate when none came in
 // time, io.EOF when the output ended first.
 func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(line string) bool) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, d, ErrLate)
+	defer cancel()
 	for {
 		select {
 		case line, ok := <-c.lines:
@@ -79,8 +79,6 @@ func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(l
 			if c.Longest = max(c.Longest, len(line)); wanted(line) {
 				return nil
 			}
-		case <-timer.C:
-			return ErrLate
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

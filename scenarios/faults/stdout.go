@@ -70,17 +70,16 @@ func runExitBeforeDrain(ctx context.Context, r *recorder) {
 			r.unsupported(string(kind), err)
 			continue
 		}
-		try := func(part, program string, start func() *proc.Process) {
+		try := func(part, program string, p *proc.Process) {
 			r.try(string(kind)+"/"+part, func() finding {
-				return queuedOutput{collect(ctx, Output{Program: program, Pipe: string(kind), Late: true}, start)}
+				return queuedOutput{collect(ctx, Output{Program: program, Pipe: string(kind), Late: true}, p)}
 			})
 		}
-		try("exits", "exits at once", func() *proc.Process { return script.Must(proc.Self("faults/queued-exit", false)) })
-		try("waits", "waits for its output", func() *proc.Process { return script.Must(proc.Self("faults/queued-exit", true)) })
+		try("exits", "exits at once", script.Must(proc.Self("faults/queued-exit", false)))
+		try("waits", "waits for its output", script.Must(proc.Self("faults/queued-exit", true)))
 		if path, err := exec.LookPath("node"); err == nil { // else this program has shown the same
-			try("node", "node process.exit", func() *proc.Process {
-				return proc.Command(path, "-e", fmt.Sprintf("process.stdout.write('x'.repeat(%d)); process.exit(0)", outputBytes))
-			})
+			program := fmt.Sprintf("process.stdout.write('x'.repeat(%d)); process.exit(0)", outputBytes)
+			try("node", "node process.exit", proc.Command(path, "-e", program))
 		}
 	}
 }
@@ -90,20 +89,19 @@ func runNonBlockingStdout(ctx context.Context, r *recorder) {
 		r.unsupported("", err)
 		return
 	}
-	try := func(part string, e Output, start func() *proc.Process) {
+	try := func(part string, e Output, p *proc.Process) {
 		e.Pipe = string(syspipe.Anonymous)
-		r.try(part, func() finding { return nonBlockingOutput{collect(ctx, e, start)} })
+		r.try(part, func() finding { return nonBlockingOutput{collect(ctx, e, p)} })
 	}
 	writeOnce := func(e Output, looksAtCount bool) {
-		try(e.Program, e, func() *proc.Process { return script.Must(proc.Self("faults/one-write", looksAtCount)) })
+		try(e.Program, e, script.Must(proc.Self("faults/one-write", looksAtCount)))
 	}
 	writeOnce(Output{Program: "blocking"}, false)
 	writeOnce(Output{Program: "ignores-short-writes", NonBlocking: true, Late: true}, false)
 	writeOnce(Output{Program: "retries", NonBlocking: true}, true)
 	if path, err := exec.LookPath("python3"); err == nil { // else this program has shown the same
-		try("python3", Output{Program: "python3 print", NonBlocking: true, Late: true}, func() *proc.Process {
-			return proc.Command(path, "-c", fmt.Sprintf("print('x'*%d, end='')", outputBytes))
-		})
+		program := fmt.Sprintf("print('x'*%d, end='')", outputBytes)
+		try("python3", Output{Program: "python3 print", NonBlocking: true, Late: true}, proc.Command(path, "-c", program))
 	}
 }
 
@@ -118,10 +116,9 @@ var patience = time.Second
 // collect runs a program with one end of a pipe as its standard output. A late reader begins when
 // the program has exited, or after patience, since a program that waits for room never exits by
 // itself.
-func collect(ctx context.Context, e Output, ready func() *proc.Process) *Output {
-	e.Sent = outputBytes
-	p := ready()
+func collect(ctx context.Context, e Output, p *proc.Process) *Output {
 	defer p.Close()
+	e.Sent = outputBytes
 	p.Stderr().Limit = 500 // bytes, of evidence
 	r := script.Must(p.Connect(1, syspipe.Kind(e.Pipe), 0, e.NonBlocking))
 	script.Check(p.Start(ctx))
