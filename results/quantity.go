@@ -144,10 +144,8 @@ func ParseSize(s string) (int64, error) {
 
 func FormatUnit(v float64, unit string) string {
 	switch unit {
-	case "B/s":
-		return FormatGoodput(v)
-	case "ns":
-		return FormatDuration(v)
+	case "B/s", "ns":
+		return scaled(v, scales[unit])
 	case "%":
 		return FormatPercent(v)
 	case "ns/MiB":

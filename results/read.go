@@ -170,11 +170,11 @@ func decode(text []byte) (Line, error) {
 	if head.Kind == "" {
 		return nil, errors.New("no kind")
 	}
-	l, ok := lists()[head.Kind]
+	list, ok := lists()[head.Kind]
 	if !ok {
 		return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
 	}
-	into := reflect.New(l.line)
+	into := reflect.New(list.Type.Elem())
 	if err := json.Unmarshal(text, into.Interface()); err != nil {
 		return nil, fmt.Errorf("%s: %w", head.Kind, err)
 	}
@@ -327,22 +327,21 @@ func (s *Set) MachineName(id string) string {
 	return name + " " + ShortID(id)
 }
 
-// A list is where a [Set] keeps the lines of one kind.
-type list struct {
-	field int          // of Set
-	line  reflect.Type // what it is a list of
-}
-
-// lists are those of a Set by kind: they follow its fields, so that a kind of line is added there.
-var lists = sync.OnceValue(func() map[string]list {
-	out := make(map[string]list)
-	for i, f := range reflect.VisibleFields(reflect.TypeFor[Set]()) {
+// lists are the fields of a Set that keep lines, by kind: a kind of line is added there.
+var lists = sync.OnceValue(func() map[string]reflect.StructField {
+	out := make(map[string]reflect.StructField)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Set]()) {
 		if zero, ok := reflect.Zero(f.Type.Elem()).Interface().(Line); ok {
-			out[zero.kind()] = list{i, f.Type.Elem()}
+			out[zero.kind()] = f
 		}
 	}
 	return out
 })
+
+// list returns one of the [lists].
+func (s *Set) list(field reflect.StructField) reflect.Value {
+	return reflect.ValueOf(s).Elem().FieldByIndex(field.Index)
+}
 
 // RunOf returns the run that a line belongs to.
 func RunOf[L Line](line L) string { return reflect.ValueOf(line).FieldByName("Run").String() }
@@ -350,18 +349,17 @@ func RunOf[L Line](line L) string { return reflect.ValueOf(line).FieldByName("Ru
 // Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
 // package, is ignored.
 func (s *Set) Add(line Line) {
-	l, v := lists()[line.kind()], reflect.ValueOf(line)
-	if v.Type() == l.line {
-		field := reflect.ValueOf(s).Elem().Field(l.field)
-		field.Set(reflect.Append(field, v))
+	list, v := s.list(lists()[line.kind()]), reflect.ValueOf(line)
+	if v.Type() == list.Type().Elem() {
+		list.Set(reflect.Append(list, v))
 	}
 }
 
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
 	n := 0
-	for _, l := range lists() {
-		n += reflect.ValueOf(s).Elem().Field(l.field).Len()
+	for _, field := range lists() {
+		n += s.list(field).Len()
 	}
 	return n
 }
@@ -382,10 +380,9 @@ func Merge(sets ...*Set) *Set {
 // The problems of the files are not a run's.
 func (s *Set) OfRun(run string) *Set {
 	own := &Set{}
-	for _, l := range lists() {
-		lines := reflect.ValueOf(s).Elem().Field(l.field)
-		for i := range lines.Len() {
-			if line := lines.Index(i).Interface().(Line); RunOf(line) == run {
+	for _, field := range lists() {
+		for _, v := range s.list(field).Seq2() {
+			if line := v.Interface().(Line); RunOf(line) == run {
 				own.Add(line)
 			}
 		}

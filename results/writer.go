@@ -118,7 +118,7 @@ func encode(line Line) ([]byte, error) {
 // withKind returns the line with its kind filled in, which the type knows better than the caller,
 // and with empty lists for missing ones: readers in other languages should not meet a null.
 func withKind(line Line) (Line, error) {
-	if t := reflect.TypeOf(line); t != lists()[line.kind()].line {
+	if t := reflect.TypeOf(line); t != lists()[line.kind()].Type.Elem() {
 		return nil, fmt.Errorf("a line of type %s has no place in a results file: give the value, not a pointer", t)
 	}
 	if e, ok := line.(Environment); ok {

@@ -171,24 +171,17 @@ const Forks = 5
 
 // An observation is a figure of one sample, or of two samples of one round.
 type observation struct {
-	fork      fork
+	place     place
 	value     float64
 	disturbed bool
 }
 
-// A fork is one start of workers. Before there were forks each sample had workers of its own.
-type fork struct {
-	run    string
-	number int // less than 0 of a sample with workers of its own
-}
-
-// slotOf returns where in its run the i-th sample of a record was taken: samples of two cells with
-// the same slot belong together.
-func slotOf(s results.Sample, i int) (slot [2]int) {
-	if s.Fork == 0 {
-		return [2]int{-1 - i, 0}
-	}
-	return [2]int{s.Fork, s.Round}
+// A place is where a sample was taken: those of two cells with the same place belong together. A fork
+// is one start of workers; before there were forks each sample had workers of its own.
+type place struct {
+	run   string
+	fork  int // less than 0 of a sample with workers of its own
+	round int
 }
 
 // Estimate estimates the median of a metric over the samples of records of one cell. Samples that
@@ -209,7 +202,8 @@ func (m Metric) observations(records []results.Record) []observation {
 	for _, r := range records {
 		for i, s := range r.Samples {
 			if v, ok := m.value(&s); ok {
-				out = append(out, observation{fork{r.Run, slotOf(s, i)[0]}, v, s.Disturbed != ""})
+				at := place{r.Run, cmp.Or(s.Fork, -1-i), s.Round}
+				out = append(out, observation{at, v, s.Disturbed != ""})
 			}
 		}
 	}
@@ -225,28 +219,14 @@ func (m Metric) observations(records []results.Record) []observation {
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
-	type place struct {
-		run  string
-		slot [2]int
-	}
-	partners := make(map[place]results.Sample)
-	for _, r := range b {
-		for i, s := range r.Samples {
-			partners[place{r.Run, slotOf(s, i)}] = s
-		}
+	partners := make(map[place]observation)
+	for _, o := range m.observations(b) {
+		partners[o.place] = o
 	}
 	var out []observation
-	for _, r := range a {
-		for i, s := range r.Samples {
-			partner, ok := partners[place{r.Run, slotOf(s, i)}]
-			va, oka := m.Value(s)
-			if !ok || !oka {
-				continue
-			}
-			if vb, okb := m.Value(partner); okb && vb > 0 {
-				disturbed := s.Disturbed != "" || partner.Disturbed != ""
-				out = append(out, observation{fork{r.Run, slotOf(s, i)[0]}, va / vb, disturbed})
-			}
+	for _, o := range m.observations(a) {
+		if p := partners[o.place]; p.value > 0 { // it is not where there is no partner
+			out = append(out, observation{o.place, o.value / p.value, o.disturbed || p.disturbed})
 		}
 	}
 	return out
@@ -290,10 +270,13 @@ const alikeLevel = 0.3
 // byFork groups the values of observations by fork, in the order of the forks. It is nil where none
 // shared its workers with another: then all are independent.
 func byFork(all []observation) [][]float64 {
-	if !slices.ContainsFunc(all, func(o observation) bool { return o.fork.number > 0 }) {
+	if !slices.ContainsFunc(all, func(o observation) bool { return o.place.fork > 0 }) {
 		return nil
 	}
-	groups := GroupBy(all, func(o observation) fork { return o.fork })
+	groups := GroupBy(all, func(o observation) place {
+		o.place.round = 0
+		return o.place
+	})
 	if len(groups) == len(all) {
 		return nil
 	}
