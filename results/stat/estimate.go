@@ -201,7 +201,7 @@ func (m Metric) observations(records []results.Record) []observation {
 	var out []observation
 	for _, r := range records {
 		for i, s := range r.Samples {
-			if v, ok := m.value(&s); ok {
+			if v, ok := m.Value(s); ok {
 				at := place{r.Run, cmp.Or(s.Fork, -1-i), s.Round}
 				out = append(out, observation{at, v, s.Disturbed != ""})
 			}

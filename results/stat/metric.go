@@ -51,12 +51,10 @@ type Metric struct {
 type amount func(*results.Sample) *int64
 
 // Value returns the metric of one sample; false where the sample does not carry it.
-func (m Metric) Value(s results.Sample) (float64, bool) { return m.value(&s) }
-
-func (m Metric) value(s *results.Sample) (float64, bool) {
-	n, per := m.count(s), new(int64(1))
+func (m Metric) Value(s results.Sample) (float64, bool) {
+	n, per := m.count(&s), new(int64(1))
 	if m.per != nil {
-		per = m.per(s)
+		per = m.per(&s)
 	}
 	if n == nil || per == nil || *per <= 0 {
 		return 0, false
@@ -66,13 +64,7 @@ func (m Metric) value(s *results.Sample) (float64, bool) {
 
 // Values returns the metric of each sample that carries it, in their order.
 func (m Metric) Values(samples []results.Sample) []float64 {
-	var out []float64
-	for i := range samples {
-		if v, ok := m.value(&samples[i]); ok {
-			out = append(out, v)
-		}
-	}
-	return out
+	return valuesOf(m.observations([]results.Record{{Samples: samples}}))
 }
 
 // Format writes a value of the metric with its unit, as every view does.
