@@ -92,28 +92,24 @@ func runReaderGone(ctx context.Context, r *recorder) {
 
 type closingReaderArgs struct{ Kind, IO string }
 
-type closingReaderReport struct {
-	ReaderClosed
-	Unsupported string
-}
-
 // closeReaders closes the reader before, during and after a write, in a process of its own.
 func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait syspipe.IO) {
 	part := fmt.Sprintf("%s/%s", kind, wait)
-	if err := wait.Supported(); err != nil {
+	err := script.Run(func() {
+		w, _, closeBoth := Open(kind)
+		defer closeBoth()
+		script.Check(w.SetIO(wait))
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
 		r.unsupported(part, err)
 		return
 	}
 	p := start(ctx, "faults/closing-reader", closingReaderArgs{string(kind), wait.String()})
 	defer p.Close()
 	for range 3 {
-		var got closingReaderReport
+		var got ReaderClosed
 		script.Check(p.Report(&got))
-		if got.Unsupported != "" {
-			r.unsupported(part, errors.New(got.Unsupported))
-			return
-		}
-		r.report(part+"/"+got.When, &got.ReaderClosed)
+		r.report(part+"/"+got.When, &got)
 	}
 	script.Check(p.Wait())
 }
@@ -124,13 +120,7 @@ func closeReader(w *proc.Work, args closingReaderArgs) {
 	wait := script.Must(syspipe.ParseIO(args.IO))
 	signals := syspipe.CountSIGPIPE()
 	for _, when := range []string{Before, During, After} {
-		got, err := script.Of(func() ReaderClosed { return writeToClosing(syspipe.Kind(args.Kind), wait, when, signals) })
-		if errors.Is(err, errors.ErrUnsupported) {
-			script.Check(w.Report(closingReaderReport{Unsupported: err.Error()}))
-			return
-		}
-		script.Check(err)
-		script.Check(w.Report(closingReaderReport{ReaderClosed: got}))
+		script.Check(w.Report(writeToClosing(syspipe.Kind(args.Kind), wait, when, signals)))
 	}
 }
 
