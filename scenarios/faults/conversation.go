@@ -103,8 +103,18 @@ func Deliver(sent []byte, open bool, receive func(io.Reader)) {
 	Through(func(w io.Writer) error {
 		_, err := w.Write(sent)
 		return err
-	}, func(r io.Reader) { receive(&patientReader{r: r, left: len(sent), open: open}) })
+	}, func(r io.Reader) {
+		if open {
+			r = io.MultiReader(io.LimitReader(r, int64(len(sent))), starved{})
+		}
+		receive(r)
+	})
 }
+
+// A starved reader is what there is beyond the last byte that was sent.
+type starved struct{}
+
+func (starved) Read([]byte) (int, error) { return 0, ErrStarved }
 
 // Through sends whatever send writes through a real pipe to receive. What the sender meets when the
 // receiver leaves early is no error.
@@ -120,22 +130,6 @@ func Through(send func(io.Writer) error, receive func(io.Reader)) {
 		err = failed
 	}
 	script.Check(err)
-}
-
-// A patientReader knows how much was sent.
-type patientReader struct {
-	r    io.Reader
-	left int
-	open bool
-}
-
-func (p *patientReader) Read(b []byte) (int, error) {
-	if p.left == 0 && p.open {
-		return 0, ErrStarved
-	}
-	n, err := p.r.Read(b)
-	p.left -= n
-	return n, err
 }
 
 // giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is

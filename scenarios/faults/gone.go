@@ -260,15 +260,13 @@ func killClient(ctx context.Context, kind string) *Orphan {
 
 	last := make(chan error, 1)
 	go func() { last <- server.Report(&failedWrites) }()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case err = <-last:
 		e.Exited, e.ExitNS = true, time.Since(killed).Nanoseconds()
 		if errors.Is(err, io.EOF) {
 			return e
 		}
-	case <-timer.C:
+	case <-time.After(limit):
 		server.Release() // its last report tells what it did meanwhile
 		err = <-last
 		e.FailedWrites = failedWrites
