@@ -64,13 +64,9 @@ func FormatLabel(v float64, unit string) string {
 // scaled writes v in the largest unit of which it holds one, or in the smallest. What would round
 // up to 1000 moves on to the next unit.
 func scaled(v float64, scales []scale) string {
-	for _, s := range scales {
-		if math.Abs(v) >= s.size*0.9995 {
-			return FormatNumber(v/s.size, 3) + " " + s.unit
-		}
-	}
-	last := scales[len(scales)-1]
-	return FormatNumber(v/last.size, 3) + " " + last.unit
+	fits := func(s scale) bool { return math.Abs(v) >= s.size*0.9995 || s.size == 1 }
+	s := scales[slices.IndexFunc(scales, fits)]
+	return FormatNumber(v/s.size, 3) + " " + s.unit
 }
 
 // FormatNumber writes v with at least the given number of significant digits, never in exponents,

@@ -126,12 +126,12 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		return
 	}
 	line, err := decode(text)
-	if err != nil && torn {
-		f.problems.Add(number, "torn line skipped: the program that wrote it was stopped midway")
-		return
-	}
 	if err != nil {
-		f.problems.Add(number, err.Error()+": line skipped")
+		why := err.Error() + ": line skipped"
+		if torn {
+			why = "torn line skipped: the program that wrote it was stopped midway"
+		}
+		f.problems.Add(number, why)
 		return
 	}
 	if e, ok := line.(Environment); ok && e.Schema > Schema {

@@ -321,15 +321,10 @@ func boundFromRuns(values []float64, level float64, from string) bound {
 // eight invocations gave ends on two CPUs a bound of 79 %, and the next twenty runs went beyond it
 // threefold.
 func predictionBound(values []float64, level float64) (float64, bool) {
-	if len(values) < 3 {
+	logs := Map(values, math.Log)
+	none := func(log float64) bool { return math.IsNaN(log) || math.IsInf(log, 0) }
+	if len(logs) < 3 || slices.ContainsFunc(logs, none) {
 		return 0, false
-	}
-	logs := make([]float64, len(values))
-	for i, v := range values {
-		if !(v > 0) || math.IsInf(v, 0) {
-			return 0, false
-		}
-		logs[i] = math.Log(v)
 	}
 	least, most := stats.Bounds(logs)
 	predicted := studentQuantile(float64(len(logs)-1)/2, 1-level/2) * stats.StdDev(logs) * math.Sqrt2

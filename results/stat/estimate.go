@@ -153,10 +153,7 @@ func deviation(values []float64, centre float64) float64 {
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // studentQuantile inverts the t distribution's CDF.

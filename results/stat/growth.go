@@ -62,14 +62,12 @@ func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
 	}
-	lx, ly := make([]float64, len(x)), make([]float64, len(y))
 	for i := range x {
 		if !(x[i] > 0 && y[i] > 0) || math.IsInf(x[i], 0) || math.IsInf(y[i], 0) {
 			return Growth{}, fmt.Errorf("fit growth: point (%v, %v) has no logarithm", x[i], y[i])
 		}
-		lx[i], ly[i] = math.Log(x[i]), math.Log(y[i])
 	}
-	return FitLine(lx, ly)
+	return FitLine(Map(x, math.Log), Map(y, math.Log))
 }
 
 // FitLine fits a straight line by least squares, with Student's interval of its slope. The points must
