@@ -41,14 +41,11 @@ type Cell struct {
 // Key identifies a cell across runs, machines and versions: its fields as they stand in the file,
 // sorted by name, "capacity=0 framing=ndjson io=blocking …".
 func (c Cell) Key() string {
-	var key strings.Builder
-	for i, f := range c.Fields() {
-		if i > 0 {
-			key.WriteByte(' ')
-		}
-		key.WriteString(f.Name + "=" + f.Value)
+	var parts []string
+	for _, f := range c.Fields() {
+		parts = append(parts, f.Name+"="+f.Value)
 	}
-	return key.String()
+	return strings.Join(parts, " ")
 }
 
 // A Field is one field of a cell as it stands in the file.

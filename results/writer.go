@@ -155,12 +155,10 @@ func ReplaceFile(path string, content []byte) error {
 
 // validate asks a line whether it can be, if its type knows.
 func validate(line Line) error {
-	v, ok := line.(interface{ Validate() error })
-	if !ok {
-		return nil
-	}
-	if err := v.Validate(); err != nil {
-		return fmt.Errorf("%s: %w", line.kind(), err)
+	if v, ok := line.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("%s: %w", line.kind(), err)
+		}
 	}
 	return nil
 }

@@ -259,7 +259,6 @@ func benchMetric(unit string, units benchfmt.UnitMetadataMap) Metric {
 	}
 	i := slices.IndexFunc(benchUnits, func(u benchUnit) bool { return u.name == unit })
 	if i < 0 {
-		m.Counter = unit == "allocs/op"
 		return m
 	}
 	written := MustMetric(benchUnits[i].metric)
