@@ -369,8 +369,10 @@ func Merge(sets ...*Set) *Set {
 	all := &Set{}
 	into := reflect.ValueOf(all).Elem()
 	for _, s := range sets {
-		for i := range into.NumField() {
-			into.Field(i).Set(reflect.AppendSlice(into.Field(i), reflect.ValueOf(s).Elem().Field(i)))
+		for i := range into.NumField() { // one by one: AppendSlice would hide from the compiler that all keeps what s holds
+			for _, line := range reflect.ValueOf(s).Elem().Field(i).Seq2() {
+				into.Field(i).Set(reflect.Append(into.Field(i), line))
+			}
 		}
 	}
 	return all
