@@ -127,9 +127,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) {
 	if subrun.InTurns() && !cmd.Flags().Changed("forks") {
 		f.planned.Forks = 1
 	}
-	plan, err := f.plan(cmd.Context())
-	script.Check(usage(err))
-	plan, err = plan.Checked()
+	plan, err := script.Of(func() bench.Plan { return f.plan(cmd.Context()) })
 	script.Check(usage(err))
 	stages := []measure.Stage{{Plan: plan}}
 	if !slices.ContainsFunc(slices.Concat(againstShapes, particular), cmd.Flags().Changed) && !subrun.RecordsOnly() {
@@ -145,13 +143,9 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) {
 	script.Check(err)
 }
 
-// plan makes of the flags what to measure.
-func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
-	topology, err := placement.Read()
-	if err != nil {
-		return bench.Plan{}, err
-	}
-	s, usual := &f.sweep, measure.DefaultSweep(topology) // of what the flags do not say
+// plan is a script. It makes of the flags what to measure.
+func (f *runFlags) plan(ctx context.Context) bench.Plan {
+	s, usual := &f.sweep, measure.DefaultSweep(script.Must(placement.Read())) // of what the flags do not say
 	if f.shape.Name != "" {
 		f.shape.Fit(s)
 	}
@@ -167,23 +161,17 @@ func (f *runFlags) plan(ctx context.Context) (bench.Plan, error) {
 		}
 	}
 	if f.planned.Recording != "" {
-		if s.Recording, err = interruptibly(ctx, f.planned.Recording, payload.ReadRecording); err != nil {
-			return bench.Plan{}, err
-		}
-	}
-	cells, err := f.sweep.Cells()
-	if err != nil {
-		return bench.Plan{}, err
+		s.Recording = script.Must(interruptibly(ctx, f.planned.Recording, payload.ReadRecording))
 	}
 	p := f.planned
-	p.Cells, p.MaxTime, p.Seed, p.Turn = cells, f.maxTime, f.seed, subrun.Turn
+	p.Cells, p.MaxTime, p.Seed, p.Turn = script.Must(s.Cells()), f.maxTime, f.seed, subrun.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
 		if estimate := p.Estimate(); estimate > defaultTime*3/2 {
 			p.MaxTime = estimate * 3 / 2
 		}
 	}
-	return p, nil
+	return script.Must(p.Checked())
 }
 
 // printPlan prints the cells, and once each why some are not for this machine. Where none is, that

@@ -231,7 +231,7 @@ func (e *Orphan) judge() (Verdict, string) {
 		e.Summary += fmt.Sprintf(", %.1f million failed writes a second", e.FailedWrites/1e6)
 		return Orphaned, advise("orphan, busy", e.FailedWrites)
 	}
-	return Orphaned, advise("orphan, deaf")
+	return Orphaned, advise("orphan, not reading")
 }
 
 func runOrphan(ctx context.Context, r *recorder) {
