@@ -37,7 +37,7 @@ func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Optio
 		for i, u := range s.Tunes {
 			alike := func(r results.Tune) bool { return r.Cell.Size == u.Cell.Size && r.Cell.Capacity == u.Cell.Capacity }
 			about := len(recommended) == 0 || slices.ContainsFunc(recommended, alike)
-			if about && (u.Recommended || undominated(u, s.Tunes) || results.ChunkSize(u.Cell.Framing) == 0) {
+			if about && (u.Recommended || undominated(u, s.Tunes) || chunkOf(u) == 0) {
 				t.Rows = append(t.Rows, all[i])
 			}
 		}
@@ -186,14 +186,6 @@ type tuneQuestion struct {
 	cell      results.Cell // without what tune varies
 }
 
-// A tuneAnswer is what one run recommends, the sizes that are equivalent in it, and the sizes that
-// another run may recommend within its margin.
-type tuneAnswer struct {
-	chunk                int
-	equivalent, possible []int
-	flat                 bool // all sizes are equivalent
-}
-
 // tuneAdvice says what tune recommends, in a sentence for each question, and how many of its runs
 // were not conclusive. It compares runs that were asked the same question.
 func tuneAdvice(s *results.Set) []string {
@@ -207,11 +199,8 @@ func tuneAdvice(s *results.Set) []string {
 	asked := stat.Distinct(recommended, question)
 	var out []string
 	for i, same := range stat.GroupBy(recommended, question) {
-		var answers []tuneAnswer
-		for _, own := range stat.GroupBy(same, run) {
-			e, chunk := recommendation(own[0]), results.ChunkSize(own[0].Cell.Framing)
-			answers = append(answers, tuneAnswer{chunk, withSizes(e.Alike, chunk), withSizes(e.Possible, chunk), e.Flat})
-		}
+		first := func(own []results.Tune) results.Tune { return own[0] }
+		answers := stat.Map(stat.GroupBy(same, run), first)
 		q := asked[i]
 		words := []string{onMachine(s, q.machine)}
 		if q.objective != "" && slices.ContainsFunc(asked, func(o tuneQuestion) bool { return o.objective != q.objective }) {
@@ -242,24 +231,24 @@ func recommendation(u results.Tune) results.RecommendationEvidence {
 	return *cmp.Or(u.Evidence.RecommendationEvidence, new(results.RecommendationEvidence))
 }
 
-// withSizes returns sizes and more of them, ascending and each once.
-func withSizes(sizes []int, more ...int) []int {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(sizes, more))))
-}
+// chunkOf returns the size that a record is about, 0 where it does not chunk.
+func chunkOf(u results.Tune) int { return results.ChunkSize(u.Cell.Framing) }
 
 // onMachine is "on linux/amd64", or "on this machine" if it is the only one.
 func onMachine(s *results.Set, id string) string {
 	return "on " + cmp.Or(MachineTitle(s, id), "this machine")
 }
 
-// agreement compares what runs that were asked the same question answer.
-func agreement(runs []tuneAnswer) string {
-	named := withSizes(nil, stat.Map(runs, func(a tuneAnswer) int { return a.chunk })...)
-	agree := !slices.ContainsFunc(runs, func(a tuneAnswer) bool {
-		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(a.possible, n) })
+// agreement compares what runs that were asked the same question recommend.
+func agreement(runs []results.Tune) string {
+	named := stat.Distinct(runs, chunkOf)
+	slices.Sort(named)
+	agree := !slices.ContainsFunc(runs, func(u results.Tune) bool {
+		possible := append(slices.Clone(recommendation(u).Possible), chunkOf(u))
+		return slices.ContainsFunc(named, func(n int) bool { return !slices.Contains(possible, n) })
 	})
 	switch {
-	case !slices.ContainsFunc(runs, func(a tuneAnswer) bool { return !a.flat }):
+	case !slices.ContainsFunc(runs, func(u results.Tune) bool { return !recommendation(u).Flat }):
 		return "the size does not matter: all that were measured are within 5 % of the best"
 	case len(named) > 1 && agree:
 		return fmt.Sprintf("use %s: %d runs recommend these, between which runs can see no difference", listSizes(named, "or"), len(runs))
@@ -268,9 +257,9 @@ func agreement(runs []tuneAnswer) string {
 	case len(runs) > 1:
 		return fmt.Sprintf("use %s, as all of %d runs recommend", listSizes(named, "or"), len(runs))
 	}
-	rest := stat.Filter(runs[0].equivalent, func(n int) bool { return n != runs[0].chunk })
+	rest := stat.Filter(recommendation(runs[0]).Alike, func(n int) bool { return n != named[0] })
 	switch {
-	case len(rest) > 0 && runs[0].chunk == 0:
+	case len(rest) > 0 && named[0] == 0:
 		return "do not chunk; where small messages must be quick, use " + listSizes(rest, "or")
 	case len(rest) > 0:
 		return fmt.Sprintf("use %s (within 5 %% of the best: %s)", listSizes(named, "or"), listSizes(rest, "and"))
