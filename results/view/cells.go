@@ -52,13 +52,8 @@ func cellColumns[L any](differ []string, m *footnotes, row func(L) stat.Row) []c
 
 // emptyWord stands where a cell without samples has no figure.
 func emptyWord(r stat.Row) string {
-	switch {
-	case r.Unsupported != "":
-		return "unsupported"
-	case r.Failed != "":
-		return "failed"
-	}
-	return "not run (" + r.Stopped + ")"
+	known := when(r.Unsupported != "", "unsupported")
+	return cmp.Or(known, when(r.Failed != "", "failed"), "not run ("+r.Stopped+")")
 }
 
 // tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.

@@ -113,10 +113,7 @@ func isTooNoisy(r stat.Row) bool {
 }
 
 func relativeWord(c results.Cell) string {
-	if c.Pattern == results.PatternRoundtrip {
-		return "round-trip time"
-	}
-	return "goodput"
+	return map[bool]string{true: "round-trip time", false: "goodput"}[c.Pattern == results.PatternRoundtrip]
 }
 
 func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
