@@ -17,14 +17,14 @@ import (
 // large ones, and what chunks cost.
 func tuneCharts(set *results.Set) []Chart {
 	// tune records as measurements, which their cells and samples are
-	all := selection{set, stat.TuneMeasurements(set).Records}
+	all := selection{set: set, records: stat.TuneMeasurements(set).Records}
 	chosen := all.mostMeasured("size")
 	v := all.keep(func(r results.Record) bool {
 		size := all.valueOf("size", r)
 		return len(all.where("size", size).values("framing")) > minFramings || slices.Contains(chosen.values("size"), size)
 	})
 	groups := v.groupBy(v.varying(machine, "size", "placement", "pipe", "io", "rate", "messages"))
-	both := func(p chartGroup) []Chart { return []Chart{p.waitChart(), p.paretoChart()} }
+	both := func(p selection) []Chart { return []Chart{p.waitChart(), p.paretoChart()} }
 	return slices.Concat(stat.Map(groups, both)...)
 }
 
@@ -35,7 +35,7 @@ const minFramings = 3
 // waitChart shows the wait of small messages against chunk size, with a panel for each reader rate
 // limit. The lines are p50, p99, the prediction of the rule of thumb, and p50 of each other
 // variant.
-func (p chartGroup) waitChart() Chart {
+func (p selection) waitChart() Chart {
 	c := chartOf("wait", p.subtitle("framing", "drain", "rate"))
 	c.Name += p.suffix
 	chunked := p.keep(func(r results.Record) bool {
@@ -131,7 +131,7 @@ func (v selection) predicted() []Series {
 // paretoChart shows both sides of the choice: the wait with each reader against goodput with the
 // fastest, since a slow reader leaves all sizes the same goodput. The best is at the lower right, and
 // only what nothing else beats on both sides is shown.
-func (p chartGroup) paretoChart() Chart {
+func (p selection) paretoChart() Chart {
 	drains := p.values("drain")
 	c := chartOf("pareto", p.subtitle("framing", "drain", "rate"))
 	c.Name += p.suffix
@@ -194,7 +194,7 @@ func chunkLabel(spec string) string {
 }
 
 // recommended lists the framings that the records recommend for a reader rate limit: runs may differ.
-func (p chartGroup) recommended(drain string) []string {
+func (p selection) recommended(drain string) []string {
 	return stat.Distinct(stat.Filter(p.set.Tunes, func(u results.Tune) bool {
 		return u.Recommended && p.valueOf("drain", results.Record{Cell: u.Cell}) == drain
 	}), func(u results.Tune) string { return u.Cell.Framing })

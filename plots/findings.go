@@ -210,11 +210,8 @@ func targetCharts(set *results.Set) []Chart {
 
 // failedAt returns the smallest size that a record says to fail: one more than a limit, or its own.
 func failedAt(t results.Target) (size float64, failed bool) {
-	switch {
-	case t.RequestLimit != nil:
-		return float64(*t.RequestLimit + 1), true
-	case t.ReplyLimit != nil:
-		return float64(*t.ReplyLimit + 1), true
+	if limit := cmp.Or(t.RequestLimit, t.ReplyLimit); limit != nil {
+		return float64(*limit + 1), true
 	}
 	return float64(t.Size), t.Size > 0 && t.Verdict != results.VerdictOK && len(t.Samples) == 0
 }

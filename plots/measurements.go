@@ -87,7 +87,7 @@ func (v selection) charts(d cellChart) []Chart {
 					panel.Title = view.JoinParts(panel.Title, metricName(metric))
 				}
 				if d.guides != nil {
-					panel.Guides = d.guides(own.selection)
+					panel.Guides = d.guides(own)
 				}
 				panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
 					return line.points(d.Along, c.X, medianOf(metric))

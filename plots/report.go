@@ -53,10 +53,8 @@ var (
 
 // A page is what the template is filled with.
 type page struct {
-	Title      string
+	ReportOptions
 	Lead       string
-	Sources    []string
-	Command    string
 	Style      template.CSS
 	Script     template.JS
 	ScriptHash string // by which a browser knows that the script is this one
@@ -96,13 +94,13 @@ type legendEntry struct {
 // which marks tell what they show, lines stand out, panels zoom and tables sort. The same set gives the
 // same page. A set without any record to show is [ErrEmpty].
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
-	sections := o.Sections
-	if sections == nil {
-		sections = view.Sections(set)
+	if o.Sections == nil {
+		o.Sections = view.Sections(set)
 	}
-	if len(sections) == 0 {
+	if len(o.Sections) == 0 {
 		return ErrEmpty
 	}
+	o.Title = cmp.Or(o.Title, o.Sections[0].Title)
 	var content []byte
 	for maxRows := maxTableRows; content == nil || len(content) >= ReportLimit; maxRows /= 2 {
 		if maxRows == 0 {
@@ -111,7 +109,7 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 		r := &reporter{set: set, maxRows: maxRows, svgBudget: svgLimit}
 		r.charts, r.omitted, _ = makeCharts(set)
 		var err error
-		if content, err = r.page(sections, o); err != nil {
+		if content, err = r.page(o); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 	}
@@ -136,14 +134,14 @@ type reporter struct {
 	leftOut    []string
 }
 
-func (r *reporter) page(sections []view.Section, o ReportOptions) ([]byte, error) {
+func (r *reporter) page(o ReportOptions) ([]byte, error) {
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
-		Title: cmp.Or(o.Title, sections[0].Title), Lead: view.Lead(r.set), Sources: o.Sources, Command: o.Command,
+		ReportOptions: o, Lead: view.Lead(r.set),
 		Script: template.JS(pageScript), ScriptHash: base64.StdEncoding.EncodeToString(hash[:]),
 	}
 	r.leftOut = stat.Map(r.set.Problems, results.Problem.String)
-	for _, s := range sections {
+	for _, s := range o.Sections {
 		made, err := r.section(s)
 		if err != nil {
 			return nil, err

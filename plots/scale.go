@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -121,12 +122,7 @@ func (r fittedScale) covered(width vg.Length) (ticks []int) {
 }
 
 // clamp lowers a value to the limit of the axis, if it has one.
-func (a Axis) clamp(v float64) float64 {
-	if a.Limit > 0 {
-		return min(v, a.Limit)
-	}
-	return v
-}
+func (a Axis) clamp(v float64) float64 { return min(v, cmp.Or(a.Limit, math.Inf(1))) }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
@@ -154,13 +150,11 @@ func (r *fittedScale) fitLog(values []float64) {
 	r.min, r.max = span(stat.Map(positive, math.Log10), 0)
 	margin := 0.04 * (r.max - r.min)
 	r.min, r.max = r.min-margin, r.max+margin
-	r.hasZero = len(positive) < len(values)
-	if !r.hasZero {
-		return
+	if r.hasZero = len(positive) < len(values); r.hasZero {
+		r.zero = r.min - 4*margin
+		r.min = r.zero - margin
 	}
-	r.zero = r.min - 4*margin
-	r.min = r.zero - margin
-	if len(positive) == 0 { // only zeros: in the middle
+	if r.hasZero && len(positive) == 0 { // only zeros: in the middle
 		r.zero, r.min, r.max = 0, -1, 1
 	}
 }

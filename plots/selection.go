@@ -16,19 +16,20 @@ import (
 type selection struct {
 	set     *results.Set
 	records []results.Record
+	suffix  string // what tells a chart of them from others, as part of its name: "", "-poller", "-fifo-64KiB"
 }
 
 // measuredIn selects the records of a set that have samples and for which keep holds. Those about
 // writers that do not block have charts of their own.
 func measuredIn(set *results.Set, keep func(results.Record) bool) selection {
-	return selection{set, set.Records}.keep(func(r results.Record) bool {
+	return selection{set: set, records: set.Records}.keep(func(r results.Record) bool {
 		return len(r.Samples) > 0 && !r.Cell.IsWaiting() && keep(r)
 	})
 }
 
 // keep selects the records for which a condition holds.
 func (v selection) keep(holds func(results.Record) bool) selection {
-	return selection{v.set, stat.Filter(v.records, holds)}
+	return selection{v.set, stat.Filter(v.records, holds), v.suffix}
 }
 
 // A dimension is a field of a cell, or the machine: one of the things in which two records may
@@ -127,22 +128,18 @@ func (v selection) title(panels []dimension) string {
 	})...)
 }
 
-// A chartGroup is the records of one chart, with what tells them apart as part of its name.
-type chartGroup struct {
-	selection
-	suffix string // "", "-poller", "-fifo-64KiB"
-}
-
 // groupBy makes a group for each combination of values in the dimensions.
-func (v selection) groupBy(dimensions []dimension) []chartGroup {
+func (v selection) groupBy(dimensions []dimension) []selection {
 	if len(v.records) == 0 {
 		return nil
 	}
-	groups := []chartGroup{{selection: v}}
+	groups := []selection{v}
 	for _, d := range dimensions {
-		groups = slices.Concat(stat.Map(groups, func(g chartGroup) []chartGroup {
-			return stat.Map(g.values(d), func(value string) chartGroup {
-				return chartGroup{g.where(d, value), g.suffix + "-" + slug(v.display(d, value))}
+		groups = slices.Concat(stat.Map(groups, func(g selection) []selection {
+			return stat.Map(g.values(d), func(value string) selection {
+				own := g.where(d, value)
+				own.suffix += "-" + slug(v.display(d, value))
+				return own
 			})
 		})...)
 	}

@@ -21,7 +21,7 @@ func writersIO(io string) string {
 // waitingCharts show what writers meet that do not block: refusals a message by way of waiting and
 // framing, and how long they take to learn that their reader left.
 func waitingCharts(set *results.Set) []Chart {
-	v := selection{set, set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
+	v := selection{set: set, records: set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
 	stays := v.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
 	leaves := v.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
 	return append(stays.byWriter("refusals"), leaves.byWriter("told")...)
@@ -98,14 +98,12 @@ const typicalSize = 64 << 10
 
 // nearest selects the message size that is nearest to a size, by ratio.
 func (v selection) nearest(size float64) selection {
-	best, distance := v, math.Inf(1)
-	for _, value := range v.values("size") {
+	distance := func(value string) float64 {
 		n, _ := numeric(value) // Cell.Fields writes a number
-		if d := math.Abs(math.Log(n / size)); d < distance {
-			best, distance = v.where("size", value), d
-		}
+		return math.Abs(math.Log(n / size))
 	}
-	return best
+	nearer := func(a, b string) int { return cmp.Compare(distance(a), distance(b)) }
+	return v.where("size", slices.MinFunc(v.values("size"), nearer))
 }
 
 // metricName names a metric beside others: what the ends of each strategy meet, or a percentile.
@@ -149,7 +147,7 @@ func latencyCharts(set *results.Set) []Chart {
 const maxSizes = 3
 
 // distribution draws the whole curve of each series, size and placement.
-func (p chartGroup) distribution(key, title string, lines dimension) Chart {
+func (p selection) distribution(key, title string, lines dimension) Chart {
 	c := chartOf("distribution", p.subtitle("size", "placement"))
 	c.Name, c.Title, c.Columns = key+p.suffix, fmt.Sprintf(c.Title, title), len(p.values("placement"))
 	sizes := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).values("size")
