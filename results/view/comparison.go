@@ -218,3 +218,138 @@ func writeComparedBench(w io.Writer, c *stat.Comparison) error {
 	}
 	return writeBenchLines(w, lines, nil)
 }
+
+func noiseTable(s *results.Set) Table {
+	type noise = results.Noise
+	return tableOf("How far figures move between runs that nothing distinguishes", s.Noise, []columnOf[noise]{
+		{"machine", func(n noise) Cell { return machineCell(s, n.Machine) }},
+		{"`framing", func(n noise) Cell { return textCell(n.Cell.Framing) }},
+		{">message|message (B)", func(n noise) Cell { return bytesCell(int64(n.Cell.Size)) }},
+		{"placement", func(n noise) Cell { return textCell(n.Cell.Placement) }},
+		{"?pattern", func(n noise) Cell { return textCell(n.Cell.Pattern) }},
+		{"metric", func(n noise) Cell { return textCell(n.Metric) }},
+		{">median", func(n noise) Cell {
+			e := stat.Median(n.Values)
+			m, _ := stat.MetricByName(n.Metric) // one of another version has no unit
+			return when(e.N > 0, figureCell(e.Median, m.Format(e.Median)))
+		}},
+		{"?>runs", func(n noise) Cell { return textCell(fmt.Sprint(len(n.Values))) }},
+		{">spread|spread (%)", func(n noise) Cell { return figureCell(100*n.Spread, results.FormatPercent(100*n.Spread)) }},
+		{">min. detectable change|min. detectable change (%)", func(n noise) Cell {
+			share, ok := stat.NoiseBound(n, stat.DefaultAlpha)
+			none := Cell{Text: "none"} // a comparison of this figure alone gets no verdict
+			return cmp.Or(when(ok, figureCell(100*share, results.FormatPercent(100*share))), none)
+		}},
+	}...)
+}
+
+// maxDifferences is the number of cells of which sentences compare the machines.
+const maxDifferences = 3
+
+// machinesDiffer says in sentences what differs between several machines: what framings cost on them
+// where the intervals lie apart, the widest difference first, then the machines themselves.
+func machinesDiffer(s *results.Set, rows []stat.Row) []string {
+	if len(s.Machines()) < 2 {
+		return nil
+	}
+	var found [][2]stat.Row // the lowest and the highest of a cell
+	factor := func(of [2]stat.Row) float64 { return of[1].ToRaw.Median / of[0].ToRaw.Median }
+	rows = stat.Filter(rows, besideRaw)
+	for _, alike := range stat.GroupBy(rows, cellOf) {
+		slices.SortFunc(alike, func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) })
+		if low, high := alike[0], alike[len(alike)-1]; low.ToRaw.Interval.Hi < high.ToRaw.Interval.Lo {
+			found = append(found, [2]stat.Row{low, high})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b [2]stat.Row) int { return cmp.Compare(factor(b), factor(a)) })
+	var out []string
+	for _, of := range found[:min(len(found), maxDifferences)] {
+		c, on := of[0].Cell, func(r stat.Row) string { return " on " + s.MachineName(r.Machine) }
+		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s%s, %s%s.",
+			c.Framing, fieldText(c, "size"), PlacementPhrase(c.Placement),
+			ratioText(of[0].ToRaw), relativeWord(c), on(of[0]), ratioText(of[1].ToRaw), on(of[1])))
+	}
+	if len(found) == 0 && len(rows) > 0 {
+		out = append(out, "No framing costs significantly more on one of the machines than on another.")
+	}
+	var parts []string
+	for _, f := range machineFields {
+		values := stat.Map(FirstRuns(s), func(e results.Environment) string { return orDash(f.of(e)) })
+		if !slices.Contains([]string{"host", "load", "clock"}, f.title) && len(stat.Distinct(values, stat.Itself)) > 1 {
+			parts = append(parts, f.title+" ("+strings.Join(values, "; ")+")")
+		}
+	}
+	if len(parts) > 0 {
+		out = append(out, "The machines differ in "+strings.Join(parts, ", ")+".")
+	}
+	return out
+}
+
+// machineComparison has a row for each cell of a pattern that at least two machines measured.
+func machineComparison(s *results.Set, rows []stat.Row, pattern, title string) Table {
+	type alike = []stat.Row
+	rows = stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
+	differ := results.DifferingFields(stat.Distinct(rows, cellOf), "framing", "size", "pattern")
+	columns := cellColumns(differ, nil, func(measured alike) stat.Row { return measured[0] })
+	for _, id := range s.Machines() {
+		columns = append(columns, columnOf[alike]{">" + s.MachineName(id), func(measured alike) Cell {
+			if i := slices.IndexFunc(measured, func(r stat.Row) bool { return r.Machine == id }); i >= 0 {
+				return textCell(vsRawText(measured[i]))
+			}
+			return textCell("not measured")
+		}})
+	}
+	several := stat.Filter(stat.GroupBy(rows, cellOf), func(measured alike) bool { return len(measured) > 1 })
+	return tableOf(title, several, columns...)
+}
+
+func cellOf(r stat.Row) results.Cell { return r.Cell }
+
+func machineOf(r stat.Row) string { return r.Machine }
+
+// vsRawText is a cell relative to raw on the same machine, and behind it the absolute figure:
+// goodput, or p50 of a round trip.
+func vsRawText(r stat.Row) string {
+	if r.Samples == 0 {
+		return emptyWord(r)
+	}
+	absolute := results.FormatGoodput(r.Estimates["goodput"].Median)
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		if l, ok := r.PrimaryLatency(); ok && l.P50NS != nil {
+			absolute = "p50 " + results.FormatDuration(float64(*l.P50NS))
+		}
+	}
+	switch {
+	case r.Cell.Framing == results.FramingRaw:
+		return "1 (" + absolute + ")"
+	case r.ToRaw == nil:
+		return absolute
+	}
+	return ratioText(r.ToRaw) + " (" + absolute + ")"
+}
+
+// machineLimits has the best figures of each machine and placement: raw goodput, and the shortest
+// raw round trip.
+func machineLimits(s *results.Set, rows []stat.Row) Table {
+	t := Table{Title: "Limits of each machine", Columns: Columns("machine", "placement", ">best raw goodput", ">shortest raw round trip, p50")}
+	raw := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Framing == results.FramingRaw })
+	for _, alike := range stat.GroupBy(raw, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }) {
+		var most, least float64
+		var goodput, trip string
+		for _, r := range alike {
+			at := " at " + fieldText(r.Cell, "size")
+			if e := r.Estimates["goodput"]; r.Cell.Pattern != results.PatternRoundtrip && e.Median > most {
+				most, goodput = e.Median, results.FormatGoodput(e.Median)+at
+			}
+			l, _ := r.PrimaryLatency()
+			if r.Cell.Pattern == results.PatternRoundtrip && l.P50NS != nil && (least == 0 || float64(*l.P50NS) < least) {
+				least = float64(*l.P50NS)
+				trip = results.FormatDuration(least) + at
+			}
+		}
+		if goodput+trip != "" {
+			t.Append(s.MachineName(alike[0].Machine), alike[0].Cell.Placement, goodput, trip)
+		}
+	}
+	return t
+}

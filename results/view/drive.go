@@ -366,3 +366,32 @@ func Badge(set *results.Set) string {
 	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
 	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
 }
+
+func targetTable(s *results.Set) Table {
+	type target = results.Target
+	limit := func(n *int64) Cell { return when(n != nil, bytesCell(*cmp.Or(n, new(int64)))) }
+	return tableOf("What the servers did", s.Targets, []columnOf[target]{
+		{"`command", func(t target) Cell { return textCell(strings.Join(t.Command, " ")) }},
+		{"machine", func(t target) Cell { return machineCell(s, s.Machine(t.Run)) }},
+		{"protocol", func(t target) Cell { return textCell(t.Protocol) }},
+		{">message|message (B)", func(t target) Cell { return when(t.Size > 0, bytesCell(t.Size)) }},
+		{"!verdict", func(t target) Cell {
+			if t.Size == 0 && t.RequestLimit == nil && t.ReplyLimit == nil {
+				return textCell(t.Verdict) // how a recorded server ended, which may be as it should
+			}
+			return verdictOf(t)
+		}},
+		{">request limit|request limit (B)", func(t target) Cell { return limit(t.RequestLimit) }},
+		{">reply limit|reply limit (B)", func(t target) Cell { return limit(t.ReplyLimit) }},
+		{">searched to|searched to (B)", func(t target) Cell { return limit(t.SearchedTo) }},
+		{">time/msg|time/msg (ns)", func(t target) Cell { return estimateCell("time", t.Samples) }},
+		{"@~evidence", func(t target) Cell { return textCell(EvidenceText(t.Evidence)) }},
+		{"_warnings", func(t target) Cell { return textCell(strings.Join(t.Warnings, "; ")) }},
+	}...)
+}
+
+// estimateCell shows the median of a metric with its spread.
+func estimateCell(metric string, samples []results.Sample) Cell {
+	e := stat.EstimateOf(metric, samples)
+	return when(e.N > 0, figureCell(e.Median, withSpread(stat.MustMetric(metric).Format(e.Median), e)))
+}

@@ -77,6 +77,43 @@ func RulesScreen(set *results.Set) Page {
 	return v
 }
 
+// probeTable has a row for each step, and for each machine a column with what was found.
+func probeTable(s *results.Set) Table {
+	type probes = onMachines[results.Probe]
+	machines := stat.Distinct(s.Probes, func(p results.Probe) string { return s.Machine(p.Run) })
+	columns := []columnOf[probes]{
+		{"pipe", func(found probes) Cell { return textCell(found.first.Pipe) }},
+		{"`step", func(found probes) Cell { return textCell(found.first.Step) }},
+	}
+	value := func(p results.Probe) Cell { // sizes and times with their units
+		if n, ok := p.Number(); ok {
+			return figureCell(n, results.FormatUnit(n, p.Unit))
+		}
+		return Cell{Text: strings.TrimSpace(fmt.Sprint(p.Value) + " " + p.Unit), Base: fmt.Sprint(p.Value)}
+	}
+	head := func(id string) string { return ">" + cmp.Or(MachineTitle(s, id), "value") }
+	columns = append(columns, foundOn(machines, head, value)...)
+	rows := byMachine(s, s.Probes, func(p results.Probe) string { return p.Pipe + " " + p.Step })
+	return tableOf("What the pipes do", rows, append(columns, []columnOf[probes]{
+		{"~documented", func(found probes) Cell {
+			return textCell(JoinParts(found.texts(machines, func(p results.Probe) string { return p.Documented })...))
+		}},
+		{"!agrees", func(found probes) Cell {
+			agrees := ""
+			differ := found.texts(machines, func(p results.Probe) string {
+				if p.Agrees == nil || *p.Agrees {
+					agrees = map[bool]string{true: "yes", false: agrees}[p.Agrees != nil]
+					return ""
+				}
+				return "NO " + MachineTitle(s, s.Machine(p.Run))
+			})
+			return textCell(strings.TrimSpace(cmp.Or(strings.Join(differ, ", "), agrees)))
+		}},
+		{"+~how", func(found probes) Cell { return textCell(found.first.How) }},
+		{"#unit", func(found probes) Cell { return textCell(found.first.Unit) }},
+	}...)...)
+}
+
 func pipeOf(p results.Probe) string { return p.Pipe }
 
 func pipeTitle(kind string) string { return "What " + cmp.Or(words().Pipes[kind], kind) + " does" }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,23 +86,6 @@ func Lead(s *results.Set) string {
 	return JoinParts(MachinesLine(FirstRuns(s)), results.FormatCount(len(s.Environments), "run"), strings.Join(days, ""))
 }
 
-// MachinesLine describes the only one of machines, or counts them.
-func MachinesLine(machines []results.Environment) string {
-	if len(machines) == 1 {
-		return MachineLine(machines[0])
-	}
-	return results.FormatCount(len(machines), "machine")
-}
-
-// MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
-func MachineLine(e results.Environment) string {
-	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), systemText(e), e.Imitation, e.Virtualisation)
-}
-
-func systemText(e results.Environment) string {
-	return strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
-}
-
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
 	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
@@ -160,36 +142,28 @@ func recordSections(s *results.Set, sum Summary) []Section {
 			machineLimits(s, sum.Rows),
 		}
 	}
-	return []Section{{
-		ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
-		Commands: commandsOf(s, s.Records, "pipebench run"),
-	}, {
-		ID: "side-by-side", Title: "Side by side", Tables: beside,
-		Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{"Absolute figures of two machines say little. So each cell is compared with what the same machine does with raw messages of that size: a share of its goodput, a multiple of its round-trip time. The absolute figure stands behind."}),
-	}, {
-		ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)},
-		Lead:     when(len(s.Tunes) > 0, []string{"Chunks cost goodput and CPU. What they buy is that a small message need not wait for the whole of a large one; how long it waits depends on the pipe's capacity, the chunk, and the reader's rate."}),
-		Notes:    tuneWarnings(s.Tunes),
-		Commands: commandsOf(s, s.Tunes, "pipebench tune"),
-	}, {
-		ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
-		Commands: commandsOf(s, s.Probes, "pipebench probe"),
-	}, {
-		ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
-		Commands: append(commandsOf(s, s.Claims, "pipebench claims"), "pipebench claims --explain ID"),
-	}, {
-		ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)},
-	}, {
-		ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
-		Commands: commandsOf(s, s.Checks, "pipebench check -- COMMAND"),
-	}, serverSection(s), {
-		ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
-		Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND"),
-	}, {
-		ID: "noise", Title: "How far figures move by themselves", Tables: []Table{environmentTable(s), noiseTable(s)},
-		Lead:     when(len(s.Noise) > 0, []string{"The same cell, measured by invocations that nothing distinguishes. A change between two runs that is smaller than this spread is no change."}),
-		Commands: commandsOf(s, slices.Concat(stat.Map(s.Noise, asLine), stat.Map(disturbances(s), asLine)), "pipebench doctor"),
-	}}
+	return []Section{
+		{ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
+			Commands: commandsOf(s, s.Records, "pipebench run")},
+		{ID: "side-by-side", Title: "Side by side", Tables: beside,
+			Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{words().SideBySide})},
+		{ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)}, Notes: tuneWarnings(s.Tunes),
+			Lead:     when(len(s.Tunes) > 0, []string{words().ChunkSize}),
+			Commands: commandsOf(s, s.Tunes, "pipebench tune")},
+		{ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
+			Commands: commandsOf(s, s.Probes, "pipebench probe")},
+		{ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
+			Commands: append(commandsOf(s, s.Claims, "pipebench claims"), "pipebench claims --explain ID")},
+		{ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)}},
+		{ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
+			Commands: commandsOf(s, s.Checks, "pipebench check -- COMMAND")},
+		serverSection(s),
+		{ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
+			Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND")},
+		{ID: "noise", Title: "How far figures move by themselves", Tables: []Table{environmentTable(s), noiseTable(s)},
+			Lead:     when(len(s.Noise) > 0, []string{words().Noise}),
+			Commands: commandsOf(s, slices.Concat(stat.Map(s.Noise, asLine), stat.Map(disturbances(s), asLine)), "pipebench doctor")},
+	}
 }
 
 func asLine[L results.Line](line L) results.Line { return line }
@@ -227,17 +201,6 @@ func reproduceCommand(s *results.Set, f results.Fault) string {
 		return "pipebench run --scenario " + scenario
 	}
 	return command
-}
-
-// MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
-const MaxNameLength = 60
-
-// CommandName writes a command as a title, without the folders of the program.
-func CommandName(command []string) string {
-	if len(command) == 0 {
-		return "?"
-	}
-	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), MaxNameLength)
 }
 
 // driven groups what drive found by the server that it loaded. A record of how a recorded server
@@ -396,5 +359,17 @@ func replyTable(messages []results.Message) Table {
 		{">p50", time("p50")},
 		{">p99", time("p99")},
 		{">slowest", time("max")},
+	}...)
+}
+
+func messageTable(s *results.Set) Table {
+	type message = results.Message
+	return tableOf("What passed", s.Messages, []columnOf[message]{
+		{">time|time (ns)", func(m message) Cell { return nanosCell(float64(m.T)) }},
+		{"dir", func(m message) Cell { return textCell(m.Dir) }},
+		{">message|message (B)", func(m message) Cell { return bytesCell(m.Size) }},
+		{"method", func(m message) Cell { return textCell(m.Method) }},
+		{"id", func(m message) Cell { return textCell(string(m.ID)) }},
+		{">reads", func(m message) Cell { return textCell(fmt.Sprint(max(1, len(m.Cuts)))) }},
 	}...)
 }

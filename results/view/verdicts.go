@@ -2,10 +2,13 @@ package view
 
 import (
 	"cmp"
+	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -210,6 +213,37 @@ func WriteClaims(w io.Writer, format Format, set *results.Set, o Options) error 
 	return tableOf("Common claims about stdio, and whether they hold here", set.Claims, columns...).Write(w, format, o)
 }
 
+// claimTable has a row for each claim, and for each machine a column with its verdict. A claim that
+// a machine judged more than once has a row each time.
+func claimTable(s *results.Set) Table {
+	type claims = onMachines[results.Claim]
+	sorted := slices.SortedStableFunc(slices.Values(s.Claims), func(a, b results.Claim) int {
+		return cmp.Or(strings.Compare(a.Seed, b.Seed), strings.Compare(a.ID, b.ID))
+	})
+	machines := stat.Distinct(sorted, func(c results.Claim) string { return s.Machine(c.Run) })
+	// said is what the machines say, each with its name unless all say the same.
+	said := func(of func(results.Claim) string) func(claims) Cell {
+		return func(judged claims) Cell {
+			texts := judged.texts(machines, of)
+			if len(texts) > 1 {
+				texts = judged.texts(machines, func(c results.Claim) string { return MachineTitle(s, s.Machine(c.Run)) + ": " + of(c) })
+			}
+			return textCell(JoinParts(texts...))
+		}
+	}
+	rows := byMachine(s, sorted, func(c results.Claim) string { return c.Seed + " " + cmp.Or(c.ID, c.Claim) })
+	return tableOf("Common claims about stdio, and whether they hold here", rows, slices.Concat([]columnOf[claims]{
+		{"source|seed", func(judged claims) Cell { return Cell{Text: SourceTitle(judged.first.Seed), Base: judged.first.Seed} }},
+		{"@`id", func(judged claims) Cell { return textCell(judged.first.ID) }},
+		{"~claim", func(judged claims) Cell { return textCell(judged.first.Claim) }},
+	}, foundOn(machines, func(id string) string { return "!" + cmp.Or(MachineTitle(s, id), "verdict") },
+		func(c results.Claim) Cell { return verdictCell(c.Verdict) },
+	), []columnOf[claims]{
+		{"~figure", said(func(c results.Claim) string { return c.Figure })},
+		{"~why", said(func(c results.Claim) string { return c.Why })},
+	})...)
+}
+
 // foundText returns the figure that decided, and the reason.
 func foundText(c results.Claim) string { return when(c.Figure != "", c.Figure+": ") + c.Why }
 
@@ -260,4 +294,75 @@ func claimTotals(all []results.Claim) string {
 // judged returns the claims of a verdict.
 func judged(all []results.Claim, verdict string) []results.Claim {
 	return stat.Filter(all, func(c results.Claim) bool { return c.Verdict == verdict })
+}
+
+func faultTable(s *results.Set) Table {
+	return tableOf("How stdio fails", stdioFaults(s), []columnOf[results.Fault]{
+		{"`fault", func(f results.Fault) Cell { return textCell(f.ID) }},
+		{"machine", func(f results.Fault) Cell { return machineCell(s, s.Machine(f.Run)) }},
+		{"!verdict", func(f results.Fault) Cell { return verdictCell(f.Verdict) }},
+		{"~evidence", func(f results.Fault) Cell { return textCell(EvidenceText(f.Evidence)) }},
+		{"~advice", func(f results.Fault) Cell { return textCell(f.Advice) }},
+		{"@`again", func(f results.Fault) Cell { return textCell(reproduceCommand(s, f)) }},
+	}...)
+}
+
+func environmentTable(s *results.Set) Table {
+	return tableOf("What disturbs measurements on this machine", disturbances(s), []columnOf[results.Fault]{
+		{"`what", func(f results.Fault) Cell { return textCell(strings.TrimPrefix(f.ID, results.EnvironmentFault)) }},
+		{"machine", func(f results.Fault) Cell { return machineCell(s, s.Machine(f.Run)) }},
+		{"~found", func(f results.Fault) Cell { return textCell(f.Verdict) }},
+		{"+~evidence", func(f results.Fault) Cell { return textCell(EvidenceText(f.Evidence)) }},
+		{"~remedy", func(f results.Fault) Cell { return textCell(f.Advice) }},
+	}...)
+}
+
+// EvidenceText writes the evidence of a finding on one line, sorted by name:
+// "accepted=65536, elapsed=1.50 s". It takes a [results.Evidence], or a struct
+// with the names of the file. Times ("_ns") have their unit, estimates their
+// interval; what is null, and curves, which charts show, are left out.
+func EvidenceText(evidence any) string {
+	e, err := results.NewEvidence(evidence)
+	fields := map[string]json.RawMessage{}
+	if err = cmp.Or(err, e.Decode(&fields)); err != nil {
+		return fmt.Sprint(evidence)
+	}
+	var out []string
+	for name, value := range fields {
+		if name == "curve" || string(value) == "null" {
+			continue
+		}
+		if base, isTime := strings.CutSuffix(name, "_ns"); isTime {
+			if ns, err := strconv.ParseFloat(string(value), 64); err == nil {
+				out = append(out, base+"="+results.FormatDuration(ns))
+				continue
+			}
+		}
+		out = append(out, name+"="+evidenceValue(value))
+	}
+	slices.Sort(out)
+	return orDash(strings.Join(out, ", "))
+}
+
+// evidenceValue writes a fraction with three digits, a text without quotes, an
+// estimate as such, and anything else as JSON. Whole numbers are exact: they may
+// be counts of bytes.
+func evidenceValue(value json.RawMessage) string {
+	n, err := strconv.ParseFloat(string(value), 64)
+	if err == nil && n != math.Trunc(n) {
+		return results.FormatNumber(n, 3)
+	}
+	var e stat.Estimate
+	if value[0] == '{' && json.Unmarshal(value, &e) == nil && e.N > 0 {
+		text := results.FormatNumber(e.Median, 3)
+		if e.Interval != nil {
+			text += fmt.Sprintf(" [%s, %s]", results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
+		}
+		return fmt.Sprintf("%s (n = %d)", text, e.N)
+	}
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
 }

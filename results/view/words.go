@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 //go:embed words.json
@@ -28,6 +30,8 @@ var words = sync.OnceValue(func() (out struct {
 	ShortPlacements map[string]string // and in a title
 	Pipes           map[string]string // what each kind of pipe is
 	Sources         map[string]string // titles of the documents that claims are from
+
+	SideBySide, ChunkSize, Noise string // what a page says first of machines, of chunk sizes, and of noise
 
 	PipeQuestions   []question // of each kind of pipe
 	StreamQuestions []question // of every kind of stream beside those
@@ -146,3 +150,143 @@ func Truncate(text string, most int) string {
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }
+
+// MachineTitle returns the name of a machine, "" if it is the only one of the set.
+func MachineTitle(s *results.Set, id string) string {
+	if len(s.Machines()) < 2 {
+		return ""
+	}
+	return s.MachineName(id)
+}
+
+// machineCell shows the name of a machine, nothing if it is the only one.
+func machineCell(s *results.Set, id string) Cell { return textCell(MachineTitle(s, id)) }
+
+// MachinesLine describes the only one of machines, or counts them.
+func MachinesLine(machines []results.Environment) string {
+	if len(machines) == 1 {
+		return MachineLine(machines[0])
+	}
+	return results.FormatCount(len(machines), "machine")
+}
+
+// MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+func MachineLine(e results.Environment) string {
+	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), systemText(e), e.Imitation, e.Virtualisation)
+}
+
+func systemText(e results.Environment) string {
+	return strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
+}
+
+// onMachines is what machines found of the same thing.
+type onMachines[L any] struct {
+	first L            // of the machine that is listed first
+	on    map[string]L // by machine
+}
+
+// texts lists what the machines have, each text once and none that is empty.
+func (m onMachines[L]) texts(machines []string, of func(L) string) []string {
+	var out []string
+	for _, id := range machines {
+		if l, ok := m.on[id]; ok {
+			out = append(out, of(l))
+		}
+	}
+	return stat.Distinct(nonEmpty(out), stat.Itself)
+}
+
+// foundOn has a column for each machine with what it found, under a head that names it.
+func foundOn[L any](machines []string, head func(id string) string, cell func(L) Cell) []columnOf[onMachines[L]] {
+	return stat.Map(machines, func(id string) columnOf[onMachines[L]] {
+		return columnOf[onMachines[L]]{head(id), func(found onMachines[L]) Cell {
+			l, ok := found.on[id]
+			return when(ok, cell(l))
+		}}
+	})
+}
+
+// byMachine lays out what each machine found of the same thing in a row. What a machine found more
+// than once has a row each time.
+func byMachine[L results.Line](s *results.Set, lines []L, key func(L) string) []onMachines[L] {
+	var rows []onMachines[L]
+	at, times := map[string]int{}, map[string]int{}
+	for _, l := range lines {
+		machine := s.Machine(results.RunOf(l))
+		id := fmt.Sprintf("%s %d", key(l), times[machine+key(l)])
+		times[machine+key(l)]++
+		if _, ok := at[id]; !ok {
+			at[id] = len(rows)
+			rows = append(rows, onMachines[L]{l, map[string]L{}})
+		}
+		rows[at[id]].on[machine] = l
+	}
+	return rows
+}
+
+// FirstRuns returns the environment of the first run on each machine.
+func FirstRuns(s *results.Set) []results.Environment {
+	byMachine := stat.GroupBy(s.Environments, func(e results.Environment) string { return e.Machine })
+	return stat.Map(byMachine, func(runs []results.Environment) results.Environment { return runs[0] })
+}
+
+// machineTable compares the machines: a column each.
+func machineTable(s *results.Set) Table {
+	machines := FirstRuns(s)
+	columns := []columnOf[machineField]{{"", func(f machineField) Cell { return textCell(f.title) }}}
+	for _, e := range machines {
+		value := func(f machineField) Cell { return textCell(f.of(e)) }
+		columns = append(columns, columnOf[machineField]{s.MachineName(e.Machine), value})
+	}
+	return tableOf("", stat.Filter(machineFields, func(f machineField) bool {
+		return slices.ContainsFunc(machines, func(e results.Environment) bool { return f.of(e) != "" })
+	}), columns...)
+}
+
+// A machineField is what a page tells of a machine.
+type machineField struct {
+	title string
+	of    func(results.Environment) string
+}
+
+// machineFields are in the order of a page.
+var machineFields = []machineField{
+	{"host", func(e results.Environment) string { return e.Hostname }},
+	{"operating system", func(e results.Environment) string { return strings.TrimSpace(e.OS + " " + e.Kernel) }},
+	{"architecture", func(e results.Environment) string { return e.Arch }},
+	{"processor", func(e results.Environment) string { return e.CPU }},
+	{"CPUs", func(e results.Environment) string { return when(e.CPUs > 0, strconv.Itoa(e.CPUs)) }},
+	{"topology", func(e results.Environment) string { return e.Topology }},
+	{"page", func(e results.Environment) string { return when(e.PageSize > 0, results.FormatSize(int64(e.PageSize))) }},
+	{"largest pipe", func(e results.Environment) string {
+		return when(e.PipeMaxSize > 0, results.FormatSize(int64(e.PipeMaxSize)))
+	}},
+	{"imitation", func(e results.Environment) string { return e.Imitation }},
+	{"virtualisation", func(e results.Environment) string { return e.Virtualisation }},
+	{"governor", func(e results.Environment) string { return e.Governor }},
+	{"load", loadText},
+	{"clock", func(e results.Environment) string {
+		return when(e.ClockNS >= 1e-3, results.FormatDuration(e.ClockNS)+" a reading")
+	}},
+	{"Go", func(e results.Environment) string { return e.Go }},
+	{"pipebench", func(e results.Environment) string { return e.Version }},
+}
+
+// loadText is the load average before a run, "-" where the system does not tell.
+func loadText(e results.Environment) string {
+	if e.Load1 == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", *e.Load1)
+}
+
+// MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
+const MaxNameLength = 60
+
+// CommandName writes a command as a title, without the folders of the program.
+func CommandName(command []string) string {
+	if len(command) == 0 {
+		return "?"
+	}
+	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), MaxNameLength)
+}
