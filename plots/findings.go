@@ -63,6 +63,31 @@ func axisOf(label string) Axis {
 	return Axis{Label: label, Scale: Log, Unit: Number}
 }
 
+// goneCharts show how long a writer takes to learn that its reader left, of the experiments that close
+// it before, during and after a write, with each kind of pipe.
+func goneCharts(set *results.Set) []Chart {
+	type evidence struct {
+		Pipe, IO, When string
+		Noticed        float64 `json:"noticed_ns"`
+	}
+	var all []evidence
+	faults := stat.Filter(set.Faults, func(f results.Fault) bool { return strings.HasPrefix(f.ID, "reader-gone/") })
+	for _, f := range faults {
+		var e evidence
+		if f.Evidence.Decode(&e) == nil && e.Noticed > 0 && e.When != "" {
+			all = append(all, e)
+		}
+	}
+	c := chartOf("told-by-pipe", environmentLines(set, faults))
+	c.X.Categories = stat.Distinct(all, func(e evidence) string { return e.IO })
+	c.Panels = panelsOf(stat.Map(all, func(e evidence) mark {
+		at := slices.Index(c.X.Categories, e.IO)
+		return mark{"closed " + e.When + " a write", e.Pipe, exact(float64(at), e.Noticed)}
+	}))
+	c.unjoin()
+	return []Chart{c}
+}
+
 // maxCategories is the largest number of rows of a chart of categories.
 const maxCategories = 30
 

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -118,9 +119,7 @@ func (v selection) charts(d cellChart) []Chart {
 
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
-func goodputCharts(set *results.Set) []Chart {
-	return streamCharts(set, cellChartOf("goodput"))
-}
+func goodputCharts(set *results.Set) []Chart { return streamCharts(set, cellChartOf("goodput")) }
 
 // streamCharts show a figure of the streams. Streams of recorded messages, which have no size in
 // common, get charts of their own.
@@ -179,11 +178,6 @@ func (v selection) points(d dimension, x Axis, of estimator) []Point {
 	return out
 }
 
-// samples returns the samples of all records: of one cell, or of the same cell in several runs.
-func (v selection) samples() []results.Sample {
-	return slices.Concat(stat.Map(v.records, func(r results.Record) []results.Sample { return r.Samples })...)
-}
-
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
 // among the sizes.
 func (v selection) capacityGuide() []Guide {
@@ -193,11 +187,6 @@ func (v selection) capacityGuide() []Guide {
 		return nil
 	}
 	return []Guide{{Vertical: true, Value: float64(capacities[0]), Label: "pipe capacity"}}
-}
-
-// capacities lists the capacities that were read back.
-func (v selection) capacities() []int {
-	return stat.Distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
 }
 
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and the
@@ -303,4 +292,74 @@ func machineCharts(set *results.Set) []Chart {
 	d := cellChartOf("machines")
 	d.guides = func(selection) []Guide { return []Guide{{Value: 1, Label: "raw"}} }
 	return v.charts(d)
+}
+
+// chunkCharts show goodput against chunk size if a run tried at least three: a line for each
+// message size.
+func chunkCharts(set *results.Set) []Chart {
+	all := measuredIn(set, func(r results.Record) bool {
+		return isStream(r) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
+	})
+	var out []Chart
+	for _, name := range all.families() {
+		v := all.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
+		if len(v.values("framing")) < 3 {
+			continue
+		}
+		d := cellChartOf("chunk")
+		d.Name, d.Title = "chunk-"+name, fmt.Sprintf(d.Title, name)
+		out = append(out, v.charts(d)...)
+	}
+	return out
+}
+
+// counterCharts compare the io strategies: goodput, and refused calls, short writes and waits, for
+// a framing and size that all of them were measured with.
+func counterCharts(set *results.Set) []Chart {
+	v := measuredIn(set, isStream)
+	if !v.varies("io") {
+		return nil
+	}
+	v = v.mostMeasured("framing").nearest(typicalSize)
+	charts := append(v.columns("io", v.values("io")), v.columns("eagain", v.values("io"))...)
+	return slices.DeleteFunc(charts, func(c Chart) bool { // of one way there is nothing to compare
+		return len(stat.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
+	})
+}
+
+// waitingCharts show what writers meet that do not block: refusals a message by way of waiting and
+// framing, and how long they take to learn that their reader left.
+func waitingCharts(set *results.Set) []Chart {
+	v := selection{set: set, records: set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
+	stays := v.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
+	leaves := v.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
+	return append(stays.byWriter("refusals"), leaves.byWriter("told")...)
+}
+
+// byWriter makes charts that have a column for each way in which the writer waits.
+func (v selection) byWriter(name string) []Chart {
+	writers := stat.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
+	slices.SortFunc(writers, func(a, b string) int { return rank(a) - rank(b) })
+	return v.columns(name, writers)
+}
+
+// columns makes charts of cells that have a column for each of the categories.
+func (v selection) columns(name string, categories []string) []Chart {
+	d := cellChartOf(name)
+	d.X.Categories = categories
+	return v.charts(d)
+}
+
+// writersIO returns how the writing end of a cell waits.
+func writersIO(io string) string {
+	writer, _, _ := strings.Cut(io, "/")
+	return writer
+}
+
+// metricName names a metric beside others: what the ends of each strategy meet, or a percentile.
+func metricName(metric string) string {
+	_, percentile, _ := strings.Cut(metric, ".")
+	return cmp.Or(map[string]string{
+		"eagain": "calls refused (EAGAIN)", "short": "short writes", "waits": "waits outside the call",
+	}[metric], percentile)
 }

@@ -2,6 +2,8 @@ package plots
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -183,4 +185,72 @@ func (v selection) subtitle(skip ...dimension) []string {
 		}
 	}
 	return append(environmentLines(v.set, v.records), view.JoinParts(parts...))
+}
+
+// maxSeriesOfFraming is the number of sizes of one framing that a chart shows as lines; more sizes
+// are a sweep, which has a chart of its own.
+const maxSeriesOfFraming = 3
+
+// limitSeries keeps the smallest and the largest of a framing with many sizes, and of the others
+// the one with the most records; note says so. The reference comes first.
+func (v selection) limitSeries(d dimension) (values []string, note string) {
+	values = v.values(d)
+	slices.SortStableFunc(values, func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), results.ChunkSize(a)-results.ChunkSize(b))
+	})
+	if d != "framing" {
+		return values, ""
+	}
+	for _, name := range v.families() {
+		all := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return family(s) != name })
+		if len(all) <= maxSeriesOfFraming {
+			continue
+		}
+		records := func(spec string) int { return len(v.where(d, spec).records) }
+		between := append([]string{all[len(all)/2]}, all[1:len(all)-1]...)
+		fullest := slices.MaxFunc(between, func(a, b string) int { return records(a) - records(b) })
+		keep := []string{all[0], fullest, all[len(all)-1]}
+		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
+		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d sizes of %s, three are shown.", len(all), name))
+	}
+	return values, note
+}
+
+// families lists the framings without their sizes.
+func (v selection) families() []string { return stat.Distinct(v.values("framing"), family) }
+
+// samples returns the samples of all records: of one cell, or of the same cell in several runs.
+func (v selection) samples() []results.Sample {
+	return slices.Concat(stat.Map(v.records, func(r results.Record) []results.Sample { return r.Samples })...)
+}
+
+// capacities lists the capacities that were read back.
+func (v selection) capacities() []int {
+	return stat.Distinct(v.samples(), func(s results.Sample) int { return s.Capacity })
+}
+
+// mostMeasured selects the value of a dimension with the most records, which allows the most
+// comparisons.
+func (v selection) mostMeasured(d dimension) selection {
+	best := selection{set: v.set}
+	for _, value := range v.values(d) {
+		if own := v.where(d, value); len(own.records) > len(best.records) {
+			best = own
+		}
+	}
+	return best
+}
+
+// typicalSize is the message size of figures that are shown for one size only: the usual capacity
+// of a pipe.
+const typicalSize = 64 << 10
+
+// nearest selects the message size that is nearest to a size, by ratio.
+func (v selection) nearest(size float64) selection {
+	distance := func(value string) float64 {
+		n, _ := numeric(value) // Cell.Fields writes a number
+		return math.Abs(math.Log(n / size))
+	}
+	nearer := func(a, b string) int { return cmp.Compare(distance(a), distance(b)) }
+	return v.where("size", slices.MinFunc(v.values("size"), nearer))
 }

@@ -3,6 +3,7 @@ package plots
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,53 +201,100 @@ func (p selection) recommended(drain string) []string {
 	}), func(u results.Tune) string { return u.Cell.Framing })
 }
 
-// chunkCharts show goodput against chunk size if a run tried at least three: a line for each
-// message size.
-func chunkCharts(set *results.Set) []Chart {
-	all := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
-	})
+// latencyKinds are the clocks of a latency, with what each one times.
+var latencyKinds = []struct{ key, title string }{
+	{"roundtrip", "Round-trip time"},
+	{"oneway", "One-way time"},
+	{"due", "Time from when a message was due"},
+	{"service", "Time from when a message was sent"},
+}
+
+// latencyCharts show distributions of times, on an axis that gives each further nine the same room,
+// with a panel for each size and placement.
+func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
-	for _, name := range all.families() {
-		v := all.keep(func(r results.Record) bool { return family(r.Cell.Framing) == name })
-		if len(v.values("framing")) < 3 {
-			continue
+	for _, kind := range latencyKinds {
+		v := measuredIn(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
+		lines, apart := v.grouping("", "size", "placement")
+		for _, p := range v.groupBy(apart) {
+			out = append(out, p.distribution(kind.key, kind.title, lines))
 		}
-		d := cellChartOf("chunk")
-		d.Name, d.Title = "chunk-"+name, fmt.Sprintf(d.Title, name)
-		out = append(out, v.charts(d)...)
+		d := cellChartOf("latency-size")
+		d.Name, d.Title = kind.key+"-size", fmt.Sprintf(d.Title, kind.title)
+		d.Of = []string{kind.key + ".p50", kind.key + ".p99"}
+		out = append(out, stat.Filter(v.charts(d), func(c Chart) bool {
+			return slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 })
+		})...)
 	}
 	return out
 }
 
-// maxSeriesOfFraming is the number of sizes of one framing that a chart shows as lines; more sizes
-// are a sweep, which has a chart of its own.
-const maxSeriesOfFraming = 3
+// maxSizes is the number of message sizes that a distribution has panels for: of more, the smallest,
+// a middle and the largest.
+const maxSizes = 3
 
-// limitSeries keeps the smallest and the largest of a framing with many sizes, and of the others
-// the one with the most records; note says so. The reference comes first.
-func (v selection) limitSeries(d dimension) (values []string, note string) {
-	values = v.values(d)
-	slices.SortStableFunc(values, func(a, b string) int {
-		return cmp.Or(rank(a)-rank(b), results.ChunkSize(a)-results.ChunkSize(b))
-	})
-	if d != "framing" {
-		return values, ""
+// distribution draws the whole curve of each series, size and placement.
+func (p selection) distribution(key, title string, lines dimension) Chart {
+	c := chartOf("distribution", p.subtitle("size", "placement"))
+	c.Name, c.Title, c.Columns = key+p.suffix, fmt.Sprintf(c.Title, title), len(p.values("placement"))
+	sizes := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).values("size")
+	if n := len(sizes); n > maxSizes {
+		sizes = []string{sizes[0], sizes[n/2], sizes[n-1]}
+		c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.", n))
 	}
-	for _, name := range v.families() {
-		all := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return family(s) != name })
-		if len(all) <= maxSeriesOfFraming {
-			continue
+	if c.Columns == 1 {
+		c.Columns = min(len(sizes), 2)
+	}
+	order, _ := p.limitSeries(lines)
+	for _, size := range sizes {
+		for _, placement := range p.values("placement") {
+			own := p.where("size", size).where("placement", placement)
+			panel := Panel{Title: view.JoinParts(placement, view.FieldPhrase("size", size))}
+			panel.Series = own.seriesBy(lines, order, func(v selection) []Point {
+				l, _ := results.MergeLatencies(v.samples(), key) // one that is damaged has no curve
+				return curve(l)
+			})
+			for i := range panel.Series {
+				panel.Series[i].Shape = Curve
+			}
+			c.Panels = append(c.Panels, panel)
 		}
-		records := func(spec string) int { return len(v.where(d, spec).records) }
-		between := append([]string{all[len(all)/2]}, all[1:len(all)-1]...)
-		fullest := slices.MaxFunc(between, func(a, b string) int { return records(a) - records(b) })
-		keep := []string{all[0], fullest, all[len(all)-1]}
-		values = slices.DeleteFunc(values, func(s string) bool { return family(s) == name && !slices.Contains(keep, s) })
-		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d sizes of %s, three are shown.", len(all), name))
 	}
-	return values, note
+	return c
 }
 
-// families lists the framings without their sizes.
-func (v selection) families() []string { return stat.Distinct(v.values("framing"), family) }
+// minCurveCount is the number of observations that the shortest curve takes, one up to p50.
+const minCurveCount = 20
+
+// observations counts those of a record.
+func observations(r results.Record, key string) int64 {
+	var n int64
+	for _, s := range r.Samples {
+		n += s.Latency[key].Count
+	}
+	return n
+}
+
+// curveStep is the distance between two points of a curve, in nines.
+const curveStep = 0.05
+
+// curve reads a distribution at equal steps of its axis, up to the last percentile that has ten
+// observations beyond it, with a marker at p50 and at each nine.
+func curve(l results.Latency) []Point {
+	h, err := l.Histogram()
+	if err != nil || l.Count < minCurveCount {
+		return nil
+	}
+	last := math.Log10(float64(l.Count) / 10)
+	at := func(depth float64, mark bool) Point {
+		q := 1 - math.Pow(10, -depth)
+		p := exact(q, float64(h.ValueAtQuantile(100*q)))
+		p.Mark = mark
+		return p
+	}
+	points := []Point{exact(0, float64(l.MinNS))}
+	for i := 1; float64(i)*curveStep <= last; i++ {
+		points = append(points, at(float64(i)*curveStep, i%20 == 0))
+	}
+	return slices.Insert(points, 1+int(ninesOf(0.5)/curveStep), at(ninesOf(0.5), true))
+}
