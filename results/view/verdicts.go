@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -133,46 +135,26 @@ func checkSentences(s *results.Set) []string {
 	})
 }
 
+//go:embed junit.xml
+var junitText string
+
 // writeJUnit writes checks as the XML that CI systems read: those that cannot tell are skipped.
 func writeJUnit(w io.Writer, all []results.Check) error {
-	type message struct {
-		Text string `xml:"message,attr"`
-		Body string `xml:",chardata"`
-	}
-	type testCase struct {
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		Failure *message `xml:"failure,omitempty"`
-		Skipped *message `xml:"skipped,omitempty"`
-		Out     string   `xml:"system-out,omitempty"`
-	}
-	suite := struct {
-		XMLName  xml.Name   `xml:"testsuite"`
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Skipped  int        `xml:"skipped,attr"`
-		Cases    []testCase `xml:"testcase"`
-	}{Name: "pipebench check " + Escape(strings.Join(all[0].Command, " ")), Tests: len(all)}
-	for _, c := range all {
-		found := &message{Escape(CheckText(c)), Escape(strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n"))}
-		made := testCase{Class: "pipebench." + c.Side, Name: c.Name}
-		switch c.Verdict {
-		case results.CheckFails:
-			made.Failure = found
-			suite.Failures++
-		case results.CheckCannotTell:
-			made.Skipped = found
-			suite.Skipped++
-		default:
-			made.Out = strings.TrimPrefix(c.Verdict+": ", "ok: ") + found.Text
-		}
-		suite.Cases = append(suite.Cases, made)
-	}
-	text, err := xml.MarshalIndent(suite, "", "  ")
-	if err == nil {
-		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
-	}
+	unsure := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckCannotTell })
+	err := template.Must(template.New("JUnit").Funcs(template.FuncMap{
+		"text": func(s string) (string, error) {
+			var out strings.Builder
+			err := xml.EscapeText(&out, []byte(Escape(s)))
+			return out.String(), err
+		},
+		"found": CheckText,
+		"advice": func(c results.Check) string {
+			return strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n")
+		},
+	}).Parse(junitText)).Execute(w, map[string]any{
+		"Command": strings.Join(all[0].Command, " "), "Checks": all,
+		"Failed": len(FailedChecks(all)), "Unsure": len(unsure),
+	})
 	if err != nil {
 		return fmt.Errorf("write JUnit XML: %w", err)
 	}
