@@ -278,10 +278,8 @@ func freeNote(rows []stat.Row) string {
 				m.Format(modes.Low), modes.NLow, m.Format(modes.High), modes.NHigh))
 		}
 	}
-	if len(texts) > 0 {
-		return "unpinned (placement free): the scheduler chose the CPUs, and the figures are bimodal: " + strings.Join(texts, "; ")
-	}
-	return "unpinned (placement free): the scheduler chose the CPUs; another run may fall out differently"
+	bimodal := when(len(texts) > 0, ", and the figures are bimodal: "+strings.Join(texts, "; "))
+	return "unpinned (placement free): the scheduler chose the CPUs" + cmp.Or(bimodal, "; another run may fall out differently")
 }
 
 // headerLines is how many lines about environments a view begins with at most.

@@ -208,10 +208,8 @@ func targetSentence(t results.Target) string {
 	case t.Evidence.ReplayEvidence != nil:
 		return replaySentence(t)
 	}
-	if g, ok := stat.RecordedGrowth(t); ok {
-		return g.String()
-	}
-	return ""
+	g, ok := stat.RecordedGrowth(t)
+	return when(ok, g.String())
 }
 
 func limitSentence(what string, n int64, t results.Target) string {

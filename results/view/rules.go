@@ -147,11 +147,9 @@ func (f *footnotes) rule(p results.Probe) string {
 	if p.Documented == "" {
 		return verdict
 	}
-	value, source := p.Documented, ""
-	if at := strings.Index(p.Documented, " ("); p.Agrees == nil {
+	value, source, _ := strings.Cut(p.Documented, " (")
+	if source = strings.TrimSuffix(source, ")"); p.Agrees == nil {
 		source = p.Documented
-	} else if at > 0 {
-		value, source = p.Documented[:at], strings.TrimSuffix(p.Documented[at+2:], ")")
 	}
 	if verdict == ruleDiffers {
 		verdict += " from " + value

@@ -118,14 +118,9 @@ func (s series) lines(o Options, first int) []string {
 
 // quantity names what the figures of a series are, and where it ran.
 func (s series) quantity() string {
-	name := "Goodput"
-	switch {
-	case s.cell.Rate > 0:
-		name = "p99 from when due"
-	case s.cell.Pattern == results.PatternRoundtrip:
-		name = "Round trip"
-	}
-	if slices.ContainsFunc(s.rows, func(r stat.Row) bool { return r.ToRaw != nil }) && s.cell.Rate == 0 {
+	due, roundTrip := s.cell.Rate > 0, s.cell.Pattern == results.PatternRoundtrip
+	name := cmp.Or(when(due, "p99 from when due"), when(roundTrip, "Round trip"), "Goodput")
+	if slices.ContainsFunc(s.rows, func(r stat.Row) bool { return r.ToRaw != nil }) && !due {
 		name += " vs raw"
 	}
 	return name + ", " + Escape(s.short)

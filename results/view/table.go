@@ -112,10 +112,8 @@ func textColumn[L any](head string, text func(L) string) columnOf[L] {
 
 // tableOf lays lines out in columns, a row each.
 func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
-	t := Table{Title: title}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, Columns(c.head)...)
-	}
+	heads := stat.Map(columns, func(c columnOf[L]) string { return c.head })
+	t := Table{Title: title, Columns: Columns(heads...)}
 	for _, l := range lines {
 		t.AppendCells(stat.Map(columns, func(c columnOf[L]) Cell { return c.cell(l) })...)
 	}
@@ -149,10 +147,7 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 		t.Title = when(t.Title != "", "**"+Escape(t.Title)+"**\n\n")
 		return t.render(w, renderer.NewMarkdown())
 	case FormatCSV:
-		if err := csv.NewWriter(w).WriteAll(t.data()); err != nil {
-			return fmt.Errorf("write CSV: %w", err)
-		}
-		return nil
+		return failedTo("write CSV", csv.NewWriter(w).WriteAll(t.data()))
 	case FormatJSON:
 		return WriteJSON(w, t.objects())
 	}
@@ -351,12 +346,18 @@ func WriteJSON(w io.Writer, v any) error {
 	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	if err := out.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
+	err := out.Encode(v)
+	if err == nil {
+		escaped := Escape(strings.ReplaceAll(text.String(), "\x7f", `\u007f`)) // the encoder escapes the other ones of ASCII
+		_, err = io.WriteString(w, escaped)
 	}
-	escaped := Escape(strings.ReplaceAll(text.String(), "\x7f", `\u007f`)) // the encoder escapes the other ones of ASCII
-	if _, err := io.WriteString(w, escaped); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
+	return failedTo("write JSON", err)
+}
+
+// failedTo says of an error what was to be done.
+func failedTo(do string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", do, err)
 	}
 	return nil
 }

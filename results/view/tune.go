@@ -84,7 +84,7 @@ func tuneTable(s *results.Set) Table {
 		{"reader|reader (B/s)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "drain"), Base: fmt.Sprint(u.Cell.Drain)} }},
 		{"`framing", func(u tune) Cell { return textCell(u.Cell.Framing) }},
 		{"?>message|message (B)", func(u tune) Cell { return Cell{Text: fieldText(u.Cell, "size"), Base: fmt.Sprint(u.Cell.Size)} }},
-		{"?capacity|capacity (B)", func(u tune) Cell { return Cell{Text: tuneCapacity(u), Base: fmt.Sprint(capacityOf(u))} }},
+		{"?capacity|capacity (B)", capacityCell},
 		{"?sender", func(u tune) Cell { return textCell(u.Cell.Sender) }},
 		{">goodput|goodput (B/s)", estimated("goodput")},
 		{"?>CPU/MiB|CPU (ns/MiB)", estimated("cpu")},
@@ -120,17 +120,12 @@ func undominated(r results.Tune, all []results.Tune) bool {
 	})
 }
 
-// capacityOf returns the pipe's capacity as it was read back, 0 where it is not known.
-func capacityOf(u results.Tune) int {
-	if len(u.Samples) == 0 {
-		return 0
+// capacityCell shows the pipe's capacity as it was read back.
+func capacityCell(u results.Tune) Cell {
+	if len(u.Samples) == 0 || u.Samples[0].Capacity == 0 {
+		return Cell{Text: "-", Base: "0"}
 	}
-	return u.Samples[0].Capacity
-}
-
-func tuneCapacity(u results.Tune) string {
-	n := capacityOf(u)
-	return orDash(when(n > 0, bytesCell(int64(n))).Text)
+	return bytesCell(int64(u.Samples[0].Capacity))
 }
 
 // lateShare is the share of small messages offered late from which their wait is in doubt: more than
@@ -169,7 +164,7 @@ func tuneWarnings(records []results.Tune) []string {
 				continue
 			}
 			name := strings.TrimSpace(r.Cell.Framing + " " + r.Cell.Sender)
-			out = append(out, fmt.Sprintf("warning: %s, pipe of %s, reader at %s: %s", name, tuneCapacity(r), fieldText(r.Cell, "drain"), w))
+			out = append(out, fmt.Sprintf("warning: %s, pipe of %s, reader at %s: %s", name, capacityCell(r).Text, fieldText(r.Cell, "drain"), w))
 		}
 	}
 	if late > 0 {

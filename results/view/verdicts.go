@@ -155,10 +155,7 @@ func writeJUnit(w io.Writer, all []results.Check) error {
 		"Command": strings.Join(all[0].Command, " "), "Checks": all,
 		"Failed": len(FailedChecks(all)), "Unsure": len(unsure),
 	})
-	if err != nil {
-		return fmt.Errorf("write JUnit XML: %w", err)
-	}
-	return nil
+	return failedTo("write JUnit XML", err)
 }
 
 // SourceTitle returns the title of the document that a claim is from.
@@ -342,9 +339,7 @@ func evidenceValue(value json.RawMessage) string {
 		}
 		return fmt.Sprintf("%s (n = %d)", text, e.N)
 	}
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
+	text := string(value)
+	json.Unmarshal(value, &text) // what is no text stays as it is
+	return text
 }

@@ -343,8 +343,5 @@ func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
 	for i := 0; i < len(lines) && err == nil; i++ {
 		err = out.Write(lines[i])
 	}
-	if err != nil {
-		return fmt.Errorf("write benchmark text: %w", err)
-	}
-	return nil
+	return failedTo("write benchmark text", err)
 }

@@ -153,10 +153,7 @@ func orDash(s string) string { return cmp.Or(s, "-") }
 
 // MachineTitle returns the name of a machine, "" if it is the only one of the set.
 func MachineTitle(s *results.Set, id string) string {
-	if len(s.Machines()) < 2 {
-		return ""
-	}
-	return s.MachineName(id)
+	return when(len(s.Machines()) > 1, s.MachineName(id))
 }
 
 // machineCell shows the name of a machine, nothing if it is the only one.
