@@ -22,9 +22,9 @@ func faultCharts(set *results.Set) []Chart {
 		if f.Evidence.Decode(&e) != nil || e.Curve == nil {
 			continue
 		}
-		curve := *e.Curve
-		c := Chart{Title: curve.Title, X: axisOf(curve.X), Y: axisOf(curve.Y)}
-		c.Panels = []Panel{{Series: stat.Map(curve.Series, func(trace results.Trace) Series {
+		c := Chart{Name: "fault-" + slug(f.ID), Title: e.Curve.Title, Subtitle: environmentLines(set, []results.Fault{f})}
+		c.X, c.Y = axisOf(e.Curve.X), axisOf(e.Curve.Y)
+		c.Panels = []Panel{{Series: stat.Map(e.Curve.Series, func(trace results.Trace) Series {
 			points := stat.Map(trace.Points, func(p results.CurvePoint) Point {
 				return Point{X: p.X, Y: p.Y, Low: p.Low, High: p.High, Computed: p.Extrapolated}
 			})
@@ -34,8 +34,6 @@ func faultCharts(set *results.Set) []Chart {
 		if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Computed }) {
 			c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
 		}
-		c.Name = "fault-" + slug(f.ID)
-		c.Subtitle = environmentLines(set, []results.Fault{f})
 		if slices.ContainsFunc(out, func(o Chart) bool {
 			return reflect.DeepEqual(o.Panels, c.Panels) && slices.Equal(o.Subtitle, c.Subtitle)
 		}) {
@@ -119,17 +117,13 @@ func noiseCharts(set *results.Set) []Chart {
 // of a size, and how long things take.
 func probeCharts(set *results.Set) []Chart { return []Chart{fillChart(set), probeTimes(set)} }
 
-// fillStep begins the name of the probe steps that fill a pipe with writes of one size; the size
-// follows.
-const fillStep = "capacity/fill/"
-
 // fillChart shows how much a pipe takes against the size of the writes that fill it. Kinds of pipes
 // and their documented rules are lines enough for a panel.
 func fillChart(set *results.Set) Chart {
 	const documented = " as documented"
 	var marks []mark
 	for _, p := range set.Probes {
-		size, ok := strings.CutPrefix(p.Step, fillStep)
+		size, ok := strings.CutPrefix(p.Step, "capacity/fill/")
 		x, errX := strconv.ParseFloat(size, 64)
 		y, isNumber := p.Number()
 		if !ok || errX != nil || !isNumber {
@@ -244,16 +238,15 @@ func failedAt(t results.Target) (size float64, failed bool) {
 // trafficCharts show a recording: the sizes of its messages, and how long each method took to
 // answer.
 func trafficCharts(set *results.Set) []Chart {
-	about := environmentLines(set, set.Messages)
-	return []Chart{laneChart(set, about), sizeChart(set, about), methodChart(set, about)}
+	return []Chart{laneChart(set), sizeChart(set), methodChart(set)}
 }
 
 // laneBins is the number of times in which a picture of a recording puts messages together.
 const laneBins = 300
 
 // laneChart shows a recording over time: a lane for each direction, in it the sizes of what passed.
-func laneChart(set *results.Set, about []string) Chart {
-	c := chartOf("traffic-time", about)
+func laneChart(set *results.Set) Chart {
+	c := chartOf("traffic-time", environmentLines(set, set.Messages))
 	size := func(m results.Message) float64 { return float64(m.Size) }
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
 	for _, lane := range stat.Directions(set.Messages) {
@@ -278,8 +271,8 @@ func laneChart(set *results.Set, about []string) Chart {
 }
 
 // sizeChart shows the share of messages that are no larger than a size.
-func sizeChart(set *results.Set, about []string) Chart {
-	c := chartOf("traffic-size", about)
+func sizeChart(set *results.Set) Chart {
+	c := chartOf("traffic-size", environmentLines(set, set.Messages))
 	var p Panel
 	var largest int64
 	for _, way := range stat.Directions(set.Messages) {
@@ -306,8 +299,8 @@ func sizeChart(set *results.Set, about []string) Chart {
 }
 
 // methodChart shows the time from a request to the reply of the same id, for each method.
-func methodChart(set *results.Set, about []string) Chart {
-	c := chartOf("traffic-method", about)
+func methodChart(set *results.Set) Chart {
+	c := chartOf("traffic-method", environmentLines(set, set.Messages))
 	times, _ := stat.Replies(set.Messages)
 	names := []string{"p50", "p90", "p99", "max"}
 	series := stat.Map(names, func(name string) Series { return Series{Name: name, Shape: Dots} })

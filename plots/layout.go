@@ -58,8 +58,7 @@ func newLayout(c Chart, page bool) layout {
 	if !f.nameLines(width) {
 		f.legend = c.legendRows()
 	}
-	f.subtitle = wrapLines(c.Subtitle)
-	f.notes = wrapLines(c.Notes)
+	f.subtitle, f.notes = wrapLines(c.Subtitle), wrapLines(c.Notes)
 	return f
 }
 

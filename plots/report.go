@@ -107,7 +107,8 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 			return fmt.Errorf("write report: %d bytes without a single row, where %d are allowed: report fewer files at once", len(content), ReportLimit)
 		}
 		r := &reporter{set: set, maxRows: maxRows, svgBudget: svgLimit}
-		r.charts, r.omitted, _ = makeCharts(set)
+		charts, alone, _ := makeCharts(set)
+		r.charts, r.leftOut = charts, append(ByReason(alone), stat.Map(set.Problems, results.Problem.String)...)
 		var err error
 		if content, err = r.page(o); err != nil {
 			return fmt.Errorf("write report: %w", err)
@@ -130,7 +131,6 @@ type reporter struct {
 	stylesheet stylesheet
 	maxRows    int // of a table
 	svgBudget  int // bytes left for pictures
-	omitted    []Omission
 	leftOut    []string
 }
 
@@ -140,7 +140,6 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 		ReportOptions: o, Lead: view.Lead(r.set),
 		Script: template.JS(pageScript), ScriptHash: base64.StdEncoding.EncodeToString(hash[:]),
 	}
-	r.leftOut = stat.Map(r.set.Problems, results.Problem.String)
 	for _, s := range o.Sections {
 		made, err := r.section(s)
 		if err != nil {
@@ -149,7 +148,7 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 		p.Sections = append(p.Sections, made)
 	}
 	p.Key = takeKey(p.Sections)
-	p.LeftOut = append(ByReason(r.omitted), r.leftOut...)
+	p.LeftOut = r.leftOut
 	p.Style = template.CSS(pageStyle) + "\n" + r.stylesheet.css() // both of this package's own making
 	var csv strings.Builder
 	if lines := cmp.Or(len(r.set.Records), r.set.Len()); lines <= maxCSVLines && view.Write(&csv, r.set, view.FormatCSV, view.Options{}) == nil {
@@ -184,9 +183,8 @@ func takeKey(sections []section) []figure {
 
 // section draws the charts of a section and renders its tables, without the rows beyond maxRows.
 func (r *reporter) section(s view.Section) (section, error) {
-	out := section{Section: s}
+	out := section{Section: s, Figures: r.figures(s)}
 	out.Notes = slices.Clone(s.Notes)
-	out.Figures = r.figures(s)
 	if s.ID == "recording" && len(r.set.Messages) > 0 {
 		var note string
 		if out.Recording, note = pack(r.set.Messages); note != "" {

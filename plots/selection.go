@@ -81,10 +81,7 @@ func rank(value string) int {
 
 // numeric reads a field that is a number; an absent field is 0, its default.
 func numeric(value string) (float64, bool) {
-	if value == "" {
-		return 0, true
-	}
-	n, err := strconv.ParseFloat(value, 64)
+	n, err := strconv.ParseFloat(cmp.Or(value, "0"), 64)
 	return n, err == nil
 }
 
