@@ -247,13 +247,12 @@ const laneBins = 300
 // laneChart shows a recording over time: a lane for each direction, in it the sizes of what passed.
 func laneChart(set *results.Set) Chart {
 	c := chartOf("traffic-time", environmentLines(set, set.Messages))
-	size := func(m results.Message) float64 { return float64(m.Size) }
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
 	for _, lane := range stat.Directions(set.Messages) {
 		s := Series{Name: lane[0].Dir, Shape: Dots}
 		binOf := func(m results.Message) int64 { return m.T * laneBins / (end + 1) }
 		for _, bin := range stat.GroupBy(lane, binOf) {
-			sizes := stat.Map(bin, size)
+			sizes := stat.Map(bin, func(m results.Message) float64 { return float64(m.Size) })
 			least, most := slices.Min(sizes), slices.Max(sizes)
 			s.Points = append(s.Points, Point{X: float64(bin[0].T), Y: most, Low: least, High: most, Samples: len(bin)})
 		}

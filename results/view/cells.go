@@ -58,10 +58,8 @@ func emptyWord(r stat.Row) string {
 
 // tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
 func tableTitle(c results.Cell, differ []string) string {
-	kind := map[bool]string{true: "Round trips ", false: "Streams "}[c.Pattern == results.PatternRoundtrip]
-	if c.IsWaiting() {
-		kind = "Non-blocking writers "
-	}
+	roundTrips := when(c.Pattern == results.PatternRoundtrip, "Round trips ")
+	kind := cmp.Or(when(c.IsWaiting(), "Non-blocking writers "), roundTrips, "Streams ")
 	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
 	names := []string{"pipe", "capacity", "peer", "io", "payload"}
 	for _, f := range c.Fields() {

@@ -297,9 +297,7 @@ func resultOf(set *results.Set) DriveResult {
 	for _, t := range set.Targets {
 		if e := t.Evidence.ReplayEvidence; e != nil {
 			r.Passed, r.whole = t.Served(), results.FormatCount(e.Replayed, "message")+" replayed"
-			if !r.Passed {
-				r.Failure = t.Verdict
-			}
+			r.Failure = cmp.Or(when(!r.Passed, t.Verdict), r.Failure)
 			return r
 		}
 		switch found := cmp.Or(t.RequestLimit, t.ReplyLimit); {

@@ -311,13 +311,12 @@ func EvidenceText(evidence any) string {
 		if name == "curve" || string(value) == "null" {
 			continue
 		}
-		if base, isTime := strings.CutSuffix(name, "_ns"); isTime {
-			if ns, err := strconv.ParseFloat(string(value), 64); err == nil {
-				out = append(out, base+"="+results.FormatDuration(ns))
-				continue
-			}
+		text := evidenceValue(value)
+		base, isTime := strings.CutSuffix(name, "_ns")
+		if ns, err := strconv.ParseFloat(string(value), 64); isTime && err == nil {
+			name, text = base, results.FormatDuration(ns)
 		}
-		out = append(out, name+"="+evidenceValue(value))
+		out = append(out, name+"="+text)
 	}
 	slices.Sort(out)
 	return orDash(strings.Join(out, ", "))
