@@ -232,11 +232,10 @@ const howTitle = "How each was found"
 // table that says how each answer was found.
 func streamTables(set *results.Set) (streams, how Table) {
 	how = Table{Title: howTitle, Columns: Columns("stream", "question", "system", "step, experiment and run")}
-	streams = Table{Title: "What each kind of byte stream does, where systems differ", Columns: Columns("stream", "systems")}
 	asked := slices.Concat(words().PipeQuestions, words().StreamQuestions)
-	for _, q := range asked {
-		streams.Columns = append(streams.Columns, Columns("?"+q.Asks)...)
-	}
+	heads := stat.Map(asked, func(q question) string { return "?" + q.Asks })
+	streams = Table{Title: "What each kind of byte stream does, where systems differ"}
+	streams.Columns = Columns(append([]string{"stream", "systems"}, heads...)...)
 	for _, of := range stat.GroupBy(set.Probes, pipeOf) {
 		for _, c := range atlasColumns(set, of[0].Pipe, asked) {
 			row := []Cell{textCell(JoinParts(of[0].Pipe, words().Pipes[of[0].Pipe])), textCell(strings.Join(c.letters, " "))}

@@ -337,10 +337,9 @@ func figureTable(sum Summary) Table {
 			estimate(title, m.Name, func(r stat.Row) stat.Estimate { return r.Estimates[m.Name] })
 		}
 	}
-	estimate("to_raw", "to_raw", func(r stat.Row) stat.Estimate { return *cmp.Or(r.ToRaw, new(stat.Estimate)) })
-	estimate("to_raw_wire", "to_raw_wire", func(r stat.Row) stat.Estimate {
-		return *cmp.Or(r.ToRawWire, new(stat.Estimate))
-	})
+	known := func(e *stat.Estimate) stat.Estimate { return *cmp.Or(e, new(stat.Estimate)) }
+	estimate("to_raw", "to_raw", func(r stat.Row) stat.Estimate { return known(r.ToRaw) })
+	estimate("to_raw_wire", "to_raw_wire", func(r stat.Row) stat.Estimate { return known(r.ToRawWire) })
 	column("unsupported", func(r stat.Row) string { return r.Unsupported })
 	column("failed", func(r stat.Row) string { return r.Failed })
 	column("warnings", func(r stat.Row) string {

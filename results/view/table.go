@@ -170,10 +170,9 @@ func (t Table) render(w io.Writer, r tw.Renderer) error {
 		tablewriter.WithHeaderAlignmentConfig(align),
 		tablewriter.WithRowAlignmentConfig(align))
 	table.Header(stat.Map(t.Columns, func(c Column) string { return c.Title }))
-	var err error
-	for _, row := range t.Rows {
-		err = errors.Join(err, table.Append(stat.Map(row, func(c Cell) string { return c.Text })))
-	}
+	err := table.Bulk(stat.Map(t.Rows, func(row []Cell) []string {
+		return stat.Map(row, func(c Cell) string { return c.Text })
+	}))
 	if err := errors.Join(err, table.Render()); err != nil {
 		return fmt.Errorf("table %q: %w", t.Title, err)
 	}
