@@ -41,8 +41,6 @@ type search struct {
 	random  *rand.Rand
 	sample  func(results.Cell) (tuneSample, error)
 	points  []*results.Tune // what is known of each cell, by which it is found
-	variant int             // the chunk size that variants are tried with, the best by then; 0 while they are not
-	begun   bool
 }
 
 // Rounds that are taken whatever comes of them.
@@ -63,6 +61,7 @@ func (s *search) run(ctx context.Context) {
 	for range coarseRounds {
 		s.round(ctx, coarse)
 	}
+	variant := 0 // the chunk size that variants are tried with, the best by then; 0 while they are not
 	for tried := 0; !s.timeUp(ctx); {
 		// Variants are tried when half of the time is over at the latest: until then the size that
 		// they are tried with may change.
@@ -70,9 +69,9 @@ func (s *search) run(ctx context.Context) {
 		d := s.decide()
 		cells := s.wanted(d)
 		if tried < variantRounds && (len(cells) == 0 || halfway) {
-			if s.variant = cmp.Or(s.variant, d.Best); s.variant > 0 {
+			if variant = cmp.Or(variant, d.Best); variant > 0 {
 				lacking := func(c results.Cell) bool { return isDropped(s.point(c)) }
-				cells = append(cells, slices.DeleteFunc(s.variants(s.variant), lacking)...)
+				cells = append(cells, slices.DeleteFunc(s.variants(variant), lacking)...)
 			}
 			tried++
 		}
@@ -176,7 +175,7 @@ func isDropped(p *results.Tune) bool { return len(p.Warnings) > 0 }
 // timeUp reports whether no further sample is to be begun. The first one is, however little time
 // there was: without it there is nothing to show.
 func (s *search) timeUp(ctx context.Context) bool {
-	return ctx.Err() != nil || s.begun && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
+	return ctx.Err() != nil || len(s.points) > 0 && s.MaxTime > 0 && time.Since(s.started) > s.MaxTime
 }
 
 // round takes a sample of each cell, in an order shuffled anew. A variant that this system does not
@@ -188,7 +187,6 @@ func (s *search) round(ctx context.Context, cells []results.Cell) {
 		}
 		c := cells[i]
 		p := s.point(c)
-		s.begun = true
 		got, err := s.sample(c)
 		if err != nil && bench.IsUnsupported(err) && isVariant(c, s.Cell) {
 			p.Warnings = append(p.Warnings, "unsupported: "+err.Error())
@@ -207,8 +205,7 @@ func (s *search) round(ctx context.Context, cells []results.Cell) {
 }
 
 func (s *search) decide() Decision {
-	records := stat.Map(s.points, func(p *results.Tune) results.Tune { return *p })
-	return Decide(stat.Filter(records, func(r results.Tune) bool { return !isVariant(r.Cell, s.Cell) }), s.Objective)
+	return Decide(stat.Map(s.points, func(p *results.Tune) results.Tune { return *p }), s.Objective)
 }
 
 // keep hands over the records, the recommended ones marked.
