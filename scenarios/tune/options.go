@@ -258,16 +258,9 @@ func ParseDrain(text string) (int64, error) {
 	if text == fullSpeed {
 		return 0, nil
 	}
-	number, scale := strings.TrimSuffix(text, "/s"), 1.0
-	for _, u := range []struct {
-		name  string
-		bytes float64
-	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}} {
-		if n, ok := strings.CutSuffix(number, u.name); ok {
-			number, scale = n, u.bytes
-			break
-		}
-	}
+	amount := strings.TrimSuffix(text, "/s")
+	number := strings.TrimRight(amount, "GMkB")
+	scale := map[string]float64{"GB": 1e9, "MB": 1e6, "kB": 1e3, "B": 1, "": 1}[amount[len(number):]]
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if bytes := math.Round(v * scale); err == nil && bytes >= 1 && bytes < math.MaxInt64 {
 		return int64(bytes), nil

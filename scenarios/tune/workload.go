@@ -80,22 +80,20 @@ func (s sender) String() string {
 }
 
 // parseSender reads what String writes.
-func parseSender(text string) (sender, error) {
+func parseSender(text string) (s sender, err error) {
 	if text == "" {
 		return sender{}, nil
 	}
 	name, value, _ := strings.Cut(text, "=")
-	switch name {
+	switch name { // what cannot be parsed is 0
 	case "watermark":
-		n, err := results.ParseSize(value)
-		if err == nil && n > 0 {
-			return sender{watermark: int(n)}, nil
-		}
+		n, _ := results.ParseSize(value)
+		s.watermark = int(n)
 	case "wait":
-		d, err := time.ParseDuration(value)
-		if err == nil && d > 0 {
-			return sender{wait: d}, nil
-		}
+		s.wait, _ = time.ParseDuration(value)
+	}
+	if s.watermark > 0 || s.wait > 0 {
+		return s, nil
 	}
 	return sender{}, fmt.Errorf("sender %q: want watermark=BYTES or wait=DURATION", text)
 }
@@ -122,23 +120,22 @@ const (
 	endMethod   = "pipebench/done_"
 )
 
-const digitCount = 16
+// What stands before each of the numbers of a probe, and around its filling.
+const (
+	blank        = "################"
+	digitCount   = len(blank)
+	beforeNumber = `{"jsonrpc":"2.0","method":"` + probeMethod + `","params":{"number":"`
+	beforeDue    = beforeNumber + blank + `","due":"`
+	beforeSent   = beforeDue + blank + `","sent":"`
+	beforeFill   = beforeSent + blank + `","fill":"`
+	afterFill    = `","again":"` + blank + `"}}`
+)
 
-// probeShape is a probe with its digits blank, and where they go.
-var probeShape, probePlaces = func() ([]byte, [4]int) {
-	blank := strings.Repeat("#", digitCount)
-	before := `{"jsonrpc":"2.0","method":"` + probeMethod + `","params":{"number":"` + blank + `","due":"` + blank + `","sent":"` + blank + `","fill":"`
-	after := `","again":"` + blank + `"}}`
-	shape := []byte(before + strings.Repeat("z", ProbeSize-len(before)-len(after)) + after)
-	var places [4]int
-	from := 0
-	for i := range places {
-		from += bytes.Index(shape[from:], []byte(blank))
-		places[i] = from
-		from += digitCount
-	}
-	return shape, places
-}()
+// probeShape is a probe with its digits blank, and probePlaces is where they go.
+var (
+	probeShape  = []byte(beforeFill + strings.Repeat("z", ProbeSize-len(beforeFill+afterFill)) + afterFill)
+	probePlaces = [4]int{len(beforeNumber), len(beforeDue), len(beforeSent), ProbeSize - len(blank+`"}}`)}
+)
 
 // methodAt is where the method stands, by which probes are told from all else.
 var methodAt = bytes.Index(probeShape, []byte(probeMethod))
