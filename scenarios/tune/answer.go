@@ -102,20 +102,14 @@ func (e explainer) advice() string {
 			e.machine, unless, size(e.Best), e.costs, times(best.Cost.Median/e.Whole.Cost.Median), e.cost, buys, e.Objective)
 	}
 	least := e.cheapest()
-	costs := results.FormatGoodput(best.Cost.Median) + " of goodput"
+	more := e.dearer(best.Cost, least)
+	costs, top, below := results.FormatGoodput(best.Cost.Median)+" of goodput", "the best", percent(1-1/more)+" below "
 	if e.Cost == "cpu" {
 		costs = fmt.Sprintf("%s of CPU time a MiB, which is %s", results.FormatDuration(best.Cost.Median), results.FormatGoodput(float64(1<<20)*1e9/best.Cost.Median))
+		top, below = "the least", percent(more-1)+" over "
 	}
-	more, compared := e.dearer(best.Cost, least), ""
-	switch {
-	case more < 1.005 && e.Cost == "cpu":
-		compared = "the least"
-	case more < 1.005:
-		compared = "the best"
-	case e.Cost == "cpu":
-		compared = percent(more-1) + " over the least"
-	default:
-		compared = percent(1-1/more) + " below the best"
+	if more < 1.005 {
+		below = ""
 	}
 	plateau := stat.Map(
 		stat.Filter(e.Scores, func(s Score) bool { return e.dearer(s.Cost, least) <= 1.05 }),
@@ -125,7 +119,7 @@ func (e explainer) advice() string {
 		worth = "the smallest of those within 5 % of the best: " + e.ranges(e.Alike)
 	}
 	return fmt.Sprintf("use %s on %s: %s, %s (plateau within 5 %%: %s), and %s, ±%s (objective %s)",
-		size(e.Best), e.machine, costs, compared, e.ranges(plateau), worth, percent(e.Margin), e.Objective)
+		size(e.Best), e.machine, costs, below+top, e.ranges(plateau), worth, percent(e.Margin), e.Objective)
 }
 
 // ranges lists sizes, those that follow each other among all that were measured as "16 KiB to 64

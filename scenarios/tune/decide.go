@@ -259,11 +259,11 @@ func (d *Decision) choose() {
 	d.Top, d.Best, d.Margin = top.Chunk, d.Alike[0], math.Expm1(lead)
 	d.Flat = len(d.Scores) > 1 && top.Value-bottom.Value <= alike
 	d.Unchunked = d.Whole != nil && top.Value-d.Whole.Value <= alike
-	if best, _ := d.Of(d.Best); d.Unchunked {
-		d.Samples = d.Whole.samples
-	} else {
-		d.Samples = best.samples
+	recommended, _ := d.Of(d.Best)
+	if d.Unchunked {
+		recommended = *d.Whole
 	}
+	d.Samples = recommended.samples
 }
 
 // Contenders returns the sizes that may yet turn out to be the best, the likeliest first.
@@ -283,11 +283,8 @@ func (d Decision) Contenders() []int {
 // the pipe and the rest of the chunk, at the reader's rate. It is false where the reader has no
 // rate of its own.
 func Predicted(r results.Tune) (ns float64, ok bool) {
-	if r.Cell.Drain <= 0 || len(r.Samples) == 0 {
-		return 0, false
-	}
 	s, err := parseSender(r.Cell.Sender)
-	if err != nil {
+	if err != nil || r.Cell.Drain <= 0 || len(r.Samples) == 0 {
 		return 0, false
 	}
 	ahead := r.Samples[0].Capacity
