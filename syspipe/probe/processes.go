@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
@@ -202,13 +201,11 @@ func probeDeadlock(t *trial) {
 func writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	for p := make([]byte, 4096); total < 16*capacity; {
-		n, err := w.TryWrite(p)
+		n, full := tryWrite(w, p)
 		total += n
 		switch {
-		case err == nil:
+		case !full:
 			since = time.Now()
-		case !errors.Is(err, syscall.EAGAIN):
-			script.Check(err)
 		case total > capacity && time.Since(since) > stallTime:
 			return total
 		default:

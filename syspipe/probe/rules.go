@@ -95,17 +95,11 @@ const (
 // fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if
 // that was short, else 0.
 func fillModel(m model, n int) (total, last int) {
-	for {
-		k := m(n)
-		if k == 0 {
-			return total, last
-		}
+	for k := m(n); k > 0; k = m(n) {
 		total += k
-		last = 0
-		if k < n {
-			last = k
-		}
+		last = k % n // 0 of a whole one
 	}
+	return total, last
 }
 
 // A system is what predictions depend on.

@@ -110,8 +110,7 @@ type Finding struct {
 
 // compare notes what a rule predicts for the finding, and whether it agrees.
 func (f Finding) compare(predicted any, source string) Finding {
-	agrees := fmt.Sprint(f.Value) == fmt.Sprint(predicted)
-	f.Agrees = &agrees
+	f.Agrees = new(fmt.Sprint(f.Value) == fmt.Sprint(predicted))
 	f.Documented = strings.TrimSpace(fmt.Sprintf("%v %s", predicted, f.Unit))
 	if source != "" {
 		f.Documented += " (" + source + ")"
@@ -329,15 +328,22 @@ func (t *trial) openBlocking() (w, r *syspipe.End) {
 	return script.Must2(syspipe.Open(t.kind, 0))
 }
 
+// tryWrite writes without blocking; full says that the pipe had no room.
+func tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
+	n, err := w.TryWrite(p)
+	if errors.Is(err, syscall.EAGAIN) {
+		return n, true
+	}
+	script.Check(err)
+	return n, false
+}
+
 // fill writes n bytes a call until refused and returns the bytes accepted, and the count of the
 // last write if that was short, else 0.
 func fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
-		k, err := w.TryWrite(p)
-		if !errors.Is(err, syscall.EAGAIN) {
-			script.Check(err)
-		}
+		k, _ := tryWrite(w, p)
 		return k
 	}, n)
 }
@@ -361,11 +367,8 @@ func (t *trial) slot() int {
 	if t.slotSize == 0 {
 		w, r, capacity := t.full()
 		t.slotSize = readUntil(r, capacity, func() (bool, error) {
-			_, err := w.TryWrite([]byte{1})
-			if errors.Is(err, syscall.EAGAIN) {
-				return false, nil
-			}
-			return err == nil, err
+			_, full := tryWrite(w, []byte{1})
+			return !full, nil
 		})
 	}
 	return t.slotSize

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"syscall"
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -52,10 +51,7 @@ func probeFill(t *trial) {
 func probeGrowth(t *trial) {
 	w, _ := t.open()
 	before := script.Must(w.Capacity())
-	first, err := w.TryWrite(make([]byte, 1<<20))
-	if !errors.Is(err, syscall.EAGAIN) { // Windows takes such a write whole or, as here, not at all
-		script.Check(err)
-	}
+	first, _ := tryWrite(w, make([]byte, 1<<20)) // Windows takes such a write whole or, as here, not at all
 	t.found("growth/first-write", first, "B", "what a new pipe takes of one write of 1 MiB")
 	if runtime.GOOS == "linux" && t.kind.IsPipe() {
 		t.found("growth/stated", script.Must(w.Capacity())-before, "B", "F_GETPIPE_SZ of the full pipe less that of the empty one")
@@ -149,12 +145,8 @@ func (t *trial) splits(n, capacity int) bool {
 	for left := capacity - (n - 1); left > 0; {
 		left -= script.Must(w.TryWrite(make([]byte, left)))
 	}
-	k, err := w.TryWrite(make([]byte, n))
-	if errors.Is(err, syscall.EAGAIN) {
-		return false
-	}
-	script.Check(err)
-	return k < n
+	k, full := tryWrite(w, make([]byte, n))
+	return !full && k < n
 }
 
 func probePoll(t *trial) {
