@@ -248,11 +248,7 @@ func Parse(text string) (Framing, error) {
 	if i < 0 {
 		var known []string
 		for _, f := range forms {
-			if f.arg == "" {
-				known = append(known, f.name)
-			} else {
-				known = append(known, f.name+"[:"+f.arg+"]")
-			}
+			known = append(known, strings.TrimSuffix(f.name+"[:"+f.arg+"]", "[:]"))
 		}
 		return nil, fmt.Errorf("unknown framing %q: known are %s", text, strings.Join(known, ", "))
 	}

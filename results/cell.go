@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -160,10 +161,7 @@ func ShortValue(name, value string) string {
 	case "messages":
 		return ShortID(value)
 	}
-	if value == "" {
-		return "-"
-	}
-	return value
+	return cmp.Or(value, "-")
 }
 
 // ShortID returns enough of a hash to tell it from its neighbours.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,12 +201,7 @@ func (e Evidence) Decode(v any) error {
 	return nil
 }
 
-func (e Evidence) text() string {
-	if e == "" {
-		return "{}"
-	}
-	return string(e)
-}
+func (e Evidence) text() string { return cmp.Or(string(e), "{}") }
 
 // MarshalJSON writes the object.
 func (e Evidence) MarshalJSON() ([]byte, error) { return []byte(e.text()), nil }

@@ -125,14 +125,13 @@ func ParseSize(s string) (int64, error) {
 		return 0, fmt.Errorf("size %q: unit %q is not known; known are B, KiB, MiB and GiB", s, m[2])
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		return 0, fmt.Errorf("size %q: %w", s, err)
-	}
 	bytes := n * unit
-	if bytes > 1<<53 {
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("size %q: %w", s, err)
+	case bytes > 1<<53:
 		return 0, fmt.Errorf("size %q: too large", s)
-	}
-	if bytes != math.Trunc(bytes) {
+	case bytes != math.Trunc(bytes):
 		return 0, fmt.Errorf("size %q: not a whole number of bytes", s)
 	}
 	return int64(bytes), nil

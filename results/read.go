@@ -161,9 +161,7 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 
 // decode reads one line of any kind, and refuses what the writer would not have written.
 func decode(text []byte) (Line, error) {
-	var head struct {
-		Kind string `json:"kind"`
-	}
+	var head struct{ Kind string }
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("not a line of a results file: %w", err)
 	}

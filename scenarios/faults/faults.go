@@ -211,10 +211,7 @@ func (r *recorder) try(part string, experiment func() finding) {
 func (r *recorder) report(part string, f finding) {
 	v, advice := f.judge()
 	evidence := script.Must(results.NewEvidence(f))
-	id := r.scenario
-	if part != "" {
-		id += "/" + part
-	}
+	id := strings.TrimSuffix(r.scenario+"/"+part, "/")
 	script.Check(r.keep(results.Fault{Run: r.Run, Time: time.Now().UTC(), ID: id, Verdict: string(v), Evidence: evidence, Advice: advice}))
 }
 

@@ -2,10 +2,7 @@
 
 package faults
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
 const stdout = 1
 
@@ -15,16 +12,11 @@ func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout,
 // writeStdoutOnce makes one system call. refused says that a non-blocking standard output had no
 // room.
 func writeStdoutOnce(p []byte) (n int, refused bool, err error) {
-	for {
+	for err = syscall.EINTR; err == syscall.EINTR; {
 		n, err = syscall.Write(stdout, p)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EAGAIN):
-			return 0, true, nil
-		case err != nil:
-			return 0, false, err
-		}
-		return n, false, nil
 	}
+	if err == syscall.EAGAIN {
+		return 0, true, nil
+	}
+	return max(n, 0), false, err
 }
