@@ -2,7 +2,6 @@ package tune
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -27,12 +26,11 @@ import (
 const workloadName = "tune"
 
 func init() {
-	end := func(half func(*bench.WorkloadContext) any) func(*bench.WorkloadContext) (any, error) {
-		return func(ctx *bench.WorkloadContext) (any, error) {
-			return script.Of(func() any { return half(ctx) })
-		}
-	}
-	bench.RegisterWorkload(bench.Workload{Name: workloadName, Writer: end(write), Reader: end(read)})
+	bench.RegisterWorkload(bench.Workload{
+		Name:   workloadName,
+		Writer: func(ctx *bench.WorkloadContext) (any, error) { return script.Of(func() any { return write(ctx) }) },
+		Reader: func(ctx *bench.WorkloadContext) (any, error) { return script.Of(func() any { return read(ctx) }) },
+	})
 }
 
 // minLarge is how many large messages a sample has at least, so that a few probes fall due in the
@@ -51,7 +49,11 @@ type tuneSample struct {
 func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, error) {
 	return script.Of(func() tuneSample {
 		if s := script.Must(parseSender(c.Sender)); s.watermark > 0 {
-			script.Check(checkWatermark(c.Pipe)) // here, where the caller can tell what the system lacks
+			// It looks from the end that writes, which not every system can. That is found out here, where
+			// the caller can tell what the system lacks.
+			w, r := script.Must2(syspipe.Open(syspipe.Kind(c.Pipe), 0))
+			_, err := w.Buffered()
+			script.Check(errors.Join(err, w.Close(), r.Close()))
 		}
 		probes := max(1, int64(c.Rate*p.Duration.Seconds()))
 		var w, r tuneSample
@@ -184,23 +186,6 @@ func endOf(large, probes int64) []byte {
 	copy(msg[methodAt:], endMethod)
 	probe{number: uint64(large), due: probes}.stamp(msg)
 	return msg
-}
-
-// A probeSet knows which of the probes of a phase have come. They may overtake each other, but each
-// comes once.
-type probeSet struct {
-	seen  []bool
-	count int64
-}
-
-// add notes a probe, and reports whether it is there for the first time.
-func (t *probeSet) add(number uint64) bool {
-	if number >= uint64(len(t.seen)) || t.seen[number] {
-		return false
-	}
-	t.seen[number] = true
-	t.count++
-	return true
 }
 
 // Priorities in the Mux: what is small goes first.
@@ -337,32 +322,17 @@ func (w *watermark) Writev(bufs [][]byte) (int64, error) {
 }
 
 func (w *watermark) await() error {
-	began := int64(0)
-	for {
+	for began := w.clock.Now(); ; {
 		unread, err := w.pipe.Buffered()
-		if err != nil {
-			return fmt.Errorf("keep unread bytes below %d: %w", w.below, err)
-		}
-		if unread < w.below {
-			return nil
-		}
 		now := w.clock.Now()
-		if began = cmp.Or(began, now); now-began > patience {
+		switch {
+		case err != nil:
+			return fmt.Errorf("keep unread bytes below %d: %w", w.below, err)
+		case unread < w.below, now-began > patience:
 			return nil
 		}
 		w.clock.Await(now+lookAgain, false)
 	}
-}
-
-// checkWatermark returns why the bytes that wait in a kind of pipe cannot be seen from the end that
-// writes; nil where they can.
-func checkWatermark(kind string) error {
-	w, r, err := syspipe.Open(syspipe.Kind(kind), 0)
-	if err != nil {
-		return err
-	}
-	_, err = w.Buffered()
-	return errors.Join(err, w.Close(), r.Close())
 }
 
 // A reader is the reading end.
@@ -409,13 +379,13 @@ func read(ctx *bench.WorkloadContext) any {
 }
 
 // phase receives what the writer sends in one phase, to its last message, which says how much that
-// was.
+// was. Probes may overtake each other, but each comes once.
 func (r *reader) phase(probes int64, check func(int64, []byte) error) {
-	seen := probeSet{seen: make([]bool, probes)}
+	seen, count := make([]bool, probes), int64(0)
 	for {
 		msg, err := r.r.ReadMessage()
 		if err != nil {
-			script.Check(fmt.Errorf("receive, after %d large messages and %d probes: %w", r.large, seen.count, err))
+			script.Check(fmt.Errorf("receive, after %d large messages and %d probes: %w", r.large, count, err))
 		}
 		now := r.clock.Now()
 		if !isProbe(msg) {
@@ -427,13 +397,15 @@ func (r *reader) phase(probes int64, check func(int64, []byte) error) {
 		}
 		p := script.Must(readProbe(msg))
 		switch {
-		case isEnd(msg) && (r.large != int64(p.number) || seen.count != p.due):
-			script.Check(fmt.Errorf("%d large messages and %d probes came, %d and %d were sent", r.large, seen.count, p.number, p.due))
+		case isEnd(msg) && (r.large != int64(p.number) || count != p.due):
+			script.Check(fmt.Errorf("%d large messages and %d probes came, %d and %d were sent", r.large, count, p.number, p.due))
 		case isEnd(msg):
 			return
-		case !seen.add(p.number):
+		case p.number >= uint64(probes) || seen[p.number]:
 			script.Check(fmt.Errorf("probe %d came twice, or was never sent", p.number))
 		}
+		seen[p.number] = true
+		count++
 		r.last, r.payload = now, r.payload+int64(len(msg))
 		r.due, r.service = append(r.due, now-p.due), append(r.service, now-p.sent)
 	}

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // short is a cell that every system can run, and a plan of short samples.
@@ -114,18 +117,44 @@ func TestABrokenProbeIsSeen(t *testing.T) {
 	}
 }
 
-func TestATallyCountsEachProbeOnce(t *testing.T) {
-	probeSet := probeSet{seen: make([]bool, 70)}
-	for i, row := range []struct {
-		number uint64
-		first  bool
-	}{{0, true}, {69, true}, {0, false}, {63, true}, {64, true}, {69, false}, {128, false}, {1 << 40, false}} {
-		if got := probeSet.add(row.number); got != row.first {
-			t.Errorf("step %d: number %d: %t", i, row.number, got)
-		}
+func TestEachProbeCountsOnce(t *testing.T) {
+	clock, err := bench.NewClock()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if probeSet.count != 4 {
-		t.Errorf("%d probes", probeSet.count)
+	for _, row := range []struct {
+		numbers []uint64
+		sent    int64
+		want    string // in the error
+	}{
+		{[]uint64{0, 69, 63, 64}, 4, ""},
+		{[]uint64{0, 69, 63, 64}, 5, "4 probes came, 0 and 5 were sent"},
+		{[]uint64{0, 69, 0}, 3, "probe 0 came twice"},
+		{[]uint64{0, 69, 63, 69}, 4, "probe 69 came twice"},
+		{[]uint64{70}, 1, "never sent"},
+		{[]uint64{128}, 1, "never sent"},
+		{[]uint64{1 << 40}, 1, "never sent"},
+	} {
+		var wire bytes.Buffer
+		w := framers.NDJSON().NewWriter(&wire)
+		for _, number := range row.numbers {
+			msg := newProbes(1)[0]
+			probe{number: number}.stamp(msg)
+			if err := w.WriteMessage(msg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.WriteMessage(endOf(0, row.sent)); err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{clock: clock, r: framers.NDJSON().NewReader(&wire)}
+		err := script.Run(func() { r.phase(70, nil) })
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+			t.Errorf("probes %v: error %v, want %q", row.numbers, err, row.want)
+		}
+		if row.want == "" && len(r.due) != len(row.numbers) {
+			t.Errorf("probes %v: %d times", row.numbers, len(r.due))
+		}
 	}
 }
 
@@ -282,12 +311,12 @@ func TestWhatIsTimedDoesNotAllocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, seen, buf := newProbes(1)[0], probeSet{seen: make([]bool, 1<<20)}, make([]byte, 64)
+	msg, buf := newProbes(1)[0], make([]byte, 64)
 	d := &slowReader{Pace: bench.Pace{PerSecond: 1 << 40}, r: endless{}, clock: clock}
 	number := uint64(0)
 	allocs := testing.AllocsPerRun(1000, func() {
 		probe{number: number, due: clock.Now()}.stamp(msg)
-		if p, err := readProbe(msg); err != nil || !isProbe(msg) || !seen.add(p.number) {
+		if p, err := readProbe(msg); err != nil || !isProbe(msg) || p.number != number {
 			t.Fatal(number, err)
 		}
 		number++
