@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/framers"
@@ -62,42 +61,6 @@ func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, 
 		r.Load.Late, r.Latency["lateness"] = w.Load.Late, w.Latency["lateness"]
 		return r
 	})
-}
-
-// A sender is what a sender does beyond the framing, as a cell's field of that name has it. The
-// zero sender does nothing.
-type sender struct {
-	watermark int           // keep fewer unread bytes than this before a frame is offered
-	wait      time.Duration // size frames so that one takes the stream about this long
-}
-
-func (s sender) String() string {
-	switch {
-	case s.watermark > 0:
-		return fmt.Sprintf("watermark=%d", s.watermark)
-	case s.wait > 0:
-		return "wait=" + s.wait.String()
-	}
-	return ""
-}
-
-// parseSender reads what String writes.
-func parseSender(text string) (s sender, err error) {
-	if text == "" {
-		return sender{}, nil
-	}
-	name, value, _ := strings.Cut(text, "=")
-	switch name { // what cannot be parsed is 0
-	case "watermark":
-		n, _ := results.ParseSize(value)
-		s.watermark = int(n)
-	case "wait":
-		s.wait, _ = time.ParseDuration(value)
-	}
-	if s.watermark > 0 || s.wait > 0 {
-		return s, nil
-	}
-	return sender{}, fmt.Errorf("sender %q: want watermark=BYTES or wait=DURATION", text)
 }
 
 // ProbeSize is the length of a probe in bytes: a small message, such as a notification or the
