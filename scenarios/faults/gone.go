@@ -23,11 +23,7 @@ import (
 )
 
 // When a reader closes its end, beside a write.
-const (
-	Before = "before"
-	During = "during"
-	After  = "after"
-)
+const Before, During, After = "before", "during", "after"
 
 // ReaderClosed is the evidence of reader-gone: what a writer gets when its reader closes its end.
 type ReaderClosed struct {

@@ -152,10 +152,7 @@ func endOf(large, probes int64) []byte {
 }
 
 // Priorities in the Mux: what is small goes first.
-const (
-	largePriority = 0
-	probePriority = 1
-)
+const largePriority, probePriority = 0, 1
 
 // A writer is the writing end: one goroutine that sends large messages without pause, one that sees
 // what falls due, and one for each probe that waits.
