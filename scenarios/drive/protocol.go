@@ -2,18 +2,20 @@ package drive
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"sync"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A protocol is what a server speaks. What its handshake finds out is kept, so that a server that
@@ -131,125 +133,305 @@ func newLines(wire framers.Framing, echoes bool) *protocol {
 // unknownMethod is one that no server has: its refusal is the shortest way through a server.
 const unknownMethod = "pipebench/unknown"
 
-// Options say what to start and how to speak to it. Only Command is needed.
-type Options struct {
-	Command []string // program and arguments; no shell is involved
-	Env     []string // of the server; nil is ours
-	Dir     string   // where it runs; "" is where we run
-
-	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
-	Framing  string // a framers spec; "" is the protocol's own
-	Request  string // what requests exercise, one of Requests; "" is RequestAuto
-
-	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), its
-	// argument that takes the payload ("" is its first text), and the others, a JSON object.
-	Tool, Arg, Args string
-	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit
-	// of requests one that makes bytes), its argument that says how much ("" is its first number),
-	// and the others, a JSON object.
-	ReplyTool, ReplyArg, ReplyArgs string
-
-	Language string // LSP: of the documents; "" is the first of Languages whose symbol the server finds
-
-	Pipe       syspipe.Kind  // of standard input and output; "" is anonymous
-	Capacity   int           // bytes of each pipe; 0 leaves it to the system
-	WriteChunk int           // bytes given to the pipe at a time; 0 is a message in one call
-	WritePause time.Duration // between two of those
-
-	Start    time.Duration // how long the server may take until it has answered the handshake; 0 is 10 s
-	Patience time.Duration // the least deadline for an answer; 0 is 1 s
-	Longest  time.Duration // the greatest; 0 is 2 min
-	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
-
-	Starts   int // of a server whose starts are compared; 0 is 50
-	Requests int // after which memory is compared; 0 is 10,000
-
-	MaxReply int // bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
-
-	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
-
-	Run string // the run that records belong to
-
-	root      string // LSP: of the documents, a URI
-	undrained bool   // leave standard error unread
-	nonblock  bool   // hand the server a standard output in non-blocking mode
-	behind    bool   // have a process between us start the server
-	mark      string // "NAME=value" in Env, by which what the server starts is found; "" where nobody is
-	scratch   string // the folder for temporary files in Env; "" where there is none
+// mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
+// initialize; a server that does not know it is greeted in the old way.
+type mcp struct {
+	protocol
+	meta  string   // what each request carries, followed by a comma: of the era without initialize
+	known bool     // its revision and tools are
+	kind  string   // of Requests
+	tool  toolCall // that takes the payload; its zero value is none
+	sized toolCall // that answers with as many bytes as it is asked for, if there is one
 }
 
-// Validate reports all that is wrong with the options, without starting anything.
-func (o Options) Validate() error {
-	_, err := o.withDefaults()
-	return err
+// A toolCall is a tool with the argument that is ours to fill: with text, or with a number of bytes.
+type toolCall struct {
+	name, arg string
+	others    string // arguments besides, each followed by a comma
 }
 
-// withDefaults fills in what was left open, and reports all that is wrong with the rest.
-func (o Options) withDefaults() (Options, error) {
-	var faults []error
-	if len(o.Command) == 0 {
-		faults = append(faults, errors.New("no command to start"))
+func newMCP(o Options, wire framers.Framing) *mcp {
+	m := &mcp{
+		protocol: protocol{
+			name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
+			answers: map[string]json.RawMessage{"ping": []byte("{}")},
+		},
+		kind: o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, sized: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
 	}
-	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
-	faults = append(faults, o.Pipe.Supported(), o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
-	o.Request = cmp.Or(o.Request, RequestAuto)
-	if o.Observe == nil {
-		o.Observe = func(string) {}
+	m.protocol.greet, m.protocol.request = m.greet, m.request
+	return m
+}
+
+// discoverParams are what each request of the newest revision carries.
+var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
+
+func (m *mcp) greet(h handshake) {
+	var reply answer
+	if !m.known {
+		reply = h.call("server/discover", discoverParams)
 	}
-	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
-		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
+	m.enter(h, reply)
+}
+
+// enter ends the handshake with a server that answered server/discover, or did so when it was first
+// started, in the way of its era.
+func (m *mcp) enter(h handshake, reply answer) {
+	var about struct{ SupportedVersions []string }
+	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+		m.meta, m.name = mcpstdio.Meta(mcpstdio.FirstWithout)+",", "mcp "+mcpstdio.FirstWithout
 	}
-	if o.Framing != "" {
-		if _, err := framers.Parse(o.Framing); err != nil {
-			faults = append(faults, err)
+	if m.meta == "" {
+		m.initialize(h)
+	}
+	if !m.known {
+		m.chooseTools(h)
+	}
+}
+
+func (m *mcp) initialize(h handshake) {
+	reply := h.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
+	var hello struct{ ProtocolVersion string }
+	checkAs("initialize", reply.decode(&hello))
+	failIf(hello.ProtocolVersion == "",
+		"initialize: the answer names no protocolVersion, so this is no MCP server")
+	if name := "mcp " + hello.ProtocolVersion; m.name != name { // treatments shake hands at once, and agree
+		m.name = name
+	}
+	h.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
+}
+
+// A tool as tools/list describes it.
+type tool struct {
+	Name        string
+	InputSchema struct {
+		Properties map[string]struct{ Type any }
+		Required   []string
+	}
+}
+
+// argument returns the first argument of a type, by name: the only one that is required, or else
+// the first of the alphabet.
+func (t tool) argument(kinds ...any) string {
+	var names []string
+	for name, p := range t.InputSchema.Properties {
+		if slices.Contains(kinds, p.Type) {
+			names = append(names, name)
 		}
 	}
-	for d, usual := range map[*time.Duration]time.Duration{
-		&o.Start: 10 * time.Second, &o.Patience: time.Second, &o.Longest: 2 * time.Minute, &o.Budget: 300 * time.Millisecond,
-	} {
-		*d = cmp.Or(max(*d, 0), usual)
-	}
-	o.MaxReply = cmp.Or(max(o.MaxReply, 0), 256<<20)
-	o.Starts, o.Requests = cmp.Or(max(o.Starts, 0), 50), cmp.Or(max(o.Requests, 0), 10_000)
-	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
-		faults = append(faults, errors.New("capacity, write chunk and write pause cannot be negative"))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return o, fmt.Errorf("drive: %w", err)
-	}
-	return o, nil
+	slices.Sort(names)
+	required := stat.Filter(names, func(name string) bool { return slices.Contains(t.InputSchema.Required, name) })
+	return slices.Concat(required, names, []string{""})[0]
 }
 
-// checkRequest reports a request that is none, or cannot be.
-func (o Options) checkRequest() error {
-	switch {
-	case o.Request != "" && !slices.Contains(Requests(), o.Request):
-		return fmt.Errorf("unknown request %q (known: %s)", o.Request, strings.Join(Requests(), ", "))
-	case o.ReplyArg+o.ReplyArgs != "" && o.ReplyTool == "":
-		return errors.New("arguments for replies say nothing without their tool")
-	case o.Tool != "" && (o.Request == RequestUnknown || o.Request == RequestDocument):
-		return fmt.Errorf("tool %s is not called by request %q", o.Tool, o.Request)
-	case o.Language != "" && o.Request != RequestDocument:
-		return fmt.Errorf("language %q says nothing without request %q", o.Language, RequestDocument)
+// chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
+// for replies one that only makes bytes: a tool may do anything.
+func (m *mcp) chooseTools(h handshake) {
+	reply := h.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	var list struct{ Tools []tool }
+	if err := reply.decode(&list); reply.failure == nil { // a server without any may refuse
+		checkAs("tools/list", err)
 	}
-	return nil
+	tools := list.Tools
+	m.known = true
+	demanded := m.tool.name != "" || m.kind == RequestTool
+	if m.tool.name == "" && m.kind != RequestUnknown {
+		m.tool.name = "echo"
+	}
+	m.tool = m.tool.complete(tools, demanded, "string")
+	if m.tool.name != "" {
+		m.sends, m.tryEcho = "tool "+m.tool.name, true
+	}
+	if m.sized.name != "" {
+		m.sized, m.demand = m.sized.complete(tools, true, "integer", "number"), m.askFor
+		return
+	}
+	for _, t := range tools {
+		arg, required := t.argument("integer", "number"), t.InputSchema.Required
+		if m.demand == nil && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
+			(len(required) == 0 || slices.Equal(required, []string{arg})) {
+			m.sized, m.demand = toolCall{name: t.Name, arg: arg}, m.askFor
+		}
+	}
 }
 
-// compact makes a JSON object its members, each followed by a comma, on one line.
-func compact(args *string) error {
-	if *args == "" {
-		return nil
+// complete finds the tool among those of the server, and its first argument of a type where none is
+// named. A tool that is not there is an error if it is demanded, else it is none.
+func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) toolCall {
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == call.name })
+	if i < 0 {
+		names := slices.Sorted(slices.Values(stat.Map(tools, func(t tool) string { return t.Name })))
+		failIf(demanded, "the server has no tool %q; it has %s", call.name, names)
+		return toolCall{}
 	}
-	text := jsontext.Value(*args)
-	err := text.Compact()
-	if err == nil && text.Kind() != '{' {
-		err = errors.New("it is none")
+	call.arg = cmp.Or(call.arg, tools[i].argument(kinds...))
+	failIf(call.arg == "",
+		"tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
+	return call
+}
+
+// What a tool is called that makes nothing but bytes, and its argument that says how many.
+var (
+	replyToolNames = []string{"get_large_data", "large_data", "generate_data", "get_bytes"}
+	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
+)
+
+// template makes a call, its argument the text between before and after, which make up its size.
+func (m *mcp) template(call toolCall, before, after string, size int) *requestTemplate {
+	start := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
+		idMark, m.meta, quoted(call.name), call.others, quoted(call.arg), before)
+	return newTemplate(start, after+"}}}", size)
+}
+
+func (m *mcp) askFor(n int) *requestTemplate {
+	t := m.template(m.sized, strconv.Itoa(n), "", 0)
+	t.demands = n
+	return t
+}
+
+func (m *mcp) request(kind requestKind, size int) *requestTemplate {
+	if kind == transportRequest || m.tool.name == "" {
+		return refusable(size, m.meta)
 	}
-	if err != nil {
-		return fmt.Errorf("arguments %s: want a JSON object: %w", *args, err)
+	return m.template(m.tool, `"`, `"`, size)
+}
+
+// lsp is the Language Server Protocol.
+type lsp struct {
+	protocol
+	root     string    // the folder of the documents, a URI; "" where none are sent
+	language string    // of the documents; "" is to be found out
+	document *document // what requests open; nil for requests that are refused
+}
+
+func newLSP(o Options, wire framers.Framing) *lsp {
+	l := &lsp{
+		protocol: protocol{
+			name: "lsp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument}, jsonRPC: true,
+			answers: theEditor().Answers,
+		},
+		root: o.root, language: o.Language,
 	}
-	if *args = string(text[1 : len(text)-1]); *args != "" {
-		*args += ","
+	l.protocol.greet, l.protocol.request = l.greet, l.request
+	return l
+}
+
+func (l *lsp) greet(h handshake) {
+	h.protocol.Store(&l.protocol)
+	where := `"rootUri":null,"workspaceFolders":null`
+	if l.root != "" {
+		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
 	}
-	return nil
+	reply := h.call("initialize", fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, h.client, where, theEditor().Capabilities))
+	var hello struct {
+		Capabilities    json.RawMessage
+		ProtocolVersion string // which language servers have none of
+	}
+	err := reply.decode(&hello)
+	failIf(err != nil, "initialize: %w: %w", errNotLSP, err)
+	failIf(hello.ProtocolVersion != "", "initialize: %w", errSpeaksMCP)
+	failIf(len(hello.Capabilities) == 0,
+		"initialize: the answer names no capabilities: %w", errNotLSP)
+	h.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+	if l.root != "" && l.document == nil {
+		l.chooseDocument(h)
+	}
+}
+
+// chooseDocument offers a small document of each language, or of the one that is asked for, until
+// one's symbol is found; where none is, the first that is not refused will do.
+func (l *lsp) chooseDocument(h handshake) {
+	offers := stat.Filter(theEditor().Documents, func(d document) bool { return l.language == "" || l.language == d.Language })
+	if len(offers) == 0 { // a language that is not known has a text of letters
+		offers = []document{{Language: l.language, Suffix: "txt"}}
+	}
+	var refused *jsonrpc.Error
+	for _, d := range offers {
+		t := d.template(l.root, 0)
+		h.say(t.number(0))
+		reply := h.ask("textDocument/documentSymbol", t.query.number(0))
+		h.say(t.release.number(0))
+		if refused = cmp.Or(reply.failure, refused); reply.failure != nil {
+			continue
+		}
+		found := slices.Contains(slices.Collect(texts(reply.result)), d.Symbol)
+		if l.document == nil || found {
+			l.document = &d
+		}
+		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.Language)
+		if found {
+			return
+		}
+	}
+	failIf(l.document == nil,
+		"textDocument/documentSymbol of no language is answered: %w (name the server's language: --language)", refused)
+}
+
+// What an editor's greeting of another server comes to.
+var (
+	errSpeaksMCP = errors.New("it is an MCP server")
+	errNotLSP    = errors.New("it is no language server")
+)
+
+// An editor is what a language server is told and given in an editor's place.
+type editor struct {
+	// Capabilities are what this client says that it can: a server may then ask for settings, announce
+	// what it is at, and register what it can.
+	Capabilities json.RawMessage
+	// Answers are to requests that language servers make, without answers to which some never go on:
+	// what is agreed to, refused, or left unchosen.
+	Answers map[string]json.RawMessage
+	// Documents are those that a server is offered to find out its language. The order matters where
+	// a server answers for languages that are not its own: a shell's sees a function in much that is no
+	// shell script, and a stylesheet's a selector in one.
+	Documents []document
+}
+
+//go:embed editor.json
+var editorText []byte
+
+var theEditor = sync.OnceValue(func() (e editor) {
+	script.Check(json.Unmarshal(editorText, &e))
+	return e
+})
+
+func (l *lsp) request(kind requestKind, size int) *requestTemplate {
+	if kind == transportRequest || l.document == nil {
+		return refusable(size, "")
+	}
+	return l.document.template(l.root, size)
+}
+
+// A document is a text that a language server can be given in an editor's place, with one symbol in
+// it and room for as many bytes as a request is to have.
+type document struct {
+	Language      string // as LSP calls it, its languageId
+	Suffix        string // of its file
+	Before, After string // the room: the inside of a comment, or of a value
+	Symbol        string // what a server of the language calls the symbol
+}
+
+// Languages lists the languages that a server is tried with when it is to be sent documents.
+func Languages() []string {
+	return stat.Map(theEditor().Documents, func(d document) string { return d.Language })
+}
+
+// template makes the document, opened by a message of exactly size bytes, its symbols asked for,
+// and closed when they came. It lies in the folder in name alone, since its text is sent.
+func (d document) template(root string, size int) *requestTemplate {
+	uri := root + "/" + idMark + "." + d.Suffix
+	at := `{"textDocument":{"uri":` + quoted(uri)
+	const room = "…"
+	opening, closing, _ := strings.Cut(quoted(d.Before+room+d.After), room)
+	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
+		`,"languageId":` + quoted(d.Language) + `,"version":1,"text":` + opening
+	t := newTemplate(before, closing+`}}}`, size)
+	t.query = newTemplate(`{"jsonrpc":"2.0","id":`+idMark+`,"method":"textDocument/documentSymbol","params":`+at+`}}}`, "", 0)
+	t.release = newTemplate(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":`+at+`}}}`, "", 0)
+	return t
+}
+
+// quoted returns a text as JSON.
+func quoted(s string) string {
+	text, _ := json.Marshal(s) // no error: every string has a JSON text
+	return string(text)
 }
