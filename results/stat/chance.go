@@ -133,9 +133,9 @@ func (c *Comparison) correct() {
 			change.MinDetectableEffect = new(share)
 		}
 	}
-	if need := enoughPairs(n); c.Pairs < need {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot establish any change among %s: that takes %d", results.FormatCount(c.Pairs, "pair"), results.FormatCount(n, "comparison"), need))
-	}
+	need := enoughPairs(n)
+	c.noteIf(c.Pairs < need, "%s cannot establish any change among %s: that takes %d",
+		results.FormatCount(c.Pairs, "pair"), results.FormatCount(n, "comparison"), need)
 }
 
 // enoughPairs returns the fewest pairs that can establish a change among so many comparisons at

@@ -193,41 +193,39 @@ func (c Change) whereabouts() (Verdict, string) {
 
 // timed judges a time by the bound between runs.
 func (c Change) timed(o CompareOptions, level float64) Change {
-	if c.elsewhere() && !o.Across {
-		c.Verdict, c.Basis = c.whereabouts()
-		return c
-	}
 	b, its := noiseBound(o.Noise, c.Before, level), noiseBound(o.Noise, c.After, level)
 	known := b.known && its.known
 	if its.change() > b.change() {
 		b = its
 	}
-	if !known || c.Ratio == nil || c.Before.Metric.Better == Neither {
-		c.Verdict, c.Basis = Indicative, "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
-		return c
-	}
 	first, last := c.Before.Since, c.After.Until // of all records of both sides
 	if c.After.Since.Before(first) {
 		first, last = c.After.Since, c.Before.Until
 	}
-	// A machine may do in a longer time what it was not seen to do in a shorter: its figures wander.
-	if watched, known := noiseWindow(o.Noise, c.Before.Machine); known && last.Sub(first) > watched && !c.elsewhere() {
+	better, lasted := c.Before.Metric.Better, last.Sub(first)
+	watched, seen := noiseWindow(o.Noise, c.Before.Machine)
+	switch {
+	case c.elsewhere() && !o.Across:
+		c.Verdict, c.Basis = c.whereabouts()
+	case !known || c.Ratio == nil || better == Neither:
+		c.Verdict, c.Basis = Indicative, unknownBasis
+	case seen && lasted > watched && !c.elsewhere():
+		// A machine may do in a longer time what it was not seen to do in a shorter: its figures wander.
 		unit := time.Minute // cells that were measured seconds apart share a footnote
-		if last.Sub(first) < unit {
+		if lasted < unit {
 			unit = time.Second
 		}
-		c.Verdict, c.Basis = Indicative, fmt.Sprintf(windowBasis, last.Sub(first).Truncate(unit), watched.Round(time.Second))
-		return c
-	}
-	if c.Before.Disturbed || c.After.Disturbed {
+		c.Verdict, c.Basis = Indicative, fmt.Sprintf(windowBasis, lasted.Truncate(unit), watched.Round(time.Second))
+	case c.Before.Disturbed || c.After.Disturbed:
 		c.Verdict, c.Basis = TooNoisy, disturbedBasis
-		return c
+	default:
+		c.Verdict, c.Basis = timedVerdict(c, b), b.basis
+		c.worst = worsening(better, *c.Ratio*math.Exp(-float64(better)*b.log))
 	}
-	c.Basis = b.basis
-	c.worst = worsening(c.Before.Metric.Better, *c.Ratio*math.Exp(-float64(c.Before.Metric.Better)*b.log))
-	c.Verdict = timedVerdict(c, b)
 	return c
 }
+
+const unknownBasis = "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
 
 const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
 	"doctor watches it for longer, ab compares in pairs"
@@ -269,31 +267,29 @@ func (c *Comparison) note(matches []Change) {
 		if verdict, _ := away[0].whereabouts(); verdict == Indicative {
 			text = "of %d of %d figures one side has no environment: its machine is not known"
 		}
-		c.Notes = append(c.Notes, fmt.Sprintf(text, len(away), len(c.Changes)))
+		c.noteIf(true, text, len(away), len(c.Changes))
 	}
 	same := Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })
 	found := Filter(same, func(ch Change) bool { return ch.Metric == verdictMetric.Name || ch.Metric == limitMetric.Name })
-	if n := len(same) - len(found); n > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d exact counters (calls, wire bytes, allocations a message) are the same", n))
-	}
-	if n := len(found); n > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("verdicts and limits that are the same: %d", n))
-	}
-	if n := len(Filter(matches, Change.varies)); n > 0 {
-		vary := map[bool]string{true: "one counter varies", false: fmt.Sprintf("%d counters vary", n)}[n == 1]
-		c.Notes = append(c.Notes, vary+" from sample to sample: no evidence by itself")
-	}
-	for _, only := range []struct {
-		side  string
-		names []string
-	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
-		names := strings.Join(only.names[:min(3, len(only.names))], ", ")
-		if n := len(only.names) - 3; n > 0 {
+	counters := len(same) - len(found)
+	c.noteIf(counters > 0, "%d exact counters (calls, wire bytes, allocations a message) are the same", counters)
+	c.noteIf(len(found) > 0, "verdicts and limits that are the same: %d", len(found))
+	vary := len(Filter(matches, Change.varies))
+	c.noteIf(vary == 1, "one counter varies from sample to sample: no evidence by itself")
+	c.noteIf(vary > 1, "%d counters vary from sample to sample: no evidence by itself", vary)
+	for i, only := range [][]string{c.OnlyOld, c.OnlyNew} {
+		names := strings.Join(only[:min(3, len(only))], ", ")
+		if n := len(only) - 3; n > 0 {
 			names += fmt.Sprintf(" and %d more", n)
 		}
-		if names != "" {
-			c.Notes = append(c.Notes, fmt.Sprintf("in %s alone: %s", only.side, names))
-		}
+		c.noteIf(names != "", "in %s alone: %s", []string{"old", "new"}[i], names)
+	}
+}
+
+// noteIf adds a note where there is reason to.
+func (c *Comparison) noteIf(so bool, format string, args ...any) {
+	if so {
+		c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -51,8 +51,8 @@ type conn struct {
 	closed   chan struct{}            // closed when no more of the server's output is read
 	ended    error                    // why, once closed is
 
-	replies chan []byte   // to the server's own requests
-	replied chan struct{} // closed when nobody sends them any more
+	replies chan []byte    // to the server's own requests
+	replied sync.WaitGroup // over when nobody sends them any more
 
 	stderrTail proc.Tail
 	drained    chan struct{} // closed when nobody reads standard error any more
@@ -70,7 +70,7 @@ type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 func connect(o Options, f framers.Framing) *conn {
 	c := &conn{
 		Process: proc.Command(o.Command[0], o.Command[1:]...), framing: f, client: os.Getpid(),
-		closed: make(chan struct{}), replies: make(chan []byte, 64), replied: make(chan struct{}),
+		closed: make(chan struct{}), replies: make(chan []byte, 64),
 		stderrTail: proc.Tail{Limit: tailBytes}, drained: make(chan struct{}),
 	}
 	if o.behind {
@@ -90,12 +90,11 @@ func connect(o Options, f framers.Framing) *conn {
 	c.out = &countedStream{end: c.stdout}
 	c.writer = f.NewWriter(c.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
 	go c.read(f.NewReader(c.out, framers.WithMaxMessage(o.MaxReply), framers.WithVerbatim()))
-	go func() {
-		defer close(c.replied)
+	c.replied.Go(func() {
 		for reply := range c.replies {
 			c.send(reply) // a failure is met by the next request, too
 		}
-	}()
+	})
 	go func() {
 		defer close(c.drained)
 		if !o.undrained {

@@ -65,7 +65,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	tpl := d.request(toolRequest, l.Size)
 	t := d.record()
 	t.Size = int64(len(tpl.msg))
-	size := tpl.sizeEvidence()
+	size := &results.SizeEvidence{PayloadBytes: len(tpl.payload())}
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
 	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
 	return script.Run(func() {

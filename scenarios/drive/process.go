@@ -38,7 +38,7 @@ func (c *conn) shutdown(politely bool) {
 	c.Close()
 	<-c.drained
 	<-c.closed
-	<-c.replied
+	c.replied.Wait()
 }
 
 // What of standard error is kept, and what of it goes into a record.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,14 +152,12 @@ type toolCall struct {
 }
 
 func newMCP(o Options, wire framers.Framing) *mcp {
-	m := &mcp{
-		protocol: protocol{
-			name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
-			answers: map[string]json.RawMessage{"ping": []byte("{}")},
-		},
-		kind: o.Request, tool: toolCall{o.Tool, o.Arg, o.Args}, sized: toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs},
+	tool, sized := toolCall{o.Tool, o.Arg, o.Args}, toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs}
+	m := &mcp{kind: o.Request, tool: tool, sized: sized}
+	m.protocol = protocol{
+		name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
+		answers: map[string]json.RawMessage{"ping": []byte("{}")}, greet: m.greet, request: m.request,
 	}
-	m.protocol.greet, m.protocol.request = m.greet, m.request
 	return m
 }
 
@@ -212,13 +211,9 @@ type tool struct {
 // argument returns the first argument of a type, by name: the only one that is required, or else
 // the first of the alphabet.
 func (t tool) argument(kinds ...any) string {
-	var names []string
-	for name, p := range t.InputSchema.Properties {
-		if slices.Contains(kinds, p.Type) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	properties := t.InputSchema.Properties
+	fits := func(name string) bool { return slices.Contains(kinds, properties[name].Type) }
+	names := stat.Filter(slices.Sorted(maps.Keys(properties)), fits)
 	required := stat.Filter(names, func(name string) bool { return slices.Contains(t.InputSchema.Required, name) })
 	return slices.Concat(required, names, []string{""})[0]
 }
@@ -304,14 +299,11 @@ type lsp struct {
 }
 
 func newLSP(o Options, wire framers.Framing) *lsp {
-	l := &lsp{
-		protocol: protocol{
-			name: "lsp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument}, jsonRPC: true,
-			answers: theEditor().Answers,
-		},
-		root: o.root, language: o.Language,
+	l := &lsp{root: o.root, language: o.Language}
+	l.protocol = protocol{
+		name: "lsp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestDocument},
+		jsonRPC: true, answers: theEditor().Answers, greet: l.greet, request: l.request,
 	}
-	l.protocol.greet, l.protocol.request = l.greet, l.request
 	return l
 }
 

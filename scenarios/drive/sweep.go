@@ -103,7 +103,8 @@ type series struct {
 }
 
 func (d *Driver) series(t *requestTemplate) *series {
-	return &series{Driver: d, t: t, size: t.sizeEvidence(), trips: 1, out: fine}
+	size := &results.SizeEvidence{PayloadBytes: len(t.payload())}
+	return &series{Driver: d, t: t, size: size, trips: 1, out: fine}
 }
 
 // keep takes a sample, and what its last round trip met.

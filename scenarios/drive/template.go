@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
@@ -96,10 +95,6 @@ func refusable(size int, meta string) *requestTemplate {
 }
 
 func (t *requestTemplate) payload() []byte { return t.msg[t.from:t.to] }
-
-func (t *requestTemplate) sizeEvidence() *results.SizeEvidence {
-	return &results.SizeEvidence{PayloadBytes: t.to - t.from}
-}
 
 // clone copies the template over a buffer of its own, for the goroutine that checks answers.
 func (t *requestTemplate) clone() *requestTemplate {
