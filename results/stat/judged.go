@@ -2,6 +2,7 @@ package stat
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -211,4 +212,141 @@ func limitCases(s *results.Set) []AssertCase {
 		}
 	}
 	return out
+}
+
+// MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
+func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }
+
+// LinearFrom is the message size, in bytes, from which on the growth of a target's time is taken:
+// below, what every request costs whatever its size is most of its time, and hides how it grows.
+const LinearFrom = 64 << 10
+
+// A TargetGrowth is how a server's time grows with the size of a message. It is judged by the
+// processor time that the server used, which other work on the machine hardly changes, and by the
+// time that passed where the processor time is not known.
+type TargetGrowth struct {
+	Growth
+	Wall     *float64 // exponent of the time that passed, where Growth is that of the processor time
+	From, To int      // message sizes, in bytes
+	Capacity int      // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
+	ShowsAt  int      // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
+}
+
+// leastMessages is how many messages of a size have to be measured for it to count: a single one
+// may have met a server that warms up, or a machine that was busy.
+const leastMessages = 2
+
+// FitTargetGrowth fits the growth to those of the targets that were served, ascending in size, from
+// [LinearFrom] on and with two messages at least; nil where they are fewer than three.
+func FitTargetGrowth(targets []results.Target) *TargetGrowth {
+	g := TargetGrowth{From: math.MaxInt}
+	var sizes, wall, cpu []float64
+	for _, t := range targets {
+		ns := MedianTime(t.Samples)
+		var messages, spent int64
+		for _, s := range t.Samples {
+			messages += s.Messages
+			if s.Reader.CPUNS != nil {
+				spent += *s.Reader.CPUNS
+			}
+		}
+		if !t.Served() || t.Size < LinearFrom || ns <= 0 || messages < leastMessages {
+			continue
+		}
+		sizes, wall = append(sizes, float64(t.Size)), append(wall, ns)
+		if spent > 0 {
+			cpu = append(cpu, float64(spent)/float64(messages))
+		}
+		g.From, g.To = min(g.From, int(t.Size)), max(g.To, int(t.Size))
+		g.Capacity = t.Samples[0].Capacity
+	}
+	if len(sizes) < 3 {
+		return nil
+	}
+	times := wall
+	if len(cpu) == len(sizes) {
+		if passed, err := FitGrowth(sizes, wall); err == nil {
+			times, g.Wall = cpu, &passed.Slope
+		}
+	}
+	var err error
+	if g.Growth, err = FitGrowth(sizes, times); err != nil {
+		return nil
+	}
+	g.ShowsAt = dearer(sizes, times)
+	return &g
+}
+
+// half is by how much a byte has to cost more than it did for growth to show.
+const half = 1.5
+
+// dearer returns the first size at which a byte costs half as much again as at the best size below.
+func dearer(sizes, times []float64) int {
+	best := math.Inf(1)
+	for i, size := range sizes {
+		cost := times[i] / size
+		if cost >= half*best {
+			return int(size)
+		}
+		best = min(best, cost)
+	}
+	return 0
+}
+
+// Evidence returns the growth as it stands in a record, whose capacity has a field of its own.
+func (g TargetGrowth) Evidence() *results.GrowthEvidence {
+	e := &results.GrowthEvidence{Slope: g.Slope, WallSlope: g.Wall, Points: g.Points, From: g.From, To: g.To, ShowsAt: g.ShowsAt}
+	if g.Interval != nil {
+		e.SlopeLo, e.SlopeHi = &g.Interval.Lo, &g.Interval.Hi
+	}
+	return e
+}
+
+// RecordedGrowth returns the growth that a record is about, if it is about one.
+func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
+	e := t.Evidence.GrowthEvidence
+	if e == nil {
+		return g, false
+	}
+	g = TargetGrowth{Wall: e.WallSlope, From: e.From, To: e.To, Capacity: t.Evidence.Capacity, ShowsAt: e.ShowsAt}
+	g.Slope, g.Points = e.Slope, e.Points
+	if e.SlopeLo != nil && e.SlopeHi != nil {
+		g.Interval = &Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}
+	}
+	return g, true
+}
+
+// unknownSlope is the half-width of an interval from which on the exponent could be that of anything.
+const unknownSlope = 1
+
+// String says how time grows, in a sentence.
+func (g TargetGrowth) String() string {
+	s := "time is " + g.Growth.String()
+	switch {
+	case g.Slope > FastGrowth: // what follows says how sure that is
+		s = "time grows with " + g.exponent()
+	case g.Interval != nil && g.Interval.Hi-g.Interval.Lo > 2*unknownSlope:
+		s = "time is too noisy to tell how it grows"
+	}
+	if g.Wall != nil {
+		s = "the server's CPU " + s
+	}
+	s += fmt.Sprintf(" from %s to %s", results.FormatSize(int64(g.From)), results.FormatSize(int64(g.To)))
+	if g.Capacity > 0 {
+		s += fmt.Sprintf(" in %s pipes", results.FormatSize(int64(g.Capacity)))
+	}
+	switch {
+	case g.Fast():
+		s += ": faster than linear"
+	case g.MayBeFast() && g.Interval != nil && g.Interval.Lo > 1:
+		s += fmt.Sprintf(": may grow faster than linear, but %d sizes are too few to be sure", g.Points)
+	case g.MayBeFast():
+		s += ": may grow faster than linear, but the interval reaches 1"
+	default:
+		return s
+	}
+	if g.ShowsAt > 0 {
+		s += fmt.Sprintf("; it shows from %s on", results.FormatSize(int64(g.ShowsAt)))
+	}
+	return s
 }

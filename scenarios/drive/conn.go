@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -265,4 +266,137 @@ func (s *strays) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines, s.first, s.cut = 0, "", false
+}
+
+// alive reports whether the process has not ended yet.
+func (c *conn) alive() bool { return !c.Ended(0) }
+
+// The patience with a server that is asked to leave: at the end of its input it may finish its
+// work, at SIGTERM it should only tidy up.
+const (
+	leaveAtEOF  = 2 * time.Second
+	leaveAtTerm = time.Second
+)
+
+// shutdown ends the server and everything that served it. A polite one lets it leave by itself first.
+func (c *conn) shutdown(politely bool) {
+	c.resumeReading()
+	if politely {
+		c.stdin.Close()
+		c.Stop(leaveAtEOF, leaveAtTerm)
+	}
+	c.Kill()
+	<-c.Done()
+	closedWithin(c.drained, leaveAtTerm) // at once, unless a process that left its group has it still
+	c.Close()
+	<-c.drained
+	<-c.closed
+	c.replied.Wait()
+}
+
+// What of standard error is kept, and what of it goes into a record.
+const (
+	tailBytes   = 8 << 10
+	quotedLines = 5
+	quotedText  = 300 // characters of a line
+)
+
+// Lines of standard error that say what went wrong, and those that only say where.
+var (
+	errorLine = regexp.MustCompile(`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
+	stackLine = regexp.MustCompile(`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
+)
+
+// stderrLines returns the last lines on standard error, shortened, without those of a stack trace.
+// The last that looks like an error is among them: a program may say much after it.
+func (c *conn) stderrLines() []string {
+	var out []string
+	failure := -1 // the last line that looks like one
+	for line := range strings.Lines(c.stderrTail.String()) {
+		line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
+		if line == "" || stackLine.MatchString(line) {
+			continue
+		}
+		if errorLine.MatchString(line) {
+			failure = len(out)
+		}
+		out = append(out, view.Truncate(line, quotedText))
+	}
+	last := max(0, len(out)-quotedLines)
+	if failure >= 0 && failure < last {
+		out[last] = out[failure]
+	}
+	return out[last:]
+}
+
+// exitVerdict says how the process ended. Call it only when it has.
+func (c *conn) exitVerdict() Verdict {
+	state := c.Cmd.ProcessState
+	if _, name, ok := proc.Signaled(state); ok {
+		return Verdict(signalPrefix + name)
+	}
+	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
+}
+
+// A countedStream is a stream of the server's as we see it, counted so that another goroutine may
+// look while a call is under way.
+type countedStream struct {
+	end   *syspipe.End
+	bytes atomic.Int64
+	calls atomic.Int64
+
+	chunk int                           // bytes a write; 0 is all of them
+	pause time.Duration                 // after each
+	gate  atomic.Pointer[chan struct{}] // closed when reading may go on; nil where nothing holds it up
+
+	copyTo atomic.Pointer[proc.Tail] // of what is read; nil for none
+}
+
+func (s *countedStream) Read(p []byte) (int, error) {
+	if gate := s.gate.Load(); gate != nil {
+		<-*gate
+	}
+	n, err := s.end.Read(p)
+	s.count(int64(n))
+	if to := s.copyTo.Load(); to != nil {
+		to.Write(p[:n])
+	}
+	return n, err
+}
+
+func (s *countedStream) count(n int64) {
+	s.bytes.Add(n)
+	s.calls.Add(1)
+}
+
+// Write gives p to the server in the pieces that were asked for. The bytes are counted piece by
+// piece.
+func (s *countedStream) Write(p []byte) (int, error) {
+	size := s.chunk
+	if size <= 0 {
+		size = len(p)
+	}
+	done := 0
+	for done < len(p) {
+		n, err := s.end.Write(p[done:min(done+size, len(p))])
+		s.count(int64(n))
+		done += n
+		if err != nil {
+			return done, err
+		}
+		if s.pause > 0 && done < len(p) {
+			time.Sleep(s.pause)
+		}
+	}
+	return done, nil
+}
+
+// A gatherStream is a countedStream whose writes need not be cut: a framing then sends header,
+// message and terminator in one gather call.
+type gatherStream struct{ *countedStream }
+
+func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
+	n, err := s.end.Writev(bufs)
+	s.count(n)
+	return n, err
 }

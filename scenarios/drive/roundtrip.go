@@ -327,3 +327,104 @@ func (d *Driver) probe(ctx context.Context, c *conn) string {
 	}
 	return probeSilent
 }
+
+// ifKnown returns what a system told of a process, nil where it did not.
+func ifKnown[N ~int64](n N, known bool) *int64 {
+	if !known {
+		return nil
+	}
+	return new(int64(n))
+}
+
+// counters are what both sides had done at a time.
+type counters struct {
+	at             time.Time
+	sent, received int64 // bytes that the pipe took of ours, and that came
+	calls          int64 // ours, to write and to read
+	stderr         int64 // bytes that the server wrote there
+
+	// ns of a CPU; nil where the system does not tell
+	cpu     *int64 // that the server used
+	treeCPU *int64 // that the server and all that it started used; read by account alone
+	ownCPU  *int64 // that we used; read by account alone
+}
+
+// counters reads where both sides are, but for our own CPU time.
+func (c *conn) counters() counters {
+	return counters{
+		at: time.Now(), sent: c.in.bytes.Load(), received: c.out.bytes.Load(),
+		calls: c.in.calls.Load() + c.out.calls.Load(), stderr: c.stderrTail.Total(), cpu: ifKnown(c.CPU()),
+	}
+}
+
+// account reads where both sides are, for a sample.
+func (c *conn) account() counters {
+	now := c.counters()
+	now.ownCPU, now.treeCPU = ifKnown(proc.OwnCPU()), ifKnown(c.TreeCPU())
+	return now
+}
+
+// since returns by how much processor time went up; nil where it is not known.
+func since(now, before *int64) *int64 {
+	if now == nil || before == nil {
+		return nil
+	}
+	return new(*now - *before)
+}
+
+// sample says what both sides did since. The writer is this process, the reader is the server,
+// which alone knows how many calls it made.
+func (c *conn) sample(before counters) results.Sample {
+	now := c.account()
+	s := results.Sample{WireBytes: now.sent - before.sent}
+	moved := s.WireBytes + now.received - before.received
+	s.Writer = results.Counters{Calls: now.calls - before.calls, Bytes: moved, CPUNS: since(now.ownCPU, before.ownCPU)}
+	s.Reader = results.Counters{Bytes: moved, CPUNS: since(now.treeCPU, before.treeCPU), PeakBytes: ifKnown(c.PeakMemory())}
+	s.Capacity, _ = c.stdin.Capacity() // 0 where the system does not tell
+	return s
+}
+
+// timed says what both sides did since, in round trips that took so many ns each and carried so many
+// bytes of payload together.
+func (c *conn) timed(before counters, times []int64, payload int64) results.Sample {
+	s := c.sample(before)
+	s.Messages, s.PayloadBytes = int64(len(times)), payload
+	for _, took := range times {
+		s.ElapsedNS += took
+	}
+	s.Latency = map[string]results.Latency{latencyRoundtrip: script.Must(results.NewLatency(times))}
+	return s
+}
+
+// busy is the share of a CPU above which a server is at work, not asleep.
+const busy = 0.2
+
+// spun reports whether the server used a good part of a CPU between two readings; with all that it
+// started, where both are of an account.
+func spun(before, now counters) bool {
+	worked := cmp.Or(since(now.treeCPU, before.treeCPU), since(now.cpu, before.cpu))
+	return worked != nil && float64(*worked) > busy*float64(now.at.Sub(before.at))
+}
+
+// An extension puts off a deadline for a server that gets on, a number of times.
+type extension struct {
+	c    *conn
+	last counters
+	left int
+}
+
+// mostExtensions is how often a deadline for a message is put off.
+const mostExtensions = 9
+
+func (c *conn) extension(times int) extension { return extension{c, c.account(), times} }
+
+// granted reports whether the server did anything since the last time (took something, sent
+// something, or worked for a good part of the time), or would have if it had a CPU: on a busy
+// machine one that is at work may come to less than its share.
+func (x *extension) granted() bool {
+	now, last := x.c.account(), x.last
+	x.left, x.last = x.left-1, now
+	moved := now.sent > last.sent || now.received > last.received
+	waits, _ := x.c.stdout.Buffered() // 0 where the system does not tell
+	return x.left >= 0 && (moved || waits > 0 || spun(last, now) || x.c.Runnable())
+}
