@@ -284,16 +284,4 @@ func lookInto(path string) (script []string, name string) {
 var adviceText string
 
 // advice is what to do about a class of failure on a runtime, by both their names.
-var advice = texts(adviceText)
-
-// texts takes a file apart: a name and a text a line.
-func texts(file string) func() map[string]string {
-	return sync.OnceValue(func() map[string]string {
-		of := map[string]string{}
-		for line := range strings.Lines(file) {
-			name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
-			of[name] = text
-		}
-		return of
-	})
-}
+var advice = catalogue.Texts(adviceText)

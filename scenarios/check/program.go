@@ -113,7 +113,7 @@ type way struct {
 }
 
 // reproduce has command lines that show situations, in which CMD stands for the command.
-var reproduce = texts(reproduceText)
+var reproduce = catalogue.Texts(reproduceText)
 
 //go:embed reproduce.txt
 var reproduceText string

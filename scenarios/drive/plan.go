@@ -10,13 +10,13 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -371,14 +371,7 @@ var adviceText string
 
 // advice is what to look at first, by verdict; that of a server which could not be spoken to stands
 // behind the word handshake.
-var advice = sync.OnceValue(func() map[string]string {
-	of := map[string]string{}
-	for line := range strings.Lines(adviceText) {
-		verdict, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		of[verdict] = text
-	}
-	return of
-})
+var advice = catalogue.Texts(adviceText)
 
 // Advice says what a verdict usually means and what to look at first; "" for one that needs none.
 func (v Verdict) Advice() string {

@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
@@ -165,14 +164,7 @@ type finding interface {
 var adviceText string
 
 // advice is what to do about an outcome, by its name: that of the scenario, and what came of it.
-var advice = sync.OnceValue(func() map[string]string {
-	of := map[string]string{}
-	for line := range strings.Lines(adviceText) {
-		outcome, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		of[outcome] = text
-	}
-	return of
-})
+var advice = catalogue.Texts(adviceText)
 
 // advise returns what to do about an outcome, with its figures.
 func advise(outcome string, figures ...any) string { return fmt.Sprintf(advice()[outcome], figures...) }

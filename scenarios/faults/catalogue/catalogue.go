@@ -130,3 +130,15 @@ var all = sync.OnceValue(func() (list []Misbehaviour) {
 	}
 	return list
 })
+
+// Texts takes a file apart when it is first asked for: a name and a text a line.
+func Texts(file string) func() map[string]string {
+	return sync.OnceValue(func() map[string]string {
+		of := map[string]string{}
+		for line := range strings.Lines(file) {
+			name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			of[name] = text
+		}
+		return of
+	})
+}
