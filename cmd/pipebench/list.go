@@ -130,10 +130,7 @@ var nameTexts string
 // describe finds the text of a flag's name that may have a parameter.
 func describe(flag, name string) string {
 	bare, _, _ := strings.Cut(strings.ReplaceAll(name, "=", ":"), ":")
-	for line := range strings.Lines(nameTexts) {
-		if what, ok := strings.CutPrefix(line, flag+" "+bare+": "); ok {
-			return strings.TrimSpace(what)
-		}
-	}
-	return ""
+	return descriptions()[flag+" "+bare]
 }
+
+var descriptions = catalogue.Texts(nameTexts)

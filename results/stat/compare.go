@@ -120,34 +120,29 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 // compare compares what both sides have, times by a function that is given the level of a single one,
 // and notes what could not be read of them.
 func (c *Comparison) compare(before, after Dataset, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
-	matches := c.match(before.Series, after.Series, o.Metrics)
-	times := len(Filter(matches, func(m Change) bool { return !m.Before.Metric.Counter }))
-	for _, m := range matches {
-		if m.Before.Metric.Counter {
-			c.addCounter(m, o)
-			continue
-		}
-		c.Changes = append(c.Changes, timed(m, o, DefaultAlpha/float64(times))) // Bonferroni
+	counters, times := c.match(before.Series, after.Series, o.Metrics)
+	for _, m := range counters {
+		c.addCounter(m, o)
+	}
+	for _, m := range times {
+		c.Changes = append(c.Changes, timed(m, o, DefaultAlpha/float64(len(times)))) // Bonferroni
 	}
 	if c.Pairs > 0 {
 		c.correct()
 	}
-	c.note(matches)
+	c.note(counters)
 	c.Notes = append(c.Notes, Map(slices.Concat(before.Problems, after.Problems), results.Problem.String)...)
 }
 
 func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
 
-func (c Change) varies() bool {
-	return c.Before.Metric.Counter && !(exact(c.Before) && exact(c.After))
-}
+// varies reports whether a counter is not the same in every sample.
+func (c Change) varies() bool { return !exact(c.Before) || !exact(c.After) }
 
 // match finds the cases that both sides have, as changes without a verdict: of the same machine, or,
-// where there is none, of another. Only those of the metrics are returned, where there are any. Exact
-// counters come first.
-func (c *Comparison) match(before, after []Series, metrics []string) []Change {
+// where there is none, of another. Only those of the metrics are returned, where there are any.
+func (c *Comparison) match(before, after []Series, metrics []string) (counters, times []Change) {
 	c.OnlyOld, c.OnlyNew = alone(before, after), alone(after, before)
-	var counters, times []Change
 	for _, o := range before {
 		i := counterpart(o, after)
 		if i < 0 || len(metrics) > 0 && !slices.ContainsFunc(metrics, o.Metric.is) {
@@ -166,7 +161,7 @@ func (c *Comparison) match(before, after []Series, metrics []string) []Change {
 			times = append(times, change)
 		}
 	}
-	return append(counters, times...)
+	return counters, times
 }
 
 // alone returns the names of the cases that the other side does not have.
@@ -261,7 +256,7 @@ func direction(better Better, ratio float64) Verdict {
 }
 
 // note says what a reader of the comparison has to know.
-func (c *Comparison) note(matches []Change) {
+func (c *Comparison) note(counted []Change) {
 	if away := Filter(c.Changes, Change.elsewhere); len(away) > 0 {
 		text := "%d of %d figures were measured on different machines"
 		if verdict, _ := away[0].whereabouts(); verdict == Indicative {
@@ -274,7 +269,7 @@ func (c *Comparison) note(matches []Change) {
 	counters := len(same) - len(found)
 	c.noteIf(counters > 0, "%d exact counters (calls, wire bytes, allocations a message) are the same", counters)
 	c.noteIf(len(found) > 0, "verdicts and limits that are the same: %d", len(found))
-	vary := len(Filter(matches, Change.varies))
+	vary := len(Filter(counted, Change.varies))
 	c.noteIf(vary == 1, "one counter varies from sample to sample: no evidence by itself")
 	c.noteIf(vary > 1, "%d counters vary from sample to sample: no evidence by itself", vary)
 	for i, only := range [][]string{c.OnlyOld, c.OnlyNew} {

@@ -129,10 +129,7 @@ func (d *Driver) makeFolder() {
 	var err error
 	d.folder, err = os.MkdirTemp("", "pipebench-documents-")
 	checkAs("drive: a folder for documents", err)
-	path := filepath.ToSlash(d.folder)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive's letter
-	}
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(d.folder), "/") // before a drive's letter, too
 	d.o.root = (&url.URL{Scheme: "file", Path: path}).String()
 }
 
@@ -385,11 +382,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
 	}
-	if o.Framing != "" {
-		if _, err := framers.Parse(o.Framing); err != nil {
-			faults = append(faults, err)
-		}
-	}
+	_, err := framers.Parse(cmp.Or(o.Framing, "ndjson"))
+	faults = append(faults, err)
 	for d, usual := range map[*time.Duration]time.Duration{
 		&o.Start: 10 * time.Second, &o.Patience: time.Second, &o.Longest: 2 * time.Minute, &o.Budget: 300 * time.Millisecond,
 	} {
