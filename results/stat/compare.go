@@ -210,7 +210,8 @@ func (c Change) timed(o CompareOptions, level float64) Change {
 		if lasted < unit {
 			unit = time.Second
 		}
-		c.Verdict, c.Basis = Indicative, fmt.Sprintf(windowBasis, lasted.Truncate(unit), watched.Round(time.Second))
+		c.Verdict = Indicative
+		c.Basis = fmt.Sprintf(windowBasis, lasted.Truncate(unit), watched.Round(time.Second))
 	case c.Before.Disturbed || c.After.Disturbed:
 		c.Verdict, c.Basis = TooNoisy, disturbedBasis
 	default:
@@ -220,7 +221,8 @@ func (c Change) timed(o CompareOptions, level float64) Change {
 	return c
 }
 
-const unknownBasis = "how far this moves between runs is not known; doctor measures it, ab compares in pairs"
+const unknownBasis = "how far this moves between runs is not known; " +
+	"doctor measures it, ab compares in pairs"
 
 const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
 	"doctor watches it for longer, ab compares in pairs"
@@ -267,7 +269,8 @@ func (c *Comparison) note(counted []Change) {
 	same := Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })
 	found := Filter(same, func(ch Change) bool { return ch.Metric == verdictMetric.Name || ch.Metric == limitMetric.Name })
 	counters := len(same) - len(found)
-	c.noteIf(counters > 0, "%d exact counters (calls, wire bytes, allocations a message) are the same", counters)
+	c.noteIf(counters > 0,
+		"%d exact counters (calls, wire bytes, allocations a message) are the same", counters)
 	c.noteIf(len(found) > 0, "verdicts and limits that are the same: %d", len(found))
 	vary := len(Filter(counted, Change.varies))
 	c.noteIf(vary == 1, "one counter varies from sample to sample: no evidence by itself")

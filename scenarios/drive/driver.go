@@ -129,7 +129,7 @@ func (d *Driver) makeFolder() {
 	var err error
 	d.folder, err = os.MkdirTemp("", "pipebench-documents-")
 	checkAs("drive: a folder for documents", err)
-	path := "/" + strings.TrimPrefix(filepath.ToSlash(d.folder), "/") // before a drive's letter, too
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(d.folder), "/") // before a drive's letter
 	d.o.root = (&url.URL{Scheme: "file", Path: path}).String()
 }
 

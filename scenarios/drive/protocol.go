@@ -155,8 +155,9 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	tool, sized := toolCall{o.Tool, o.Arg, o.Args}, toolCall{o.ReplyTool, o.ReplyArg, o.ReplyArgs}
 	m := &mcp{kind: o.Request, tool: tool, sized: sized}
 	m.protocol = protocol{
-		name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool}, jsonRPC: true,
-		answers: map[string]json.RawMessage{"ping": []byte("{}")}, greet: m.greet, request: m.request,
+		name: "mcp", wire: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool},
+		jsonRPC: true, answers: map[string]json.RawMessage{"ping": []byte("{}")},
+		greet: m.greet, request: m.request,
 	}
 	return m
 }
