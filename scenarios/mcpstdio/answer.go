@@ -3,7 +3,6 @@ package mcpstdio
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -169,24 +168,11 @@ func clip(s string) string {
 // It may be used by many goroutines.
 type Playback struct {
 	mu      sync.Mutex
-	answers map[requestKey]*answerList
+	answers map[string][]recordedAnswer // to a method, and to an exact request; the next is the first
 }
 
-// A requestKey identifies a request by its method and the hash of its params; zero params stand for
-// any.
-type requestKey struct {
-	method string
-	params [sha256.Size]byte
-}
-
-func exactKey(method string, params []byte) requestKey {
-	return requestKey{method, sha256.Sum256(params)}
-}
-
-type answerList struct {
-	all  []recordedAnswer
-	next int
-}
+// exact identifies a request by its method and its params; the method alone stands for any params.
+func exact(m jsonrpc.Message) string { return m.Method + "\n" + string(m.Params) }
 
 // A recordedAnswer is a result or an error, or a size alone.
 type recordedAnswer struct {
@@ -196,7 +182,7 @@ type recordedAnswer struct {
 
 // NewPlayback makes a playback of a recording, of which it keeps the bodies.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
-	p := &Playback{answers: map[requestKey]*answerList{}}
+	p := &Playback{answers: map[string][]recordedAnswer{}}
 	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
 	for _, recorded := range messages {
 		m, _ := jsonrpc.Parse(recorded.Body) // one that is no JSON-RPC neither asks nor answers
@@ -225,11 +211,8 @@ func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return
 	}
-	for _, key := range []requestKey{{method: request.Method}, exactKey(request.Method, request.Params)} {
-		if p.answers[key] == nil {
-			p.answers[key] = new(answerList)
-		}
-		p.answers[key].all = append(p.answers[key].all, a)
+	for _, key := range []string{request.Method, exact(request)} {
+		p.answers[key] = append(p.answers[key], a)
 	}
 }
 
@@ -240,16 +223,16 @@ func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := p.answers[exactKey(m.Method, m.Params)]
-	if list == nil {
-		list = p.answers[requestKey{method: m.Method}]
+	key := exact(m)
+	if p.answers[key] == nil {
+		key = m.Method
 	}
+	list := p.answers[key]
 	if list == nil {
 		return recordedAnswer{}, false
 	}
-	a := list.all[list.next%len(list.all)]
-	list.next++
-	return a, true
+	p.answers[key] = append(list[1:], list[0]) // its turn comes again behind the others
+	return list[0], true
 }
 
 // message returns the answer to r as it goes out.
