@@ -36,10 +36,8 @@ func (s *Server) read() error {
 			s.fault.stopReading()
 		case errors.As(err, &large):
 			s.sendOversizeError(large)
-		case errors.As(err, &header):
-			s.sendParseError("Parse error: " + header.Err.Error()) // without the line, which may hold anything
-		case errors.As(err, &chunk):
-			s.sendParseError("Parse error: " + chunk.Err.Error())
+		case errors.As(err, &header), errors.As(err, &chunk): // without the line, which may hold anything
+			s.sendParseError("Parse error: " + errors.Unwrap(err).Error())
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			s.sendParseError("Parse error: the input ends inside a message")
 			return nil

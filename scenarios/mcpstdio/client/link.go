@@ -138,10 +138,8 @@ func (l *link) handle(msg []byte, err error) bool {
 		case errors.As(err, &large):
 			l.rejectOversized(large)
 			return false
-		case errors.As(err, &header):
-			return l.invalidMessage(header.Err) // without the line, which may hold anything
-		case errors.As(err, &chunk):
-			return l.invalidMessage(chunk.Err)
+		case errors.As(err, &header), errors.As(err, &chunk):
+			return l.invalidMessage(errors.Unwrap(err)) // without the line, which may hold anything
 		case err == io.EOF:
 			err = errors.New("the server closed its stdout")
 		}
