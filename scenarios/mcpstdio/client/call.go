@@ -179,32 +179,32 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 		return fmt.Errorf("notify %s: params: %w", method, err)
 	}
 	var l *link
-	if err := c.whenReady(ctx, func() { l = c.link }); err != nil {
-		return fmt.Errorf("notify %s: %w", method, err)
+	if err = c.whenReady(ctx, func() { l = c.link }); err == nil {
+		select {
+		case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
+			return nil
+		case <-l.down:
+			err = errors.New("the server was lost just now")
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
-	select {
-	case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
-		return nil
-	case <-l.down:
-		return fmt.Errorf("notify %s: the server was lost just now", method)
-	case <-ctx.Done():
-		return fmt.Errorf("notify %s: %w", method, ctx.Err())
-	}
+	return fmt.Errorf("notify %s: %w", method, err)
 }
 
 // ListTools returns all tools of the server.
 func (c *Conn) ListTools(ctx context.Context) ([]*mcp.Tool, error) {
 	var tools []*mcp.Tool
-	var page mcp.ListToolsResult
-	for params := any(nil); ; params = map[string]string{"cursor": page.NextCursor} {
-		page = mcp.ListToolsResult{}
-		if err := c.callFor(ctx, &page, "tools/list", params); err != nil {
+	for params := any(nil); ; {
+		page, err := callFor[mcp.ListToolsResult](ctx, c, "tools/list", params)
+		if err != nil {
 			return nil, err
 		}
 		tools = append(tools, page.Tools...)
 		if page.NextCursor == "" {
 			return tools, nil
 		}
+		params = map[string]string{"cursor": page.NextCursor}
 	}
 }
 
@@ -213,24 +213,21 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.C
 	if arguments == nil {
 		arguments = struct{}{}
 	}
-	answer := new(mcp.CallToolResult)
-	err := c.callFor(ctx, answer, "tools/call", map[string]any{"name": name, "arguments": arguments})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	params := map[string]any{"name": name, "arguments": arguments}
+	return callFor[mcp.CallToolResult](ctx, c, "tools/call", params)
 }
 
 // callFor decodes the result of a call.
-func (c *Conn) callFor(ctx context.Context, result any, method string, params any) error {
+func callFor[Result any](ctx context.Context, c *Conn, method string, params any) (*Result, error) {
 	text, err := c.Call(ctx, method, params)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	result := new(Result)
 	if err := json.Unmarshal(text, result); err != nil {
-		return fmt.Errorf("call %s: the answer has another form: %w", method, err)
+		return nil, fmt.Errorf("call %s: the answer has another form: %w", method, err)
 	}
-	return nil
+	return result, nil
 }
 
 // deliver hands a message to the call that waits for it. The caller has the lock; after is to be
