@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (l Limits) supported() error { return nil }
-
 // apply sets the limits of a process.
 func (l Limits) apply(pid int) error {
 	seconds := uint64((l.CPU + time.Second - 1) / time.Second)

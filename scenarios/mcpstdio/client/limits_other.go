@@ -2,19 +2,5 @@
 
 package client
 
-import (
-	"errors"
-	"fmt"
-	"runtime"
-)
-
-// supported reports an error for limits that are not zero: there are none here.
-func (l Limits) supported() error {
-	if l == (Limits{}) {
-		return nil
-	}
-	return fmt.Errorf("limits of a child: %w on %s", errors.ErrUnsupported, runtime.GOOS)
-}
-
-// apply has nothing to set.
+// apply has nothing to set: Launch refuses limits here.
 func (l Limits) apply(int) error { return nil }

@@ -3,10 +3,12 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -69,8 +71,9 @@ func NewCommand(path string, args ...string) Command {
 // Launch starts the child in a process group or job of its own: what it starts ends with it, and
 // Ctrl-C is this process's to act on.
 func (c Command) Launch() (*Process, error) {
-	if err := c.Limits.supported(); err != nil { // before anything runs without them
-		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	if runtime.GOOS != "linux" && c.Limits != (Limits{}) { // before anything runs without them
+		unsupported := fmt.Errorf("limits of a child: %w on %s", errors.ErrUnsupported, runtime.GOOS)
+		return nil, fmt.Errorf("start %s: %w", c.Path, unsupported)
 	}
 	p := proc.Command(c.Path, c.Args...)
 	p.Cmd.Env, p.Cmd.Dir = c.Env, c.Dir
