@@ -384,10 +384,7 @@ func (o *Options) complete() error {
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	var faults []error
-	if err := o.Fault.check(); err != nil {
-		faults = append(faults, err)
-	}
+	faults := []error{o.Fault.check()}
 	if o.ParseErrorID != jsonrpc.Empty && o.ParseErrorID != jsonrpc.Null {
 		faults = append(faults, fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID))
 	}
