@@ -38,29 +38,18 @@ const (
 	decides                   // carry on, or give up
 )
 
-// serverFaults are how the faults of a server are asked for here, and what has to come of them.
-// says is what the server gives for its reason.
-var serverFaults = map[string]struct {
-	spec string
-	due  reaction
-	says string
-}{
-	"deaf":             {spec: "deaf@0"},
-	"exit0":            {spec: "exit0@0"},
-	"error":            {spec: "error@0", says: "too large"},
-	"limit":            {spec: "limit@0", says: "exceeds the limit"},
-	"never-read":       {spec: "never-read"},
-	"truncate-at-exit": {spec: "truncate-at-exit@0"},
-	"odd-version":      {spec: "odd-version"},
-	"old-version":      {"old-version", decides, ""},
-	"dirty":            {"dirty", carriesOn, ""},
-	"trickle":          {"trickle", carriesOn, ""},
-	"stderr-flood":     {"stderr-flood=256KiB", carriesOn, ""},
-	"reorder":          {"reorder", carriesOn, ""},
-	"quadratic":        {"quadratic", carriesOn, ""},
-	"split-utf8":       {"split-utf8=1", passesOn, ""},
-	"corrupt":          {"corrupt@0", passesOn, ""},
+// serverFaults are the faults of a server as they are asked for here, by what has to come of them.
+var serverFaults = map[reaction][]string{
+	givesUp: {
+		"deaf@0", "exit0@0", "error@0", "limit@0", "never-read", "truncate-at-exit@0", "odd-version",
+	},
+	carriesOn: {"dirty", "trickle", "stderr-flood=256KiB", "reorder", "quadratic"},
+	passesOn:  {"split-utf8=1", "corrupt@0"},
+	decides:   {"old-version"},
 }
+
+// reasons are what a server gives for its reason, by its fault.
+var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
 // Client checks a client that starts a server, which is ours, and speaks MCP with it: in the command
 // "{}" stands for that of the server.
@@ -80,17 +69,20 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) {
 			f.evidence = c.good.ClientEvidence
-			c.judge(f, c.good, carriesOn, "")
+			c.judge(f, c.good, carriesOn)
 		},
 		"large-answer":      c.findLimit,
 		"mcp-cancel":        c.cancels,
 		"mcp-subscriptions": c.listensAgain,
 	}
-	for name, fault := range serverFaults {
-		tries[name] = func(ctx context.Context, f *finding) {
-			v := f.visit(ctx, nil, "--fault", fault.spec)
-			f.evidence = v.ClientEvidence
-			c.judge(f, v, fault.due, fault.says)
+	for due, specs := range serverFaults {
+		for _, spec := range specs {
+			name, _, _ := catalogue.Cut(spec)
+			tries[name] = func(ctx context.Context, f *finding) {
+				v := f.visit(ctx, nil, "--fault", spec)
+				f.evidence = v.ClientEvidence
+				c.judge(f, v, due)
+			}
 		}
 	}
 	for name, broken := range clientRules {
@@ -135,7 +127,7 @@ func (c *clientCheck) visitGood(ctx context.Context, f *finding) {
 func round(ns int64) time.Duration { return time.Duration(ns).Round(10 * time.Millisecond) }
 
 // judge says what was wrong with how a client took its server.
-func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
+func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
 	took := round(v.TookNS)
 	said := v.Said + v.out
 	if due == decides {
@@ -157,7 +149,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction, says string) {
 		f.fails("ends with code 0, as if all were well%s", v.story())
 	case due == givesUp && strings.TrimSpace(said) == "":
 		f.fails("ends with code %d and says nothing%s", v.Code, v.story())
-	case due == givesUp && says != "" && !strings.Contains(said, says):
+	case due == givesUp && !strings.Contains(said, reasons[f.Name]):
 		f.fails("ends with code %d, and the reason that the server gave is lost: %q%s", v.Code, v.last(), v.story())
 	case f.Name == "odd-version" && v.Asked > 0:
 		f.fails("goes on with a version of the protocol that it cannot know")
