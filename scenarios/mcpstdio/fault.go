@@ -369,22 +369,20 @@ const reorderWindow = 20 * time.Millisecond
 
 // A reverser sends the answers of a window in the reverse order, one at a time.
 type reverser struct {
-	mu    sync.Mutex
-	batch []chan struct{}
+	mu   sync.Mutex
+	last chan struct{} // gives the turn to the answer that came last in the window; nil: it has none
 }
 
 // wait returns when the caller may send its answer; done lets the next one send.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()
-	var before chan struct{} // goes after the caller
-	if n := len(v.batch); n > 0 {
-		before = v.batch[n-1]
-	} else {
+	before := v.last // goes after the caller
+	v.last = turn
+	v.mu.Unlock()
+	if before == nil {
 		time.AfterFunc(reorderWindow, v.start)
 	}
-	v.batch = append(v.batch, turn)
-	v.mu.Unlock()
 	<-turn
 	return func() {
 		if before != nil {
@@ -393,11 +391,10 @@ func (v *reverser) wait() (done func()) {
 	}
 }
 
-// start gives the turn to the last of the batch.
+// start ends a window and gives the turn to its last answer.
 func (v *reverser) start() {
 	v.mu.Lock()
-	batch := v.batch
-	v.batch = nil
-	v.mu.Unlock()
-	close(batch[len(batch)-1])
+	defer v.mu.Unlock()
+	close(v.last)
+	v.last = nil
 }
