@@ -54,7 +54,7 @@ type Conn struct {
 	pending map[jsonrpc.ID]*pendingCall
 	lastID  int64 // ids count up and are never used again
 	retry   backoff
-	timer   func() bool // stops the timer that runs; nil: none does
+	timer   func() bool // stops the timer that was set last
 	stats   Stats
 	server  *mcp.InitializeResult
 	lost    *TransportError // why the state is Backoff or Closing
@@ -82,8 +82,8 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	c := &Conn{
 		opts: opts, launcher: launcher,
 		ready: make(chan struct{}), over: make(chan struct{}),
-		pending: map[jsonrpc.ID]*pendingCall{},
-		retry:   backoff{first: opts.BackoffFirst, most: opts.BackoffMost, random: opts.Random},
+		pending: map[jsonrpc.ID]*pendingCall{}, timer: func() bool { return false },
+		retry: backoff{first: opts.BackoffFirst, most: opts.BackoffMost, random: opts.Random},
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

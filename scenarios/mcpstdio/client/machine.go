@@ -169,7 +169,7 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		if l == c.link {
 			c.link = nil
 		}
-		c.stopTimer()
+		c.timer()
 		polite := data.err == nil || data.err.Reason == ReasonClosed
 		c.tasks.Go(func() {
 			close(l.down)
@@ -198,7 +198,7 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		}
 	case resetBackoff:
 		c.lost, c.retry.failures = nil, 0
-		c.stopTimer()
+		c.timer()
 	case schedule:
 		c.schedule(data.err)
 	case launch:
@@ -215,13 +215,6 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	return nil
 }
 
-func (c *Conn) stopTimer() {
-	if c.timer != nil {
-		c.timer()
-		c.timer = nil
-	}
-}
-
 // tellViolation tells of a frame beyond the limit.
 func (c *Conn) tellViolation(e *FrameError) {
 	v := Violation{FrameSize: e.Size, Max: e.Limit, Reason: ReasonOversized}
@@ -234,7 +227,7 @@ func (c *Conn) tellViolation(e *FrameError) {
 
 // schedule sets the timer of the next start, or gives the server up.
 func (c *Conn) schedule(lost *TransportError) {
-	c.stopTimer()
+	c.timer()
 	if c.opts.Restarts < 0 || c.opts.Restarts > 0 && c.retry.failures >= c.opts.Restarts {
 		c.tasks.Go(func() { c.dispatch(nil, exhausted, eventData{err: lost}) })
 		return
@@ -246,7 +239,6 @@ func (c *Conn) schedule(lost *TransportError) {
 
 // start starts the server, when the one before is gone.
 func (c *Conn) start() {
-	c.timer = nil
 	c.stats.Starts++
 	before := c.last
 	c.tasks.Go(func() {
