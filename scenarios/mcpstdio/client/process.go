@@ -59,11 +59,9 @@ type Limits struct {
 // NewCommand returns the command that runs a server: by node where path ends in .js, by python3
 // where it ends in .py, and else by itself.
 func NewCommand(path string, args ...string) Command {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".js", ".mjs", ".cjs":
-		return Command{Path: "node", Args: append([]string{path}, args...)}
-	case ".py":
-		return Command{Path: "python3", Args: append([]string{path}, args...)}
+	by := map[string]string{".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python3"}
+	if interpreter := by[strings.ToLower(filepath.Ext(path))]; interpreter != "" {
+		return Command{Path: interpreter, Args: append([]string{path}, args...)}
 	}
 	return Command{Path: path, Args: args}
 }
