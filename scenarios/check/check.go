@@ -107,10 +107,8 @@ func (f *finding) cannotTell(format string, args ...any) {
 // command readies a start of argv: in a session of its own, without our terminal, under the mark.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
-	if p.Cmd.Env = slices.Clone(f.o.Env); p.Cmd.Env == nil {
-		p.Cmd.Env = os.Environ()
-	}
-	p.Cmd.Env = append(p.Cmd.Env, f.mark)
+	p.Cmd.Env = f.o.Env
+	p.Cmd.Env = append(p.Cmd.Environ(), f.mark)
 	p.Attached = proc.TellsOfOthers // what it leaves is looked at, and ended by its mark
 	p.Session = true
 	return p

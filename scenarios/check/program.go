@@ -342,8 +342,12 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) {
 			return
 		}
 		f.class, f.Reproduce = "buffer", strings.Replace(reproduce()[f.Name], "CMD", proc.ShellLine(f.Command), 1)
+		buffer := size(piped.total) + " or more"
+		if len(piped.arrivals) > 1 { // blocks come, and the last may be smaller
+			buffer = size(piped.arrivals[0].bytes)
+		}
 		f.slow("lines come up to %s late: it gathers them in a buffer of %s where its output is no terminal",
-			duration(behind), bufferSize(piped))
+			duration(behind), buffer)
 	}
 }
 
@@ -358,14 +362,6 @@ func (o *outcome) behind(other *outcome) (most time.Duration) {
 		}
 	}
 	return most
-}
-
-// bufferSize names the size of the blocks that come, but for the last.
-func bufferSize(o *outcome) string {
-	if first := o.arrivals[0].bytes; len(o.arrivals) > 1 {
-		return size(first)
-	}
-	return size(o.total) + " or more"
 }
 
 func duration(d time.Duration) string { return results.FormatDuration(float64(d)) }
