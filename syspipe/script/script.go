@@ -1,5 +1,6 @@
-// Package script lets an experiment be written as what it does, one step after the other: the first
-// step that fails ends it, and whoever ran it gets the error.
+// Package script lets an experiment, or a command, be written as what it does, one step after the
+// other: the first step that fails ends it, and whoever ran it gets the error. A function whose
+// comment calls it a script is a part of one, and ends the whole where it fails.
 //
 //	err := script.Run(func() {
 //		w, r := open()
