@@ -45,7 +45,7 @@ type session struct {
 	dir, run        string
 }
 
-// open makes the folder of a run, and begins its file with where it takes place. A folder that
+// open is a script. It makes the folder of a run, and begins its file with where it takes place. A folder that
 // holds an earlier run keeps it: the file goes on.
 func (f *sharedFlags) open(cmd *cobra.Command) *session {
 	run := script.Must(results.NewRun())
@@ -105,9 +105,9 @@ func commandLine(args []string) string {
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")
 
-// A task is what a command does in a session, and what it makes of the records: each a script. Show
-// and gate are given the records of this run alone as own: earlier runs in the same folder were shown
-// and judged in their time.
+// A task is what a command does in a session, and what it makes of the records. Work, show and gate
+// are scripts. The last two are given the records of this run alone as own: earlier runs in the same
+// folder were shown and judged in their time.
 type task struct {
 	maxTime time.Duration // for the work; 0 for as long as it takes
 	work    func(ctx context.Context, s *session)

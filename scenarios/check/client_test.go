@@ -185,7 +185,7 @@ func (c *badVisitor) ask(method, params string) (result map[string]any, err erro
 	case method == "tools/call" && c.wrong == "leaves":
 		patience = time.After(time.Second)
 	case method == "tools/call" && c.wrong == "walks away": // it does so twice
-		patience = time.After(3 * time.Second)
+		patience = time.After(5 * time.Second)
 	}
 	for {
 		select {

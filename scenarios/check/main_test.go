@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 	proc.Worker()
 	flag.Parse()
-	flag.Set("test.parallel", "8") // they mostly wait
+	flag.Set("test.parallel", "6") // they mostly wait
 	os.Exit(m.Run())
 }
 

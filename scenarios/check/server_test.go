@@ -27,7 +27,7 @@ func serverOptions(t *testing.T, job string) Options {
 }
 
 // shortStart is what a server has that does not answer in any case: the tests wait for its end.
-const shortStart = 3 * time.Second
+const shortStart = 5 * time.Second
 
 // serverChecks checks a server and returns what was found, by situation.
 func serverChecks(t *testing.T, o Options) map[string]results.Check {

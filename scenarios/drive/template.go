@@ -40,7 +40,7 @@ type requestTemplate struct {
 
 	mu *sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
 
-	// Of a message that was recorded, which has neither id nor payload of ours:
+	// Of one that stands for a recorded message:
 	silent   bool     // nobody answers it
 	wants    []byte   // its id; nil where it has none
 	recorded []byte   // the answer that it got; nil where none is known

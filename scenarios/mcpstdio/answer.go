@@ -3,6 +3,7 @@ package mcpstdio
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,9 +12,9 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -154,7 +155,11 @@ func clip(s string) string {
 	if len(s) <= maxErrorText {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxErrorText], "") + "..."
+	end := maxErrorText
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
 }
 
 // A Playback answers requests from a recording of a client and a server: a request with the same
@@ -171,8 +176,12 @@ type Playback struct {
 	answers map[string][]recordedAnswer // to a method, and to an exact request; the next is the first
 }
 
-// exact identifies a request by its method and its params; the method alone stands for any params.
-func exact(m jsonrpc.Message) string { return m.Method + "\n" + string(m.Params) }
+// exact identifies a request by its method and a hash of its params, which may be large; the method
+// alone stands for any params.
+func exact(m jsonrpc.Message) string {
+	hash := sha256.Sum256(m.Params)
+	return m.Method + "\n" + string(hash[:])
+}
 
 // A recordedAnswer is a result or an error, or a size alone.
 type recordedAnswer struct {

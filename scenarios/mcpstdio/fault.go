@@ -146,7 +146,10 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 func (f *faultInjector) handle(line []byte, m jsonrpc.Message, malformed error) {
 	s := f.s
 	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
-	beyond := int64(len(line)) > f.Bytes && (f.Bytes > 0 || !opens)
+	beyond := int64(len(line)) > f.Bytes
+	if f.Bytes == 0 {
+		beyond = !opens
+	}
 	switch {
 	case f.deaf, f.Kind == "deaf" && beyond:
 		f.deaf = true

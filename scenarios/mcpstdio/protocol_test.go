@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -317,6 +318,18 @@ func TestLogsHoldNoArguments(t *testing.T) { // seed 004, "Logging Security"
 }
 
 // Seed 004, "ToolParameter.ParameterType → JSON Schema", row by row.
+// A tool whose schema is no object is refused before a client can ask for it.
+func TestASchemaIsAnObject(t *testing.T) {
+	for _, schema := range []string{`{}`, `true`, `{"type":"string"}`, `{"properties":{}}`, `{`} {
+		tool := mcpstdio.NewTool("t", "does", json.RawMessage(schema),
+			func(context.Context, struct{}) (string, error) { return "", nil })
+		_, err := mcpstdio.NewServer(strings.NewReader(""), io.Discard, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}})
+		if err == nil || !strings.Contains(err.Error(), `tool "t": `) {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
 func TestSchemas(t *testing.T) {
 	for name, schema := range map[string]string{
 		"string": `{"type":"string"}`, "int": `{"type":"integer"}`, "double": `{"type":"number"}`, "bool": `{"type":"boolean"}`,

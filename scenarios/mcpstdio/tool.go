@@ -61,7 +61,10 @@ func (s *Server) register(t Tool) error {
 	var schema jsonschema.Schema
 	err := json.Unmarshal(t.Schema, &schema)
 	resolved, unresolved := schema.Resolve(nil)
-	if err = cmp.Or(err, unresolved); err != nil {
+	if err = cmp.Or(err, unresolved); err == nil && schema.Type != "object" { // which the SDK would panic over
+		err = fmt.Errorf("its schema is of type %q, not object", schema.Type)
+	}
+	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
 	offer := &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema}

@@ -67,7 +67,8 @@ type Options struct {
 	BackoffMost  time.Duration  // and ends here: DefaultBackoffMost
 	Random       func() float64 // in [0, 1), for the backoff: a random one
 
-	// AfterFunc is the clock of the backoff and the handshake: time.AfterFunc, and its Stop.
+	// AfterFunc is the clock of the backoff and the handshake: time.AfterFunc, and its Stop, which
+	// may be called when f has run, and twice.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 
 	Stderr io.Writer    // where the server's stderr goes, which is read always; nil: nowhere
