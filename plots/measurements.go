@@ -65,7 +65,7 @@ const vsRaw = "vs raw"
 
 // charts makes the charts that a description allows.
 func (v selection) charts(d cellChart) []Chart {
-	lines, apart := v.grouping(d.Lines, append(d.Across, d.Along)...)
+	lines, apart := v.grouping(d.Lines, append(slices.Clone(d.Across), d.Along)...)
 	if d.Apart != nil {
 		apart = v.varying(d.Apart...)
 	}

@@ -425,12 +425,9 @@ func (e *End) TryWrite(p []byte) (int, error) {
 
 // TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
 func (e *End) TryRead(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
 	e.in.begin()
 	defer e.in.end()
-	if err := e.mayTry("read"); err != nil {
+	if err := e.mayTry("read"); err != nil || len(p) == 0 {
 		return 0, err
 	}
 	n, errno := e.sysRead(p)

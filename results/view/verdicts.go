@@ -141,20 +141,24 @@ var junitText string
 // writeJUnit writes checks as the XML that CI systems read: those that cannot tell are skipped.
 func writeJUnit(w io.Writer, all []results.Check) error {
 	unsure := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckCannotTell })
+	var page strings.Builder
 	err := template.Must(template.New("JUnit").Funcs(template.FuncMap{
 		"text": func(s string) (string, error) {
 			var out strings.Builder
 			err := xml.EscapeText(&out, []byte(Escape(s)))
-			return out.String(), err
+			return strings.ReplaceAll(out.String(), "&#xA;", "\n"), err
 		},
 		"found": CheckText,
 		"advice": func(c results.Check) string {
 			return strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n")
 		},
-	}).Parse(junitText)).Execute(w, map[string]any{
+	}).Parse(junitText)).Execute(&page, map[string]any{
 		"Command": strings.Join(all[0].Command, " "), "Checks": all,
 		"Failed": len(FailedChecks(all)), "Unsure": len(unsure),
 	})
+	if err == nil {
+		_, err = io.WriteString(w, page.String())
+	}
 	return failedTo("write JUnit XML", err)
 }
 

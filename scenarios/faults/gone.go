@@ -92,6 +92,7 @@ type closingReaderArgs struct{ Kind, IO string }
 func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait syspipe.IO) {
 	part := fmt.Sprintf("%s/%s", kind, wait)
 	err := script.Run(func() {
+		script.Check(wait.Supported())
 		w, _, closeBoth := Open(kind)
 		defer closeBoth()
 		script.Check(w.SetIO(wait))

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -282,13 +283,16 @@ func (w *watermark) Writev(bufs [][]byte) (int64, error) {
 }
 
 func (w *watermark) await() error {
-	for began := w.clock.Now(); ; {
+	for began := int64(0); ; {
 		unread, err := w.pipe.Buffered()
-		now := w.clock.Now()
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("keep unread bytes below %d: %w", w.below, err)
-		case unread < w.below, now-began > patience:
+		}
+		if unread < w.below {
+			return nil // most often at once, and without a look at the clock
+		}
+		now := w.clock.Now()
+		if began = cmp.Or(began, now); now-began > patience {
 			return nil
 		}
 		w.clock.Await(now+lookAgain, false)

@@ -51,9 +51,9 @@ var problems = []string{
 // Problems returns what was looked for, in words: with one look, or with two.
 func (r *Report) Problems() []string {
 	if r.Look > 0 {
-		return problems
+		return slices.Clone(problems)
 	}
-	return problems[:len(problems)-2]
+	return slices.Clone(problems[:len(problems)-2])
 }
 
 // compare adds to a report what it tells together with an earlier one, and drops the diagnoses that

@@ -21,7 +21,7 @@ type Rule struct {
 // Rules returns the documented rules of a system, nil where none are known. They were read in the
 // sources they name; that this machine's kernel follows them is for [Run] to find out, and for
 // another system's nothing here can.
-func Rules(goos string) []Rule { return rules()[goos] }
+func Rules(goos string) []Rule { return slices.Clone(rules()[goos]) }
 
 //go:embed rules.txt
 var text string

@@ -221,6 +221,9 @@ func (s script) do(work func(*Work) error) (err error) {
 		}
 		w.Ends = append(w.Ends, e)
 	}
+	if len(w.Ends) < 2 {
+		return errors.New("it was given no leash, or no way to report")
+	}
 	leash := w.Ends[0]
 	w.report, w.Ends = w.Ends[1], w.Ends[2:]
 	if err := leash.UsePoller(); err != nil {
