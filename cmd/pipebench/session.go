@@ -45,8 +45,8 @@ type session struct {
 	dir, run        string
 }
 
-// open is a script. It makes the folder of a run, and begins its file with where it takes place. A folder that
-// holds an earlier run keeps it: the file goes on.
+// open is a script. It makes the folder of a run, and begins its file with where it takes place. A
+// folder that holds an earlier run keeps it: the file goes on.
 func (f *sharedFlags) open(cmd *cobra.Command) *session {
 	run := script.Must(results.NewRun())
 	dir, err := f.makeFolder()
