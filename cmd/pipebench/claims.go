@@ -50,7 +50,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 	script.Check(usage(err))
 	var before *results.Set
 	if f.against != "" {
-		before = script.Must(results.Read(f.against))
+		before = script.Must(readResults(cmd.Context(), f.against))
 		demand(len(before.Claims) > 0,
 			fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
 	}
@@ -86,7 +86,7 @@ func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
 		f.measure(cmd, t)
 		return
 	}
-	set := readFiles(cmd, files...)
+	set := script.Must(readFiles(cmd, files...))
 	t.show(nil, set)
 	t.gate(nil, set)
 }

@@ -22,9 +22,18 @@ import (
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
-// flags are what a command was asked for, as it was typed. Its run is a script.
+// flags are what a command was asked for, as it was typed. A plainCommand or a scriptCommand does it.
 type flags interface {
 	register(cmd *cobra.Command)
+}
+
+// A plainCommand returns what failed.
+type plainCommand interface {
+	run(cmd *cobra.Command, args []string) error
+}
+
+// A scriptCommand is a script: see syspipe/script.
+type scriptCommand interface {
 	run(cmd *cobra.Command, args []string)
 }
 
@@ -36,7 +45,10 @@ func newCommand(name string, f flags, args cobra.PositionalArgs, wanted bool) *c
 		cmd.Args = takes(0, 0, name+" takes no arguments")
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return script.Run(func() { f.run(cmd, args) })
+		if f, plain := f.(plainCommand); plain {
+			return f.run(cmd, args)
+		}
+		return script.Run(func() { f.(scriptCommand).run(cmd, args) })
 	}
 	if wanted {
 		f.register(cmd)

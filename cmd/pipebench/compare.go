@@ -52,7 +52,7 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) {
 	if f.pairs {
 		compare = f.comparePairs
 	}
-	c, after := compare(cmd.ErrOrStderr(), oldPath, newPath)
+	c, after := compare(cmd, oldPath, newPath)
 	if len(c.Changes) == 0 {
 		// what each side has instead
 		demand(len(c.OnlyOld)+len(c.OnlyNew) > 0,
@@ -73,14 +73,15 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) {
 }
 
 // compare also returns what the new side's file holds, nil of benchmark text.
-func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set) {
-	before, after := script.Must(stat.ReadDataset(oldPath)), script.Must(stat.ReadDataset(newPath))
+func (f *compareFlags) compare(cmd *cobra.Command, oldPath, newPath string) (*stat.Comparison, *results.Set) {
+	before := script.Must(interruptibly(cmd.Context(), oldPath, stat.ReadDataset))
+	after := script.Must(interruptibly(cmd.Context(), newPath, stat.ReadDataset))
 	demand((before.Set == nil) == (after.Set == nil),
 		fmt.Errorf("%s and %s are of two kinds, records and benchmark text, which name their figures differently: compare two of one kind", oldPath, newPath))
-	known := f.known(slices.Concat(before.Series, after.Series))
+	known := f.known(cmd, slices.Concat(before.Series, after.Series))
 	for _, p := range known.Problems {
 		if !f.quiet {
-			fmt.Fprintln(stderr, "pipebench:", p)
+			fmt.Fprintln(cmd.ErrOrStderr(), "pipebench:", p)
 		}
 	}
 	before.Name, after.Name = oldPath, newPath
@@ -90,7 +91,7 @@ func (f *compareFlags) compare(stderr io.Writer, oldPath, newPath string) (*stat
 
 // known is what doctor found of the machines that the series are from: in the user's cache, and in
 // the files named.
-func (f *compareFlags) known(series []stat.Series) *results.Set {
+func (f *compareFlags) known(cmd *cobra.Command, series []stat.Series) *results.Set {
 	paths := slices.Clone(f.noise)
 	measured := stat.Filter(series, func(s stat.Series) bool { return s.Machine != "" && s.Cell != nil })
 	for _, same := range stat.GroupBy(measured, func(s stat.Series) string { return s.Machine }) {
@@ -102,17 +103,22 @@ func (f *compareFlags) known(series []stat.Series) *results.Set {
 	if len(paths) == 0 {
 		return &results.Set{}
 	}
-	return script.Must(results.Read(paths...))
+	return script.Must(readResults(cmd.Context(), paths...))
 }
 
-func (f *compareFlags) comparePairs(_ io.Writer, oldPath, newPath string) (*stat.Comparison, *results.Set) {
-	old, oldErr := stat.ReadDataset(oldPath)
-	new, newErr := stat.ReadDataset(newPath)
+func (f *compareFlags) comparePairs(cmd *cobra.Command, oldPath, newPath string) (*stat.Comparison, *results.Set) {
+	old, oldErr := interruptibly(cmd.Context(), oldPath, stat.ReadDataset)
+	new, newErr := interruptibly(cmd.Context(), newPath, stat.ReadDataset)
 	if oldErr == nil && newErr == nil && old.Set == nil && new.Set == nil {
 		old.Name, new.Name = oldPath, newPath
 		return stat.CompareTextPairs(old, new, stat.CompareOptions{Across: f.across, Metrics: f.metrics}), nil
 	}
-	before, after := script.Must2(abtest.Read(oldPath, newPath))
+	read := func(string) (pair [2][]*results.Set, err error) {
+		pair[0], pair[1], err = abtest.Read(oldPath, newPath)
+		return pair, err
+	}
+	pairs := script.Must(interruptibly(cmd.Context(), oldPath, read))
+	before, after := pairs[0], pairs[1]
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
 	c := comparePairs(before, after, filepath.Base(oldPath), filepath.Base(newPath), o)
 	return c, results.Merge(after...)

@@ -50,9 +50,9 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 		f.options.StepTimeout = 0 // so that it grows on a slow machine
 	}
 	script.Check(usage(f.options.Validate()))
-	others, systems := f.comparedWith()
+	others, systems := f.comparedWith(cmd.Context())
 	if len(files) > 0 {
-		script.Check(f.show(cmd, script.Must(readProbes(files...)), others, systems))
+		script.Check(f.show(cmd, script.Must(readProbes(cmd.Context(), files...)), others, systems))
 		return
 	}
 	f.measure(cmd, task{
@@ -77,13 +77,13 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) {
 
 // comparedWith reads what --against names: files, and the systems of which the rules are shown. It
 // does so before anything is measured in vain.
-func (f *probeFlags) comparedWith() (others []*results.Set, systems []string) {
+func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, systems []string) {
 	for _, name := range f.against {
 		if slices.Contains(documentedSystems, name) {
 			systems = append(systems, name)
 			continue
 		}
-		set, err := readProbes(name)
+		set, err := readProbes(ctx, name)
 		script.Check(wrap("--against", err))
 		others = append(others, set)
 	}
@@ -94,8 +94,8 @@ func (f *probeFlags) comparedWith() (others []*results.Set, systems []string) {
 }
 
 // readProbes reads the findings on pipes of files. Without any it is an error.
-func readProbes(paths ...string) (*results.Set, error) {
-	set, err := results.Read(paths...)
+func readProbes(ctx context.Context, paths ...string) (*results.Set, error) {
+	set, err := readResults(ctx, paths...)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 }
 
 func (f *reportFlags) run(cmd *cobra.Command, paths []string) {
-	set := readFiles(cmd, paths...)
+	set := script.Must(readFiles(cmd, paths...))
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
 	if f.atlas {
 		demand(len(onPipes(set, nil).Probes) > 0, noProbes(paths))
@@ -50,7 +50,7 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) {
 	if f.out == "" {
 		f.out = filepath.Join(folderOf(paths[0]), reportFile)
 	}
-	writeReport(f.out, set, o)
+	script.Check(writeReport(f.out, set, o))
 	fmt.Fprintln(cmd.OutOrStdout(), f.out)
 	if len(set.Messages) > 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), strings.Join(view.RecordingSummary(set), "\n"))
@@ -66,10 +66,12 @@ func folderOf(path string) string {
 }
 
 // writeReport makes the page of a set, whole or not at all.
-func writeReport(path string, set *results.Set, o plots.ReportOptions) {
+func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
 	var page bytes.Buffer
-	script.Check(plots.Report(&page, set, o))
-	script.Check(wrap("write the report", results.ReplaceFile(path, page.Bytes())))
+	if err := plots.Report(&page, set, o); err != nil {
+		return err
+	}
+	return wrap("write the report", results.ReplaceFile(path, page.Bytes()))
 }
 
 // plotFlags are what plot was asked for, as it was typed.
@@ -88,7 +90,7 @@ func (f *plotFlags) run(cmd *cobra.Command, paths []string) {
 	if f.out == "" {
 		f.out = folderOf(paths[0])
 	}
-	set := readFiles(cmd, paths...)
+	set := script.Must(readFiles(cmd, paths...))
 	drawn, omitted := script.Must2(plots.Write(f.out, set, f.gallery...))
 	for _, path := range drawn {
 		fmt.Fprintln(cmd.OutOrStdout(), path)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -120,5 +121,28 @@ func TestForeignTextIsEscaped(t *testing.T) {
 	exitCode(t.Context(), errors.New("its last words: "+hostile), &stderr)
 	if said := stderr.String(); strings.ContainsAny(said, "\x1b\x07") || strings.Count(said, `a\x1b]0;owned\x07server`) != 3 {
 		t.Errorf("printed %q", said)
+	}
+}
+
+// When the time is over, only what says so is no error.
+func TestTheEndOfTheTimeHidesNoOtherError(t *testing.T) {
+	full := errors.New("disk full")
+	for _, row := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errMaxTime, ""},
+		{fmt.Errorf("cell: %w", context.DeadlineExceeded), ""},
+		{errors.Join(context.DeadlineExceeded, full), "disk full"},
+		{fmt.Errorf("write: %w", full), "write: disk full"},
+	} {
+		got := ""
+		if err := withoutEnd(row.err); err != nil {
+			got = err.Error()
+		}
+		if got != row.want {
+			t.Errorf("%v: got %q, want %q", row.err, got, row.want)
+		}
 	}
 }

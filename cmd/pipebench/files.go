@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// readFiles reads files of results, and says on stderr what of them cannot be read. A signal ends it.
+func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
+	set, err := readResults(cmd.Context(), paths...)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range set.Problems {
+		fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
+	}
+	return set, nil
+}
+
+// readResults reads files of results, or returns early when ctx ends.
+func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
+	return interruptibly(ctx, "", func(string) (*results.Set, error) { return results.Read(paths...) })
+}
+
+// wrap says what was being done when an error came, if one did.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// interruptibly calls read(path) in a goroutine, because opening a FIFO or reading a device can block
+// forever; it returns early when ctx ends. A file that cannot be read is no error of usage.
+func interruptibly[T any](ctx context.Context, path string, read func(string) (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read(path)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			r.err = &statusError{exitFailed, r.err}
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}

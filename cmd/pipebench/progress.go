@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// A progress tells the person who waits how far a command is: by a bar where stderr is a terminal,
+// else by a plain line for each part that is finished, since a log keeps neither bars nor the codes
+// that draw them. A nil progress prints nothing.
+type progress struct {
+	stderr    io.Writer
+	part      string // what one part is called, "" for no name
+	done      int    // parts
+	measured  bool   // the bar shows units, not parts
+	full      bool   // the bar has reached its total
+	container *mpb.Progress
+	bar       *mpb.Bar               // nil where lines are printed
+	now       atomic.Pointer[string] // the latest step
+}
+
+// stepWidth is how many characters of a step are shown beside a bar, which takes the rest.
+const stepWidth = 48
+
+// progress returns what the flags ask for.
+func (f *sharedFlags) progress(stderr io.Writer) *progress {
+	if f.quiet || f.noProgress {
+		return nil
+	}
+	p := &progress{stderr: stderr, part: f.part}
+	if file, ok := stderr.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return p
+	}
+	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
+	p.now.Store(new(string))
+	filler := mpb.BarStyle().Build()
+	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for them.
+	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
+	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
+	parts := decor.Any(func(s decor.Statistics) string { // until their number is known, the time that passed
+		if s.Total > 0 {
+			return fmt.Sprintf("%d of %d", s.Current, s.Total)
+		}
+		passed, _ := elapsed.Decor(s)
+		return passed
+	})
+	left := decor.Any(func(s decor.Statistics) string {
+		if s.Total <= 0 || s.Completed {
+			return ""
+		}
+		text, _ := eta.Decor(s)
+		return text
+	})
+	step := decor.Any(func(s decor.Statistics) string {
+		if s.Total > 0 {
+			return " " + view.Truncate(*p.now.Load(), stepWidth)
+		}
+		return " " + *p.now.Load()
+	})
+	p.bar = p.container.MustAdd(0, mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
+		if s.Total <= 0 {
+			return nil
+		}
+		return filler.Fill(w, s)
+	}), mpb.PrependDecorators(parts), mpb.AppendDecorators(left, step))
+	return p
+}
+
+// step shows beside the bar what is being done. What other programs are called or said may be part
+// of it.
+func (p *progress) step(what string) {
+	if p != nil && p.bar != nil {
+		p.now.Store(new(view.Escape(what)))
+	}
+}
+
+// note shows beside the bar, or else prints as a line, what was found meanwhile.
+func (p *progress) note(what string) {
+	p.step(what)
+	if p != nil && p.bar == nil {
+		fmt.Fprintln(p.stderr, view.Escape(what))
+	}
+}
+
+// units has the bar show units that are finer than parts, such as the samples of a cell.
+func (p *progress) units(done, of int) {
+	if p != nil && p.bar != nil {
+		p.measured = true
+		p.move(done, of)
+	}
+}
+
+func (p *progress) move(done, of int) {
+	p.bar.SetTotal(int64(of), false)
+	p.bar.SetCurrent(int64(min(done, of)))
+	p.full = done >= of
+}
+
+// finish counts a part of so many, and says how it turned out.
+func (p *progress) finish(of int, what string) {
+	if p == nil {
+		return
+	}
+	p.done++
+	what = view.Escape(what)
+	switch {
+	case p.bar != nil && !p.measured:
+		p.move(p.done, of)
+	case p.bar == nil && p.part != "":
+		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, of, what)
+	case p.bar == nil:
+		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, of, what)
+	}
+}
+
+// stop leaves a finished bar on the screen and takes another away: one that is short of its total
+// would be waited for for ever.
+func (p *progress) stop() {
+	if p == nil || p.bar == nil {
+		return
+	}
+	if p.full {
+		p.bar.SetTotal(-1, true)
+	} else {
+		p.bar.Abort(true)
+	}
+	p.container.Wait()
+}
