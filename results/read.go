@@ -257,6 +257,7 @@ func (l *lineReader) next() (text []byte, torn bool, err error) {
 type Set struct {
 	Environments []Environment `json:"-"`
 	Records      []Record      `json:"-"`
+	Findings     []Finding     `json:"findings,omitempty"`
 	Probes       []Probe       `json:"probes,omitempty"`
 	Faults       []Fault       `json:"faults,omitempty"`
 	Claims       []Claim       `json:"claims,omitempty"`

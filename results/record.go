@@ -47,18 +47,21 @@ import (
 const (
 	KindEnvironment = "environment"
 	KindMeasurement = "measurement"
-	KindProbe       = "probe"
-	KindFault       = "fault"
-	KindClaim       = "claim"
+	KindFinding     = "finding"
 	KindTarget      = "target"
-	KindCheck       = "check"
-	KindTune        = "tune"
-	KindNoise       = "noise"
 	KindMessage     = "message"
+
+	// earlier versions wrote these
+	KindProbe = "probe"
+	KindFault = "fault"
+	KindClaim = "claim"
+	KindCheck = "check"
+	KindTune  = "tune"
+	KindNoise = "noise"
 )
 
-// A Line is one line of a results file: [Environment], [Record], [Probe], [Fault], [Claim],
-// [Target], [Check], [Tune], [Noise] or [Message].
+// A Line is one line of a results file: [Environment], [Record], [Finding], [Target] or [Message],
+// or of an older kind: [Probe], [Fault], [Claim], [Check], [Tune] or [Noise].
 type Line interface{ kind() string }
 
 // A Record is a cell, its samples and what there is to say about them.

@@ -98,6 +98,8 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 		message.Dir = "reply"
 		check := fullLine[results.Check](rng).(results.Check)
 		check.Side, check.Verdict = "server", "cannot-tell"
+		finding := fullLine[results.Finding](rng).(results.Finding)
+		finding.Verdict = results.Depends
 		record := fullLine[results.Record](rng).(results.Record)
 		if rng.IntN(2) == 0 {
 			record.Unsupported, record.Samples = "no", nil
@@ -106,6 +108,7 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 		}
 		for _, l := range []results.Line{
 			fullLine[results.Environment](rng), record, fullLine[results.Probe](rng), fullLine[results.Fault](rng), claim, check,
+			finding, results.Finding{Run: "r", ID: "rule/slot", Verdict: results.Noted},
 			fullLine[results.Target](rng), fullLine[results.Tune](rng), fullLine[results.Noise](rng), message,
 			results.Environment{Run: "r"}, results.Probe{Run: "r"}, results.Fault{Run: "r"}, results.Target{Run: "r"}, results.Noise{Run: "r", Cell: resultstest.Cell("raw", 0)},
 			results.Tune{Run: "r", Cell: resultstest.Cell("raw", 0)}, results.Message{Run: "r", Dir: "request"},
@@ -134,6 +137,7 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 	}
 	all := resultstest.Lines()
 	env, rec, claim, target, check, message := all[0], all[1], all[4], all[5], all[6], all[9]
+	finding := all[10]
 	for _, tt := range []struct{ name, line string }{
 		{"no object", `[]`},
 		{"no kind", `{}`},
@@ -155,6 +159,8 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 		{"a negative limit", replace(target, `65535`, `-1`)},
 		{"a side that there is not", replace(check, `"program"`, `"inside"`)},
 		{"a verdict of no check", replace(check, `"fails"`, `"holds"`)},
+		{"a verdict of no finding", replace(finding, `"fails"`, `"maybe"`)},
+		{"a finding without a name", replace(finding, `"check/server/ids"`, `""`)},
 		{"a direction that there is not", replace(message, `"request"`, `"up"`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -187,7 +193,8 @@ func TestSchemaMatchesTheTypes(t *testing.T) {
 		"cell": reflect.TypeFor[results.Cell](), "environment": reflect.TypeFor[results.Environment](), "measurement": reflect.TypeFor[results.Record](),
 		"verified": reflect.TypeFor[results.Verified](), "sample": reflect.TypeFor[results.Sample](), "warmup": reflect.TypeFor[results.Warmup](),
 		"counters": reflect.TypeFor[results.Counters](), "load": reflect.TypeFor[results.Load](), "left": reflect.TypeFor[results.Left](), "latency": reflect.TypeFor[results.Latency](),
-		"probe": reflect.TypeFor[results.Probe](), "fault": reflect.TypeFor[results.Fault](), "claim": reflect.TypeFor[results.Claim](),
+		"finding": reflect.TypeFor[results.Finding](),
+		"probe":   reflect.TypeFor[results.Probe](), "fault": reflect.TypeFor[results.Fault](), "claim": reflect.TypeFor[results.Claim](),
 		"target": reflect.TypeFor[results.Target](), "check": reflect.TypeFor[results.Check](), "tune": reflect.TypeFor[results.Tune](), "noise": reflect.TypeFor[results.Noise](), "message": reflect.TypeFor[results.Message](),
 	} {
 		def := schema.Defs[name]

@@ -155,6 +155,8 @@ type DirectionTraffic struct {
 	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`
 }
 
+func (Target) kind() string { return KindTarget }
+
 // MarshalJSON writes all parts as one object.
 func (e TargetEvidence) MarshalJSON() ([]byte, error) {
 	if e.Traffic != nil {

@@ -202,6 +202,12 @@ func Lines() []results.Line {
 		results.Tune{Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20), Recommended: true},
 		results.Noise{Run: "run-1", Time: Time, Machine: "m1", Cell: Cell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
 		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
+		results.Finding{
+			Run: "run-1", Time: Time, ID: "check/server/ids", Title: "ids of every form",
+			About: []string{"server"}, Verdict: results.Fails, Class: "wrong-id", Value: 3.0,
+			Found: "3 of 9 ids came back changed", Advice: "return the id as it came",
+			Evidence: results.MustEvidence(map[string]any{"sent": "1.0"}),
+		},
 	}
 }
 

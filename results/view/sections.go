@@ -100,7 +100,7 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
-	out = slices.Concat(out, checkSentences(s), RecordingSummary(s))
+	out = slices.Concat(out, findingSentences(s), checkSentences(s), RecordingSummary(s))
 	if len(s.Noise) > 0 {
 		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
 		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",
@@ -142,7 +142,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 			machineLimits(s, sum.Rows),
 		}
 	}
-	return []Section{
+	sections := []Section{
 		{ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
 			Commands: commandsOf(s, s.Records, "pipebench run")},
 		{ID: "side-by-side", Title: "Side by side", Tables: beside,
@@ -164,6 +164,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 			Lead:     when(len(s.Noise) > 0, []string{words().Noise}),
 			Commands: commandsOf(s, slices.Concat(stat.Map(s.Noise, asLine), stat.Map(disturbances(s), asLine)), "pipebench doctor")},
 	}
+	return append(sections, findingSections(s)...)
 }
 
 func asLine[L results.Line](line L) results.Line { return line }

@@ -75,6 +75,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	all := []Table{ // of what there is beside measurements
 		probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s),
 	}
+	all = append(findingTables(s), all...)
 	found := stat.Map(stat.Filter(all, Table.hasRows), Table.dropEmpty)
 	if len(s.Records) == 0 && len(found) == 0 {
 		return ErrNothing

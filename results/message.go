@@ -1,0 +1,29 @@
+package results
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// LeastStall is the longest time that a write takes which does not wait: copying 128 KiB and waking the
+// reader take less than half of it. What takes no longer is not recorded as a stall.
+const LeastStall = 100 * time.Microsecond
+
+// A Message is one message that tap saw pass.
+type Message struct {
+	Kind string `json:"kind"`
+	Run  string `json:"run"`
+
+	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
+	T      int64           `json:"t_ns"` // since the recording began, when the write of it had returned
+	Size   int64           `json:"size"` // message bytes, terminator not counted
+	Method string          `json:"method,omitempty"`
+	ID     json.RawMessage `json:"id,omitempty"`
+	Error  bool            `json:"error,omitempty"`    // it answers by an error
+	Cuts   []int64         `json:"cuts,omitempty"`     // bytes each read brought, where it took several
+	CutNS  []int64         `json:"cut_ns,omitempty"`   // when each of them was passed on, since the first
+	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take what there was of it
+	Body   string          `json:"body,omitempty"`
+}
+
+func (Message) kind() string { return KindMessage }

@@ -1,0 +1,107 @@
+package results_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Lines of earlier versions say as findings what they said.
+func TestOldLinesAsFindings(t *testing.T) {
+	agrees := true
+	tests := []struct {
+		name string
+		old  interface{ Finding() results.Finding }
+		want results.Finding
+	}{
+		{
+			"a rule",
+			results.Probe{
+				Run: "r", Pipe: "fifo", Step: "capacity/fill/4096", Value: 65536.0, Unit: "B",
+				How: "fill it", Documented: "65536 B (pipe(7))", Agrees: &agrees,
+			},
+			results.Finding{
+				Run: "r", ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
+				Verdict: results.Holds, Value: 65536.0, Unit: "B",
+				Found:    "64 KiB; documented: 65536 B (pipe(7))",
+				Evidence: `{"documented":"65536 B (pipe(7))"}`,
+			},
+		},
+		{
+			"a rule that is not documented",
+			results.Probe{Run: "r", Step: "slot", Value: "EAGAIN", How: "look"},
+			results.Finding{
+				Run: "r", ID: "rule/slot", Title: "look",
+				Verdict: results.Noted, Value: "EAGAIN", Found: "EAGAIN",
+			},
+		},
+		{
+			"an experiment that hangs",
+			results.Probe{Run: "r", Step: "slot", Value: "hangs"},
+			results.Finding{
+				Run: "r", ID: "rule/slot", Verdict: results.CannotTell, Value: "hangs", Found: "hangs",
+			},
+		},
+		{
+			"a failure",
+			results.Fault{
+				Run: "r", ID: "split-utf8/strict", Verdict: "silent-loss", Advice: "count",
+				Evidence: `{"summary":"0 of 9 messages intact"}`,
+			},
+			results.Finding{
+				Run: "r", ID: "failure/split-utf8/strict", Verdict: results.Fails,
+				Class: "silent-loss", Found: "0 of 9 messages intact", Advice: "count",
+				Evidence: `{"summary":"0 of 9 messages intact"}`,
+			},
+		},
+		{
+			"a disturbed machine",
+			results.Fault{Run: "r", ID: "environment/cpus", Verdict: "2 CPUs", Advice: "wait"},
+			results.Finding{
+				Run: "r", ID: "machine/cpus", Verdict: results.Noted, Found: "2 CPUs", Advice: "wait",
+			},
+		},
+		{
+			"a claim",
+			results.Claim{
+				Run: "r", ID: "000-capacity", Seed: "000", Claim: "A pipe holds 64 KiB",
+				Verdict: "holds", Figure: "65536 B", Why: "exactly that much",
+			},
+			results.Finding{
+				Run: "r", ID: "claim/000-capacity", Title: "A pipe holds 64 KiB",
+				Verdict: results.Holds, Found: "65536 B: exactly that much",
+			},
+		},
+		{
+			"a claim that cannot be tested",
+			results.Claim{Run: "r", ID: "001-x", Verdict: "not-testable-here", Why: "no server"},
+			results.Finding{
+				Run: "r", ID: "claim/001-x", Verdict: results.CannotTell, Found: "no server",
+			},
+		},
+		{
+			"a check",
+			results.Check{
+				Run: "r", Side: "server", Name: "ids", Verdict: "slow", Found: "1 s", How: "ask",
+				Command: []string{"a", "b"}, Reproduce: "echo | a b",
+			},
+			results.Finding{
+				Run: "r", ID: "check/server/ids", Title: "ask", About: []string{"a", "b"},
+				Verdict: results.Slow, Found: "1 s", Reproduce: "echo | a b",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.old.Finding()
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+			if err := got.Validate(); err != nil {
+				t.Errorf("the finding is refused: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package view
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// foundSet has a finding of each verdict of a tested program, with what a hostile one says in it.
+func foundSet() *results.Set {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, f := range []results.Finding{
+		{ID: "check/program/fast-reader", Verdict: results.OK, Found: "1,000 B"},
+		{
+			ID: "check/program/late-reader", Verdict: results.Fails,
+			Found: "cut at 65,536 B: what one pipe holds", Advice: "exit when all is written",
+			Reproduce: "my-program | (sleep 1; wc -c)",
+		},
+		{
+			ID: "check/program/socketpair", Verdict: results.Fails, Found: "says \x1b[2Jboo",
+			Advice: "exit when all is written",
+		},
+		{ID: "check/program/buffer", Verdict: results.Slow, Found: "2 s late", Advice: "flush"},
+		{ID: "check/program/terminal", Verdict: results.CannotTell, Found: "no terminals here"},
+	} {
+		f.Run = "run-1"
+		f.About = []string{"my-program", "deaf exit 0"}
+		f.Title = "something is done"
+		s.Add(f)
+	}
+	return s
+}
+
+func writeFindings(t *testing.T, format Format, s *results.Set, o Options) string {
+	t.Helper()
+	var out strings.Builder
+	if err := WriteFindings(&out, format, s, o); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%s steers the terminal: %q", format, out.String())
+	}
+	return out.String()
+}
+
+func TestFindingsShowWhatIsWrongFirst(t *testing.T) {
+	short := writeFindings(t, FormatTable, foundSet(), Options{})
+	first, rest, _ := strings.Cut(short, "\n")
+	want := `FAIL: 2 of 5: late-reader: cut at 65,536 B: what one pipe holds; ` +
+		`socketpair: says \x1b[2Jboo`
+	if first != want {
+		t.Errorf("first line %q, want %q", first, want)
+	}
+	for _, want := range []string{
+		"late-reader, socketpair: exit when all is written.",
+		"by hand: my-program | (sleep 1; wc -c)", "cannot tell", "ok: fast-reader",
+	} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("no %q in:\n%s", want, rest)
+		}
+	}
+	if all := writeFindings(t, FormatTable, foundSet(), Options{Detail: true}); !strings.Contains(all, "1,000 B") {
+		t.Errorf("with detail:\n%s", all)
+	}
+}
+
+func TestFindingsForPrograms(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(writeFindings(t, FormatCSV, foundSet(), Options{}))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 6 || rows[0][0] != "id" || rows[1][0] != "check/program/late-reader" {
+		t.Errorf("CSV: %q", rows)
+	}
+	var object struct {
+		Passed   bool
+		Findings []results.Finding
+	}
+	text := writeFindings(t, FormatJSON, foundSet(), Options{})
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	if object.Passed || len(object.Findings) != 5 {
+		t.Errorf("JSON: %+v", object)
+	}
+	var suite junitSuite
+	text = writeFindings(t, FormatJUnit, foundSet(), Options{})
+	if err := xml.Unmarshal([]byte(text), &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != 5 || suite.Failures != 2 || suite.Skipped != 1 || len(suite.Cases) != 5 {
+		t.Fatalf("%+v", suite)
+	}
+	late := suite.Cases[1]
+	if late.Name != "late-reader" || late.Class != "pipebench.program" || late.Failure == nil ||
+		late.Failure.Message != "cut at 65,536 B: what one pipe holds" {
+		t.Errorf("%+v", late)
+	}
+}
+
+// What could not be judged is no success.
+func TestUndecidedFindingsAreNoSuccess(t *testing.T) {
+	all := []results.Finding{{ID: "check/server/ids", Verdict: results.CannotTell}}
+	if got := FindingSummary(all); !strings.HasPrefix(got, "INCONCLUSIVE") {
+		t.Errorf("summary %q", got)
+	}
+	if !AllUndecided(all) || AllUndecided(foundSet().Findings) {
+		t.Error("AllUndecided is wrong")
+	}
+}
+
+// A page and a report of a folder show findings beside everything else.
+func TestFindingsInViewsOfASet(t *testing.T) {
+	s := foundSet()
+	s.Add(results.Finding{Run: "run-1", ID: "claim/000-capacity", Title: "A pipe holds 64 KiB",
+		Verdict: results.Refuted, Found: "16 KiB"})
+	var out strings.Builder
+	if err := Write(&out, s, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"How programs behave", "Common claims", "16 KiB", "late-reader"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	var titles []string
+	for _, section := range Sections(s) {
+		titles = append(titles, section.ID)
+	}
+	if got := strings.Join(titles, " "); !strings.Contains(got, "check-findings") ||
+		!strings.Contains(got, "claim-findings") {
+		t.Errorf("sections %s", got)
+	}
+}
