@@ -22,13 +22,13 @@ func pipeCapacity(kind Kind, _ int) (int, error) {
 
 // setPipeCapacity takes for granted what the pipe grows to by itself; neither system lets a program
 // choose anything else.
-func setPipeCapacity(e *End, n int) error {
-	grown, err := pipeCapacity(e.kind, e.fd)
+func setPipeCapacity(kind Kind, fd int, n int) error {
+	grown, err := pipeCapacity(kind, fd)
 	if err == nil && grown != n {
 		err = fmt.Errorf("%w; its pipes hold %d bytes", unsupported("choosing it"), grown)
 	}
 	if err != nil {
-		return &CapacityError{Kind: e.kind, Asked: n, Err: err}
+		return &CapacityError{Kind: kind, Asked: n, Err: err}
 	}
 	return nil
 }

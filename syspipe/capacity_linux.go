@@ -16,12 +16,15 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 // setPipeCapacity says why, where the kernel does not set a capacity. EPERM is either the limit of
 // one pipe or that of all pipes of this user; which of them it was follows from the size, never
 // from who the user is.
-func setPipeCapacity(end *End, n int) error {
-	_, err := unix.FcntlInt(uintptr(end.fd), unix.F_SETPIPE_SZ, n)
+func setPipeCapacity(kind Kind, fd int, n int) error {
+	var err error = unix.EINVAL // what the kernel says of sizes that are too large for it alone
+	if n <= maxPipe {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, n)
+	}
 	if err == nil {
 		return nil
 	}
-	e := &CapacityError{Kind: end.kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
+	e := &CapacityError{Kind: kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
 	limit, _ := ReadLimit(maxSizeFile)
 	switch {
 	case err == unix.EBUSY:

@@ -108,7 +108,7 @@ func limitFrom(t *testing.T, file string) int {
 // TestLimits runs what exhausts a limit in a child of its own, so that this process is none the
 // worse for it.
 func TestLimits(t *testing.T) {
-	for name, job := range map[string]string{"descriptors": "exhaust-descriptors", "pages of pipes": "exhaust-pages"} {
+	for name, job := range map[string]string{"descriptors": "exhaust-descriptors", "pages of pipes": "exhaust-pages", "growth": "grow-without-pages"} {
 		t.Run(name, func(t *testing.T) {
 			cmd := child(t, job)
 			if job != "exhaust-descriptors" {

@@ -242,7 +242,7 @@ func (e *End) setCapacity(n int) error {
 		return &CapacityError{Kind: e.kind, Asked: n, Err: unsupported("changing it")}
 	}
 	if !e.kind.IsSocket() {
-		return setPipeCapacity(e, n)
+		return setPipeCapacity(e.kind, e.fd, n)
 	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {

@@ -93,9 +93,13 @@ func (d *descriptor) awaitReader() bool {
 
 func (d *descriptor) close() { d.file.Close() }
 
-// pipeLike makes a pipe of the same kind and capacity as the stream that it goes on from: a server
-// behaves differently on a socket pair than on a pipe, and reads as much at once as the pipe holds.
-// What is neither, such as a terminal, goes on by a pipe of the usual size. Both ends block.
+// relayCapacity is what a pipe that tap makes holds, in bytes, if the system allows it: the relay
+// then wakes its neighbours less often.
+const relayCapacity = 1 << 20
+
+// pipeLike makes a pipe of the same kind as the stream that it goes on from, and at least of its
+// capacity: a server behaves differently on a socket pair than on a pipe. What is neither, such as
+// a terminal, goes on by a pipe. Both ends block.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // nothing is known of what cannot be described
 	kind := syspipe.Anonymous
@@ -112,6 +116,7 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	}
 	defer we.Close()
 	defer re.Close()
+	we.Grow(relayCapacity) // a smaller one, and a socket pair, relay too
 	if w, err = we.File(); err == nil {
 		if r, err = re.File(); err != nil {
 			w.Close()

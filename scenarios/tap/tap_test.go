@@ -507,13 +507,22 @@ func TestTheServerSeesPipesOfTheKindThatTheClientMade(t *testing.T) {
 	t.Run("pipe", func(t *testing.T) {
 		theirIn, in := pipe(t)
 		out, theirOut := pipe(t)
-		resize(t, in, 8192)
+		resize(t, in, 128<<10)
 		p := &tapped{t: t, in: in, out: out, exited: make(chan struct{})}
 		p.run([]string{"THEN=serve"}, theirIn, theirOut, nil, []string{self(), "type"})
 		theirIn.Close()
 		theirOut.Close()
-		if got, err := io.ReadAll(out); err != nil || string(got) != "pipe:8192 pipe:65536\n" {
-			t.Errorf("got %q, %v", got, err)
+		got, err := io.ReadAll(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdin, stdout int
+		if _, err := fmt.Sscanf(string(got), "pipe:%d pipe:%d", &stdin, &stdout); err != nil {
+			t.Fatalf("%q: %v", got, err)
+		}
+		// The pipes that tap makes are larger, but where this user's pages for pipes are used up.
+		if stdin < 128<<10 || stdout < 4096 {
+			t.Errorf("%q: the server's pipes hold less than the client's", got)
 		}
 	})
 	t.Run("socket pair", func(t *testing.T) {

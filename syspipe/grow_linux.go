@@ -1,0 +1,60 @@
+package syspipe
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxPipe is the most that F_SETPIPE_SZ takes: it cuts its argument to 32 bits and rounds up.
+const maxPipe = 1<<31 - 1
+
+func (e *End) grow(n int) (int, error) {
+	if e.kind.IsPipe() {
+		return growPipe(e.kind, e.fd, n)
+	}
+	now, err := e.capacity()
+	if err == nil && now < n {
+		err = unsupported("growing a " + e.kind.noun())
+	}
+	return now, err
+}
+
+func growFile(_ *os.File, fd uintptr, n int) (int, error) {
+	s, err := describe(int(fd))
+	if err != nil {
+		return 0, err
+	}
+	if s.Kind != "pipe" {
+		return 0, unsupported("growing " + s.Kind)
+	}
+	return growPipe(Anonymous, int(fd), n)
+}
+
+// growPipe asks for n bytes, and for half of that again and again until the kernel agrees. A user
+// whose pipes hold many pages already may get less than the limit of one pipe.
+func growPipe(kind Kind, fd int, n int) (int, error) {
+	now, err := pipeCapacity(kind, fd)
+	if err != nil || now >= n {
+		return now, err
+	}
+	refused := setPipeCapacity(kind, fd, n)
+	if refused == nil {
+		return pipeCapacity(kind, fd)
+	}
+	size := uint64(n) / 2
+	if limit, ok := ReadLimit(maxSizeFile); ok && n > limit {
+		size = uint64(limit)
+	}
+	for size = min(size, 1<<30); size > uint64(now); size /= 2 {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, int(size))
+		if err == nil {
+			break
+		}
+	}
+	now, err = pipeCapacity(kind, fd)
+	if err != nil {
+		return now, err
+	}
+	return now, refused
+}
