@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -210,23 +209,16 @@ const (
 // nil. While a write is under way the answers of the server are read, so that only a server which
 // does not read can make it late.
 func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvidence) {
-	var late atomic.Pointer[results.FailureEvidence]
+	var late *results.FailureEvidence
 	more := c.extension(mostExtensions)
-	var timer *time.Timer
-	timer = time.AfterFunc(time.Hour, func() {
-		if more.granted() {
-			timer.Reset(limit)
-			return
-		}
-		e := new(results.FailureEvidence)
-		c.recordFills(e)
-		late.Store(e)
+	dog := watch(limit, more.granted, func() {
+		late = new(results.FailureEvidence)
+		c.recordFills(late)
 		c.stdin.Close()
 	})
-	timer.Reset(limit) // not before it has its name
 	return func() *results.FailureEvidence {
-		timer.Stop()
-		return late.Load()
+		dog.stop()
+		return late
 	}
 }
 
