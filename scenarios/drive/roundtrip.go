@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -211,13 +212,13 @@ const (
 func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvidence) {
 	var late *results.FailureEvidence
 	more := c.extension(mostExtensions)
-	dog := watch(limit, more.granted, func() {
+	dog := child.Watch(limit, more.granted, func() {
 		late = new(results.FailureEvidence)
 		c.recordFills(late)
 		c.stdin.Close()
 	})
 	return func() *results.FailureEvidence {
-		dog.stop()
+		dog.Stop()
 		return late
 	}
 }

@@ -1,4 +1,4 @@
-package drive
+package child
 
 import (
 	"testing"
@@ -11,13 +11,13 @@ func TestAStoppedWatchdogDoesNotBite(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			asked, stopped := make(chan struct{}, 9), make(chan struct{})
 			bites := 0
-			w := watch(time.Second, func() bool {
+			w := Watch(time.Second, func() bool {
 				asked <- struct{}{}
 				<-stopped // the wait ends while the watchdog looks
 				return goOn
 			}, func() { bites++ })
 			<-asked
-			w.stop()
+			w.Stop()
 			close(stopped)
 			time.Sleep(time.Minute) // of the bubble's clock: a timer that was set again would fire
 			synctest.Wait()
@@ -33,11 +33,11 @@ func TestAWatchdogBitesOnceTheWaitIsNotGrantedAnyMore(t *testing.T) {
 		left := 3
 		bitten := make(chan time.Time, 1)
 		began := time.Now()
-		w := watch(time.Second, func() bool {
+		w := Watch(time.Second, func() bool {
 			left--
 			return left > 0
 		}, func() { bitten <- time.Now() })
-		defer w.stop()
+		defer w.Stop()
 		if took := (<-bitten).Sub(began); took != 3*time.Second {
 			t.Errorf("late was called after %v, want 3s", took)
 		}

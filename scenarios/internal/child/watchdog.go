@@ -1,24 +1,25 @@
-package drive
+package child
 
 import (
 	"sync"
 	"time"
 )
 
-// A watchdog calls late once a wait has lasted too long, unless it is stopped first. Whenever limit
+// A Watchdog calls late once a wait has lasted too long, unless it is stopped first. Whenever limit
 // is over it asks granted whether the wait may go on for as long again.
-type watchdog struct {
+type Watchdog struct {
 	limit   time.Duration
 	granted func() bool
 	late    func()
 
-	mu      sync.Mutex // held while late runs, so that stop returns behind it
+	mu      sync.Mutex // held while late runs, so that Stop returns behind it
 	timer   *time.Timer
 	stopped bool
 }
 
-func watch(limit time.Duration, granted func() bool, late func()) *watchdog {
-	w := &watchdog{limit: limit, granted: granted, late: late}
+// Watch begins a watch.
+func Watch(limit time.Duration, granted func() bool, late func()) *Watchdog {
+	w := &Watchdog{limit: limit, granted: granted, late: late}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(limit, w.look)
@@ -27,7 +28,7 @@ func watch(limit time.Duration, granted func() bool, late func()) *watchdog {
 
 // look is called when the limit is over. What it asks takes time, in which the wait may have ended:
 // then neither is late called nor the timer set again.
-func (w *watchdog) look() {
+func (w *Watchdog) look() {
 	goOn := w.granted()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,8 +42,8 @@ func (w *watchdog) look() {
 	w.late()
 }
 
-// stop ends the watch. When it has returned, late has been called, or never will be.
-func (w *watchdog) stop() {
+// Stop ends the watch. When it has returned, late has been called, or never will be.
+func (w *Watchdog) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true

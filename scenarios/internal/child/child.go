@@ -1,0 +1,231 @@
+// Package child starts a program and holds a conversation with it over its standard streams, in any
+// framing. It is for pipebench's scenarios alone.
+//
+//	c, err := child.Start(ctx, proc.Command("my-server"), framers.NDJSON(), child.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	tools, err := c.Ask(ctx, "tools/list", nil)
+//
+// One goroutine reads, from the start to the end, so that the program never waits for us to read.
+// No message is dropped: an answer that [Conn.Ask] waits for goes there, and every other message
+// waits for [Conn.Next]. When more than 64 MiB wait, reading stops until some were taken.
+//
+// There is one rule for deadlines: [Conn.Patient] makes a context that ends once the program has
+// neither taken, sent nor computed anything for a while. Any other context does as well.
+//
+// Send, Ask, Close and the counters may be called by several goroutines at once; Next and Expect
+// belong to one.
+package child
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// Why there is no message, or a message could not be sent.
+var (
+	ErrSilent   = errors.New("no answer in time")
+	ErrNotTaken = errors.New("the server does not take what is sent")
+	ErrLeft     = errors.New("the server closed its output")
+	ErrEndless  = errors.New("no message end")
+)
+
+// Options say how a program is connected and read. The zero Options are anonymous pipes of the
+// system's capacity.
+type Options struct {
+	MaxMessage int // bytes of a message from the program; 0 is 256 MiB
+
+	Pipe      syspipe.Kind // of standard input and output; "" is anonymous
+	Capacity  int          // bytes of each of the two; 0 is the system's
+	NonBlock  bool         // the program gets its output in non-blocking mode
+	Undrained bool         // nobody reads standard error
+
+	WriteChunk int           // bytes a write; 0 is a whole message
+	WritePause time.Duration // between two of those
+
+	// Respond makes the answer to a request of the program's own. It is sent by a goroutine of its
+	// own: a program may wait for its output to be read before it reads. Nil leaves requests to Next.
+	Respond func(Message) []byte
+}
+
+// A Message is what the program sent.
+type Message struct {
+	Raw      []byte
+	Envelope jsonrpc.Envelope // what a scan of Raw finds; its Kind is None for what is no JSON-RPC
+	At       time.Time        // when it was whole
+	Err      error            // a frame that could not be read and was skipped; Raw is its beginning then
+}
+
+// A Conn is a conversation with one program.
+type Conn struct {
+	Process *proc.Process // nil for a conversation over streams that are there
+
+	In, Out Stream // our ends of its standard input and output, counted
+	stderr  *syspipe.End
+	said    proc.Tail     // the end of standard error
+	drained chan struct{} // closed when nobody reads standard error any more
+
+	framing framers.Framing
+	sending sync.Mutex // one message at a time
+	writer  framers.Writer
+
+	limit   atomic.Int64 // bytes of the next message from the program
+	whole   atomic.Int64 // bytes that had come when the last message was whole
+	divert  atomic.Pointer[func(Message) bool]
+	respond func(Message) []byte
+	replies inbox // to the program's own requests
+	replied sync.WaitGroup
+
+	mu      sync.Mutex
+	pending map[string]chan Message // by the text of the id
+	lastID  int64
+
+	inbox  inbox
+	closed chan struct{} // closed when nothing more is read
+	ended  error         // why, once closed is closed
+}
+
+const (
+	usualMessage = 256 << 20
+	tailBytes    = 8 << 10
+)
+
+// Start starts a program and begins to read what it says. It is killed when ctx ends. On an error
+// nothing of it is left.
+func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (*Conn, error) {
+	if o.Pipe == "" {
+		o.Pipe = syspipe.Anonymous
+	}
+	in, err := p.Connect(0, o.Pipe, o.Capacity, false)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.Connect(1, o.Pipe, o.Capacity, o.NonBlock)
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := p.Connect(2, syspipe.Anonymous, 0, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
+	c := &Conn{Process: p, stderr: stderr}
+	c.begin(out, in, f, o)
+	go c.drain(o.Undrained)
+	return c, nil
+}
+
+// Over holds a conversation over streams that are there: r is what the other side says.
+func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
+	c := &Conn{}
+	c.begin(r, w, f, o)
+	close(c.drained)
+	return c
+}
+
+// begin sets the conversation up and starts to read.
+func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = usualMessage
+	}
+	c.In.w, c.In.chunk, c.In.pause = w, o.WriteChunk, o.WritePause
+	c.Out.r = r
+	c.Out.guard = func() error { return nil }
+	if !strings.HasPrefix(f.String(), "chunked") && !strings.HasPrefix(f.String(), "adaptive") {
+		c.Out.guard = c.guard // chunks of several messages may be under way at once
+	}
+	c.said.Limit = tailBytes
+	c.framing = f
+	c.respond = o.Respond
+	c.pending = map[string]chan Message{}
+	c.closed = make(chan struct{})
+	c.drained = make(chan struct{})
+	c.limit.Store(int64(o.MaxMessage))
+	c.inbox.init()
+	c.replies.init()
+	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
+	go c.read(f.NewReader(&c.Out, framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()))
+	if c.respond != nil {
+		c.replied.Go(c.sendReplies)
+	}
+}
+
+// drain reads standard error to its end, which is no failure.
+func (c *Conn) drain(not bool) {
+	defer close(c.drained)
+	if !not {
+		io.Copy(&c.said, c.stderr)
+	}
+}
+
+// Stderr returns the end of what the program wrote to standard error.
+func (c *Conn) Stderr() *proc.Tail { return &c.said }
+
+// Framing returns how messages are told apart.
+func (c *Conn) Framing() framers.Framing { return c.framing }
+
+// Closed returns a channel that is closed when nothing more is read of the program's output.
+func (c *Conn) Closed() <-chan struct{} { return c.closed }
+
+// Drained returns a channel that is closed when standard error has ended.
+func (c *Conn) Drained() <-chan struct{} { return c.drained }
+
+// Partial returns how many bytes have come of a message that is not whole.
+func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.whole.Load() }
+
+// CloseInput ends the program's standard input.
+func (c *Conn) CloseInput() error { return c.In.w.Close() }
+
+// Left reports whether the program closed its output and ended, and waits at most d for its end.
+func (c *Conn) Left(d time.Duration) bool {
+	select {
+	case <-c.closed:
+		return c.Process == nil || c.Process.Ended(d)
+	default:
+		return false
+	}
+}
+
+// leaveTime is how long the streams of a program that was killed may stay open, because something
+// that left its group has them too.
+const leaveTime = time.Second
+
+// Close ends the program and everything in its group, and returns when nothing is read any more.
+func (c *Conn) Close() {
+	c.Out.Resume()
+	c.inbox.close()
+	c.replies.close()
+	c.In.w.Close()
+	if c.Process != nil {
+		c.Process.Kill()
+		<-c.Process.Done()
+		within(c.drained, leaveTime)
+		c.Process.Close()
+	}
+	c.Out.r.Close()
+	<-c.drained
+	<-c.closed
+	c.replied.Wait()
+}
+
+// within waits at most d for a channel to be closed.
+func within(ch <-chan struct{}, d time.Duration) {
+	select {
+	case <-ch:
+	case <-time.After(d):
+	}
+}

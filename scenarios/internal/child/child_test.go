@@ -1,0 +1,335 @@
+package child_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// programEnv names, in the environment of a child process, which program the test binary is to be.
+const programEnv = "CHILD_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(programEnv); name != "" {
+		programs[name]()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var programs = map[string]func(){
+	"thinks": func() { // computes before each answer
+		lines := bufio.NewScanner(os.Stdin)
+		for lines.Scan() {
+			for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+			}
+			fmt.Println(answerTo(lines.Bytes()))
+		}
+	},
+	"answers and leaves": func() {
+		lines := bufio.NewScanner(os.Stdin)
+		lines.Scan()
+		fmt.Println(answerTo(lines.Bytes()))
+	},
+	"speaks to standard error": func() {
+		for range 1000 {
+			fmt.Fprintln(os.Stderr, strings.Repeat("e", 1000))
+		}
+		fmt.Println(`"done"`)
+		io.Copy(io.Discard, os.Stdin)
+	},
+}
+
+func answerTo(line []byte) string {
+	e := jsonrpc.Scan(line)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%q}`, e.ID, e.Method)
+}
+
+// start starts a program, which ends with the test.
+func start(t *testing.T, name string) *child.Conn {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := proc.Command(path)
+	p.Cmd.Env = append(os.Environ(), programEnv+"="+name)
+	c, err := child.Start(t.Context(), p, framers.NDJSON(), child.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A peer is the other side of a conversation over pipes in memory.
+type peer struct {
+	lines *bufio.Reader
+	in    *io.PipeReader
+	out   *io.PipeWriter
+}
+
+func (p *peer) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+
+func (p *peer) hear() []byte {
+	line, _ := p.lines.ReadBytes('\n')
+	return line
+}
+
+func over(o child.Options) (*child.Conn, *peer) {
+	theirIn, ourOut := io.Pipe()
+	ourIn, theirOut := io.Pipe()
+	p := &peer{bufio.NewReader(theirIn), theirIn, theirOut}
+	return child.Over(ourIn, ourOut, framers.NDJSON(), o), p
+}
+
+func TestNoMessageIsDropped(t *testing.T) {
+	const notices = 10_000
+	c, p := over(child.Options{})
+	defer c.Close()
+	go func() {
+		line := p.hear()
+		for i := range notices {
+			p.say(`{"jsonrpc":"2.0","method":"notice","params":[%d]}`, i)
+		}
+		p.say("%s", answerTo(line))
+	}()
+	m, err := c.Ask(t.Context(), "tools/list", nil)
+	if err != nil || string(m.Result) != `"tools/list"` {
+		t.Fatalf("Ask = %s, %v", m.Result, err)
+	}
+	for i := range notices {
+		m, err := c.Next(t.Context())
+		want := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notice","params":[%d]}`, i)
+		if err != nil || string(m.Raw) != want {
+			t.Fatalf("message %d is %s, %v", i, m.Raw, err)
+		}
+	}
+}
+
+func TestAnswersComeInAnyOrder(t *testing.T) {
+	c, p := over(child.Options{})
+	defer c.Close()
+	go func() {
+		first, second := p.hear(), p.hear()
+		p.say("%s", answerTo(second))
+		p.say("%s", answerTo(first))
+	}()
+	results := make(chan error)
+	for _, method := range []string{"one", "two"} {
+		go func() {
+			m, err := c.Ask(t.Context(), method, map[string]int{"n": 1})
+			if err == nil && string(m.Result) != fmt.Sprintf("%q", method) {
+				err = fmt.Errorf("%s was answered by %s", method, m.Result)
+			}
+			results <- err
+		}()
+	}
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnErrorIsReturnedAsOne(t *testing.T) {
+	c, p := over(child.Options{})
+	defer c.Close()
+	go func() {
+		p.hear()
+		p.say(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`)
+	}()
+	_, err := c.Ask(t.Context(), "tools/list", nil)
+	refusal, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || refusal.Code != jsonrpc.CodeMethodNotFound {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestAnAnswerBeforeTheEndCounts(t *testing.T) {
+	c := start(t, "answers and leaves")
+	if m, err := c.Ask(t.Context(), "last", nil); err != nil || string(m.Result) != `"last"` {
+		t.Fatalf("Ask = %s, %v", m.Result, err)
+	}
+	if _, err := c.Next(t.Context()); !errors.Is(err, child.ErrLeft) {
+		t.Errorf("Next after the end: %v", err)
+	}
+	if _, err := c.Ask(t.Context(), "later", nil); !errors.Is(err, child.ErrLeft) {
+		t.Errorf("Ask after the end: %v", err)
+	}
+}
+
+func TestStandardErrorIsDrained(t *testing.T) {
+	c := start(t, "speaks to standard error")
+	if m, err := c.Next(t.Context()); err != nil || string(m.Raw) != `"done"` {
+		t.Errorf("Next = %s, %v", m.Raw, err)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := over(child.Options{})
+		defer c.Close()
+		ctx, cancel := c.Patient(t.Context(), time.Second, time.Hour)
+		defer cancel()
+		go func() {
+			for range 5 { // a sign of life each time
+				time.Sleep(900 * time.Millisecond)
+				p.say(`{"jsonrpc":"2.0","method":"progress"}`)
+			}
+		}()
+		began := time.Now()
+		_, err := c.Expect(ctx, func(child.Message) bool { return false })
+		took := time.Since(began)
+		if !errors.Is(err, child.ErrSilent) || took < 5*time.Second || took > 7*time.Second {
+			t.Errorf("silent after %v: %v", took, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, p := over(child.Options{})
+		defer c.Close()
+		ctx, cancel := c.Patient(t.Context(), time.Second, 10*time.Second)
+		defer cancel()
+		go func() {
+			for ctx.Err() == nil {
+				time.Sleep(time.Second / 2)
+				p.say(`{"jsonrpc":"2.0","method":"progress"}`)
+			}
+		}()
+		began := time.Now()
+		_, err := c.Expect(ctx, func(child.Message) bool { return false })
+		took := time.Since(began)
+		if !errors.Is(err, child.ErrSilent) || took < 10*time.Second || took > 12*time.Second {
+			t.Errorf("given up after %v: %v", took, err)
+		}
+	})
+}
+
+func TestAProgramThatComputesIsNotSilent(t *testing.T) {
+	if !proc.TellsOfOthers {
+		t.Skip("the system does not tell how much a process computes")
+	}
+	c := start(t, "thinks")
+	ctx, cancel := c.Patient(t.Context(), 50*time.Millisecond, time.Hour)
+	defer cancel()
+	if _, err := c.Ask(ctx, "think", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMessageBeyondTheLimitIsNotHeld(t *testing.T) {
+	c, p := over(child.Options{})
+	defer c.Close()
+	c.SetMaxMessage(1 << 10)
+	go func() {
+		block := []byte(strings.Repeat("x", 4<<10))
+		for {
+			if _, err := p.out.Write(block); err != nil {
+				return
+			}
+		}
+	}()
+	if _, err := c.Next(t.Context()); !errors.Is(err, child.ErrEndless) {
+		t.Errorf("err = %v", err)
+	}
+	if n := c.Out.Bytes(); n > 1<<20 {
+		t.Errorf("%d bytes were read of a message of at most 1 KiB", n)
+	}
+}
+
+func TestTheLimitIsExact(t *testing.T) {
+	c, p := over(child.Options{})
+	defer c.Close()
+	c.SetMaxMessage(100)
+	go func() {
+		p.say("%s", strings.Repeat("x", 100))
+		p.say("%s", strings.Repeat("x", 101))
+	}()
+	if m, err := c.Next(t.Context()); err != nil || len(m.Raw) != 100 {
+		t.Errorf("100 bytes: %d, %v", len(m.Raw), err)
+	}
+	if _, err := c.Next(t.Context()); !errors.Is(err, child.ErrEndless) {
+		t.Errorf("101 bytes: %v", err)
+	}
+}
+
+func TestAMessageThatIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := over(child.Options{})
+		defer c.Close()
+		ctx, cancel := c.Patient(t.Context(), time.Second, time.Minute)
+		defer cancel()
+		if err := c.Send(ctx, []byte("{}")); !errors.Is(err, child.ErrNotTaken) {
+			t.Errorf("Send: %v", err)
+		}
+	})
+}
+
+func TestAContextThatEndsLateDoesNotEndTheNextMessage(t *testing.T) {
+	c := start(t, "thinks")
+	for i := range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		if err := c.Send(ctx, []byte(`{"n":1}`)); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("message %d: %v", i, err)
+		}
+		if err := c.Send(t.Context(), []byte(`{"n":2}`)); err != nil {
+			t.Fatalf("the message after %d: %v", i, err)
+		}
+	}
+}
+
+func TestRequestsOfTheProgramAreAnsweredBesides(t *testing.T) {
+	c, p := over(child.Options{Respond: func(m child.Message) []byte {
+		return jsonrpc.AppendResult(nil, jsonrpc.ID(m.Envelope.ID), []byte("{}"))
+	}})
+	defer c.Close()
+	const asked = 200
+	got := make(chan int, 1)
+	go func() {
+		request := p.hear()
+		for i := range asked { // all before it reads an answer
+			p.say(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, i+1000)
+		}
+		n := 0
+		for n < asked && jsonrpc.Scan(p.hear()).Result {
+			n++
+		}
+		got <- n
+		p.say("%s", answerTo(request))
+	}()
+	if _, err := c.Ask(t.Context(), "initialize", nil); err != nil {
+		t.Error(err)
+	}
+	if n := <-got; n != asked {
+		t.Errorf("%d of %d requests were answered", n, asked)
+	}
+}
+
+func TestCloseEndsAFlood(t *testing.T) {
+	c, p := over(child.Options{})
+	go func() {
+		line := strings.Repeat("x", 1<<20) + "\n"
+		for {
+			if _, err := io.WriteString(p.out, line); err != nil {
+				return
+			}
+		}
+	}()
+	if _, err := c.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c.Close()
+}

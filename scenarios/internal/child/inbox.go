@@ -1,0 +1,76 @@
+package child
+
+import "sync"
+
+// mostQueued is how many bytes of messages wait to be taken before reading stops.
+const mostQueued = 64 << 20
+
+// An inbox holds messages that wait to be taken, in their order. One goroutine puts and one takes.
+type inbox struct {
+	mu     sync.Mutex
+	queue  []Message
+	bytes  int
+	closed bool
+
+	come chan struct{} // has an element when there may be a message
+	room chan struct{} // has an element when there may be room
+}
+
+func (b *inbox) init() {
+	b.come = make(chan struct{}, 1)
+	b.room = make(chan struct{}, 1)
+}
+
+// put adds a message. If the inbox is full it waits until some were taken; after close it drops the
+// message.
+func (b *inbox) put(m Message) {
+	for !b.add(m) {
+		<-b.room
+	}
+	ring(b.come)
+}
+
+func (b *inbox) add(m Message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return true
+	}
+	if b.bytes > mostQueued {
+		return false
+	}
+	b.queue = append(b.queue, m)
+	b.bytes += len(m.Raw)
+	return true
+}
+
+// take removes the first message, if there is one.
+func (b *inbox) take() (Message, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.queue) == 0 {
+		return Message{}, false
+	}
+	m := b.queue[0]
+	b.queue[0] = Message{}
+	b.queue = b.queue[1:]
+	b.bytes -= len(m.Raw)
+	ring(b.room)
+	return m, true
+}
+
+// close lets go of whoever waits for room. What was put before can still be taken.
+func (b *inbox) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	ring(b.room)
+	ring(b.come)
+}
+
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
+}

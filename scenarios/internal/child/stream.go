@@ -1,0 +1,196 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A Stream is one of the program's streams as we see it. It is counted, so that another goroutine
+// may look while a call is under way.
+type Stream struct {
+	r     io.ReadCloser
+	w     io.WriteCloser
+	bytes atomic.Int64
+	calls atomic.Int64
+
+	chunk int           // bytes a write; 0 is all of them
+	pause time.Duration // after each
+	guard func() error  // asked before each read
+
+	hold   atomic.Pointer[chan struct{}] // closed when reading may go on; nil if nothing holds it up
+	copyTo atomic.Pointer[proc.Tail]     // of what is read; nil for none
+}
+
+// Bytes returns how many bytes went through so far.
+func (s *Stream) Bytes() int64 { return s.bytes.Load() }
+
+// Calls returns how many reads or writes there were so far.
+func (s *Stream) Calls() int64 { return s.calls.Load() }
+
+// Hold stops the reading from the next read on, until Resume.
+func (s *Stream) Hold() { s.hold.Store(new(make(chan struct{}))) }
+
+// Resume goes on with the reading. It may be called if nothing was held.
+func (s *Stream) Resume() {
+	if held := s.hold.Swap(nil); held != nil {
+		close(*held)
+	}
+}
+
+// Overhear keeps the last 64 KiB of what is read from now on, be it messages or not.
+func (s *Stream) Overhear() *proc.Tail {
+	said := &proc.Tail{Limit: 64 << 10}
+	s.copyTo.Store(said)
+	return said
+}
+
+func (s *Stream) Read(p []byte) (int, error) {
+	if held := s.hold.Load(); held != nil {
+		<-*held
+	}
+	if err := s.guard(); err != nil {
+		return 0, err
+	}
+	n, err := s.r.Read(p)
+	s.count(int64(n))
+	if to := s.copyTo.Load(); to != nil {
+		to.Write(p[:n])
+	}
+	return n, err
+}
+
+func (s *Stream) count(n int64) {
+	s.bytes.Add(n)
+	s.calls.Add(1)
+}
+
+// Write gives p to the program in the pieces that were asked for, and counts them piece by piece.
+func (s *Stream) Write(p []byte) (int, error) {
+	size := s.chunk
+	if size <= 0 {
+		size = len(p)
+	}
+	done := 0
+	for done < len(p) {
+		n, err := s.w.Write(p[done:min(done+size, len(p))])
+		s.count(int64(n))
+		done += n
+		if err != nil {
+			return done, err
+		}
+		if s.pause > 0 && done < len(p) {
+			time.Sleep(s.pause)
+		}
+	}
+	return done, nil
+}
+
+// wire returns where frames are written: in one gather call each, if the stream can and no pieces
+// were asked for.
+func (s *Stream) wire() io.Writer {
+	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
+		return gatherStream{s, v}
+	}
+	return s
+}
+
+// A gatherStream takes header, message and terminator in one call.
+type gatherStream struct {
+	*Stream
+	v framers.Vectored
+}
+
+func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
+	n, err := s.v.Writev(bufs)
+	s.count(n)
+	return n, err
+}
+
+// Unread returns how many bytes wait in a pipe for their reader, and false if the system does not
+// tell: of the program's standard input, or of its output.
+func (s *Stream) Unread() (int, bool) {
+	var end any = s.r
+	if s.w != nil {
+		end = s.w
+	}
+	pipe, ok := end.(*syspipe.End)
+	if !ok {
+		return 0, false
+	}
+	n, err := pipe.Buffered()
+	return n, err == nil
+}
+
+// Send writes one message, and waits until the program has taken it, or ctx ends. Its error is
+// ErrNotTaken for the latter, ErrLeft if nobody reads any more. After half a message nothing more
+// can be sent.
+func (c *Conn) Send(ctx context.Context, msg []byte) error {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		c.In.interrupt()
+	})
+	err := c.writer.WriteMessage(msg)
+	if !stop() {
+		<-interrupted // else it would end the next write
+		c.In.allow()
+	}
+	if err == nil {
+		return nil
+	}
+	if _, refused := errors.AsType[*framers.PayloadError](err); refused {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrNotTaken, context.Cause(ctx))
+	}
+	return fmt.Errorf("%w: %w", ErrLeft, err)
+}
+
+// A deadlineWriter is a stream whose writes can be ended.
+type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
+
+// interrupt ends a write that is under way; a stream without deadlines is closed.
+func (s *Stream) interrupt() {
+	d, ok := s.w.(deadlineWriter)
+	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {
+		s.w.Close()
+	}
+}
+
+// allow takes the deadline of interrupt back.
+func (s *Stream) allow() {
+	if d, ok := s.w.(deadlineWriter); ok {
+		d.SetWriteDeadline(time.Time{})
+	}
+}
+
+// sendReplies answers the program's own requests until its output ends. A failure is met by the next
+// message, too.
+func (c *Conn) sendReplies() {
+	for {
+		m, ok := c.replies.take()
+		if ok {
+			c.Send(context.Background(), c.respond(m))
+			continue
+		}
+		select {
+		case <-c.replies.come:
+		case <-c.closed:
+			return
+		}
+	}
+}
