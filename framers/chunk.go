@@ -148,9 +148,12 @@ func sendChunks(w *writer, msg []byte) error {
 		}
 	}
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: w.set.ids(), msg: msg, headers: w.head}
-	batch := maxGather / 2 // frames in a call: header with the newline before it, data
-	if w.out.v == nil {
-		batch = 1
+	batch := 1 // frames sent together
+	if w.out.v != nil {
+		batch = maxGather / 2 // each is a header with the newline before it, and data
+	}
+	if w.set.writeSize > 0 {
+		batch = max(min(batch, w.set.writeSize/w.size), 1)
 	}
 	for c.index < int(c.total) {
 		var total int

@@ -75,7 +75,7 @@ func TestCoalescerGathersUncopied(t *testing.T) {
 	c := framers.NewCoalescer(g, 0)
 	w := framers.NDJSON().NewWriter(c)
 	msg := message(100_000)
-	if err := errors.Join(w.WriteMessage(message(3)), w.WriteMessage(msg)); err != nil {
+	if err := errors.Join(w.WriteMessage(message(50)), w.WriteMessage(msg)); err != nil {
 		t.Fatal(err)
 	}
 	if len(g.lists) != 1 || len(g.lists[0]) != 3 || &g.lists[0][1][0] != &msg[0] {

@@ -194,22 +194,3 @@ func ExampleCoalescer() {
 type countingWriter struct{ calls int }
 
 func (c *countingWriter) Write(b []byte) (int, error) { c.calls++; return len(b), nil }
-
-func ExampleNewFile() {
-	r, w, err := os.Pipe()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer r.Close()
-	file, err := framers.NewFile(w)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	n, err := file.Writev([][]byte{[]byte("one "), []byte("system "), []byte("call")})
-	file.Close()
-	text, _ := io.ReadAll(r)
-	fmt.Println(n, err, string(text))
-	// Output: 15 <nil> one system call
-}

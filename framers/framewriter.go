@@ -4,42 +4,57 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 )
 
 const (
-	// gatherFrom is the size from which a frame is sent as a gather list: below, one copy is
-	// cheaper than a second iovec. Measured on Linux; the two meet between 8 and 32 KiB.
+	// atomicBytes is the size up to which a frame goes out in one call, whatever the write size:
+	// PIPE_BUF of Linux, which a pipe takes whole or not at all.
+	atomicBytes = 4096
+	// gatherFrom is the size from which a Vectored gets a frame as a gather list: below, one copy
+	// costs less than a second piece.
 	gatherFrom = 16 << 10
+	// fileCopy is how much of a frame for an *os.File is copied to be written at once with its
+	// header: all of a frame that fits an empty pipe.
+	fileCopy = 64 << 10
 	// maxGather is how many pieces one gather call has: IOV_MAX of Linux, macOS and FreeBSD.
 	maxGather = 1024
-	// keepCompose is the largest compose buffer kept between messages, in bytes. A Vectored needs
-	// none beyond gatherFrom.
+	// keepCompose is the largest compose buffer kept between messages, in bytes.
 	keepCompose = 1 << 20
 )
 
-// A frameWriter is the sending side of a framing: pieces of a frame go out in one call, gathered by
-// a Vectored, composed for any other writer.
+// A frameWriter is the sending side of a framing. It is given frames in pieces, and decides what
+// each call hands over: a copy of small frames, gather lists of large ones for a Vectored, and for
+// any other writer a copy of the pieces, or parts of the message itself.
 type frameWriter struct {
-	w      io.Writer
-	v      Vectored // nil if w is none
-	gather int      // the size from which pieces are gathered
-	buf    []byte
-	vec    [][]byte
-	broken error
+	w         io.Writer
+	v         Vectored // nil if w is none
+	coalesces bool     // w is a Coalescer, which copies anyway
+	writeSize int      // the most bytes of a call, 0 for no bound
+	copyMost  int      // a frame of up to so many bytes is copied together and sent at once
+	buf       []byte   // where pieces are copied together
+	vec       [][]byte // what is to be sent
+	list      [][]byte // the gather list of one call
+	broken    error
 }
 
-func newFrameWriter(w io.Writer) frameWriter {
-	o := frameWriter{w: w, gather: gatherFrom}
+func newFrameWriter(w io.Writer, writeSize int) frameWriter {
+	o := frameWriter{w: w, writeSize: writeSize}
 	switch w := w.(type) {
 	case *Coalescer:
-		o.v, o.gather = w, 0 // it copies anyway
+		o.v = w
+		o.coalesces = true
+		o.copyMost = -1
+		return o
 	case Vectored:
 		o.v = w
+		o.copyMost = gatherFrom - 1
 	case *os.File:
-		if file, err := NewFile(w); err == nil && gathers {
-			o.v = file
-		}
+		o.copyMost = fileCopy
+	default:
+		o.copyMost = maxInt
+	}
+	if writeSize > 0 {
+		o.copyMost = max(min(o.copyMost, writeSize), atomicBytes)
 	}
 	return o
 }
@@ -49,9 +64,6 @@ func (o *frameWriter) send(pieces ...[]byte) error {
 	total := 0
 	for _, p := range pieces {
 		total += len(p)
-	}
-	if o.v == nil || total < o.gather {
-		return o.compose(pieces, total)
 	}
 	o.vec = append(o.vec[:0], pieces...)
 	return o.sendVec(total)
@@ -63,11 +75,13 @@ func (o *frameWriter) line(head, msg []byte) error {
 		return newlineAt(i)
 	}
 	total := len(head) + len(msg) + 1
-	if o.v != nil && total >= o.gather {
-		if len(head) == 0 {
-			return o.send(msg, newline)
+	if total > o.copyMost {
+		o.vec = o.vec[:0]
+		if len(head) > 0 {
+			o.vec = append(o.vec, head)
 		}
-		return o.send(head, msg, newline)
+		o.vec = append(o.vec, msg, newline)
+		return o.sendVec(total)
 	}
 	frame := o.frameBuffer(len(head), total)
 	copy(frame, head)
@@ -76,34 +90,117 @@ func (o *frameWriter) line(head, msg []byte) error {
 	return o.write(frame)
 }
 
-// sendVec writes the frames gathered in o.vec, of total bytes.
-func (o *frameWriter) sendVec(total int) (err error) {
-	if o.v == nil || total < o.gather {
-		err = o.compose(o.vec, total)
-	} else if err = o.broken; err == nil {
-		var n int64
-		n, err = o.v.Writev(o.vec)
-		err = o.writeError(n, total, err)
+// sendVec writes the frames in o.vec, of total bytes.
+func (o *frameWriter) sendVec(total int) error {
+	err := o.broken
+	if err == nil && total > 0 {
+		err = o.sendCalls(total)
 	}
 	clear(o.vec) // the caller's message is not retained
 	o.vec = o.vec[:0]
 	return err
 }
 
-// compose writes pieces with one Write, of a copy if there are several.
-func (o *frameWriter) compose(pieces [][]byte, total int) error {
-	if len(pieces) == 0 {
-		return o.broken
+func (o *frameWriter) sendCalls(total int) error {
+	if total <= o.copyMost {
+		return o.write(o.together(o.vec, total))
 	}
-	if len(pieces) == 1 {
-		return o.write(pieces[0])
+	left := o.vec
+	for sent := 0; sent < total; {
+		n := o.callBytes(left, total-sent, total)
+		written, err := o.call(left, n)
+		if err == nil && written != n {
+			err = io.ErrShortWrite
+		}
+		sent += written
+		if err != nil {
+			return o.writeError(sent, total, err)
+		}
+		left = drop(left, n)
 	}
-	frame := o.frameBuffer(len(pieces[0]), total)
+	return nil
+}
+
+// callBytes returns how many bytes the next call hands over, of those left of a frame of total
+// bytes.
+func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
+	n := size
+	if o.writeSize > 0 && total > atomicBytes {
+		n = min(n, o.writeSize)
+	}
+	if o.coalesces {
+		return n
+	}
+	begins := size == total
+	if o.v == nil {
+		n = min(n, o.plainBytes(left, size))
+	} else if begins && n >= gatherFrom && slowTogether(left) {
+		return len(left[0])
+	}
+	if begins && n < size {
+		n = toPageStart(left, n)
+	}
+	return n
+}
+
+// plainBytes returns how many of the bytes left a Write without a gather list should have: a large
+// piece goes out as it is, but for a rest that goes with what follows it.
+func (o *frameWriter) plainBytes(left [][]byte, size int) int {
+	n := len(left[0])
+	switch {
+	case size <= fileCopy, n == size:
+		return size
+	case n <= fileCopy:
+		return fileCopy
+	}
+	return n &^ (pageSize - 1)
+}
+
+// call hands over the first n bytes of what is left.
+func (o *frameWriter) call(left [][]byte, n int) (written int, err error) {
+	if o.v == nil {
+		if n <= len(left[0]) {
+			return o.w.Write(left[0][:n])
+		}
+		return o.w.Write(o.together(left, n))
+	}
+	o.list = o.list[:0]
+	for _, piece := range left {
+		piece = piece[:min(len(piece), n)]
+		o.list = append(o.list, piece)
+		n -= len(piece)
+		if n == 0 {
+			break
+		}
+	}
+	sent, err := o.v.Writev(o.list)
+	clear(o.list)
+	return int(sent), err
+}
+
+// drop takes the first n bytes off pieces.
+func drop(pieces [][]byte, n int) [][]byte {
+	for len(pieces) > 0 && n >= len(pieces[0]) {
+		n -= len(pieces[0])
+		pieces = pieces[1:]
+	}
+	if n > 0 {
+		pieces[0] = pieces[0][n:]
+	}
+	return pieces
+}
+
+// together returns the first n bytes of pieces in one, a copy if they are in several.
+func (o *frameWriter) together(pieces [][]byte, n int) []byte {
+	if len(pieces[0]) >= n {
+		return pieces[0][:n]
+	}
+	frame := o.frameBuffer(len(pieces[0]), n)
 	at := 0
-	for _, p := range pieces {
-		at += copy(frame[at:], p)
+	for i := 0; at < n; i++ {
+		at += copy(frame[at:], pieces[i])
 	}
-	return o.write(frame)
+	return frame
 }
 
 func (o *frameWriter) write(frame []byte) error {
@@ -114,7 +211,10 @@ func (o *frameWriter) write(frame []byte) error {
 	if err == nil && n == len(frame) {
 		return nil
 	}
-	return o.writeError(int64(n), len(frame), err)
+	if err == nil {
+		err = io.ErrShortWrite
+	}
+	return o.writeError(n, len(frame), err)
 }
 
 // cacheLine is what a copy is fastest to a multiple of, in bytes.
@@ -132,124 +232,14 @@ func (o *frameWriter) frameBuffer(head, total int) []byte {
 	return o.buf[skew:need]
 }
 
-// writeError judges what a write returned. Half a frame on the stream cannot be taken back: it
-// breaks the frameWriter for good, while a write that failed before its first byte may be tried
-// again.
-func (o *frameWriter) writeError(n int64, total int, err error) error {
-	if err == nil && n != int64(total) {
-		err = io.ErrShortWrite
+// writeError judges a failed write of a frame of total bytes, of which n were sent. Half a frame on
+// the stream cannot be taken back: it breaks the frameWriter for good, while a write that failed
+// before its first byte may be tried again.
+func (o *frameWriter) writeError(n, total int, err error) error {
+	if n == 0 {
+		return fmt.Errorf("write message: %w", err)
 	}
-	if err == nil {
-		return nil
-	}
-	if n != 0 {
-		o.broken = fmt.Errorf("write message: stream broken after %d of %d bytes of a frame: %w", n, total, err)
-		return o.broken
-	}
-	return fmt.Errorf("write message: %w", err)
-}
-
-// DefaultCoalesce is what a Coalescer gathers before it writes unless told otherwise: 64 KiB in
-// bytes, a pipe's capacity.
-const DefaultCoalesce = 64 << 10
-
-// A Coalescer gathers many small frames into one system call. Put it between a Writer and the
-// stream, and Flush it when no more messages are at hand:
-//
-//	c := framers.NewCoalescer(os.Stdout, 0)
-//	w := framers.NDJSON().NewWriter(c)
-//	...
-//	err := c.Flush()
-//
-// Nothing is sent before Flush but what does not fit. A frame larger than the buffer goes out
-// uncopied, in one gather call with what was waiting, where the stream is a Vectored. It belongs to
-// one goroutine. An error stays: what was gathered is lost or half sent, and every later call
-// returns it.
-type Coalescer struct {
-	out frameWriter
-	buf []byte
-	err error
-}
-
-// NewCoalescer returns a Coalescer that gathers up to bytes bytes for w; 0 or less means
-// DefaultCoalesce.
-func NewCoalescer(w io.Writer, bytes int) *Coalescer {
-	return &Coalescer{out: newFrameWriter(w), buf: make([]byte, 0, positive(bytes, DefaultCoalesce))}
-}
-
-// Buffered returns how many bytes wait for Flush.
-func (c *Coalescer) Buffered() int { return len(c.buf) }
-
-// Flush writes what waits.
-func (c *Coalescer) Flush() error {
-	if c.err == nil && len(c.buf) > 0 {
-		c.forward(nil, 0)
-	}
-	return c.err
-}
-
-// forward sends what waits and bufs, of total bytes, in one call.
-func (c *Coalescer) forward(bufs [][]byte, total int) {
-	c.out.vec = c.out.vec[:0]
-	if len(c.buf) > 0 {
-		c.out.vec = append(c.out.vec, c.buf)
-	}
-	c.out.vec = append(c.out.vec, bufs...)
-	total += len(c.buf)
-	c.buf = c.buf[:0]
-	if err := c.out.sendVec(total); err != nil {
-		c.err = fmt.Errorf("coalesced frames: %w", err)
-	}
-}
-
-// Write gathers p.
-func (c *Coalescer) Write(p []byte) (int, error) {
-	n, err := c.Writev([][]byte{p})
-	return int(n), err
-}
-
-// Writev gathers bufs, or sends them with what waits if they do not fit.
-func (c *Coalescer) Writev(bufs [][]byte) (int64, error) {
-	if c.err != nil {
-		return 0, c.err
-	}
-	total := 0
-	for _, b := range bufs {
-		total += len(b)
-	}
-	if total > cap(c.buf)-len(c.buf) && total <= cap(c.buf)/2 {
-		c.forward(nil, 0)
-	}
-	if total > cap(c.buf)-len(c.buf) && c.err == nil {
-		c.forward(bufs, total)
-	} else {
-		for _, b := range bufs {
-			c.buf = append(c.buf, b...)
-		}
-	}
-	if c.err != nil {
-		return 0, c.err
-	}
-	return int64(total), nil
-}
-
-// A File is an *os.File that is a [Vectored]: on Linux, macOS and FreeBSD one writev(2) through
-// SyscallConn, which net.Buffers does not do for files. A file that Go polls stays polled, with its
-// deadlines. Elsewhere Writev copies the pieces together and calls Write once.
-//
-// A Writer over a plain *os.File makes one for itself; a File is for other uses of Writev. It
-// belongs to one goroutine.
-type File struct {
-	*os.File
-	conn syscall.RawConn
-	vector
-}
-
-// NewFile returns f as a Vectored.
-func NewFile(f *os.File) (*File, error) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	return &File{File: f, conn: conn}, nil
+	o.broken = fmt.Errorf("write message: stream broken after %d of %d bytes of a frame: %w",
+		n, total, err)
+	return o.broken
 }

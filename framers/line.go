@@ -211,7 +211,7 @@ func Rescan() Framing { return framing{rescan, 0} }
 
 func readNaively(atOnce int) func(framing, io.Reader, settings) Reader {
 	return func(_ framing, r io.Reader, s settings) Reader {
-		return &naiveReader{r: r, set: s, chunk: make([]byte, atOnce)}
+		return &naiveReader{r: r, set: s, chunk: newBuffer(atOnce, s.readOffset)}
 	}
 }
 

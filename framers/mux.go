@@ -47,10 +47,12 @@ type waiter struct {
 	granted  chan struct{}
 }
 
-// NewMux returns a Mux that sends messages framed by f to w. Of the options it takes WithIDs,
-// WithMaxMessage, WithVerbatim, WithQueue and WithWait.
+// NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
+// WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all writes
+// of a frame belong to one turn: nothing comes between them.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
-	m := &Mux{f: f, set: newSettings(opts), out: newFrameWriter(w)}
+	m := &Mux{f: f, set: newSettings(opts)}
+	m.out = newFrameWriter(w, m.set.writeSize)
 	m.slots = make(chan struct{}, m.set.queue)
 	ids := m.set.ids
 	m.set.ids = func() [16]byte { // one call at a time, as a Writer makes them

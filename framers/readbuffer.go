@@ -20,6 +20,7 @@ type readBuffer struct {
 	buf            []byte
 	base, pos, end int
 	read           int64 // bytes of the stream read so far; buf[end] will be at this offset
+	pageOffset     int   // where in a page of memory the buffer begins
 	size           int   // what one read asks for, and the capacity while messages are small
 	top            int   // the largest capacity
 	fullRead       bool  // the last read was as large as one can be: there may be more
@@ -38,7 +39,12 @@ const framingSlack = 128
 
 func newReadBuffer(r io.Reader, s *settings) readBuffer {
 	largest := max(s.maxMessage, s.headerBytes, headBytes)
-	return readBuffer{r: r, size: s.readBuffer, top: max(largest+max(s.readBuffer/2, framingSlack), s.readBuffer)}
+	return readBuffer{
+		r:          r,
+		pageOffset: s.readOffset,
+		size:       s.readBuffer,
+		top:        max(largest+max(s.readBuffer/2, framingSlack), s.readBuffer),
+	}
 }
 
 // held returns the kept part and what follows it.
@@ -116,7 +122,7 @@ func (in *readBuffer) makeRoom() {
 
 // replace moves what is kept into a new buffer of n bytes.
 func (in *readBuffer) replace(n int) {
-	in.slide(make([]byte, n))
+	in.slide(newBuffer(n, in.pageOffset))
 	in.shrinkCount = 0
 }
 

@@ -57,7 +57,7 @@ func TestOneWriteAFrame(t *testing.T) {
 func TestGatherWithoutCopying(t *testing.T) {
 	for _, spec := range []string{"raw", "ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"} {
 		f := mustParse(t, spec)
-		msg := message(100_000)
+		msg := pageAligned(message(100_000), 100) // where a header does not make its copy slow
 		g := &gatherer{}
 		w := f.NewWriter(g)
 		if err := w.WriteMessage(msg); err != nil {
