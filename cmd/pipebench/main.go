@@ -5,7 +5,7 @@
 //	pipebench plot pipebench-out/*/results.jsonl
 //	pipebench run --scenario reader-gone
 //	pipebench claims                  common claims about stdio, judged here
-//	pipebench list
+//	pipebench help values
 package main
 
 import (
@@ -154,9 +154,10 @@ func newRoot(args ...string) *cobra.Command {
 		command("ab", &abFlags{}, beforeDash(2, "ab takes two binaries, the old and the new one")),
 		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
-		command("list", &listFlags{}, nil),
 	)
 	root.AddCommand(newGuides(root)...)
+	root.AddCommand(newValuesTopic())
+	root.AddCommand(newOldCommands()...)
 	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flatFlags, "{{groupedFlags .}}", 1))
 	for _, cmd := range root.Commands() {

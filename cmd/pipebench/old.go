@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// oldCommands are names of earlier versions, each with the line to type instead.
+var oldCommands = []struct{ name, instead string }{
+	{"list", "pipebench help values"},
+}
+
+// newOldCommands makes a hidden command for each old name. It says what to type instead, whatever
+// else stands on its line, and fails as a wrong name does.
+func newOldCommands() []*cobra.Command {
+	var hidden []*cobra.Command
+	for _, old := range oldCommands {
+		hidden = append(hidden, &cobra.Command{
+			Use:                old.name,
+			Short:              "now: " + old.instead,
+			Hidden:             true,
+			DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error {
+				return usage(fmt.Errorf("%s has another name now: %s", old.name, old.instead))
+			},
+		})
+	}
+	return hidden
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/claims"
+	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/measure"
+	"github.com/pipebench/pipebench/scenarios/tune"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A valueList has the names that a flag takes. `help values` shows all lists, and the shell
+// completes flags from them.
+type valueList struct {
+	flag, title string
+	values      []value
+}
+
+// A value is one name that a flag takes.
+type value struct {
+	name, what  string
+	unsupported string // why this machine does not have it, "" if it does
+}
+
+// framingTexts, pipeTexts and ioTexts describe names that packages below know. A name may have a
+// parameter behind a colon or an equals sign, as in "raw:4096" and "sleep=10ms".
+var (
+	framingTexts = map[string]string{
+		"raw":             "nothing on the wire, both ends know the size: the floor of every comparison",
+		"ndjson":          "one message per line",
+		"ndjson-bytewise": "the same, read one byte per call: slow, as documents print it",
+		"ndjson-rescan":   "the same, the whole buffer searched again after each 4 KiB read: slow, as documents print it",
+		"content-length":  "a Content-Length header before each message, as language servers do",
+		"chunked":         "lines id:index:total:data of at most the given size each",
+		"adaptive":        "a bare line if the message fits the size, chunks above it",
+		"length-prefix":   "four bytes of length before each message: what a framing can reach",
+		"chunked+zstd":    "chunks of compressed data",
+	}
+	pipeTexts = map[string]string{
+		"anonymous":  "pipe(2), CreatePipe on Windows: what a shell's | is",
+		"fifo":       "a pipe with a name in the file system",
+		"socketpair": "a pair of UNIX sockets: what Node.js gives its children",
+		"named":      "a Windows named pipe, overlapped",
+		"unix":       "a connection through a Unix socket: what daemons listen on",
+		"seqpacket":  "a Unix socket that keeps packets whole, used as a stream",
+		"pty":        "a pseudo-terminal: what a program shown in a terminal writes to",
+		"ring":       "memory that both processes map, and a futex: no kernel call moves a byte",
+	}
+	ioTexts = map[string]string{
+		"poller":   "Go's netpoller parks the goroutine: what os.Pipe does",
+		"blocking": "the system call waits: raw calls on a locked thread",
+		"poll":     "poll(2) when the call says not now",
+		"spin":     "the call again, at once",
+		"sleep":    "the call again after a pause, as one widely used SDK does",
+	}
+)
+
+// withoutParameter returns a name without its parameter.
+func withoutParameter(name string) string {
+	if i := strings.IndexAny(name, ":="); i >= 0 {
+		return name[:i]
+	}
+	return name
+}
+
+// valueLists returns every list of names, with what a machine of this topology lacks.
+func valueLists(t placement.Topology) []valueList {
+	return []valueList{
+		{"framing", "how messages are told apart (all is every one)", framingValues()},
+		{"pipe", "the kernel's byte stream", pipeValues()},
+		{"io", "how an end waits for the kernel; one value, or writer/reader", ioValues()},
+		{"placement", "where the ends run", placementValues(t)},
+		{"peer", "what the ends are", namedPairs(bench.Peers)},
+		{"pattern", "who talks", namedPairs(bench.Patterns)},
+		{"clock", "when it is read in round trips", namedPairs(bench.Clocks)},
+		{"payload", "what generated messages are made of", payloadValues()},
+		{"shape", "the work of another benchmark, its figure in its unit", shapeValues()},
+		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios +
+			" is every one)", scenarioValues()},
+		{"fault", "how serve misbehaves, and from which size, number or time on",
+			misbehaviours(catalogue.Server)},
+		{"faults", "what drive does to a server", misbehaviours(catalogue.Client)},
+		{"objective", "how tune weighs goodput and wait", namedPairs(tune.Objectives)},
+		{"only", "common claims about stdio, to be judged (pipebench claims)", claimValues()},
+	}
+}
+
+func framingValues() []value {
+	var list []value
+	for _, name := range measure.Framings() {
+		list = append(list, value{name: name, what: framingTexts[withoutParameter(name)]})
+	}
+	return list
+}
+
+func pipeValues() []value {
+	var list []value
+	for _, k := range syspipe.Kinds() {
+		name := string(k)
+		list = append(list, value{name, pipeTexts[name], errorText(k.Supported())})
+	}
+	return list
+}
+
+func ioValues() []value {
+	var list []value
+	for _, io := range syspipe.IOs() {
+		name := io.String()
+		list = append(list, value{name, ioTexts[withoutParameter(name)], errorText(io.Supported())})
+	}
+	return list
+}
+
+func placementValues(t placement.Topology) []value {
+	var list []value
+	for _, p := range placement.Places() {
+		_, err := t.Choose(p.Name)
+		list = append(list, value{p.Name, p.What, errorText(err)})
+	}
+	return list
+}
+
+func payloadValues() []value {
+	var list []value
+	for _, k := range payload.Kinds() {
+		list = append(list, value{name: k.Name, what: k.What})
+	}
+	return list
+}
+
+func shapeValues() []value {
+	var list []value
+	for _, s := range measure.Shapes() {
+		list = append(list, value{name: s.Name, what: s.What})
+	}
+	return list
+}
+
+func scenarioValues() []value {
+	var list []value
+	for _, s := range faults.All() {
+		list = append(list, value{name: s.Name, what: s.Title})
+	}
+	return list
+}
+
+func claimValues() []value {
+	var list []value
+	for _, c := range claims.All() {
+		list = append(list, value{name: c.ID, what: c.Text})
+	}
+	return list
+}
+
+func misbehaviours(side catalogue.Side) []value {
+	var list []value
+	for _, m := range catalogue.Of(side) {
+		list = append(list, value{name: m.Usage(), what: m.Title})
+	}
+	return list
+}
+
+// namedPairs turns pairs of a name and its description into values.
+func namedPairs(pairs [][2]string) []value {
+	var list []value
+	for _, p := range pairs {
+		list = append(list, value{name: p[0], what: p[1]})
+	}
+	return list
+}
+
+// errorText returns what an error says, "" for none.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// newValuesTopic makes the help topic that lists every value of every flag that has names.
+func newValuesTopic() *cobra.Command {
+	topic := &cobra.Command{
+		Use:   "values",
+		Short: "Framings, pipes, ways of waiting, placements, faults and claims by name",
+	}
+	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeValues(cmd) })
+	return topic
+}
+
+// writeValues prints a table for each list of names.
+func writeValues(cmd *cobra.Command) {
+	w := cmd.OutOrStdout()
+	topology, err := placement.Read()
+	if err != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench: placements are unknown:", err)
+	}
+	fmt.Fprintf(w, "On this machine (%s/%s):\n", runtime.GOOS, runtime.GOARCH)
+	for _, list := range valueLists(topology) {
+		t := view.Table{
+			Title:   fmt.Sprintf("\n--%s: %s", list.flag, list.title),
+			Columns: view.Columns("name", "what"),
+		}
+		for _, v := range list.values {
+			what := v.what
+			if v.unsupported != "" {
+				what += " [unsupported: " + v.unsupported + "]"
+			}
+			t.Append(v.name, what)
+		}
+		if err := t.Write(w, view.FormatTable, viewOptions(cmd, false)); err != nil {
+			return // the output remembers why, and fails the command
+		}
+	}
+}
+
+// completeNames completes the last name of a flag's comma-separated list. For a flag without a list
+// the shell completes files.
+func completeNames(flag string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		topology, _ := placement.Read() // without it, all placements are offered
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		for _, list := range valueLists(topology) {
+			if list.flag != flag {
+				continue
+			}
+			var names []string
+			for _, v := range list.values {
+				names = append(names, before+v.name+"\t"+v.what)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
