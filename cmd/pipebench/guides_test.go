@@ -192,27 +192,3 @@ func TestTheGuideShowsTheAtlasOfTheKeptRecords(t *testing.T) {
 		t.Errorf("docs/platforms.md does not end with the atlas; .ci/platforms --keep puts it there (%v)", err)
 	}
 }
-
-// The table of platforms names the files that decide what a command does there.
-func TestTheTableOfPlatformsNamesFilesThatExist(t *testing.T) {
-	text, err := os.ReadFile("docs/platforms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), "| command")
-	table, _, _ = strings.Cut(table, "\n\n")
-	for _, row := range strings.Split(table, "\n")[2:] {
-		cells := strings.Split(row, "|")
-		folder := ""
-		for _, name := range strings.Split(cells[len(cells)-2], ",") {
-			if name = strings.TrimSpace(name); strings.Contains(name, "/") {
-				folder = filepath.Dir(name)
-			} else { // beside the one before it
-				name = folder + "/" + name
-			}
-			if _, err := os.Stat(filepath.Join("../..", name)); err != nil {
-				t.Errorf("%s: %v", strings.TrimSpace(cells[1]), err)
-			}
-		}
-	}
-}
