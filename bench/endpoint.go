@@ -45,6 +45,8 @@ type endpoint struct {
 
 	load   *load        // of a load generator; else nil
 	pace   Pace         // of a slow reader
+	work   work         // of a reader that does something with the bytes
+	sum    uint64       // of the bytes that it looked at
 	trips  []int64      // client: nanoseconds of each round trip
 	cpus   map[int]bool // seen under this endpoint
 	report report
@@ -57,9 +59,9 @@ type endpoint struct {
 // would count as time of the pipe. But where two threads wait in Go's poller, their go does, too: a
 // thread in a raw call counts as one that runs, so when the other parks, Go has nobody poll for it
 // until its monitor looks, 10 ms later, or not for a minute where that sleeps.
-func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error) {
+func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (e *endpoint, err error) {
 	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends, out: ends.data, in: ends.back}
-	if e.preparedCell, err = j.prepare(); err != nil {
+	if e.preparedCell, err = j.prepare(made.of); err != nil {
 		return nil, err
 	}
 	waits := e.writerIO
@@ -84,7 +86,7 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds) (e *endpoint, err error
 		ownDescriptors()
 	}
 	e.exchange = e.exchanger()
-	if j.Cell.Leave > 0 || e.isLoad() {
+	if j.Cell.ClosesAfter > 0 || e.isLoad() {
 		e.clock, err = NewClock()
 	}
 	return e, err
@@ -96,21 +98,83 @@ type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
 	source             *payload.Source
+	readOffset         int // within a page, of what is read into
 	writerIO, readerIO syspipe.IO
 }
 
-func (j job) prepare() (c preparedCell, err error) {
+func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCell, err error) {
 	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
 		return c, err
 	}
-	if c.source, err = j.messages(); err != nil {
+	if c.source, err = messages(j); err != nil {
 		return c, err
 	}
 	name, _, _ := strings.Cut(c.framing.String(), ":")
 	c.raw = name == "raw"
+	c.readOffset = framers.DefaultReadOffset
+	if j.Cell.ReadOffset != "" {
+		if c.readOffset, err = results.ParseOffset(j.Cell.ReadOffset); err != nil {
+			return c, err
+		}
+	}
 	c.writerIO, c.readerIO, err = parseIO(j.Cell.IO)
 	return c, err
 }
+
+// sources are the messages of an endpoint's cells. Cells with the same messages at the same place
+// share them, so that none of them has its own in the cache and another has not.
+type sources struct {
+	sends bool // the endpoint is the one that messages come from
+	made  map[sourceKey]*payload.Source
+}
+
+// A sourceKey is what of a job its messages depend on.
+type sourceKey struct {
+	Payload, Messages, Offset, Source string
+	Size                              int
+}
+
+func (s sources) of(j job) (*payload.Source, error) {
+	c := j.Cell
+	key := sourceKey{c.Payload, c.Messages, c.PayloadOffset, c.Source, c.Size}
+	if made, known := s.made[key]; known {
+		return made, nil
+	}
+	source, err := j.messages()
+	if err != nil {
+		return nil, err
+	}
+	if s.sends {
+		if err := j.place(source); err != nil {
+			return nil, err
+		}
+	}
+	s.made[key] = source
+	return source, nil
+}
+
+// place has the messages of the end that sends them lie where the cell says.
+func (j job) place(source *payload.Source) error {
+	switch j.Cell.PayloadOffset {
+	case asAllocated:
+	case "":
+		source.Place(j.Offset)
+	default:
+		offset, err := results.ParseOffset(j.Cell.PayloadOffset)
+		if err != nil {
+			return err
+		}
+		source.Place(offset)
+	}
+	if j.Cell.Source == results.SourceFresh {
+		source.Spread()
+	}
+	return nil
+}
+
+// asAllocated is the payload offset of messages that lie where Go's allocator puts them. From some
+// KiB on that is the beginning of a page.
+const asAllocated = "0"
 
 func (j job) messages() (*payload.Source, error) {
 	if j.Cell.Messages == "" {
@@ -139,6 +203,10 @@ func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	return writer, reader, err
 }
 
+// isReader reports whether this is the end that a cell's reader is: the one that receives the
+// stream, or that answers.
+func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == server }
+
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
@@ -149,6 +217,10 @@ func (e *endpoint) run(j job) (err error) {
 	e.job, e.report, e.cpus, e.trips, e.load = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0], nil
 	if e.pace = (Pace{PerSecond: j.Cell.Drain}); j.Cell.Drain > 0 {
 		minimiseTimerSlack()
+	}
+	e.work = work{}
+	if e.isReader() {
+		e.work.perByte = j.Cell.Work
 	}
 	if e.Workload != "" {
 		return e.runWorkload()
@@ -182,7 +254,7 @@ func (e *endpoint) run(j job) (err error) {
 	}
 	var after usage
 	e.snapshot(&after)
-	if e.Cell.Leave > 0 {
+	if e.Cell.ClosesAfter > 0 {
 		if err := e.part(); err != nil {
 			return fmt.Errorf("part: %w", err)
 		}
@@ -326,6 +398,7 @@ func (e *endpoint) fillReport(before, after usage) error {
 	e.report.Messages = e.Messages
 	e.report.Checked = e.checks()
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
+	e.report.PayloadOffset = payload.Offset(e.source.Body(0))
 	e.report.Counters = e.countersSince(before, after)
 	if n := e.report.Counters.Allocs; n != nil && !e.isLoad() {
 		*n = *n * e.Messages / (e.Warmup + e.Messages)

@@ -26,9 +26,10 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	}
 	switch {
 	case e.in != nil && e.raw:
-		e.r = &rawReader{in: e.in, source: e.source, buf: resident(make([]byte, e.source.Largest()))}
+		buf := resident(payload.Aligned(e.source.Largest(), e.readOffset))
+		e.r = &rawReader{in: e.input(), source: e.source, buf: buf}
 	case e.in != nil:
-		e.r = e.framing.NewReader(e.in, e.options()...)
+		e.r = e.framing.NewReader(e.input(), e.options()...)
 	}
 	return map[role]func(from, n int64) error{sender: e.send, receiver: e.receive, client: e.request, server: e.respond}[e.Role]
 }
@@ -44,14 +45,18 @@ func (e *endpoint) writer() framers.Writer {
 		out = e.batch
 	}
 	if e.raw {
-		return rawWriter{out}
+		return rawWriter{out, e.Cell.WriteSize}
 	}
 	return e.framing.NewWriter(out, e.options()...)
 }
 
 // options returns what a framing needs to know of the cell.
 func (e *endpoint) options() []framers.Option {
-	opts := []framers.Option{framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage))}
+	opts := []framers.Option{
+		framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage)),
+		framers.WithReadOffset(e.readOffset),
+		framers.WithWriteSize(e.Cell.WriteSize),
+	}
 	if e.Cell.ReadBuffer > 0 {
 		opts = append(opts, framers.WithReadBuffer(e.Cell.ReadBuffer))
 	}
@@ -89,6 +94,7 @@ func (e *endpoint) receive(from, n int64) error {
 		if err := check(i, msg); err != nil {
 			return err
 		}
+		e.touch(msg)
 		if l != nil {
 			l.deliver(i - from)
 		}
@@ -135,6 +141,7 @@ func (e *endpoint) respond(from, n int64) error {
 		if err := check(i, msg); err != nil {
 			return err
 		}
+		e.touch(msg)
 		if err := e.w.WriteMessage(msg); err != nil {
 			return fmt.Errorf("answer message %d: %w", i, err)
 		}
@@ -237,10 +244,20 @@ func (p *Pace) sleep(n int) {
 	time.Sleep(time.Duration(p.Take(n, now) - now))
 }
 
-// A rawWriter sends messages as they are.
-type rawWriter struct{ out io.Writer }
+// A rawWriter sends messages as they are, in writes of at most writeSize bytes if that is not 0.
+type rawWriter struct {
+	out       io.Writer
+	writeSize int
+}
 
 func (w rawWriter) WriteMessage(msg []byte) error {
+	for w.writeSize > 0 && len(msg) > w.writeSize {
+		n, err := w.out.Write(msg[:w.writeSize])
+		if err != nil {
+			return err
+		}
+		msg = msg[n:]
+	}
 	_, err := w.out.Write(msg)
 	return err
 }
@@ -278,14 +295,28 @@ func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
 		atOnce = e.Cell.ReadBuffer
 	}
-	e.buf = resident(make([]byte, atOnce))
+	e.buf = resident(payload.Aligned(atOnce, e.readOffset))
 	return map[role]func(from, n int64) error{receiver: e.readRaw, client: e.requestRaw, server: e.respondRaw}[e.Role]
 }
 
 // writeRaw writes n messages.
 func (e *endpoint) writeRaw(from, n int64) error {
+	if e.Cell.WriteSize > 0 {
+		return e.writeRawPieces(from, n)
+	}
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Write(e.source.Body(i)); err != nil {
+			return fmt.Errorf("send message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// writeRawPieces writes n messages in writes of a bounded size.
+func (e *endpoint) writeRawPieces(from, n int64) error {
+	w := rawWriter{e.out, e.Cell.WriteSize}
+	for i := from; i < from+n; i++ {
+		if err := w.WriteMessage(e.source.Body(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
 	}
@@ -327,6 +358,8 @@ func (e *endpoint) readRaw(from, n int64) error {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}
 		left -= int64(got)
+		e.touch(buf[:got])
+		e.work.spend(got)
 		e.pace.wait(got)
 	}
 	return nil
@@ -337,9 +370,10 @@ func (e *endpoint) readRaw(from, n int64) error {
 // everything beside the four calls shows.
 func (e *endpoint) requestRaw(from, n int64) error {
 	out, direct := e.out.Direct()
+	directWrites := direct && e.Cell.WriteSize == 0
 	in, _ := e.in.Direct()
 	defer e.countDirect(&out, &in)
-	timed, alike := e.timesTrips(), e.source.Distinct() == 1
+	timed, alike := e.timesTrips(), e.source.IsOne()
 	body := e.source.Body(from)
 	last := syspipe.Now()
 	for i := from; i < from+n; i++ {
@@ -347,12 +381,12 @@ func (e *endpoint) requestRaw(from, n int64) error {
 			body = e.source.Body(i)
 		}
 		moved := -1
-		if direct {
+		if directWrites {
 			moved = out.Write(body)
 		}
 		if moved == len(body) {
 			out.Count(moved)
-		} else if err := e.out.WriteRest(body, moved); err != nil {
+		} else if err := e.writeRest(body, moved); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
 		answer := e.buf[:len(body)]
@@ -375,6 +409,7 @@ func (e *endpoint) requestRaw(from, n int64) error {
 
 func (e *endpoint) respondRaw(from, n int64) error {
 	out, direct := e.out.Direct()
+	directWrites := direct && e.Cell.WriteSize == 0
 	in, _ := e.in.Direct()
 	defer e.countDirect(&out, &in)
 	msg, alike := e.buf[:e.source.Size(from)], e.source.Distinct() == 1
@@ -391,16 +426,27 @@ func (e *endpoint) respondRaw(from, n int64) error {
 		} else if err := e.in.ReadRest(msg, moved); err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
-		if moved = -1; direct {
+		e.touch(msg)
+		e.work.spend(len(msg))
+		moved = -1
+		if directWrites {
 			moved = out.Write(msg)
 		}
 		if moved == len(msg) {
 			out.Count(moved)
-		} else if err := e.out.WriteRest(msg, moved); err != nil {
+		} else if err := e.writeRest(msg, moved); err != nil {
 			return fmt.Errorf("answer message %d: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// writeRest writes what a direct write left of a message, all of it if moved is -1.
+func (e *endpoint) writeRest(msg []byte, moved int) error {
+	if e.Cell.WriteSize > 0 {
+		return rawWriter{e.out, e.Cell.WriteSize}.WriteMessage(msg)
+	}
+	return e.out.WriteRest(msg, moved)
 }
 
 // countDirect accounts for the calls of a round trip's direct ways.

@@ -16,15 +16,15 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 	var cells []results.Cell
 	for _, io := range []string{"poll/blocking", "poller/blocking", "sleep=1ms/blocking"} {
 		for _, framing := range []string{"raw", "ndjson", "chunked:4096"} {
-			for _, reader := range []results.Cell{{}, {Leave: 1}, {Leave: 3}} {
+			for _, reader := range []results.Cell{{}, {ClosesAfter: 1}, {ClosesAfter: 3}} {
 				cells = append(cells, cell(func(c *results.Cell) {
-					c.Framing, c.Size, c.IO, c.Leave = framing, 4096, io, reader.Leave
+					c.Framing, c.Size, c.IO, c.ClosesAfter = framing, 4096, io, reader.ClosesAfter
 				}))
 			}
 		}
 	}
-	cells = slices.DeleteFunc(append(cells, cell(func(c *results.Cell) { c.Peer, c.Leave, c.IO = "thread", 2, "poll/blocking" }),
-		cell(func(c *results.Cell) { c.Pipe, c.Leave = string(syspipe.SocketPair), 2 })),
+	cells = slices.DeleteFunc(append(cells, cell(func(c *results.Cell) { c.Peer, c.ClosesAfter, c.IO = "thread", 2, "poll/blocking" }),
+		cell(func(c *results.Cell) { c.Pipe, c.ClosesAfter = string(syspipe.SocketPair), 2 })),
 		func(c results.Cell) bool { return Unsupported(c) != nil })
 	p := small(cells...)
 	p.Forks = 2
@@ -43,14 +43,14 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 			if *s.Reader.Short != 0 {
 				t.Errorf("%s: a reader made %d short writes", Label(r.Cell), *s.Reader.Short)
 			}
-			if r.Cell.Leave == 0 {
+			if r.Cell.ClosesAfter == 0 {
 				if pause, sleeps := sleepOf(r.Cell); sleeps && s.PayloadBytes < int64(s.Capacity) { // who reads fast enough refuses nothing
 					t.Errorf("%s: a writer that sleeps for %s did not fill the pipe: %+v", Label(r.Cell), pause, s)
 				}
 				continue
 			}
 			left, wire := s.Left, s.WireBytes/s.Messages
-			if left == nil || s.Messages != int64(r.Cell.Leave) || s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) || wire > int64(r.Cell.Size)+200 {
+			if left == nil || s.Messages != int64(r.Cell.ClosesAfter) || s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) || wire > int64(r.Cell.Size)+200 {
 				t.Fatalf("%s: %+v, left %+v", Label(r.Cell), s, left)
 			}
 			if left.LostBytes <= 0 || left.ToldNS <= 0 || left.Error != "EPIPE" && !(r.Cell.Pipe == "socketpair" && left.Error == "ECONNRESET") {
@@ -64,7 +64,7 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 }
 
 func TestAReaderThatLeavesIsOfAStream(t *testing.T) {
-	p := small(cell(func(c *results.Cell) { c.Pattern, c.Leave = "roundtrip", 1 }))
+	p := small(cell(func(c *results.Cell) { c.Pattern, c.ClosesAfter = "roundtrip", 1 }))
 	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "leaves") {
 		t.Errorf("got %v", err)
 	}

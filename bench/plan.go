@@ -29,7 +29,7 @@
 // go, and stops it when it has the last message. Every message is checked for length and number
 // meanwhile; some messages of each cell are compared byte for byte, untimed.
 //
-// Where a cell asks for it ([results.Cell.Leave]), the reader then stops, and closes its end when the
+// Where a cell asks for it ([results.Cell.ClosesAfter]), the reader then stops, and closes its end when the
 // pipe is full. The writer goes on until the kernel tells it; both moments are of a clock that all
 // processes share ([Clock]). Such a slice has a pipe of its own, which the controller opened before.
 //
@@ -220,13 +220,26 @@ func sharedBy(c results.Cell) results.Cell {
 }
 
 // comparedBy returns what is the same in cells that are compared: all but the framing, and what the
-// reader does beside reading. The workers of an open loop do one job alone.
+// ends do with their memory and beside reading and writing. The workers of an open loop do one job
+// alone.
 func comparedBy(c results.Cell) results.Cell {
 	if c.Rate == 0 {
-		c.Framing, c.Drain, c.Leave = "", 0, 0
+		c.Framing, c.ReadBuffer, c.WriteSize = "", 0, 0
+		c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
+		c = withoutReadersWork(c)
 	}
 	return c
 }
+
+// withoutReadersWork is the cell with a reader that only reads.
+func withoutReadersWork(c results.Cell) results.Cell {
+	c.Drain, c.ClosesAfter, c.Work, c.Touch = 0, 0, 0, false
+	return c
+}
+
+// verifiedBy returns what is the same in cells of whose messages the bytes need to be compared
+// once.
+func verifiedBy(c results.Cell) results.Cell { return withoutReadersWork(c) }
 
 // Patterns, Peers and Clocks are the values of a cell's fields, with a line for a list. The first
 // of Clocks is the default, which a cell has as "".
@@ -262,7 +275,7 @@ func (p Plan) validate(c results.Cell) error {
 	if err := p.validateLoad(c); err != nil {
 		return err
 	}
-	s, err := p.jobOf(c).prepare()
+	s, err := p.jobOf(c).prepare(job.messages)
 	if err != nil || s.raw {
 		return err
 	}
@@ -289,10 +302,13 @@ func (p Plan) validateLoad(c results.Cell) error {
 			return err
 		}
 	}
+	if err := validateMemory(c); err != nil {
+		return err
+	}
 	due := c.Rate * p.Duration.Seconds()
 	switch {
-	case c.Leave > 0 && (c.Pattern != "stream" || c.Rate > 0 || c.Batch > 1 || c.Transfer != ""):
-		return fmt.Errorf("a reader that leaves (after %d) is of a stream without rate, batch and transfer: its writer goes on until it is told", c.Leave)
+	case c.ClosesAfter > 0 && (c.Pattern != "stream" || c.Rate > 0 || c.Batch > 1 || c.Transfer != ""):
+		return fmt.Errorf("a reader that leaves (after %d) is of a stream without rate, batch and transfer: its writer goes on until it is told", c.ClosesAfter)
 	case c.Transfer != "" && (c.Framing != "raw" || c.Pattern != "stream"):
 		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes", c.Transfer)
 	case c.Inflight > 1 && c.Rate > 0:
@@ -309,6 +325,47 @@ func (p Plan) validateLoad(c results.Cell) error {
 		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
 	case due > maxLoadMessages:
 		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
+	}
+	return nil
+}
+
+// leastWriteSize is the smallest bound of a write, in bytes: a header fits.
+const leastWriteSize = 64
+
+// mostWork is the most that a reader may spend on a byte, in nanoseconds.
+const mostWork = 100_000
+
+// validateMemory holds what a cell says of its ends' memory, writes and bytes against the rest.
+func validateMemory(c results.Cell) error {
+	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
+		if offset == "" {
+			continue
+		}
+		if _, err := results.ParseOffset(offset); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+	}
+	if c.Source != "" && c.Source != results.SourceHot && c.Source != results.SourceFresh {
+		return fmt.Errorf("source %q is unknown; known are hot and fresh", c.Source)
+	}
+	fresh := c.Source == results.SourceFresh
+	switch {
+	case c.WriteSize > 0 && c.WriteSize < leastWriteSize:
+		return fmt.Errorf("a write size of %d B has no room for a header: ask for %d B or more",
+			c.WriteSize, leastWriteSize)
+	case c.WriteSize > c.Size && c.Messages == "":
+		return fmt.Errorf("a write size of %d B cuts no message of %d B: "+
+			"ask for a smaller one, or for larger messages", c.WriteSize, c.Size)
+	case c.WriteSize > 0 && (c.Batch > 1 || c.Transfer != ""):
+		return errors.New("a write size is for messages that are written one by one: " +
+			"leave out batch and transfer")
+	case fresh && (c.Messages != "" || c.Size == 0):
+		return errors.New("fresh is for generated messages: those of a recording and empty ones " +
+			"have no copies")
+	case c.Work > mostWork:
+		return fmt.Errorf("work of %v ns per byte: want at most %d", c.Work, mostWork)
+	case (c.Touch || c.Work > 0) && c.Transfer == string(syspipe.Splice):
+		return errors.New("touch and work are for a reader that has the bytes, not for splice")
 	}
 	return nil
 }
@@ -375,13 +432,13 @@ func Label(c results.Cell) string {
 		size, c.Payload, c.Messages = "recorded", labelDefaults["payload"], ""
 	}
 	words := []string{c.Framing, size, c.Pattern, c.Placement}
-	for _, f := range c.Fields() {
+	for _, f := range c.Values() {
 		switch f.Name {
 		case "framing", "size", "pattern", "placement":
 			continue
 		}
-		if f.Value != labelDefaults[f.Name] {
-			words = append(words, f.Name+"="+f.Value)
+		if f.Text != labelDefaults[f.Name] {
+			words = append(words, f.Name+"="+f.Text)
 		}
 	}
 	return strings.Join(words, " ")

@@ -95,7 +95,7 @@ func ratiosOf(t *testing.T, program string, run int) map[results.Cell]stat.Estim
 	}
 	fewest, ratios := math.MaxInt, map[results.Cell]stat.Estimate{}
 	for _, row := range stat.Rows(set) {
-		if row.Cell.IO != syspipe.Blocking.String() || row.Cell.Drain > 0 || row.Cell.Leave > 0 {
+		if row.Cell.IO != syspipe.Blocking.String() || row.Cell.Drain > 0 || row.Cell.ClosesAfter > 0 {
 			continue
 		}
 		fewest = min(fewest, row.Samples)

@@ -173,12 +173,14 @@ func (r *runner) fork(ctx context.Context, g *group, rounds int) error {
 		return err
 	}
 	began := time.Now()
-	leaving := len(stat.Filter(g.cells, func(c *cellRun) bool { return c.record.Cell.Leave > 0 }))
+	leaving := len(stat.Filter(g.cells, func(c *cellRun) bool { return c.record.Cell.ClosesAfter > 0 }))
 	if leaving > 0 {
 		rounds = min(rounds, max(1, mostSpares/leaving))
 	}
 	g.forks++
-	f, err := startFork(ctx, r.jobOf(g.leader()), g.cpus, r.limit, rounds*leaving)
+	leader := r.jobOf(g.leader())
+	leader.Offset = r.offsetOf(g.forks)
+	f, err := startFork(ctx, leader, g.cpus, r.limit, rounds*leaving)
 	if err != nil {
 		return r.failed(g.cells[0], err)
 	}

@@ -194,7 +194,9 @@ func TestThreadsInThePollerWaitForNothingOutsideIt(t *testing.T) {
 		defer proc.CloseAll(append(origin.ends, other.ends...))
 		for _, s := range []endpointSpec{origin, other} {
 			s.Alone = alone
-			e, err := newEndpoint(small(tried).jobOf(tried), s.endpointConfig, endsOf(s.Role, s.ends))
+			made := sources{made: map[sourceKey]*payload.Source{}}
+			j := small(tried).jobOf(tried)
+			e, err := newEndpoint(j, s.endpointConfig, endsOf(s.Role, s.ends), made)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -26,10 +27,9 @@ const (
 // reading has no part in that, so of cells that differ in nothing else one has it done.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
-	j.Cell.Drain, j.Cell.Leave = 0, 0
+	j.Cell = verifiedBy(j.Cell)
 	for _, other := range c.group.cells {
-		alike := other.record.Cell.Framing == c.record.Cell.Framing && comparedBy(other.record.Cell) == comparedBy(c.record.Cell)
-		if other.record.Verified != nil && alike {
+		if other.record.Verified != nil && verifiedBy(other.record.Cell) == j.Cell {
 			c.record.Verified, c.rate, c.size, c.capacity = &results.Verified{}, other.rate, other.size, other.capacity
 			r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 			return nil
@@ -81,7 +81,7 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 func (c *cellRun) adapts() bool {
 	cell := c.record.Cell
 	_, sleeps := sleepOf(cell)
-	return cell.Rate == 0 && cell.Leave == 0 && !sleeps
+	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
 // addSample adds to a cell's record what its ends report of a slice.
@@ -151,8 +151,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 // pipe says nothing of the next.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
-	if pause, sleeps := sleepOf(cell); cell.Leave > 0 {
-		return int64(cell.Leave)
+	if pause, sleeps := sleepOf(cell); cell.ClosesAfter > 0 {
+		return int64(cell.ClosesAfter)
 	} else if sleeps {
 		fills := max(leastFills, int64(d/pause))
 		return max(1, fills*int64(cmp.Or(c.capacity, usualCapacity))/int64(cell.Size))
@@ -163,6 +163,8 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 		perSecond = cell.Rate
 	case cell.Drain > 0: // what compares bytes reads as fast as it can
 		perSecond = min(perSecond, float64(cell.Drain)/max(1, c.size))
+	case cell.Work > 0:
+		perSecond = min(perSecond, 1e9/(cell.Work*max(1, c.size)))
 	}
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }
@@ -184,7 +186,13 @@ func sleepOf(c results.Cell) (pause time.Duration, sleeps bool) {
 func rate(messages, ns int64) float64 { return float64(messages) / (float64(max(1, ns)) / 1e9) }
 
 func (p Plan) jobOf(c results.Cell) job {
-	return job{Cell: c, Seed: p.Seed, Recording: p.Recording}
+	return job{Cell: c, Seed: p.Seed, Recording: p.Recording, Offset: p.offsetOf(1)}
+}
+
+// offsetOf draws where in a page the messages of a fork begin. Cells of one fork share it, and so
+// do those of others with the same number.
+func (p Plan) offsetOf(fork int) int {
+	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
 // of makes the job a timed one of n messages. Before them go an eighth as many: as many as fill the
@@ -232,7 +240,7 @@ func (p Plan) single(ctx context.Context, j job) (*fork, error) {
 		return nil, err
 	}
 	limit := func() time.Duration { return grace + 20*p.Duration }
-	f, err := startFork(ctx, j, cpus, limit, min(1, j.Cell.Leave))
+	f, err := startFork(ctx, j, cpus, limit, min(1, j.Cell.ClosesAfter))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
 	}

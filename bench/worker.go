@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
@@ -53,6 +54,7 @@ type job struct {
 	Seed      int64
 	Recording string // path of the recorded messages, where the cell replays some
 
+	Offset   int   // of messages within a page, if the cell does not say where they begin
 	Warmup   int64 // messages before the clock starts
 	Messages int64 // messages while it runs
 	Compare  bool  // compare every byte: an untimed sample
@@ -128,6 +130,7 @@ func (rs reports) joined() results.Sample {
 	timer, origin := rs.timerReport(), rs.of(sender, client)
 	s := timer.Sample
 	s.WireBytes, s.Capacity = origin.WireBytes, origin.Capacity
+	s.PayloadOffset = origin.PayloadOffset
 	s.Writer, s.Reader = origin.Counters, rs.of(receiver, server).Counters
 	if s.Left = origin.Left; s.Left != nil {
 		s.Left.ToldNS = max(0, origin.Departed-timer.Departed)
@@ -214,14 +217,15 @@ func serveJobs(p *proc.Work) error {
 func serveEndpoint(c endpointConfig, all []*syspipe.End, jobs <-chan job, reports chan<- report) {
 	broken, queue, cells := c.pin(), openRunQueue(), map[results.Cell]*endpoint{}
 	ends := endsOf(c.Role, all)
+	made := sources{c.Role.isOrigin(), map[sourceKey]*payload.Source{}}
 	for j := range jobs {
 		e, err := cells[j.Cell], broken
-		own, once := ends, j.Compare || j.Cell.Leave > 0
-		if j.Cell.Leave > 0 && err == nil {
+		own, once := ends, j.Compare || j.Cell.ClosesAfter > 0
+		if j.Cell.ClosesAfter > 0 && err == nil {
 			own, err = ends.takeSpare()
 		}
 		if err == nil && (e == nil || once) {
-			e, err = newEndpoint(j, c, own)
+			e, err = newEndpoint(j, c, own, made)
 		}
 		if err == nil {
 			if !once {
@@ -381,6 +385,7 @@ type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
 	limit   func() time.Duration // that a job which begins now may take
+	offset  int                  // of its messages within a page, unless a cell says otherwise
 	workers []*worker
 }
 
@@ -391,7 +396,7 @@ func startFork(ctx context.Context, j job, cpus placement.CPUs, limit func() tim
 	if err != nil {
 		return nil, err
 	}
-	f := &fork{limit: limit}
+	f := &fork{limit: limit, offset: j.Offset}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	ends := [][]endpointSpec{{origin}, {other}}
 	if j.Cell.Peer == "thread" {
@@ -423,6 +428,7 @@ func (f *fork) close() {
 // those that wait for it find their pipes closed and report that. One that takes longer than the
 // limit is killed, and the other with it.
 func (f *fork) run(j job) (reports, error) {
+	j.Offset = f.offset
 	limit := f.limit()
 	alarm := time.AfterFunc(limit, func() { f.cancel(errSlow{limit}) })
 	defer alarm.Stop()

@@ -331,8 +331,8 @@ func counterCharts(set *results.Set) []Chart {
 // framing, and how long they take to learn that their reader left.
 func waitingCharts(set *results.Set) []Chart {
 	v := selection{set: set, records: set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
-	stays := v.keep(func(r results.Record) bool { return r.Cell.Leave == 0 })
-	leaves := v.keep(func(r results.Record) bool { return r.Cell.Leave > 0 })
+	stays := v.keep(func(r results.Record) bool { return r.Cell.ClosesAfter == 0 })
+	leaves := v.keep(func(r results.Record) bool { return r.Cell.ClosesAfter > 0 })
 	return append(stays.byWriter("refusals"), leaves.byWriter("told")...)
 }
 

@@ -13,12 +13,12 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 	before, _ := Charts(set)
 	for _, r := range testStreams("run-1", 3, 1) {
 		for i, io := range []string{"poll/blocking", "sleep=10ms/blocking"} {
-			for _, reader := range []results.Cell{{}, {Drain: 50e6}, {Leave: 1}} {
+			for _, reader := range []results.Cell{{}, {Drain: 50e6}, {ClosesAfter: 1}} {
 				waits := r
-				waits.Cell.IO, waits.Cell.Drain, waits.Cell.Leave = io, reader.Drain, reader.Leave
+				waits.Cell.IO, waits.Cell.Drain, waits.Cell.ClosesAfter = io, reader.Drain, reader.ClosesAfter
 				waits.Samples = slices.Clone(r.Samples)
 				for k := range waits.Samples {
-					if waits.Samples[k].Writer.EAGAIN = new(int64(7)); reader.Leave > 0 {
+					if waits.Samples[k].Writer.EAGAIN = new(int64(7)); reader.ClosesAfter > 0 {
 						waits.Samples[k].Left = &results.Left{ToldNS: int64(1 + 999*i), Error: "EPIPE"}
 					}
 				}

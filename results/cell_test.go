@@ -22,9 +22,19 @@ func TestKeyIsWhatStandsInTheFile(t *testing.T) {
 	}
 }
 
+// with is a cell with the fields that every cell has.
+func with(c results.Cell) results.Cell {
+	usual := resultstest.Cell("raw", 0)
+	c.Framing, c.Pipe, c.IO = usual.Framing, usual.Pipe, usual.IO
+	c.Placement, c.Peer, c.Pattern, c.Payload = usual.Placement, usual.Peer, usual.Pattern, usual.Payload
+	return c
+}
+
 // The key and the file must never disagree on which fields there are.
 func TestFieldsMatchTheJSON(t *testing.T) {
-	for _, c := range []results.Cell{{}, resultstest.Cell("raw", 0), {Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2, Drain: 3, Messages: "h", Sender: "wait=1ms"}} {
+	for _, c := range []results.Cell{resultstest.Cell("raw", 0),
+		with(results.Cell{Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2, Drain: 3, Messages: "h", Sender: "wait=1ms"}),
+		with(results.Cell{WriteSize: 8192, Work: 0.25, PayloadOffset: "0", ReadOffset: "64", Source: "fresh", Touch: true, ClosesAfter: 3})} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -33,13 +43,13 @@ func TestFieldsMatchTheJSON(t *testing.T) {
 		if err := json.Unmarshal(text, &inFile); err != nil {
 			t.Fatal(err)
 		}
-		fields := c.Fields()
+		fields := c.Values()
 		if len(fields) != len(inFile) {
 			t.Errorf("%s: %d fields in the key, %d in the file", text, len(fields), len(inFile))
 		}
 		for _, f := range fields {
-			if got := strings.Trim(string(inFile[f.Name]), `"`); got != f.Value {
-				t.Errorf("%s: %s is %q in the key, %q in the file", text, f.Name, f.Value, got)
+			if got := strings.Trim(string(inFile[f.Name]), `"`); got != f.Text {
+				t.Errorf("%s: %s is %q in the key, %q in the file", text, f.Name, f.Text, got)
 			}
 		}
 	}

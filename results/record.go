@@ -111,7 +111,12 @@ type Sample struct {
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips
 	PayloadBytes int64 `json:"payload_bytes"` // application bytes delivered, one way
 	WireBytes    int64 `json:"wire_bytes"`    // bytes the framing put on the pipe for them, one way
-	Capacity     int   `json:"capacity"`      // bytes, as read back from the pipe; 0 where the system does not tell
+
+	// PayloadOffset is where in a page of 4096 B the sender's messages began. Copies in the kernel
+	// depend on it. It is 0 in older files, in which larger messages began a page.
+	PayloadOffset int `json:"payload_offset,omitempty"`
+
+	Capacity int `json:"capacity"` // bytes, as read back from the pipe; 0 where the system does not tell
 
 	Warmup *Warmup `json:"warmup,omitempty"`
 
@@ -122,7 +127,7 @@ type Sample struct {
 	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"` // open loop alone
-	Left    *Left              `json:"left,omitempty"` // of a reader that leaves alone, see [Cell.Leave]
+	Left    *Left              `json:"left,omitempty"` // of a reader that leaves alone, see [Cell.ClosesAfter]
 
 	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
 	// StealNS, InvoluntarySwitches and RunQueueNS tell. How fast the sample was has no part in it.

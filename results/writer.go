@@ -163,27 +163,6 @@ func validate(line Line) error {
 	return nil
 }
 
-// Validate reports all that is wrong with a cell as plain data: a text that every cell has and this
-// one lacks, a negative count, a rate that is no number. Whether the framing, pipe or placement
-// exists is for those who run it.
-func (c Cell) Validate() error {
-	var faults []error
-	v := reflect.ValueOf(c)
-	for _, f := range cellFields() {
-		value := v.Field(f.index)
-		if value.Kind() == reflect.String && !f.omitempty && value.IsZero() {
-			faults = append(faults, fmt.Errorf("%s is missing", f.name))
-		}
-		if fault := below(value); fault != "" {
-			faults = append(faults, errors.New(f.name+fault))
-		}
-	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return fmt.Errorf("cell: %w", errors.Join(faults...))
-}
-
 // Validate reports what is wrong with a record as plain data: its cell, or samples that cannot have
 // happened. A record without samples has to say why.
 func (r Record) Validate() error {

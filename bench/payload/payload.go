@@ -24,6 +24,7 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
+	copies [][]byte // of the only body, to be sent in turn; nil if it is sent from one place
 	head   int      // where a generated message carries its number, -1 where it is too small
 	tail   int
 }
@@ -43,11 +44,18 @@ func (s *Source) Message(i int64) []byte {
 
 // Body returns message i as it is without its number, for a stream that nobody takes messages from.
 func (s *Source) Body(i int64) []byte {
+	if s.copies != nil {
+		return s.copies[i%int64(len(s.copies))]
+	}
 	if len(s.bodies) == 1 {
 		return s.bodies[0]
 	}
 	return s.bodies[i%int64(len(s.bodies))]
 }
+
+// IsOne reports whether all messages are sent from one place in memory, and differ in their number
+// alone.
+func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }

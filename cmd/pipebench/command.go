@@ -273,6 +273,27 @@ func addParsed[T any](cmd *cobra.Command, into *T, name, usual string, parse fun
 	cmd.Flags().Var(p, name, usage)
 }
 
+// addCellField adds a flag for a field of the cells that are measured, by its name in the file.
+func addCellField(cmd *cobra.Command, c *results.Cell, name string) {
+	f, known := results.FieldByName(name)
+	if !known {
+		panic("a cell has no field " + name) // a defect of this program
+	}
+	flag := strings.ReplaceAll(name, "_", "-")
+	usage := f.Help
+	if f.Default != "" {
+		usage += " (default " + f.Default + ")"
+	}
+	kind := "string"
+	if name == "touch" {
+		kind = "bool"
+	}
+	cmd.Flags().Var(&parsed{kind: kind, set: func(s string) error { return f.Set(c, s) }}, flag, usage)
+	if kind == "bool" {
+		cmd.Flags().Lookup(flag).NoOptDefVal = "true"
+	}
+}
+
 // addList adds a flag of a list, which goes on where the flag is given again.
 func addList[T any](cmd *cobra.Command, into *[]T, name, usual string, parse func(string) ([]T, error), usage string) {
 	more := func(list string) ([]T, error) {

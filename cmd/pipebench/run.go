@@ -64,9 +64,14 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&c.Rate, "rate", 0, "open loop: messages a second that are due, whether or not the pipe takes them")
 	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight, "closed loop: unanswered messages at a time, in round trips")
 	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages that leave in one system call, in streams")
-	addParsed(cmd, &c.Drain, "drain", "", results.ParseSize, "bytes a second that the reader of a stream limits itself to, such as 200MB")
-	addCount(cmd, &c.Leave, "leave", 0, 0, mostCounted, "messages after which the reader of a stream stops and closes its end, and its writer is told")
+	addCellField(cmd, c, "drain")
+	addCount(cmd, &c.ClosesAfter, "closes-after", 0, 0, mostCounted, "messages after which the reader of a stream stops and closes its end, and its writer is told")
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize, "bytes the reader asks for at once (default 256KiB)")
+	for _, name := range []string{
+		"write_size", "payload_offset", "read_offset", "source", "touch", "work",
+	} {
+		addCellField(cmd, c, name)
+	}
 	addParsed(cmd, &c.Transfer, "transfer", "", unless(string(syspipe.Copy)), "vmsplice or splice: zero-copy, in raw streams")
 	addParsed(cmd, &c.Clock, "clock", bench.Clocks[0][0], unless(bench.Clocks[0][0]), "sample: read it at the ends of a sample alone, not after each round trip")
 	addParsed(cmd, &f.shape, "shape", "", measure.ParseShape, "the work of another benchmark, its figure in its unit: "+strings.Join(stat.Map(measure.Shapes(), func(s measure.Shape) string { return s.Name }), ", "))
@@ -99,7 +104,8 @@ func unless(usual string) func(string) (string, error) {
 // againstShapes are the flags that say what is measured, as a shape does itself.
 var againstShapes = []string{
 	"framing", "size", "chunk", "pipe", "capacity", "io", "peer", "pattern", "payload", "messages",
-	"rate", "inflight", "batch", "drain", "leave", "read-buffer", "transfer", "clock",
+	"rate", "inflight", "batch", "drain", "closes-after", "read-buffer", "transfer", "clock",
+	"write-size", "payload-offset", "read-offset", "source", "touch", "work",
 }
 
 // particular are the flags that ask for something in particular, beside those: a run with any of

@@ -30,8 +30,8 @@ type Assert struct {
 	Metric string
 	Op     string // "<", "<=", ">", ">="
 	Value  float64
-	Size   int64           // message bytes; negative: every size
-	Where  []results.Field // what else the cells must have
+	Size   int64               // message bytes; negative: every size
+	Where  []results.FieldText // what else the cells must have
 
 	kind assertKind
 }
@@ -111,7 +111,7 @@ func (a *Assert) parse() error {
 		case isField && !slices.Contains(results.CellFieldNames(), name):
 			return fmt.Errorf("a cell has no field %q; it has %s", name, strings.Join(results.CellFieldNames(), ", "))
 		case isField:
-			a.Where = append(a.Where, results.Field{Name: name, Value: value})
+			a.Where = append(a.Where, results.FieldText{Name: name, Text: value})
 		default:
 			if a.Size, err = results.ParseSize(part); err != nil {
 				return err
@@ -184,7 +184,7 @@ func parseQuantity(text, unit string) (float64, error) {
 func (a Assert) Evaluate(s *results.Set) Assertion {
 	out := Assertion{Assert: a.Text, Outcome: Holds}
 	for _, c := range a.kind.of(s) {
-		without := func(f results.Field) bool { return c.cell.Field(f.Name) != f.Value }
+		without := func(f results.FieldText) bool { return c.cell.Field(f.Name) != f.Text }
 		if (a.Size < 0 || int64(c.cell.Size) == a.Size) && !slices.ContainsFunc(a.Where, without) {
 			out.Cases = append(out.Cases, a.judge(c))
 		}

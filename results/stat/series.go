@@ -346,9 +346,9 @@ func BenchName(c results.Cell) string {
 	for _, named := range benchNamed {
 		name += "/" + named + "=" + benchValue(c.Field(named))
 	}
-	for _, f := range c.Fields() {
-		if f.Name != "pattern" && !slices.Contains(benchNamed, f.Name) && benchDefaults[f.Name] != f.Value {
-			name += "/" + f.Name + "=" + benchValue(f.Value)
+	for _, f := range c.Values() {
+		if f.Name != "pattern" && !slices.Contains(benchNamed, f.Name) && benchDefaults[f.Name] != f.Text {
+			name += "/" + f.Name + "=" + benchValue(f.Text)
 		}
 	}
 	return name

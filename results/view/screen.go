@@ -260,9 +260,9 @@ func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
 func waitingBlock(rows []stat.Row, o Options) []string {
 	const first = 19
 	readers := stat.Distinct(rows, readerOf)
-	slices.SortFunc(readers, func(a, b results.Cell) int { return cmp.Or(a.Leave-b.Leave, cmp.Compare(a.Drain, b.Drain)) })
+	slices.SortFunc(readers, func(a, b results.Cell) int { return cmp.Or(a.ClosesAfter-b.ClosesAfter, cmp.Compare(a.Drain, b.Drain)) })
 	columns := func(c results.Cell) []waitingColumn {
-		return map[bool][]waitingColumn{true: leaveColumns, false: stayColumns}[c.Leave > 0]
+		return map[bool][]waitingColumn{true: leaveColumns, false: stayColumns}[c.ClosesAfter > 0]
 	}
 	room := o.width() - first
 	readers = stat.Filter(readers, func(c results.Cell) bool {
@@ -305,7 +305,9 @@ func waitingBlock(rows []stat.Row, o Options) []string {
 }
 
 // readerOf returns what a cell says of its reader alone.
-func readerOf(r stat.Row) results.Cell { return results.Cell{Drain: r.Cell.Drain, Leave: r.Cell.Leave} }
+func readerOf(r stat.Row) results.Cell {
+	return results.Cell{Drain: r.Cell.Drain, ClosesAfter: r.Cell.ClosesAfter}
+}
 
 // readerPhrase says what a reader does, and of one that leaves by what the writers learned it.
 func readerPhrase(c results.Cell, rows []stat.Row) string {
@@ -313,8 +315,8 @@ func readerPhrase(c results.Cell, rows []stat.Row) string {
 	switch {
 	case at >= 0:
 		return "leaves (" + rows[at].Told + ")"
-	case c.Leave > 0:
-		return FieldPhrase("leave", c.Field("leave"))
+	case c.ClosesAfter > 0:
+		return FieldPhrase("closes_after", c.Field("closes_after"))
 	}
 	return FieldPhrase("drain", c.Field("drain"))
 }

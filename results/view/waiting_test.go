@@ -16,14 +16,14 @@ func waitingSweep() *results.Set {
 	for io, times := range slower {
 		for i, framing := range manyFramings {
 			for _, size := range []int{4 << 10, 128 << 10} {
-				for _, reader := range []results.Cell{{}, {Drain: 50e6}, {Leave: 1}} {
+				for _, reader := range []results.Cell{{}, {Drain: 50e6}, {ClosesAfter: 1}} {
 					c := resultstest.Cell(framing, size)
-					c.IO, c.Drain, c.Leave = io, reader.Drain, reader.Leave
+					c.IO, c.Drain, c.ClosesAfter = io, reader.Drain, reader.ClosesAfter
 					r := resultstest.Record(c, int64(size+i), resultstest.Around(times*float64(1000+size), 0.01)...)
 					for k := range r.Samples {
 						w := &r.Samples[k].Writer
 						w.EAGAIN, w.Short, w.WaitNS = new(r.Samples[k].Messages/10*int64(1+i%2)), new(int64(0)), new(r.Samples[k].ElapsedNS/2)
-						if c.Leave > 0 {
+						if c.ClosesAfter > 0 {
 							r.Samples[k].Left = &results.Left{LostBytes: 65536, ToldNS: int64(20000 * times), Error: "EPIPE", Signals: new(1)}
 						}
 					}

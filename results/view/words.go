@@ -100,7 +100,7 @@ func FieldValue(name, value string) string {
 	switch {
 	case name == "drain" && err == nil:
 		return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(results.FormatGoodput(n)) // as it was asked for
-	case name == "leave":
+	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
 		return spec + ":" + strings.ReplaceAll(results.FormatSize(size), " ", "")

@@ -36,7 +36,7 @@ func TestARunOfNothingInParticularGoesFurther(t *testing.T) {
 		if !c.IsWaiting() || slices.Contains(cells, c) {
 			t.Errorf("%s", c.Key())
 		}
-		readers[results.Cell{Drain: c.Drain, Leave: c.Leave}]++
+		readers[results.Cell{Drain: c.Drain, ClosesAfter: c.ClosesAfter}]++
 	}
 	if len(readers) != 3 {
 		t.Errorf("readers %v", readers)

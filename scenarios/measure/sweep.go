@@ -270,7 +270,7 @@ func (s Sweep) WithFurther(p bench.Plan) ([]Stage, error) {
 		for _, io := range []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)} {
 			s.IOs = append(s.IOs, io.String()+"/"+syspipe.Blocking.String())
 		}
-		for _, s.Further = range []results.Cell{{}, {Drain: slowReader}, {Leave: 1}} {
+		for _, s.Further = range []results.Cell{{}, {Drain: slowReader}, {ClosesAfter: 1}} {
 			waiting.Cells = append(waiting.Cells, script.Must(s.Cells())...)
 		}
 		p.MaxTime -= p.MaxTime / 4

@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"encoding/binary"
+	"io"
+	"time"
+
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// touch looks at every byte of what was read, if the cell's reader does.
+func (e *endpoint) touch(b []byte) {
+	if e.Cell.Touch && e.isReader() { // apart, so that what costs nothing is inlined
+		e.sum += sumOf(b)
+	}
+}
+
+// sumOf adds up b, eight bytes at a time.
+func sumOf(b []byte) uint64 {
+	var sum uint64
+	for len(b) >= 8 {
+		sum += binary.NativeEndian.Uint64(b)
+		b = b[8:]
+	}
+	for _, last := range b {
+		sum += uint64(last)
+	}
+	return sum
+}
+
+// work is what a reader does with the bytes that it reads: nothing, if it is zero.
+type work struct{ perByte float64 } // nanoseconds of CPU time
+
+// spend takes the CPU time that n bytes cost.
+func (w work) spend(n int) {
+	if w.perByte > 0 { // apart, so that what costs nothing is inlined
+		spin(time.Duration(w.perByte * float64(n)))
+	}
+}
+
+// lostCPU is a gap between two readings of the clock from which on the thread had lost its CPU, or
+// was interrupted. Such time is not counted as work.
+const lostCPU = 5 * time.Microsecond
+
+// spin keeps the CPU busy for so long.
+func spin(d time.Duration) {
+	last := syspipe.Now()
+	for end := last + d; last < end; {
+		now := syspipe.Now()
+		if gap := now - last; gap > lostCPU {
+			end += gap
+		}
+		last = now
+	}
+}
+
+// A workingReader is an end whose reader works after each read.
+type workingReader struct {
+	in io.Reader
+	e  *endpoint
+}
+
+func (r workingReader) Read(b []byte) (int, error) {
+	n, err := r.in.Read(b)
+	r.e.work.spend(n)
+	return n, err
+}
+
+// input returns what the endpoint's messages are read from.
+func (e *endpoint) input() io.Reader {
+	if e.Cell.Work > 0 && e.isReader() {
+		return workingReader{e.in, e}
+	}
+	return e.in
+}
