@@ -85,6 +85,11 @@ func answerWrongly(wrong string, line []byte) {
 	if r.ID == nil {
 		return
 	}
+	if wrong == "talkative" {
+		for range 500 {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}`)
+		}
+	}
 	answer, ok := answers[r.Method]
 	if !ok {
 		answer = refuse
@@ -92,11 +97,12 @@ func answerWrongly(wrong string, line []byte) {
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", r.ID, answer)
 }
 
-// Each breaks one rule, which is named; the first breaks none.
+// Each breaks one rule, which is named; the first two break none.
 func TestServersThatBreakARuleOfMCP(t *testing.T) {
 	t.Parallel()
 	for wrong, broken := range map[string]string{
 		"none":        "",
+		"talkative":   "", // many notifications before each answer are allowed
 		"nameless":    "mcp-opening: answers initialize without the name",
 		"no ping":     "mcp-opening: refuses ping",
 		"eager":       "mcp-opening: sends roots/list before notifications/initialized",

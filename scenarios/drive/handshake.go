@@ -149,9 +149,10 @@ func (h handshake) askFirst(sent []byte) (answer, error) {
 // A dialogue is messages on their way to the server, and what it says meanwhile.
 type dialogue struct {
 	c     *conn
-	heard <-chan answer
-	sent  chan error  // how the sending ended; nil once that is known
-	timer *time.Timer // ends the wait for an answer
+	heard chan answer
+	over  chan struct{} // closed by close: what is heard from then on is dropped
+	sent  chan error    // how the sending ended; nil once that is known
+	timer *time.Timer   // ends the wait for an answer
 
 	within time.Duration // by which the wait is put off for a server that gets on; 0 for never
 	more   *extension    // since its time was up
@@ -178,9 +179,20 @@ func (d *dialogue) extend() bool {
 	return d.more.granted()
 }
 
-// dialogue has send called, and copies the answers that come until close.
+// dialogue has send called, and copies every message that comes until close. The goroutine that
+// reads waits for next to take it: a server may say much before it answers.
 func (c *conn) dialogue(within time.Duration, send func() error) *dialogue {
-	d := &dialogue{c: c, heard: c.listen(64), sent: make(chan error, 1), timer: time.NewTimer(within)}
+	d := &dialogue{
+		c: c, heard: make(chan answer, 64), over: make(chan struct{}),
+		sent: make(chan error, 1), timer: time.NewTimer(within),
+	}
+	receive := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
+		select {
+		case d.heard <- readAnswer(msg, e):
+		case <-d.over:
+		}
+	})
+	c.receiver.Store(&receive)
 	go func() { d.sent <- send() }()
 	return d
 }
@@ -188,6 +200,7 @@ func (c *conn) dialogue(within time.Duration, send func() error) *dialogue {
 func (d *dialogue) close() {
 	d.timer.Stop()
 	d.c.receiver.Store(nil)
+	close(d.over)
 }
 
 // next waits for an answer.
@@ -217,19 +230,6 @@ func (d *dialogue) next(ctx context.Context) (answer, error) {
 			return answer{}, context.Cause(ctx)
 		}
 	}
-}
-
-// listen copies answers from now on, as many as there is room for.
-func (c *conn) listen(room int) <-chan answer {
-	answers := make(chan answer, room)
-	r := receiver(func(msg []byte, e jsonrpc.Envelope, _ time.Time) {
-		select {
-		case answers <- readAnswer(msg, e):
-		default:
-		}
-	})
-	c.receiver.Store(&r)
-	return answers
 }
 
 // A HandshakeError is returned for a command that starts and cannot be spoken to.

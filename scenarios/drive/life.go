@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
@@ -75,7 +77,13 @@ func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) 
 const inFlight = 8
 
 func endInFlight(_ context.Context, r *faultRun) {
-	heard := r.c.listen(inFlight)
+	var heard atomic.Int64
+	count := receiver(func(_ []byte, e jsonrpc.Envelope, _ time.Time) {
+		if !r.d.protocol.jsonRPC || e.Kind().Answers() {
+			heard.Add(1)
+		}
+	})
+	r.c.receiver.Store(&count)
 	t := r.d.smallest(toolRequest)
 	for i := range int64(inFlight) {
 		r.send(t.number(i))
@@ -83,7 +91,7 @@ func endInFlight(_ context.Context, r *faultRun) {
 	r.c.stdin.Close()
 	r.leaves(r.d.o.gone(), fmt.Sprintf("the end of its input, with %d requests in flight", inFlight))
 	closedWithin(r.c.closed, r.d.o.Patience)
-	r.Evidence.Answered = new(int64(len(heard)))
+	r.Evidence.Answered = new(min(heard.Load(), inFlight))
 	r.Found += fmt.Sprintf("; %d of %d were answered", *r.Evidence.Answered, inFlight)
 }
 

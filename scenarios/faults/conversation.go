@@ -50,10 +50,7 @@ func (c *Conversation) listen(out io.Reader) {
 	in.Buffer(nil, longestLine)
 	for in.Scan() {
 		if line := strings.TrimRight(in.Text(), "\r"); line != "" {
-			select {
-			case c.lines <- line:
-			default: // nobody listens to that much
-			}
+			c.lines <- line // Await takes it, or Close does
 		}
 	}
 	c.err = cmp.Or(in.Err(), io.EOF)

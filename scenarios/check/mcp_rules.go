@@ -1,0 +1,274 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+)
+
+// mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue.
+var mcpRules = map[string]mcpRule{
+	"mcp-opening":       opensSessions,
+	"mcp-version":       negotiatesVersion,
+	"mcp-discover":      answersDiscover,
+	"mcp-notifications": ignoresNotifications,
+	"mcp-tools":         listsTools,
+	"mcp-cancel":        heedsCancellation,
+	"mcp-subscriptions": acknowledgesSubscriptions,
+}
+
+var versionForm = regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
+
+func opensSessions(s *mcpSession) error {
+	answer, err := s.initialize(mcpstdio.LastWithHandshake)
+	switch {
+	case err != nil:
+		return err
+	case !versionForm.MatchString(answer.ProtocolVersion):
+		return fmt.Errorf("answers initialize with the protocolVersion %q", answer.ProtocolVersion)
+	case answer.Capabilities == nil:
+		return errors.New("answers initialize without capabilities")
+	case answer.ServerInfo.Name == nil || answer.ServerInfo.Version == nil:
+		return errors.New("answers initialize without the name or the version of serverInfo")
+	}
+	m, err := s.ask("ping", nil)
+	if err != nil {
+		return err
+	}
+	if m.Failure != nil || !bytes.HasPrefix(m.Result, []byte("{")) {
+		return errors.New("refuses ping, which is to be answered with an empty object")
+	}
+	for _, m := range s.heard {
+		if m.Kind() == jsonrpc.Request && m.Method != "ping" {
+			return fmt.Errorf("sends %s before notifications/initialized", m.Method)
+		}
+	}
+	return nil
+}
+
+func negotiatesVersion(s *mcpSession) error {
+	answer, err := s.initialize(noVersion)
+	if err != nil {
+		return err
+	}
+	version := answer.ProtocolVersion
+	if version == noVersion || !versionForm.MatchString(version) {
+		return fmt.Errorf("asked for version %s, it answers with %q, where one belongs that it supports",
+			noVersion, version)
+	}
+	return nil
+}
+
+// meta are the params of a request without a session.
+func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
+
+// answersDiscover asks a server without a handshake. One that does not know server/discover may
+// refuse in any way it likes, but must not end: clients go on with initialize.
+func answersDiscover(s *mcpSession) error {
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	if err != nil {
+		return err
+	}
+	if m.Failure != nil {
+		_, err := s.initialize(mcpstdio.LastWithHandshake)
+		if _, refuses := errors.AsType[departure](err); err != nil && !refuses {
+			return fmt.Errorf("refuses server/discover, and then %w", err)
+		}
+		return nil
+	}
+	var known struct{ SupportedVersions []string }
+	err = json.Unmarshal(m.Result, &known)
+	if err != nil || !slices.ContainsFunc(known.SupportedVersions, versionForm.MatchString) {
+		return errors.New("answers server/discover without supportedVersions")
+	}
+	m, err = s.ask("tools/list", meta(futureVersion))
+	if err != nil {
+		return err
+	}
+	if !refusesVersion(m) {
+		return fmt.Errorf("does not refuse version %s with -32022 and the versions that it supports",
+			futureVersion)
+	}
+	return nil
+}
+
+// refusesVersion reports whether an answer is the error for a version that is not supported.
+func refusesVersion(m heardMessage) bool {
+	if m.Failure == nil {
+		return false
+	}
+	refusal := jsonrpc.ParseError(m.Failure)
+	var data struct{ Supported []string }
+	err := json.Unmarshal(refusal.Data, &data)
+	return err == nil && refusal.Code == -32022 && len(data.Supported) > 0
+}
+
+func ignoresNotifications(s *mcpSession) error {
+	if _, err := s.initialize(mcpstdio.LastWithHandshake); err != nil {
+		return err
+	}
+	before := len(s.heard)
+	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
+		if err := s.send("", method, nil); err != nil {
+			return err
+		}
+	}
+	if _, err := s.ask("tools/list", nil); err != nil {
+		return fmt.Errorf("after a notification that it cannot know, it %w", err)
+	}
+	answer := len(s.heard) - 1
+	for _, m := range s.heard[before:answer] {
+		if m.Kind().Answers() {
+			return fmt.Errorf("answers a notification: %.80s", m.text)
+		}
+	}
+	return nil
+}
+
+func listsTools(s *mcpSession) error {
+	m, err := s.open()
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Tools []struct {
+			Name        string
+			InputSchema struct{ Type string }
+		}
+	}
+	if err := json.Unmarshal(m.Result, &list); err != nil || list.Tools == nil {
+		return errors.New("has tools, and answers tools/list without a list")
+	}
+	for _, t := range list.Tools {
+		if t.Name == "" || t.InputSchema.Type != "object" {
+			return fmt.Errorf("has a tool %q whose inputSchema is no object's", t.Name)
+		}
+	}
+	m, err = s.ask("tools/call", []byte(`{"name":"no tool has this name","arguments":{}}`))
+	if err != nil || m.Failure != nil {
+		return err
+	}
+	var result struct{ IsError bool }
+	if err := json.Unmarshal(m.Result, &result); err != nil || !result.IsError {
+		return errors.New("answers a call of a tool that there is not as if there were one")
+	}
+	return nil
+}
+
+// acknowledgesSubscriptions listens to changes of the list of tools.
+func acknowledgesSubscriptions(s *mcpSession) error {
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	if err != nil {
+		return err
+	}
+	var about struct {
+		SupportedVersions []string
+		Capabilities      struct{ Tools struct{ ListChanged bool } }
+	}
+	if m.Failure == nil {
+		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
+	}
+	if !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+		return departure{results.CheckOK, "speaks no version that has subscriptions"}
+	}
+	const id = `"listen"`
+	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
+	if err := s.send(id, mcpstdio.Listen, []byte(asked)); err != nil {
+		return err
+	}
+	var under string // the id of the subscription that a message belongs to
+	m, err = s.await("acknowledge "+mcpstdio.Listen, func(m heardMessage) bool {
+		under = subscriptionOf(m)
+		return m.Kind().Answers() && m.ID == id || under != "" || m.Method == mcpstdio.Acknowledged
+	})
+	if err != nil {
+		return err
+	}
+	changes := about.Capabilities.Tools.ListChanged
+	switch {
+	case m.Failure != nil && !changes:
+		return departure{results.CheckOK, "has no changes to tell of, and refuses " + mcpstdio.Listen}
+	case m.Failure != nil:
+		return fmt.Errorf("has a list of tools that changes, and refuses %s", mcpstdio.Listen)
+	case m.Method != mcpstdio.Acknowledged:
+		return fmt.Errorf("sends %s before it acknowledges a subscription",
+			cmp.Or(m.Method, "the answer"))
+	case under != id:
+		return fmt.Errorf("acknowledges the subscription %s under the id %s",
+			id, cmp.Or(under, "none"))
+	}
+	return nil
+}
+
+// subscriptionOf returns the JSON text of the subscription that a notification names.
+func subscriptionOf(m heardMessage) string {
+	var params struct {
+		Meta struct {
+			ID json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &params) // what is missing is found missing
+	return string(params.Meta.ID)
+}
+
+// longCalls are arguments with which tools of servers in use take long, by their names.
+var longCalls = map[string]string{
+	"sleep":                          `{"seconds":30}`,
+	"trigger-long-running-operation": `{"duration":30,"steps":3}`,
+}
+
+// heedsCancellation cancels a call that is under way.
+func heedsCancellation(s *mcpSession) error {
+	tools, err := s.open()
+	if err != nil {
+		return err
+	}
+	for name, arguments := range longCalls {
+		if bytes.Contains(tools.Result, []byte(`"name":"`+name+`"`)) {
+			return cancelCall(s, `{"name":"`+name+`","arguments":`+arguments+`}`)
+		}
+	}
+	return departure{results.CheckCannotTell, "it has no tool that is known to take long"}
+}
+
+func cancelCall(s *mcpSession, call string) error {
+	const id = `"long"`
+	before := len(s.heard)
+	if err := s.send(id, "tools/call", []byte(call)); err != nil {
+		return err
+	}
+	if _, err := s.ask("ping", nil); err != nil { // its answer says that the call has been read
+		return err
+	}
+	if err := s.send("", "notifications/cancelled", []byte(`{"requestId":`+id+`}`)); err != nil {
+		return err
+	}
+	if _, err := s.ask("ping", nil); err != nil {
+		return err
+	}
+	ctx, cancel := s.conn.Patient(s.ctx, quiet, quiet)
+	defer cancel()
+	_, err := s.conn.Expect(ctx, func(m child.Message) bool {
+		s.hear(m.Raw)
+		return false
+	})
+	if !errors.Is(err, child.ErrSilent) {
+		return errors.New("ends over a cancellation")
+	}
+	for _, m := range s.heard[before:] {
+		if m.Kind().Answers() && m.ID == id {
+			text := fmt.Sprintf("answers a call that was cancelled: %.80s", m.text)
+			return departure{results.CheckSlow, text}
+		}
+	}
+	return nil
+}

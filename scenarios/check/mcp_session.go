@@ -1,0 +1,207 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/syspipe/script"
+)
+
+// A rule of MCP is tried on a session of its own. Its error says how the server breaks it; a
+// departure is an error that says less.
+type mcpRule func(*mcpSession) error
+
+// A departure is what is to be said of a server that breaks no rule: it leaves undone what it should
+// do, or does not show whether it keeps the rule.
+type departure struct{ verdict, text string }
+
+func (d departure) Error() string { return d.text }
+
+// An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
+type McpEvidence struct {
+	Sent []string `json:"sent"`
+	Got  []string `json:"got"`
+}
+
+// addRules adds the rules of MCP to what is tried on a server, or leaves them out if it speaks
+// another protocol.
+func addRules(tries map[string]situation, d *drive.Driver, patience time.Duration) {
+	for name, rule := range mcpRules {
+		delete(tries, name)
+		if !strings.HasPrefix(d.Protocol(), "mcp") || d.Framing() != "ndjson" {
+			continue
+		}
+		tries[name] = func(ctx context.Context, f *finding) {
+			script.Check(tryRule(ctx, f, rule, patience))
+		}
+	}
+}
+
+// tryRule starts the server and judges how it keeps a rule.
+func tryRule(ctx context.Context, f *finding, rule mcpRule, patience time.Duration) error {
+	o := child.Options{MaxMessage: longestLine}
+	conn, err := child.Start(ctx, f.command(f.Command), framers.NDJSON(), o)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	s := &mcpSession{conn: conn, ctx: ctx, patience: patience}
+	err = rule(s)
+	f.evidence = s.evidence()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d, ok := errors.AsType[departure](err); ok {
+		f.judge(d.verdict, "%s", d.text)
+	} else if err != nil {
+		f.fails("%v", err)
+	}
+	f.ok("keeps the rule")
+	return nil
+}
+
+// longestLine bounds what is held of a line, in bytes.
+const longestLine = 64 << 20
+
+// An mcpSession speaks with a server one message at a time, and keeps what was said.
+type mcpSession struct {
+	conn     *child.Conn
+	ctx      context.Context
+	patience time.Duration // for an answer
+	id       int64
+	sent     []string
+	heard    []heardMessage
+}
+
+// A heardMessage is a line from the server; the zero Message stands for no JSON-RPC.
+type heardMessage struct {
+	text string
+	jsonrpc.Message
+}
+
+// What of a session is kept as evidence: lines at either end, and bytes of each.
+const (
+	mostLines = 100
+	mostKept  = 2 << 10
+)
+
+// evidence returns what was said. Of many lines those in the middle are left out.
+func (s *mcpSession) evidence() McpEvidence {
+	e := McpEvidence{Sent: s.sent}
+	for i, m := range s.heard {
+		if i == mostLines && len(s.heard) > 2*mostLines {
+			e.Got = append(e.Got, "…")
+		}
+		if i < mostLines || i >= len(s.heard)-mostLines {
+			e.Got = append(e.Got, m.text)
+		}
+	}
+	return e
+}
+
+// send sends a request, or a notification if id is empty; params are nil for none.
+func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
+	msg := jsonrpc.AppendRequest(nil, id, method, params)
+	s.sent = append(s.sent, string(msg))
+	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
+	defer cancel()
+	if err := s.conn.Send(ctx, msg); err != nil {
+		return fmt.Errorf("takes no request: %w", err)
+	}
+	return nil
+}
+
+// hear keeps a line and parses it. Another situation looks at lines that are no message.
+func (s *mcpSession) hear(line []byte) heardMessage {
+	m, _ := jsonrpc.Parse(line)
+	kept := heardMessage{string(line[:min(len(line), mostKept)]), m}
+	s.heard = append(s.heard, kept)
+	return kept
+}
+
+// ask sends a request and returns its answer.
+func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
+	s.id++
+	id := jsonrpc.Number(s.id)
+	if err := s.send(id, method, params); err != nil {
+		return heardMessage{}, err
+	}
+	return s.await("answer "+method, func(m heardMessage) bool {
+		return m.Kind().Answers() && m.ID == id
+	})
+}
+
+// await returns the first message for which is returns true. Requests of the server are skipped.
+// should says what the server ought to do.
+func (s *mcpSession) await(should string, is func(heardMessage) bool) (heardMessage, error) {
+	began := time.Now()
+	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
+	defer cancel()
+	for {
+		line, err := s.conn.Next(ctx)
+		switch {
+		case errors.Is(err, child.ErrSilent):
+			waited := time.Since(began).Round(time.Second / 10)
+			return heardMessage{}, fmt.Errorf("does not %s within %v", should, waited)
+		case err != nil:
+			return heardMessage{}, fmt.Errorf("ends, where it should %s", should)
+		}
+		m := s.hear(line.Raw)
+		if kind := m.Kind(); kind != jsonrpc.None && kind != jsonrpc.Request && is(m) {
+			return m, nil
+		}
+	}
+}
+
+// Versions of the protocol that never were.
+const (
+	noVersion     = "1999-12-31"
+	futureVersion = "2099-12-31" // servers without a handshake may take an older one for a session
+)
+
+// An initialized is the answer to initialize.
+type initialized struct {
+	ProtocolVersion string
+	Capabilities    map[string]any
+	ServerInfo      struct{ Name, Version *string }
+}
+
+// initialize opens a session of a version. A server that refuses has no such sessions, and breaks no
+// rule about them.
+func (s *mcpSession) initialize(version string) (initialized, error) {
+	var answer initialized
+	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
+	if err != nil {
+		return answer, err
+	}
+	if m.Failure != nil {
+		return answer, departure{results.CheckOK, "opens no session of " + version}
+	}
+	_ = json.Unmarshal(m.Result, &answer) // what is missing is found missing
+	return answer, nil
+}
+
+// open opens a session and lists the server's tools, if it has any.
+func (s *mcpSession) open() (tools heardMessage, err error) {
+	answer, err := s.initialize(mcpstdio.LastWithHandshake)
+	if err != nil {
+		return tools, err
+	}
+	if err := s.send("", "notifications/initialized", nil); err != nil {
+		return tools, err
+	}
+	if answer.Capabilities["tools"] == nil {
+		return tools, departure{results.CheckOK, "has no tools"}
+	}
+	return s.ask("tools/list", nil)
+}
