@@ -223,15 +223,9 @@ func (r *chunkReader) notAFrame() error {
 		r.stage = inLine
 		return nil
 	}
-	end := indexNewline(in.held())
-	for end < 0 && in.end-in.base < excerptBytes {
-		err := in.fill(0)
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
-		end = indexNewline(in.held())
+	end, err := r.shortLine()
+	if err != nil {
+		return err
 	}
 	text := in.held()
 	if end >= 0 {
@@ -243,6 +237,27 @@ func (r *chunkReader) notAFrame() error {
 		return nil
 	}
 	return &ChunkError{Offset: in.offset(in.base), Line: excerpt(text), Err: ErrMalformed}
+}
+
+// shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes, or
+// if the stream ends in it. What it returns does not depend on how much has come.
+func (r *chunkReader) shortLine() (end int, err error) {
+	in := &r.in
+	for {
+		seen := in.held()
+		seen = seen[:min(len(seen), excerptBytes+1)]
+		end = indexNewline(seen)
+		if end >= 0 || len(seen) > excerptBytes {
+			return end, nil
+		}
+		err := in.fill(0)
+		if err == io.EOF {
+			return -1, nil
+		}
+		if err != nil {
+			return -1, err
+		}
+	}
 }
 
 // line receives a bare line. It returns nil for a blank one that is skipped.

@@ -1,7 +1,6 @@
 package framers
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -20,6 +19,9 @@ const (
 	// otherwise: behind the 31 bytes to which some processors copy slowly, with room to spare.
 	DefaultReadOffset = 128
 )
+
+// noLimit is the largest limit. It leaves room for the sums of sizes around it.
+const noLimit = math.MaxInt - math.MaxInt>>5
 
 // A Policy says what follows a message beyond the limit.
 type Policy int
@@ -92,10 +94,14 @@ func newSettings(opts []Option) settings {
 // always; a Writer only where this option is given to it.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
-		s.maxMessage = cmp.Or(n, DefaultMaxMessage)
 		s.writerLimit = true
-		if n < 0 {
-			s.maxMessage = math.MaxInt - math.MaxInt>>5 // room for the arithmetic of buffers around it
+		switch {
+		case n == 0:
+			s.maxMessage = DefaultMaxMessage
+		case n < 0:
+			s.maxMessage = noLimit
+		default:
+			s.maxMessage = min(n, noLimit)
 		}
 	}
 }
@@ -142,7 +148,8 @@ func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 // and its lines. Zero or less leaves a bound at its default, 8 KiB and 64 lines.
 func WithMaxHeader(bytes, lines int) Option {
 	return func(s *settings) {
-		s.headerBytes, s.headerLines = positive(bytes, s.headerBytes), positive(lines, s.headerLines)
+		s.headerBytes = min(positive(bytes, s.headerBytes), noLimit)
+		s.headerLines = positive(lines, s.headerLines)
 	}
 }
 
@@ -161,7 +168,8 @@ func WithIDs(ids func() [16]byte) Option {
 // their bytes together. Zero or less leaves a bound at its default, 64 messages and 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
-		s.flightMessages, s.flightBytes = positive(messages, s.flightMessages), positive(bytes, s.flightBytes)
+		s.flightMessages = positive(messages, s.flightMessages)
+		s.flightBytes = positive(bytes, s.flightBytes)
 	}
 }
 
