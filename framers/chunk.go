@@ -86,7 +86,7 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 // adaptive form sends a bare line is decided by its own size.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	switch {
-	case f.name == adaptive && bareLine(msg, f.size, s) && indexNewline(msg) < 0:
+	case f.name == adaptive && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0:
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
 	case f.name == packed:
 		var p packer
@@ -115,7 +115,7 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	size := int64(len(msg))
 	if f.name == packed {
 		size *= 2 // every byte may have to be escaped
-	} else if i := indexNewline(msg); i >= 0 {
+	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
 	if len(msg) > maxFrames && newLayout(size, f.size).total > maxFrames {

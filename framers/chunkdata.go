@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"time"
@@ -84,7 +85,7 @@ func (r *chunkReader) reject(why error, received int) error {
 func (r *chunkReader) data() error {
 	in := &r.in
 	for {
-		n := indexNewline(in.buf[in.pos:in.end])
+		n := bytes.IndexByte(in.buf[in.pos:in.end], '\n')
 		ended := n >= 0
 		if !ended {
 			n = in.end - in.pos

@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"bytes"
 	"io"
 	"time"
 )
@@ -246,7 +247,7 @@ func (r *chunkReader) shortLine() (end int, err error) {
 	for {
 		seen := in.held()
 		seen = seen[:min(len(seen), excerptBytes+1)]
-		end = indexNewline(seen)
+		end = bytes.IndexByte(seen, '\n')
 		if end >= 0 || len(seen) > excerptBytes {
 			return end, nil
 		}

@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -71,7 +72,7 @@ func (o *frameWriter) send(pieces ...[]byte) error {
 
 // line writes head, msg and a newline as one frame, or refuses a msg with a newline in it.
 func (o *frameWriter) line(head, msg []byte) error {
-	if i := indexNewline(msg); i >= 0 {
+	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
 	total := len(head) + len(msg) + 1

@@ -22,7 +22,7 @@ func NDJSON() Framing { return framing{ndjson, 0} }
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func lineCarries(_ framing, msg []byte, s *settings) error {
-	if i := indexNewline(msg); i >= 0 {
+	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
 	return endsFit(msg, s.verbatim)
@@ -95,7 +95,7 @@ func (r *lineReader) line() ([]byte, error) {
 		}
 	}
 	for {
-		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
+		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
 			return r.finish(in.pos+i, in.pos+i+1)
 		}
 		in.pos = in.end
@@ -169,7 +169,7 @@ func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 // skipLine drops everything up to and with the next newline.
 func (in *readBuffer) skipLine() error {
 	for {
-		if i := indexNewline(in.buf[in.pos:in.end]); i >= 0 {
+		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
 			in.base = in.pos + i + 1
 			in.pos = in.base
 			return nil

@@ -42,7 +42,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 type packer struct{ small, packed []byte }
 
 func (p *packer) pack(msg []byte) []byte {
-	newlines := indexNewline(msg) >= 0
+	newlines := bytes.IndexByte(msg, '\n') >= 0
 	if len(msg) >= compressFrom || newlines {
 		p.small = encoder().EncodeAll(msg, p.small[:0])
 		p.packed = escape(append(p.packed[:0], zstdForm), p.small)
