@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 // readSize is the size of the buffer of a read, in bytes: twice the usual capacity of a pipe.
@@ -25,6 +26,7 @@ type relay struct {
 	writing atomic.Int64 // when the write that is under way began, in ns; 0: none is
 	inHand  atomic.Int64 // bytes that it has to write
 	done    chan struct{}
+	failed  error // why the other side could not take all; nil if it left. Set before done is closed
 
 	yielded int64 // when it last let others run
 }
@@ -46,7 +48,11 @@ func (r *relay) run() {
 	for {
 		n, err := r.from.read(buf)
 		if n > 0 {
-			err = errors.Join(r.pass(buf[:n]), err)
+			unwritten := r.pass(buf[:n])
+			if unwritten != nil && !syspipe.ReaderLeft(unwritten) {
+				r.failed = unwritten
+			}
+			err = errors.Join(unwritten, err)
 		}
 		// Yield now and then, so that the runtime sees that this goroutine lets others run. One that
 		// is seen to go on for 10 ms is to be preempted; as a direction is in system calls nearly all

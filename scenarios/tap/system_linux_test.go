@@ -3,6 +3,8 @@ package tap_test
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -42,5 +44,37 @@ func resize(t *testing.T, f *os.File, bytes int) {
 	var refused error
 	if err := raw.Control(func(fd uintptr) { _, refused = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, bytes) }); err != nil || refused != nil {
 		t.Fatal(err, refused)
+	}
+}
+
+func TestOutputThatCannotBeWrittenFailsTheTap(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	p := &tapped{t: t, record: t.TempDir() + "/recording.jsonl", exited: make(chan struct{})}
+	record, err := os.Create(p.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirIn, in := pipe(t)
+	p.in = in
+	p.out, _ = pipe(t) // nobody writes into it
+	p.run([]string{"RECORD=1"}, theirIn, full, []*os.File{record}, []string{"sh", "-c", "echo hi"})
+	for _, f := range []*os.File{record, theirIn, full} {
+		f.Close()
+	}
+	if code := p.wait().ExitCode(); code != 1 {
+		t.Errorf("exit code %d, want 1: the output is lost", code)
+	}
+	if said := p.stderr.String(); !strings.Contains(said, "no space left on device") {
+		t.Errorf("stderr %q does not say why the output is lost", said)
+	}
+	var ids []string
+	for _, f := range p.recording().Faults {
+		ids = append(ids, f.ID)
+	}
+	if !slices.Equal(ids, []string{"output-lost"}) {
+		t.Errorf("the recording tells of %q, want output-lost", ids)
 	}
 }

@@ -200,11 +200,19 @@ func (s *session) forward() {
 // finish waits for the end of the server, of its output and of the recording.
 func (s *session) finish() (*Ending, error) {
 	<-s.server.Done()
-	e := &Ending{s.server}
+	e := &Ending{server: s.server}
 	var records []any
 	cut := s.drainOutput()
 	if cut != nil {
 		records = append(records, cut)
+	}
+	if lost := s.outputLost(); lost != nil {
+		e.outputLost = true
+		records = append(records, results.Fault{
+			Kind: results.KindFault, Run: s.Run, Time: time.Now().UTC(), ID: "output-lost",
+			Verdict: lost.Error(),
+			Advice:  "make room, or give the command an output that takes everything",
+		})
 	}
 	written := make(chan error, 1)
 	go func() {
@@ -236,7 +244,21 @@ func (s *session) finish() (*Ending, error) {
 	if cut != nil {
 		err = errors.Join(fmt.Errorf("the client did not take the last of the output: %s", cut.Verdict), err)
 	}
-	return e, err
+	return e, errors.Join(s.outputLost(), err)
+}
+
+// outputLost returns why the server's output could not be written on, other than that its reader
+// has left, which the server learns as it would without a tap.
+func (s *session) outputLost() error {
+	select {
+	case <-s.out.done:
+	default:
+		return nil // it goes on, and what becomes of it is not waited for
+	}
+	if s.out.failed == nil {
+		return nil
+	}
+	return fmt.Errorf("output was lost: write to standard output: %w", s.out.failed)
 }
 
 // cutEvidence says how much of the output the client has not taken.
@@ -284,18 +306,28 @@ func (s *session) drainOutput() *results.Fault {
 }
 
 // An Ending is how the server ended.
-type Ending struct{ server *proc.Process }
+type Ending struct {
+	server     *proc.Process
+	outputLost bool // the last of it was not written on, though somebody may still read
+}
 
 // ExitCode returns the server's exit status; 128 and the signal's number, as shells have it, where
-// a signal ended it.
-func (e *Ending) ExitCode() int { return e.server.ExitCode() }
+// a signal ended it. It is 1 instead of 0 if output was lost: without a tap the server would have
+// met that error itself.
+func (e *Ending) ExitCode() int {
+	code := e.server.ExitCode()
+	if code == 0 && e.outputLost {
+		return 1
+	}
+	return code
+}
 
 // String returns the ending as a record has it: "exit 0", "signal SIGKILL".
 func (e *Ending) String() string {
 	if _, name, ok := proc.Signaled(e.server.Cmd.ProcessState); ok {
 		return "signal " + name
 	}
-	return fmt.Sprintf("exit %d", e.ExitCode())
+	return fmt.Sprintf("exit %d", e.server.ExitCode())
 }
 
 // ExitLike ends this process as the server ended: with its exit status, or by the same signal. It
