@@ -333,7 +333,7 @@ func Write(dir string, set *results.Set, names ...string) (files []string, omitt
 				if err != nil {
 					return err
 				}
-				if err := results.ReplaceFile(path, picture); err != nil {
+				if err := results.ReplaceFile(path, picture, 0o666); err != nil {
 					return fmt.Errorf("write plot: %w", err)
 				}
 				return nil

@@ -295,14 +295,14 @@ func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
 	for _, content := range []string{"first", "second, which is longer"} {
-		if err := results.ReplaceFile(path, []byte(content)); err != nil {
+		if err := results.ReplaceFile(path, []byte(content), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != content {
 			t.Errorf("got %q, %v", got, err)
 		}
 	}
-	if err := results.ReplaceFile(dir, nil); err == nil {
+	if err := results.ReplaceFile(dir, nil, 0o666); err == nil {
 		t.Error("a folder was replaced by a file")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -326,7 +326,7 @@ func TestNoFileIsWrittenThroughALinkOutOfItsFolder(t *testing.T) {
 	if w, err := results.Append(path); err == nil {
 		t.Errorf("the link was followed: %v", w.Close())
 	}
-	if err := results.ReplaceFile(path, []byte("a page")); err != nil {
+	if err := results.ReplaceFile(path, []byte("a page"), 0o666); err != nil {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(mine); string(got) != "precious" {

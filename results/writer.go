@@ -33,14 +33,28 @@ func Append(path string) (*Writer, error) {
 		return nil, fmt.Errorf("append to results file: %w", err)
 	}
 	defer folder.Close()
-	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	// Only the user may read it: it holds command lines, and a secret in one may go unnoticed.
+	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %s: %w", path, err)
 	}
-	if err := endLine(f); err != nil {
+	err = makePrivate(f)
+	if err == nil {
+		err = endLine(f)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("append to results file: %w", err), f.Close())
 	}
 	return &Writer{w: f, close: f.Close, name: path}, nil
+}
+
+// makePrivate takes a file from others that was there before, and that they may read.
+func makePrivate(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
+		return err
+	}
+	return f.Chmod(0o600)
 }
 
 // NewWriter writes lines to w, one call of Write each.
@@ -108,11 +122,28 @@ func encode(line Line) ([]byte, error) {
 	if err := validate(line); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(line)
+	text, err := json.Marshal(withoutSecrets(line))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", line.kind(), err)
 	}
 	return append(text, '\n'), nil
+}
+
+// withoutSecrets returns the line with the secrets of its command lines hidden.
+func withoutSecrets(line Line) Line {
+	switch l := line.(type) {
+	case Environment:
+		l.Command = hideSecretsInLine(l.Command)
+		return l
+	case Target:
+		l.Command = HideSecrets(l.Command)
+		return l
+	case Check:
+		l.Command = HideSecrets(l.Command)
+		l.Reproduce = hideSecretsInLine(l.Reproduce)
+		return l
+	}
+	return line
 }
 
 // withKind returns the line with its kind filled in, which the type knows better than the caller,
@@ -138,10 +169,10 @@ func withKind(line Line) (Line, error) {
 }
 
 // ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
-// what was there stays if writing fails, and no link is followed. Its mode is 0666 less the umask.
-func ReplaceFile(path string, content []byte) error {
+// what was there stays if writing fails, and no link is followed. Its mode is perm less the umask.
+func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64()))
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}

@@ -295,7 +295,7 @@ func (f *abFlags) run(cmd *cobra.Command, args []string) {
 	c := comparePairs(before, after, oldName, newName, stat.CompareOptions{Metrics: f.metrics})
 	var text bytes.Buffer
 	script.Check(view.WriteComparison(&text, c, view.FormatBench, view.Options{}))
-	script.Check(wrap("keep the comparison", results.ReplaceFile(filepath.Join(plan.Dir, benchFile), text.Bytes())))
+	script.Check(wrap("keep the comparison", results.ReplaceFile(filepath.Join(plan.Dir, benchFile), text.Bytes(), 0o666)))
 	script.Check(view.WriteComparison(cmd.OutOrStdout(), c, f.format, viewOptions(cmd, f.detail)))
 	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", plan.Dir, abtest.OldFile, abtest.NewFile, benchFile)
 	script.Check(allGates(f.judgeChanges(c), f.judge(cmd, f.format, results.Merge(after...))))

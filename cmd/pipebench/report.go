@@ -71,7 +71,7 @@ func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
 	if err := plots.Report(&page, set, o); err != nil {
 		return err
 	}
-	return wrap("write the report", results.ReplaceFile(path, page.Bytes()))
+	return wrap("write the report", results.ReplaceFile(path, page.Bytes(), 0o600))
 }
 
 // plotFlags are what plot was asked for, as it was typed.

@@ -111,7 +111,7 @@ func (f *sharedFlags) makeFolder() (string, error) {
 
 // commandLine returns the command as a shell would take it again.
 func commandLine(args []string) string {
-	return proc.ShellLine(append([]string{"pipebench"}, args[1:]...))
+	return proc.ShellLine(append([]string{"pipebench"}, results.HideSecrets(args)[1:]...))
 }
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")
@@ -199,7 +199,7 @@ func (s *session) leave(all *results.Set, bench func(*results.Set) *results.Set)
 		if err := view.Write(&text, bench(all), view.FormatBench, view.Options{}); err != nil {
 			return fmt.Errorf("write %s: %w", benchFile, err)
 		}
-		if err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes()); err != nil {
+		if err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666); err != nil {
 			return err
 		}
 		kept = append(kept, benchFile)

@@ -41,7 +41,6 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) {
 	signal.Reset() // what signals mean is up to the server from here on
 	defer file.Close()
 	env := describeRun(o.Run, 0)
-	env.Command = commandLine(tap.RedactCommand(os.Args))
 	script.Check(wrap("begin the recording", results.NewWriter(file).Write(env)))
 	o.Command, o.Record = command, file
 	end, err := tap.Run(*o)

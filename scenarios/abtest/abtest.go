@@ -108,7 +108,7 @@ func newRunner(p Plan) (*runner, error) {
 		return nil, fmt.Errorf("make a folder for single runs: %w", err)
 	}
 	for name, file := range map[string]**os.File{OldFile: &r.old, NewFile: &r.new} {
-		if *file, err = os.OpenFile(filepath.Join(p.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
+		if *file, err = os.OpenFile(filepath.Join(p.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 			return nil, errors.Join(fmt.Errorf("begin the records of pairs: %w; name another folder", err), r.close())
 		}
 	}

@@ -202,7 +202,7 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		defer d.heed(ctx)()
 	}
 	r := &faultRun{d: own, Finding: Finding{Verdict: OK, Mild: t.mild, Evidence: FaultEvidence{
-		Command: d.o.Command, Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
+		Command: results.HideSecrets(d.o.Command), Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}}
 	err := script.Run(func() {
 		untriedIf(t.rpc && !d.protocol.jsonRPC,

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -101,41 +99,6 @@ func protocolOf(method []byte) string {
 		return "lsp"
 	}
 	return "jsonrpc"
-}
-
-// A secret on a command line: what names it, and what it is. The second group of each stays, as the
-// first; the rest is overwritten.
-var (
-	secretName  = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|auth|credential|cookie|bearer)`)
-	secretValue = regexp.MustCompile(`^(sk-|gh[opsu]_|github_pat_|xox[abp]-|AKIA|eyJ|glpat-)[\w.-]{8,}`)
-	userInfo    = regexp.MustCompile(`(\w+://)[^/@\s]+@`)
-)
-
-// RedactCommand returns a command line without the values of what is called a key, a token, a
-// password or the like, as --name=value, --name value, NAME=value or "Name: value", without the user
-// in a URL, and without what looks like a known kind of token.
-func RedactCommand(args []string) []string {
-	const hidden = "REDACTED"
-	out := make([]string, len(args))
-	hide := false // this argument is the value of the flag before it
-	for i, a := range args {
-		name, _, split := strings.Cut(a, "=")
-		if header, _, ok := strings.Cut(a, ":"); ok && !strings.Contains(header, "/") && len(header) < len(name) {
-			name, split = header, true
-		}
-		named := secretName.MatchString(name) && i > 0
-		switch {
-		case hide && !strings.HasPrefix(a, "-"), secretValue.MatchString(a):
-			a = hidden
-		case named && split:
-			a = a[:len(name)+1] + hidden
-		default:
-			a = userInfo.ReplaceAllString(a, "${1}"+hidden+"@")
-		}
-		hide = named && !split && strings.HasPrefix(args[i], "-")
-		out[i] = a
-	}
-	return out
 }
 
 // redact overwrites every value of a JSON text with others of the same kind and length: letters

@@ -225,7 +225,7 @@ func (s *session) finish() (*Ending, error) {
 		}
 		written <- s.recorder.close(append(records, results.Target{
 			Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
-			Command: RedactCommand(s.Command), Protocol: protocol, Verdict: e.String(),
+			Command: results.HideSecrets(s.Command), Protocol: protocol, Verdict: e.String(),
 			Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
 				ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
 			}},

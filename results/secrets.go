@@ -1,0 +1,170 @@
+package results
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Redacted stands where a value was left out of a command line.
+const Redacted = "REDACTED"
+
+// HideSecrets returns a command line without what may be a secret: the values of whatever is called
+// a key, a token, a password or the like, users and passwords in URLs, and what looks like a known
+// kind of token. It looks into words that hold more than one thing, such as JSON, headers, lists
+// of settings and whole commands for a shell.
+//
+// If in doubt, it hides: too much of a word rather than too little.
+func HideSecrets(command []string) []string {
+	hidden := make([]string, len(command))
+	secret := false // the word before says that this one is a secret
+	for i, word := range command {
+		hidden[i] = hideInWord(word)
+		if secret {
+			hidden[i] = Redacted
+		}
+		secret = i > 0 && announcesSecret(word)
+	}
+	return hidden
+}
+
+// hideSecretsInLine does the same to a command line that is one text.
+func hideSecretsInLine(line string) string {
+	text, _ := hideInText(line)
+	return text
+}
+
+const (
+	// secretName matches the name of a secret, and whatever is joined to it.
+	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
+		`|signature|private|login|jwt)[\w.@\[\]-]*`
+	// givesValue matches what stands between a name and its value: the end of a quoted name, the
+	// sign itself, also as URLs escape it, and the quotation mark that begins the value.
+	givesValue = `["'\\]*\s*(?:[:=]|%3a|%3d)+\s*["'\\]*`
+)
+
+var (
+	secretFlag  = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
+	secretWord  = regexp.MustCompile(`(?i)^(?:pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic)$`)
+	givesSecret = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
+	beginsGiven = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
+	endsGiven   = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
+
+	// userFlag takes user:password. shortPassword is that of mysql and others, with its value.
+	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
+	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
+	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
+
+	knownToken = regexp.MustCompile(`\b(?:sk-|[spr]k_(?:live|test)_|gh[oprsu]_|github_pat_|xox[a-z]-|xapp-` +
+		`|AKIA|ASIA|AIza|ya29\.|eyJ|glpat-|hf_|npm_|pypi-|dop_v1_|SG\.|shpat_|gsk_|xai-|r8_|lin_api_` +
+		`|ntn_|tvly-)[\w.+/=-]{6,}`)
+	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
+
+	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
+	urlOddSecret = regexp.MustCompile(`(\w+://)[^/?#:@\s]*:[^/?#:@\s]*[^\d/?#:@\s][^/?#:@\s]*[/?#][^\s]*@`)
+)
+
+// announcesSecret reports whether the word behind this one is a secret.
+func announcesSecret(word string) bool {
+	return secretFlag.MatchString(word) || secretWord.MatchString(word) ||
+		endsGiven.MatchString(word) || userFlag.MatchString(word)
+}
+
+// hideInWord hides what is secret in a word of a command line. The word may be a command line
+// itself.
+func hideInWord(word string) string {
+	if !strings.ContainsFunc(word, unicode.IsSpace) {
+		return hideInToken(word)
+	}
+	if at := beginsGiven.FindStringIndex(word); at != nil { // it has blanks in its value
+		return word[:at[1]] + Redacted
+	}
+	text, _ := hideInText(word)
+	return text
+}
+
+// hideInText hides what is secret in words with blanks between them. It reports whether the last of
+// them says that another one would be a secret.
+func hideInText(text string) (_ string, secret bool) {
+	var out strings.Builder
+	for text != "" {
+		blanks := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+		out.WriteString(text[:blanks])
+		text = text[blanks:]
+		word := text[:wordEnd(text)]
+		text = text[len(word):]
+		switch {
+		case word == "":
+		case secret:
+			out.WriteString(Redacted)
+		case endsGiven.MatchString(word): // such as "Authorization:", whose value may have blanks
+			out.WriteString(word + " " + Redacted)
+			return out.String(), true
+		default:
+			out.WriteString(hideQuoted(word))
+		}
+		secret = announcesSecret(word)
+	}
+	return out.String(), secret
+}
+
+// hideQuoted hides what is secret in a word that may stand in quotation marks.
+func hideQuoted(word string) string {
+	last := len(word) - 1
+	if last > 0 && (word[0] == '\'' || word[0] == '"') && word[last] == word[0] {
+		return word[:1] + hideInWord(word[1:last]) + word[last:]
+	}
+	return hideInToken(word)
+}
+
+// wordEnd returns where the first word of a text ends: at a blank that is not in quotation marks.
+func wordEnd(text string) int {
+	quote := rune(0)
+	escaped := false
+	for i, c := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped = true
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case unicode.IsSpace(c):
+			return i
+		}
+	}
+	return len(text)
+}
+
+// hideInToken hides what is secret in a word without blanks. Behind the name of a secret nothing of
+// the word is kept, as nobody knows where its value ends.
+func hideInToken(word string) string {
+	word = knownToken.ReplaceAllString(word, Redacted)
+	word = urlUser.ReplaceAllString(word, "${1}"+Redacted+"@")
+	word = urlOddSecret.ReplaceAllString(word, "${1}"+Redacted+"@")
+	if at := givesSecret.FindStringIndex(word); at != nil && at[1] < len(word) {
+		return word[:at[1]] + Redacted
+	}
+	if shortPassword.MatchString(word) && !portNumbers.MatchString(word) {
+		return "-p" + Redacted
+	}
+	if isRandom(word) {
+		return Redacted
+	}
+	name, value, given := strings.Cut(word, "=")
+	if given && isRandom(value) {
+		return name + "=" + Redacted
+	}
+	return word
+}
+
+// isRandom reports whether a text looks as keys do that programs make: long, with letters of both
+// cases and digits.
+func isRandom(text string) bool {
+	return randomText.MatchString(text) && strings.ContainsFunc(text, unicode.IsUpper) &&
+		strings.ContainsFunc(text, unicode.IsLower) && strings.ContainsFunc(text, unicode.IsDigit)
+}
