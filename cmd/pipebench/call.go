@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,8 +53,8 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest answer, such as 1MiB; unlimited (default 16MiB)")
 	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
-	revisions := []string{mcpstdio.LastWithHandshake, mcpstdio.FirstWithout}
-	addChoice(cmd, &o.Protocol, "protocol", revisions, "the MCP revision: "+strings.Join(revisions, ", or ")+", which has subscriptions")
+	addParsed(cmd, &o.Protocol, "revision", client.DefaultProtocol, parseRevision,
+		"the MCP revision to ask for: "+strings.Join(mcpstdio.Revisions(), ", ")+"; the last has subscriptions")
 	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
 	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight, "requests sent before the first is answered")
 	addCount(cmd, &f.connections, "connections", 1, 1, mostConnections, "servers that share the requests")
@@ -63,12 +64,24 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags.Uint64Var(&f.limits.Files, "files", 0, "descriptors the server may have (Linux)")
 	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelWarn, "debug, info, warn or error; debug tells of messages in chunks")
-	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
+	complete(cmd, map[string][]string{
+		"framing": callFramings, "log-level": logLevels, "revision": mcpstdio.Revisions(),
+	})
+}
+
+func parseRevision(text string) (string, error) {
+	if !slices.Contains(mcpstdio.Revisions(), text) {
+		return "", fmt.Errorf("want one of %s", strings.Join(mcpstdio.Revisions(), ", "))
+	}
+	return text, nil
 }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) {
-	if cmd.Flags().Changed("timeout") {
-		f.options.InitTimeout = f.options.RequestTimeout // initialize is a request
+	if f.options.RequestTimeout < 0 {
+		script.Check(usage(fmt.Errorf("--timeout %v: want 0 for none, or more", f.options.RequestTimeout)))
+	}
+	if cmd.Flags().Changed("timeout") { // initialize is a request
+		f.options.InitTimeout = cmp.Or(f.options.RequestTimeout, -1) // in Go 0 is the default
 	}
 	f.complete(cmd.ErrOrStderr())
 	s := &callSession{inflight: f.inflight, patience: f.options.RequestTimeout, out: cmd.OutOrStdout()}

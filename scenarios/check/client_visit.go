@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -241,7 +243,7 @@ func breaksMessages(session []results.Message) string {
 		case err != nil:
 			return fmt.Sprintf("sends what is no message: %.60q", m.Body)
 		case parsed.Kind() != jsonrpc.Request:
-		case !slices.Contains([]byte(`"-0123456789`), id[0]):
+		case !isStringOrInteger(id):
 			return fmt.Sprintf("sends %s with the id %s, which is to be a string or an integer", m.Method, id)
 		case ids[id]:
 			return fmt.Sprintf("uses the id %s twice in a session", id)
@@ -249,4 +251,14 @@ func breaksMessages(session []results.Message) string {
 		ids[id] = true
 	}
 	return ""
+}
+
+// isStringOrInteger reports whether an id, which is JSON text of a string or a number, is one that
+// MCP allows. A number such as 1.0 is an integer, too.
+func isStringOrInteger(id string) bool {
+	if id[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseFloat(id, 64)
+	return err == nil && n == math.Trunc(n)
 }

@@ -33,6 +33,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -187,8 +188,13 @@ type FormError struct {
 
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
-// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError].
+// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. An escape of half a
+// surrogate pair, such as "\ud83d", is taken, as JSON's grammar has it: encoders of other languages
+// write it for a text that was cut there.
 func Parse(line []byte) (Message, error) {
+	if !utf8.Valid(line) {
+		return Message{}, &SyntaxError{Err: errors.New("it is no UTF-8")}
+	}
 	dec := decoder(line)
 	kind := dec.PeekKind()
 	var e members
@@ -217,9 +223,11 @@ func Parse(line []byte) (Message, error) {
 }
 
 // decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below
-// the outermost object, where that costs a set for each object.
+// the outermost object, where that costs a set for each object; neither is UTF-8, of which half a
+// surrogate pair would be none.
 func decoder(b []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true))
+	return jsontext.NewDecoder(
+		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // eachMember calls set for each member of the object that dec is at, until it returns false.

@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 		{"error without an id that is known", `{"jsonrpc":"2.0","id":null,"error":{}}`, jsonrpc.Failure, "", "", ""},
 		{"empty method", `{"jsonrpc":"2.0","id":1,"method":""}`, jsonrpc.Request, `1`, "", ""},
 		{"escaped method", `{"jsonrpc":"2.0","id":1,"method":"a\u0062"}`, jsonrpc.Request, `1`, "ab", ""},
+		{"half a surrogate pair", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"t":"\ud83d"}}`, jsonrpc.Request, `1`, "m", `{"t":"\ud83d"}`},
 		{"newlines inside strings", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"t":"a\n\nb"}}`, jsonrpc.Request, `1`, "m", `{"t":"a\n\nb"}`},
 	}
 	for _, test := range tests {

@@ -198,6 +198,7 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 	flushed, dropped := s.pending.close()
 	failure := context.Cause(s.failed)
+	why := s.whyOver(reading, failure)
 	var abort *abortError
 	switch {
 	case errors.As(failure, &abort):
@@ -209,7 +210,7 @@ func (s *Server) supervise(ctx context.Context) {
 		s.err = cmp.Or(s.err, fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost))
 	}
 	if abort == nil {
-		s.log.Info(fmt.Sprintf("Client disconnected (EOF), flushed %d responses, dropped %d responses", flushed, dropped))
+		s.log.Info(fmt.Sprintf("%s, flushed %d responses, dropped %d responses", why, flushed, dropped))
 	}
 	if s.opts.Record != nil && abort == nil {
 		end := "stopped"
@@ -224,6 +225,19 @@ func (s *Server) supervise(ctx context.Context) {
 	boundRead(s.in, time.Time{}) // the streams are given back as they came
 	boundWrite(s.out, time.Time{})
 	close(s.stopped)
+}
+
+// whyOver says in the log's words why the server ends; failure is that of the output, if it failed.
+func (s *Server) whyOver(reading bool, failure error) string {
+	switch {
+	case !reading && s.err == nil:
+		return "Client disconnected (EOF)"
+	case !reading:
+		return "Input failed"
+	case failure != nil:
+		return "Output failed"
+	}
+	return "Stopped"
 }
 
 // drain answers what was read, in a bounded time:

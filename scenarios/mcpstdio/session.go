@@ -139,6 +139,11 @@ const (
 	FirstWithout      = "2026-07-28"
 )
 
+// Revisions lists the revisions of MCP that are spoken here, oldest first.
+func Revisions() []string {
+	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
+}
+
 const clientInfo = `"clientInfo":{"name":"pipebench","version":"1"}`
 
 // InitializeParams are the params of initialize, of a client that asks for a revision.

@@ -48,7 +48,12 @@ func held(t *testing.T, opts mcpstdio.Options, calls int) (r *rig, release chan 
 
 func (r *rig) logged(flushed, dropped int) {
 	r.t.Helper()
-	line := fmt.Sprintf(`msg="Client disconnected (EOF), flushed %d responses, dropped %d responses"`, flushed, dropped)
+	r.loggedEnd("Client disconnected (EOF)", flushed, dropped)
+}
+
+func (r *rig) loggedEnd(why string, flushed, dropped int) {
+	r.t.Helper()
+	line := fmt.Sprintf(`msg="%s, flushed %d responses, dropped %d responses"`, why, flushed, dropped)
 	if !strings.Contains(r.logs.String(), line) {
 		r.t.Errorf("log is %s, want %s", r.logs, line)
 	}
@@ -180,7 +185,7 @@ func TestStopIsAsEOF(t *testing.T) { // "Graceful shutdown with in-flight reques
 	if err := r.over(); err != nil {
 		t.Error(err)
 	}
-	r.logged(2, 0)
+	r.loggedEnd("Stopped", 2, 0)
 }
 
 func TestContextEndsTheServer(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -105,10 +106,10 @@ func protocolOf(method []byte) string {
 // with x, digits with 0, outside names of members and what makes the structure. What follows stays
 // as it is: the members jsonrpc, method and id of the outermost object, so that requests and
 // answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
-// same length. From where a text is no JSON all of it is overwritten.
+// same length; and the revisions of MCP that the two ends agree on. From where a text is no JSON all of it is overwritten.
 func redact(b []byte) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	member := ""
+	outermost, member := "", ""
 	for from := int64(0); ; from = dec.InputOffset() {
 		token, err := dec.ReadToken()
 		if err == io.EOF {
@@ -121,11 +122,15 @@ func redact(b []byte) {
 		value := b[from:dec.InputOffset()] // with what stands before it
 		within, n := dec.StackIndex(dec.StackDepth())
 		named := within == '{' && n%2 == 1
-		if dec.StackDepth() == 1 && named {
+		if named {
 			member = token.String()
 		}
+		if named && dec.StackDepth() == 1 {
+			outermost = member
+		}
 		switch {
-		case named, dec.StackDepth() == 1 && slices.Contains(keptMembers, member):
+		case named, dec.StackDepth() == 1 && slices.Contains(keptMembers, outermost):
+		case slices.Contains(revisionMembers, member) && revision.Match(value):
 		case token.Kind() == '"':
 			blank(value[bytes.IndexByte(value, '"')+1 : len(value)-1])
 		case token.Kind() == '0':
@@ -136,6 +141,15 @@ func redact(b []byte) {
 
 // keptMembers of the outermost object stay.
 var keptMembers = []string{"jsonrpc", "method", "id"}
+
+// revisionMembers hold revisions of MCP, which stay: a server refuses others when the recording is
+// played to it.
+var revisionMembers = []string{
+	"protocolVersion", "io.modelcontextprotocol/protocolVersion", "supportedVersions",
+}
+
+// revision matches the text of a revision with what may stand before it in JSON.
+var revision = regexp.MustCompile(`^[\s,:\[]*"20\d\d-\d\d-\d\d"$`)
 
 // blankNumber overwrites digits. A number does not begin with 0 where it goes on.
 func blankNumber(b []byte) {

@@ -211,6 +211,8 @@ func TestRedactKeepsStructureAndLengths(t *testing.T) {
 		{"an id further in is a value", `{"result":{"id":"abc","method":"x"},"id":"abc"}`, `{"result":{"id":"xxx","method":"x"},"id":"abc"}`},
 		{"escapes", `{"a":"q\"\\\u00e9z"}`, `{"a":"xnnnu0000x"}`},
 		{"lists of texts", `{"a":["x1",["y2"],{"b":"z3"}],"c":"d4"}`, `{"a":["xx",["xx"],{"b":"xx"}],"c":"xx"}`},
+		{"revisions", `{"params":{"protocolVersion":"2025-11-25","n":"2025-11-25","_meta":{"io.modelcontextprotocol/protocolVersion": "2026-07-28"}},"result":{"supportedVersions":["2025-11-25","2026-07-28","secret"],"protocolVersion":"a secret"}}`,
+			`{"params":{"protocolVersion":"2025-11-25","n":"xxxxxxxxxx","_meta":{"io.modelcontextprotocol/protocolVersion": "2026-07-28"}},"result":{"supportedVersions":["2025-11-25","2026-07-28","xxxxxx"],"protocolVersion":"xxxxxxxx"}}`},
 		{"no JSON", `password=123 "abc`, `xxxxxxxxxxxxxxxxx`},
 		{"JSON at first", `{"a":"b1","c":d2, "e"}`, `{"a":"xx","c"xxxxxxxxx`},
 	} {

@@ -149,6 +149,14 @@ func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput 
 	}
 }
 
+func TestAHandshakeMayTakeAsLongAsItLikes(t *testing.T) {
+	s := newFixture(t, Options{InitTimeout: -1})
+	s.readyServer()
+	if n := len(s.clock.set); n != 0 {
+		t.Errorf("%d timers were set, want none: the handshake has all the time", n)
+	}
+}
+
 func TestServerThatCrashesIsStartedAgain(t *testing.T) { // "Process crashes trigger reconnection"
 	s := newFixture(t, Options{})
 	for i, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {

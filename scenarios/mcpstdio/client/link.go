@@ -251,9 +251,12 @@ func (c *Conn) startHandshake(l *link) {
 	l.init = p.id
 	opening := c.opts.opening()
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())} // the queue is new: there is room
-	c.timer = c.opts.AfterFunc(c.opts.InitTimeout, func() {
-		l.fail(refused, ReasonHandshake, fmt.Errorf("no answer to %s after %v", opening, c.opts.InitTimeout.Round(time.Millisecond)))
-	})
+	if limit := c.opts.InitTimeout; limit > 0 {
+		c.timer = c.opts.AfterFunc(limit, func() {
+			why := fmt.Errorf("no answer to %s after %v", opening, limit.Round(time.Millisecond))
+			l.fail(refused, ReasonHandshake, why)
+		})
+	}
 	l.tasks.Go(l.write)
 	l.tasks.Go(l.read)
 }
@@ -280,7 +283,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		err = fmt.Errorf("the answer has another form: %w", malformed)
 	case server.ProtocolVersion == "" && c.opts.stateless():
 		err = fmt.Errorf("the server speaks MCP %s, and not %s", strings.Join(about.SupportedVersions, ", "), c.opts.Protocol)
-	case !slices.Contains(mcp.SupportedProtocolVersions(), server.ProtocolVersion):
+	case !slices.Contains(mcpstdio.Revisions(), server.ProtocolVersion):
 		err = fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
 	}
 	if err != nil {

@@ -58,7 +58,7 @@ type Options struct {
 
 	Queue          int           // requests that wait to be written; a further one waits for a place: DefaultQueue
 	RequestTimeout time.Duration // for a request whose context has no deadline: DefaultRequestTimeout; negative: none
-	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout
+	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout; negative: none
 
 	// Restarts is how often in a row the server is started again; 0: without end, negative: never.
 	// A handshake that succeeds begins the count anew.
