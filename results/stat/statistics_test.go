@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -77,29 +78,6 @@ func TestSignedRankIsExact(t *testing.T) {
 		}
 		if want := float64(extreme) / float64(int(1)<<len(d)); !near(p, want, 1e-12) {
 			t.Fatalf("%v: got p=%v, want %v", d, p, want)
-		}
-	}
-}
-
-func TestSignedRankOfManyPairs(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	for range 5 {
-		d := make([]float64, 300)
-		for i := range d {
-			d[i] = rng.NormFloat64() + 0.1
-		}
-		p, n := SignedRank(d)
-		slices.SortFunc(d, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a)-math.Abs(b))) })
-		var pos, total, squares float64
-		for i, rank := range doubledRanks(d) {
-			total, squares = total+float64(rank), squares+float64(rank*rank)
-			if d[i] > 0 {
-				pos += float64(rank)
-			}
-		}
-		z := (min(pos, total-pos) + 1 - total/2) / math.Sqrt(squares/4) // ranks are doubled: half a rank is 1
-		if want := 2 * stats.StdNormal.CDF(z); !near(p, want, 0.005) || n != 300 {
-			t.Errorf("got p=%v of %d, want about the normal approximation %v", p, n, want)
 		}
 	}
 }
@@ -298,5 +276,46 @@ func TestCleanSamplesRaiseNoAlarm(t *testing.T) {
 		if outliers > trials*8/100 || maxBound > trials*5/100 {
 			t.Errorf("n=%d: false alarms in %d and %d of %d", n, outliers, maxBound, trials)
 		}
+	}
+}
+
+// Above 200 pairs p is approximate: it has to agree with the exact one where that can still be
+// computed, with ties and without, and to take no time.
+func TestSignedRankOfManyPairsIsNearTheExactOne(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 8))
+	for _, shift := range []float64{0, 0.05, 0.1, 0.2} {
+		for _, step := range []float64{0, 0.25} {
+			diffs := make([]float64, mostExact+20)
+			for i := range diffs {
+				diffs[i] = rng.NormFloat64() + shift
+				if step > 0 {
+					diffs[i] = step * math.Round(diffs[i]/step)
+				}
+			}
+			got, n := SignedRank(diffs)
+			diffs = slices.DeleteFunc(diffs, func(d float64) bool { return d == 0 })
+			slices.SortFunc(diffs, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+			ranks := doubledRanks(diffs)
+			positive := 0
+			total := 0
+			for i, d := range diffs {
+				total += ranks[i]
+				if d > 0 {
+					positive += ranks[i]
+				}
+			}
+			want := exactSignedRank(ranks, min(positive, total-positive))
+			if n != len(diffs) || !near(got, want, 0.02*want+1e-4) {
+				t.Errorf("shift %v, step %v: p = %v of %d, exact %v", shift, step, got, n, want)
+			}
+		}
+	}
+	// The exact distribution of as many would take more than an hour.
+	many := make([]float64, 20000)
+	for i := range many {
+		many[i] = rng.NormFloat64()
+	}
+	if p, n := SignedRank(many); n != len(many) || p < 1e-6 {
+		t.Errorf("pairs that differ by nothing: p = %v of %d", p, n)
 	}
 }
