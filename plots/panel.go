@@ -236,7 +236,11 @@ func (f axes) tell(s Series, p Point) string {
 	if p.Noisy {
 		text += " too noisy"
 	}
-	return view.JoinParts(text, results.FormatCount(p.Samples, "sample"), p.Label)
+	samples := ""
+	if p.Samples > 0 {
+		samples = results.FormatCount(p.Samples, "sample")
+	}
+	return view.JoinParts(text, samples, p.Label)
 }
 
 // place turns the values of a point into positions.

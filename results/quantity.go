@@ -156,13 +156,13 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatCount returns a number of things in words, "1 plot" or "3 plots", and nothing for none.
+// FormatCount returns a number of things in words: "0 plots", "1 plot", "3 processes".
 func FormatCount(n int, what string) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
+	switch {
+	case n == 1:
 		return "1 " + what
+	case strings.HasSuffix(what, "s"):
+		return fmt.Sprintf("%d %ses", n, what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

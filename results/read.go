@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // maxLine bounds the memory that one line of a file can take: a tapped message of 128 MiB with
@@ -161,6 +162,9 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 
 // decode reads one line of any kind, and refuses what the writer would not have written.
 func decode(text []byte) (Line, error) {
+	if !utf8.Valid(text) { // evidence is kept as its text, and has to be JSON again when it is written
+		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
+	}
 	var head struct{ Kind string }
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("not a line of a results file: %w", err)

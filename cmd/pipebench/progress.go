@@ -36,7 +36,8 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		return nil
 	}
 	p := &progress{stderr: stderr, part: f.part}
-	if file, ok := stderr.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+	file, ok := stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))

@@ -242,7 +242,7 @@ func viewOptions(cmd *cobra.Command, detail bool) view.Options {
 	o := view.Options{Detail: detail}
 	if file, ok := cmd.OutOrStdout().(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
 		o.Width, _, _ = term.GetSize(int(file.Fd())) // one that is not known is 0
-		o.Colour = os.Getenv("NO_COLOR") == ""
+		o.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	return o
 }

@@ -288,7 +288,7 @@ func (r assertRow) judged(v float64, ok bool, why string) AssertCase {
 func metricCases(s *results.Set, m Metric) []AssertCase {
 	var out []AssertCase
 	for _, r := range assertRows(s) {
-		if v, ok := r.Figure(m.Name); ok || !m.latency || r.hasLatency() {
+		if v, ok := r.Figure(m.Name); ok || m.quantile == "" || r.hasLatency() {
 			out = append(out, r.judged(v, ok, "the samples do not carry it"))
 		}
 	}

@@ -185,7 +185,15 @@ type place struct {
 // were disturbed by others are left out, unless they are more than a third or fewer than
 // [LeastSamples] would be left: then all are used, and the estimate is marked. The interval holds
 // for samples of few forks, too, whose workers are faster or slower by the luck of their memory.
+// A percentile is that of all observations together, see distribution.quantile.
 func (m Metric) Estimate(records ...results.Record) Estimate {
+	if m.quantile != "" {
+		d, err := mergeLatencies(records, m.key)
+		if err != nil {
+			return Estimate{} // one that is damaged shows nothing: a [Row] says so
+		}
+		return d.quantile(m.quantile)
+	}
 	return estimate(m.observations(records))
 }
 

@@ -39,7 +39,9 @@ type Metric struct {
 	// the end, the runtime's own allocations.
 	fixed float64
 
-	latency bool // a point of a latency distribution, which not every pattern has
+	// quantile is set for a point of a latency distribution, which not every pattern has: one of
+	// [results.Quantiles], of the distribution under a key, "" for the one that is felt.
+	key, quantile string
 
 	// The value is scale (0 is 1) times count, divided by per where there is one. It is not there
 	// where either is nil, or there is nothing to divide by.
@@ -193,7 +195,7 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
 		for _, name := range results.Quantiles {
-			m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, latency: true}
+			m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, key: key, quantile: name}
 			if key != "" {
 				m.Name, m.Title = key+"."+name, name+" "+key+" latency"
 			}

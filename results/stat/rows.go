@@ -111,19 +111,29 @@ func (r Row) Pooled() []results.Sample {
 
 func (r *Row) estimate() {
 	r.Estimates = make(map[string]Estimate)
-	for _, m := range allMetrics() {
-		if e := m.Estimate(r.Records...); e.N > 0 {
-			r.Estimates[m.Name] = e
-		}
-	}
-	samples := undisturbed(r.Pooled(), func(s results.Sample) bool { return s.Disturbed != "" })
 	r.Latency = make(map[string]results.Latency)
+	distributions := make(map[string]distribution)
 	for _, key := range latencyKeys {
-		merged, err := results.MergeLatencies(samples, key)
+		d, err := mergeLatencies(r.Records, key)
 		if err != nil {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s latency is not shown: %v", key, err))
-		} else if merged.Count > 0 {
-			r.Latency[key] = merged
+		} else if d.merged.Count > 0 {
+			r.Latency[key] = d.merged
+			distributions[key] = d
+		}
+	}
+	if key, ok := primaryLatency(r.Latency); ok {
+		distributions[""] = distributions[key]
+	}
+	for _, m := range allMetrics() {
+		var e Estimate
+		if m.quantile != "" {
+			e = distributions[m.key].quantile(m.quantile)
+		} else {
+			e = m.Estimate(r.Records...)
+		}
+		if e.N > 0 {
+			r.Estimates[m.Name] = e
 		}
 	}
 }

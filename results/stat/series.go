@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -71,13 +72,16 @@ func SeriesOf(s *results.Set) []Series {
 		samples, name := r.Pooled(), BenchName(r.Cell)
 		for _, m := range Compared(r.Cell, samples) {
 			one := Series{Name: name, Cell: new(r.Cell), Metric: m, Machine: r.Machine, Values: m.Values(samples), records: r.Records}
-			if len(one.Values) == 0 {
+			one.Figure = m.Estimate(r.Records...)
+			if one.Figure.N == 0 {
 				continue
+			}
+			if m.quantile != "" { // no sample has a percentile of its own
+				one.Values = []float64{one.Figure.Median}
 			}
 			byTime := func(a, b results.Record) int { return a.Time.Compare(b.Time) }
 			one.Since, one.Until = slices.MinFunc(r.Records, byTime).Time, slices.MaxFunc(r.Records, byTime).Time
 			one.Messages = slices.Min(Map(samples, func(s results.Sample) int64 { return s.Messages }))
-			one.Figure = m.Estimate(r.Records...)
 			one.Disturbed = one.Figure.Disturbed || slices.ContainsFunc(r.Records, func(rec results.Record) bool { return rec.Disturbed })
 			out = append(out, one)
 		}
@@ -317,6 +321,51 @@ func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
 	return out
 }
 
+// A BenchLine is a line of Go benchmark text, without the name.
+type BenchLine struct {
+	Iters  int64
+	Values []benchfmt.Value
+}
+
+// BenchLines returns a line for each sample of a record, and one with the percentiles of all its
+// samples together: a sample holds too few observations for percentiles of its own.
+func BenchLines(r results.Record) []BenchLine {
+	var lines []BenchLine
+	for _, s := range r.Samples {
+		line := BenchLine{Iters: s.Messages}
+		for _, v := range BenchValues(r.Cell, s) {
+			if unit := benchUnitOf(v.Unit); MustMetric(unit.metric).quantile == "" {
+				line.Values = append(line.Values, v)
+			}
+		}
+		lines = append(lines, line)
+	}
+	all := BenchLine{}
+	for _, u := range benchUnits {
+		m := MustMetric(u.metric)
+		if m.quantile == "" {
+			continue
+		}
+		if e := m.Estimate(r); e.N > 0 {
+			all.Values = append(all.Values, benchfmt.Value{Value: RoundFigure(e.Median * u.scale), Unit: u.name})
+		}
+	}
+	if len(all.Values) > 0 {
+		for _, s := range r.Samples {
+			key, _ := primaryLatency(s.Latency)
+			all.Iters += s.Latency[key].Count
+		}
+		lines = append(lines, all)
+	}
+	return lines
+}
+
+// benchUnitOf finds a unit that is written.
+func benchUnitOf(name string) benchUnit {
+	i := slices.IndexFunc(benchUnits, func(u benchUnit) bool { return u.name == name })
+	return benchUnits[i]
+}
+
 // benchDigits are more than any clock has, and as many as wire bytes need.
 const benchDigits = 10
 
@@ -354,14 +403,20 @@ func BenchName(c results.Cell) string {
 	return name
 }
 
-var nameParts = strings.NewReplacer("/", "+", " ", "_", "\t", "_")
-
 var trailingNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9]+)$`) })
 
 // benchValue writes a value so that it stays one part of a name: a slash would begin another, a
-// blank end it, and "-8" at the end be taken for GOMAXPROCS.
+// blank or the end of a line end it, and "-8" at the end be taken for GOMAXPROCS.
 func benchValue(v string) string {
-	v = nameParts.Replace(v)
+	v = strings.Map(func(r rune) rune {
+		switch {
+		case r == '/':
+			return '+'
+		case unicode.IsSpace(r), unicode.IsControl(r):
+			return '_'
+		}
+		return r
+	}, v)
 	return trailingNumber().ReplaceAllString(v, "_$1")
 }
 

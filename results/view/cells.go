@@ -239,29 +239,61 @@ func notes(s *results.Set, rows []stat.Row) []string {
 	return out
 }
 
+// usedSamples returns how many samples the main figure of a row rests on, and how many were left out
+// of it because others disturbed them.
+func usedSamples(r stat.Row) (used, leftOut int) {
+	e, ok := r.Estimates[stat.RelativeMetric(r.Cell, r.Cell).Name]
+	if !ok {
+		return r.Samples, 0
+	}
+	return e.N, e.LeftOut
+}
+
 // sampleNotes say what stands after ±, how many samples it rests on, and where they are too few.
 func sampleNotes(rows []stat.Row) []string {
-	samples := func(of func(stat.Row) bool) []int {
-		return stat.Map(stat.Filter(rows, of), func(r stat.Row) int { return r.Samples })
+	var least, most, few, mostCounted, leftOut, disturbed int
+	for _, r := range rows {
+		n, left := usedSamples(r)
+		if left > 0 {
+			leftOut += left
+			disturbed++
+		}
+		switch {
+		case n == 0:
+		case n >= stat.LeastSamples:
+			if least == 0 || n < least {
+				least = n
+			}
+			most = max(most, n)
+		case r.Cell.IsWaiting():
+			mostCounted = max(mostCounted, n)
+		default:
+			few++
+		}
 	}
-	isFew := func(r stat.Row) bool { return r.Samples > 0 && r.Samples < stat.LeastSamples }
-	enough := samples(func(r stat.Row) bool { return r.Samples >= stat.LeastSamples })
-	counted := samples(func(r stat.Row) bool { return isFew(r) && r.Cell.IsWaiting() })
-	few := samples(func(r stat.Row) bool { return isFew(r) && !r.Cell.IsWaiting() })
 	var out []string
-	if len(enough) > 0 {
-		least, most := slices.Min(enough), slices.Max(enough)
-		n := fmt.Sprint(least, when(most > least, fmt.Sprint(" to ", most)))
-		out = append(out, "± is the 95 % interval of the median, n = "+n+" samples a cell"+
-			when(least == stat.LeastSamples, "; of six samples it is [min, max]"))
+	if least > 0 {
+		text := fmt.Sprintf("± is the 95 %% interval of the median, n = %d", least)
+		if most > least {
+			text += fmt.Sprintf(" to %d", most)
+		}
+		text += " samples a cell"
+		if least == stat.LeastSamples {
+			text += "; of six samples it is [min, max]"
+		}
+		out = append(out, text)
 	}
-	if len(counted) > 0 {
-		out = append(out, fmt.Sprintf("of writers that do not block, what the framings span: medians of %s a cell at most, without interval",
-			results.FormatCount(slices.Max(counted), "sample")))
+	if leftOut > 0 {
+		out = append(out, fmt.Sprintf("%s of %s left out: other programs disturbed them",
+			results.FormatCount(leftOut, "sample"), results.FormatCount(disturbed, "cell")))
 	}
-	if len(few) > 0 {
-		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their medians have no interval, and nothing is claimed from them",
-			stat.LeastSamples, len(few), results.FormatCount(len(rows), "cell")))
+	if mostCounted > 0 {
+		out = append(out, fmt.Sprintf("non-blocking writers: the range over the framings of medians of at most %s, "+
+			"no interval", results.FormatCount(mostCounted, "sample")))
+	}
+	if few > 0 {
+		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their medians have no interval, "+
+			"and nothing is claimed from them", stat.LeastSamples, few, results.FormatCount(len(rows), "cell")))
 	}
 	return out
 }
@@ -293,7 +325,7 @@ func headers(environments []results.Environment) []string {
 		out = append(out, JoinParts(
 			when(several, "machine "+results.ShortID(e.Machine)), when(several, e.Hostname),
 			strings.Join(strings.Fields(systemText(e)), " "),
-			e.CPU, results.FormatCount(e.CPUs, "CPU"), e.Topology, e.Imitation,
+			e.CPU, cpusText(e), e.Topology, e.Imitation,
 			when(e.Virtualisation != "", "virtualised by "+e.Virtualisation),
 			when(e.Governor != "", "governor "+e.Governor),
 			when(e.PageSize > 0, pagesText(e))))

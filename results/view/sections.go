@@ -83,7 +83,11 @@ func Lead(s *results.Set) string {
 	if days = slices.Compact(nonEmpty(days)); len(days) > 1 {
 		days = []string{days[0] + " to " + days[len(days)-1]}
 	}
-	return JoinParts(MachinesLine(FirstRuns(s)), results.FormatCount(len(s.Environments), "run"), strings.Join(days, ""))
+	runs := ""
+	if len(s.Environments) > 0 {
+		runs = results.FormatCount(len(s.Environments), "run")
+	}
+	return JoinParts(MachinesLine(FirstRuns(s)), runs, strings.Join(days, ""))
 }
 
 // answer says what the whole set means, in the words of each kind of record.
@@ -252,7 +256,7 @@ func endings(s *results.Set) []string {
 	recorded := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic != nil })
 	return stat.Map(recorded, func(t results.Target) string {
 		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
-		return fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
+		return Escape(fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict))
 	})
 }
 
@@ -309,7 +313,7 @@ func RecordingSummary(s *results.Set) []string {
 	}
 	if n := len(unanswered); n > 0 {
 		named := unanswered[:min(n, maxUnanswered)]
-		ids := stat.Map(named, func(m results.Message) string { return m.Method + " " + string(m.ID) })
+		ids := stat.Map(named, func(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) })
 		if n > maxUnanswered {
 			ids = append(ids, "...")
 		}

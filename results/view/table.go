@@ -347,7 +347,9 @@ func WriteJSON(w io.Writer, v any) error {
 	out.SetIndent("", "  ")
 	err := out.Encode(v)
 	if err == nil {
-		escaped := Escape(strings.ReplaceAll(text.String(), "\x7f", `\u007f`)) // the encoder escapes the other ones of ASCII
+		// evidence is kept as its text, which may have bytes that are no UTF-8
+		valid := strings.ToValidUTF8(text.String(), "\ufffd")
+		escaped := Escape(strings.ReplaceAll(valid, "\x7f", `\u007f`)) // the encoder escapes the other ones of ASCII
 		_, err = io.WriteString(w, escaped)
 	}
 	return failedTo("write JSON", err)

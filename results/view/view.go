@@ -323,12 +323,16 @@ func WriteBench(w io.Writer, s *results.Set) error {
 		var config []benchfmt.Config // what go test prints too, and no more: benchstat compares only what agrees in all of it
 		for _, c := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
 			if c[1] != "" {
-				config = append(config, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true}) // without File the writer drops it
+				oneLine := strings.Join(strings.Fields(Escape(c[1])), " ")
+				// without File the writer drops it
+				config = append(config, benchfmt.Config{Key: c[0], Value: []byte(oneLine), File: true})
 			}
 		}
-		for _, sample := range r.Samples {
-			name := benchfmt.Name(stat.BenchName(r.Cell))
-			lines = append(lines, &benchfmt.Result{Config: config, Name: name, Iters: int(sample.Messages), Values: stat.BenchValues(r.Cell, sample)})
+		name := benchfmt.Name(stat.BenchName(r.Cell))
+		for _, line := range stat.BenchLines(r) {
+			lines = append(lines, &benchfmt.Result{
+				Config: config, Name: name, Iters: int(line.Iters), Values: line.Values,
+			})
 		}
 	}
 	if len(lines) == 0 {

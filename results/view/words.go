@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,12 +83,25 @@ func VerdictText(verdict string) string {
 
 // CheckText returns what was found of a check, with the verdicts of the file in words. A program that
 // did well and ended with code 0 is not said to have left silently.
+// A verdict is replaced only where it stands for itself: at the beginning or after a colon, and up to
+// the end, a semicolon or the size that it is about. The rest is free text, of programs too.
 func CheckText(c results.Check) string {
+	words := "${1}" + VerdictText("exit 0") + "${2}"
 	if c.Verdict == results.CheckOK {
-		return strings.ReplaceAll(c.Found, "exit 0", "code 0")
+		words = "${1}code 0${2}"
 	}
-	return strings.NewReplacer("deaf", VerdictText("deaf"), "exit 0", VerdictText("exit 0")).Replace(c.Found)
+	text := silentExit().ReplaceAllString(c.Found, words)
+	return noReply().ReplaceAllString(text, "${1}"+VerdictText("deaf")+"${2}")
 }
+
+var (
+	silentExit = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|: )exit 0($|;| at )`)
+	})
+	noReply = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|: )deaf($|;| at )`)
+	})
+)
 
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
@@ -144,7 +158,7 @@ func nonEmpty(texts []string) []string {
 // Truncate cuts a text that is longer than most characters.
 func Truncate(text string, most int) string {
 	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+		return string(r[:max(0, most)]) + "…"
 	}
 	return text
 }
@@ -164,12 +178,23 @@ func MachinesLine(machines []results.Environment) string {
 	if len(machines) == 1 {
 		return MachineLine(machines[0])
 	}
+	if len(machines) == 0 {
+		return ""
+	}
 	return results.FormatCount(len(machines), "machine")
 }
 
 // MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func MachineLine(e results.Environment) string {
-	return JoinParts(e.Hostname, e.CPU, results.FormatCount(e.CPUs, "CPU"), systemText(e), e.Imitation, e.Virtualisation)
+	return JoinParts(e.Hostname, e.CPU, cpusText(e), systemText(e), e.Imitation, e.Virtualisation)
+}
+
+// cpusText says how many CPUs a machine has, nothing if its file does not tell.
+func cpusText(e results.Environment) string {
+	if e.CPUs == 0 {
+		return ""
+	}
+	return results.FormatCount(e.CPUs, "CPU")
 }
 
 func systemText(e results.Environment) string {

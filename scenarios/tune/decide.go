@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -218,7 +219,11 @@ const unknownHalfWidth = 0.25
 // figureOf returns a metric's median, and half of its interval; with too few samples for one half of
 // their range, or what that is at least.
 func figureOf(metric string, samples []results.Sample) Figure {
-	f := Figure{Estimate: stat.EstimateOf(metric, samples)}
+	// A wait is decided by the median of its percentiles in the slices, whose scatter is known.
+	f := Figure{Estimate: stat.Median(stat.MustMetric(metric).Values(samples))}
+	if !strings.HasPrefix(metric, "due.") {
+		f.Estimate = stat.EstimateOf(metric, samples)
+	}
 	if f.Interval != nil && f.Interval.Lo > 0 {
 		f.halfWidth = math.Log(f.Interval.Hi/f.Interval.Lo) / 2
 		return f

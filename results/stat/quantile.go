@@ -1,0 +1,107 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// leastSections is how many parts of a record's samples an interval of a percentile takes.
+const leastSections = 3
+
+// A distribution is all observations of one latency of a cell, merged: a slice of a few
+// milliseconds holds too few for a p99 of its own, and the median of such percentiles is another
+// figure.
+type distribution struct {
+	samples   int // that it rests on
+	leftOut   int // samples that were disturbed by others, and are not among them
+	disturbed bool
+	merged    results.Latency
+	forks     []results.Latency // merged for each fork; nil if there are too few for an interval
+}
+
+// mergeLatencies merges the latencies of records of one cell under a key, "" for the one that is
+// felt. Without any, samples is 0.
+func mergeLatencies(records []results.Record, key string) (distribution, error) {
+	type part struct {
+		fork   place
+		sample results.Sample // with this latency alone
+	}
+	var all []part
+	for _, r := range records {
+		for i, s := range r.Samples {
+			own := key
+			if own == "" {
+				own, _ = primaryLatency(s.Latency)
+			}
+			l, ok := s.Latency[own]
+			if !ok || l.Count == 0 {
+				continue
+			}
+			fork := s.Fork
+			if fork == 0 {
+				fork = -1 - i // a sample with workers of its own
+			}
+			s.Latency = map[string]results.Latency{"": l}
+			all = append(all, part{place{r.Run, fork, 0}, s})
+		}
+	}
+	used := undisturbed(all, func(p part) bool { return p.sample.Disturbed != "" })
+	d := distribution{samples: len(used), leftOut: len(all) - len(used)}
+	var samples []results.Sample
+	var order []place
+	byFork := make(map[place][]results.Sample)
+	for _, p := range used {
+		d.disturbed = d.disturbed || p.sample.Disturbed != ""
+		samples = append(samples, p.sample)
+		if !slices.Contains(order, p.fork) {
+			order = append(order, p.fork)
+		}
+		byFork[p.fork] = append(byFork[p.fork], p.sample)
+	}
+	var err error
+	d.merged, err = results.MergeLatencies(samples, "")
+	if err != nil || len(used) < LeastSamples || len(order) < leastSections {
+		return d, err
+	}
+	for _, fork := range order {
+		l, err := results.MergeLatencies(byFork[fork], "")
+		if err != nil {
+			return d, err
+		}
+		d.forks = append(d.forks, l)
+	}
+	return d, nil
+}
+
+// quantile estimates one of [results.Quantiles]; its N is 0 where too few observations carry it.
+//
+// The interval comes from sections (Asmussen and Glynn, Stochastic Simulation, 2007, III.5): the
+// percentile of each fork scatters about that of all, which gives Student's interval on a
+// logarithmic scale. It is nil where there are fewer than three forks or one of them has too few
+// observations, and for the maximum.
+func (d distribution) quantile(name string) Estimate {
+	ns := d.merged.Quantile(name)
+	if ns == nil {
+		return Estimate{}
+	}
+	e := Estimate{N: d.samples, Median: float64(*ns), LeftOut: d.leftOut, Disturbed: d.disturbed}
+	if name == "max" || len(d.forks) == 0 {
+		return e
+	}
+	var logs []float64
+	for _, fork := range d.forks {
+		own := fork.Quantile(name)
+		if own == nil || *own <= 0 {
+			return e
+		}
+		logs = append(logs, math.Log(float64(*own)))
+	}
+	n := float64(len(logs))
+	half := studentQuantile(n-1, 1-(1-Confidence)/2) * stats.StdDev(logs) / math.Sqrt(n)
+	e.Interval = &Interval{e.Median * math.Exp(-half), e.Median * math.Exp(half), Confidence}
+	return e
+}

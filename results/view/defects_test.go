@@ -1,0 +1,151 @@
+package view
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// Words of the file stand for verdicts only where they are verdicts, not inside a program's text.
+func TestFreeTextIsShownAsItIs(t *testing.T) {
+	for found, want := range map[string]string{
+		"deaf": "no reply, process alive",
+		"deaf at a request of 65,537 B, where those of 65,536 B are answered": "no reply, " +
+			"process alive at a request of 65,537 B, where those of 65,536 B are answered",
+		"not served in any case: deaf":                "not served in any case: no reply, process alive",
+		"left after 7.60 ms: exit 0; 8 were answered": "left after 7.60 ms: exited silently (code 0); 8 were answered",
+		"cannot open /srv/deafness/in.log, exit 07":   "cannot open /srv/deafness/in.log, exit 07",
+		`says "deaf ears": exit 01`:                   `says "deaf ears": exit 01`,
+	} {
+		if got := CheckText(results.Check{Verdict: results.CheckFails, Found: found}); got != want {
+			t.Errorf("%q is shown as %q, want %q", found, got, want)
+		}
+	}
+}
+
+// No sentence has a hole where nothing was counted.
+func TestCountsOfNothing(t *testing.T) {
+	s := &results.Set{}
+	s.Add(results.Message{Run: "r", Dir: "reply", Size: 10})
+	if got := RecordingSummary(s)[0]; !strings.Contains(got, "has 0 messages to the server and 1 from it") {
+		t.Errorf("a recording of an answer alone: %q", got)
+	}
+	replayed := results.Target{Verdict: results.VerdictOK}
+	replayed.Evidence.ReplayEvidence = &results.ReplayEvidence{}
+	if got := targetSentence(replayed); !strings.HasPrefix(got, "0 messages replayed") {
+		t.Errorf("a replay of nothing: %q", got)
+	}
+	for n, want := range map[int]string{0: "0 processes", 1: "1 process", 2: "2 processes"} {
+		if got := results.FormatCount(n, "process"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	if got := MachineLine(results.Environment{OS: "linux"}); strings.Contains(got, "CPU") {
+		t.Errorf("a machine of which little is known: %q", got)
+	}
+}
+
+// What a recording says is shown escaped, whatever the way.
+func TestARecordingCannotSteerATerminal(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	s.Add(results.Message{
+		Run: "run-1", Dir: "request", Size: 1, Method: "a\x1b[2Jb", ID: json.RawMessage("\"\x1b[31m\""),
+	})
+	for _, line := range RecordingSummary(s) {
+		if strings.ContainsRune(line, '\x1b') {
+			t.Errorf("an escape in %q", line)
+		}
+	}
+}
+
+// A newline in what a file says of the machine begins no line of benchmark text.
+func TestNoLineOfBenchmarkTextIsForged(t *testing.T) {
+	s := resultstest.Sweep()
+	s.Environments[0].CPU = "Testium\nBenchmarkForged 1 1 ns/op"
+	s.Records[0].Cell.Payload = "x\nBenchmarkForged 1 1 ns/op"
+	var out strings.Builder
+	if err := Write(&out, s, FormatBench, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "BenchmarkForged") {
+			t.Errorf("forged: %q", line)
+		}
+	}
+}
+
+// JSON is valid whatever bytes the evidence has.
+func TestJSONIsValidWhateverBytesAreInAFile(t *testing.T) {
+	text := `{"kind":"finding","run":"r","time":"2026-11-21T08:00:00Z","id":"check/server/x",` +
+		`"verdict":"fails","found":"bad \xff byte","evidence":{"said":"` + "a\xffb" + `"}}`
+	text = strings.Replace(text, `\xff`, "\xff", 1)
+	s, err := results.ReadFrom("x", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Findings = append(s.Findings, results.Finding{ID: "a", Evidence: "{\"said\":\"a\xffb\"}"})
+	var out strings.Builder
+	if err := Write(&out, s, FormatJSON, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid([]byte(out.String())) {
+		t.Errorf("invalid: %s", out.String())
+	}
+}
+
+// n counts the samples that a figure rests on, and those that were left out are said.
+func TestSamplesThatWereLeftOutAreSaid(t *testing.T) {
+	s := resultstest.Sweep()
+	for i := range s.Records {
+		r := &s.Records[i]
+		for len(r.Samples) > 0 && len(r.Samples) < 12 {
+			r.Samples = append(r.Samples, r.Samples[:6]...)
+		}
+		for k := range r.Samples {
+			r.Samples[k].Round = k + 1
+			r.Samples[k].Fork = 1 + k%4
+		}
+	}
+	s.Records[0].Samples[0].Disturbed = "load"
+	s.Records[0].Samples[3].Disturbed = "load"
+	for _, detail := range []bool{false, true} {
+		var out strings.Builder
+		if err := Write(&out, s, FormatTable, Options{Detail: detail}); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(out.String()), " ")
+		for _, want := range []string{"n = 10 to 12 samples a cell", "2 samples of 1 cell left out"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("detail %v: no %q in:\n%s", detail, want, out.String())
+			}
+		}
+	}
+}
+
+// A terminal of a few columns, as one that is being made smaller has, is no reason to fail.
+func TestNarrowTerminals(t *testing.T) {
+	s := findingsSet(t)
+	for i := range 3 {
+		s.Add(results.Claim{Run: "run-1", ID: "x", Seed: "000", Claim: "it is so", Verdict: "refuted", Why: "it is not"})
+		s.Claims[i].Figure = "3 of 5 readers"
+	}
+	for width := range 12 {
+		for _, detail := range []bool{false, true} {
+			o := Options{Width: width, Detail: detail}
+			var out strings.Builder
+			if err := WriteClaims(&out, FormatTable, s, o); err != nil {
+				t.Fatal(err)
+			}
+			if err := Write(&out, s, FormatTable, o); err != nil {
+				t.Fatal(err)
+			}
+			if err := Write(&out, resultstest.Sweep(), FormatTable, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
