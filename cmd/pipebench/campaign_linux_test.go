@@ -31,7 +31,7 @@ var campaign = []string{
 	"run --scenario orphan,both-write-first,exit-before-drain --out OUT",
 	"run --scenario interleave,stderr-undrained,reader-gone --out OUT",
 	"probe --out OUT",
-	"profile --out OUT",
+	"run --preset limits --out OUT",
 	"claims --out OUT",
 	"tune --max-time 20s --out OUT",
 	"doctor --over 10h --out OUT -- --framing raw --size 256 --samples 2 --duration 1ms",

@@ -11,13 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pipebench/pipebench/bench"
-	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/doctor"
-	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/subrun"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
@@ -160,43 +157,6 @@ func probeRecord(run string, f probe.Finding) results.Probe {
 // probeFailed reports whether no experiment of the set came to a result.
 func probeFailed(set *results.Set) bool {
 	return !slices.ContainsFunc(set.Probes, func(p results.Probe) bool { return !p.NoResult() })
-}
-
-// profileFlags are what profile was asked for, as it was typed.
-type profileFlags struct {
-	plan bench.Plan
-	sharedFlags
-}
-
-func (f *profileFlags) register(cmd *cobra.Command) {
-	addCount(cmd, &f.plan.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
-	cmd.Flags().DurationVar(&f.plan.Duration, "duration", bench.SliceTime, "of one sample, about")
-	f.sharedFlags.register(cmd, 30*time.Second, beginNone, view.FormatBench)
-}
-
-func (f *profileFlags) run(cmd *cobra.Command, _ []string) {
-	topology := script.Must(placement.Read())
-	plan := f.plan
-	plan.Cells, plan.MaxTime, plan.Seed = measure.ProfileCells(topology), f.maxTime, f.seed
-	plan, err := plan.Checked()
-	script.Check(usage(err))
-	f.measure(cmd, task{
-		bench: whole,
-		work: func(ctx context.Context, s *session) {
-			// The memory first, while nothing else runs.
-			speeds, err := measure.Memory(ctx, s.run, topology)
-			script.Check(errors.Join(err, results.WriteAll(s.Writer, speeds)))
-			script.Must(s.runStages(ctx, []measure.Stage{{Plan: plan}}))
-		},
-		show: func(all, _ *results.Set) {
-			if !readable(f.format) {
-				script.Check(f.view(cmd, all))
-				return
-			}
-			demand(len(all.Records) > 0, view.ErrNothing)
-			script.Check(measure.ProfilePage(all).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false)))
-		},
-	})
 }
 
 // doctorFlags are what doctor was asked for, as it was typed, and what came of it.

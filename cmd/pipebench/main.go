@@ -140,7 +140,6 @@ func newRoot(args ...string) *cobra.Command {
 	root.AddCommand(
 		command("run", &runFlags{}, nil),
 		command("probe", &probeFlags{}, cobra.ArbitraryArgs),
-		command("profile", &profileFlags{}, nil),
 		command("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
 		command("plot", &plotFlags{}, takes(1, anyNumber, whichFile)),
 		command("serve", &serveFlags{}, nil),

@@ -9,6 +9,7 @@ import (
 // oldCommands are names of earlier versions, each with the line to type instead.
 var oldCommands = []struct{ name, instead string }{
 	{"list", "pipebench help values"},
+	{"profile", "pipebench run --preset limits"},
 }
 
 // newOldCommands makes a hidden command for each old name. It says what to type instead, whatever

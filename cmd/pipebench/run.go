@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -22,64 +23,92 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/subrun"
-	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
-// defaultTime is what a run may take to measure, where nobody says and its estimate is not much
-// longer: with what is shown and drawn afterwards it ends within 20 s.
+// defaultTime limits the measuring of a run that was given no --max-time, unless its estimate is
+// much longer. With the time to show and draw the results, the run ends within 20 s.
 const defaultTime = 16 * time.Second
 
-const samplesOfCell = "samples of each cell, short slices of a fork; at least 6 give an interval"
+const samplesOfCell = "samples per cell; at least 6 give an interval"
 
-// runFlags are what run was asked for, as it was typed.
+// runFlags are the flags of run.
 type runFlags struct {
-	sweep     measure.Sweep
-	planned   bench.Plan    // without cells
-	shape     measure.Shape // none has no name
-	dryRun    bool
-	scenarios []string
+	presets    []string
+	sweep      measure.Sweep // empty lists stand for their default
+	capacities string        // as typed
+	plan       bench.Plan    // without cells
+	dryRun     bool
+	scenarios  []string
 	assertFlags
 	sharedFlags
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
+	var presets []string
+	for _, p := range measure.Presets() {
+		presets = append(presets, p.Name)
+	}
 	flags := cmd.Flags()
-	s, c, p := &f.sweep, &f.sweep.Further, &f.planned
+	flags.StringSliceVar(&f.presets, "preset", nil, "lists of cells with a name: "+
+		strings.Join(presets, ", ")+" (default default,waiting)")
+	f.registerCell(cmd)
+	p := &f.plan
+	addCount(cmd, &p.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
+	addCount(cmd, &p.Forks, "forks", bench.DefaultForks, 1, mostCounted,
+		"how often the workers are started anew")
+	flags.DurationVar(&p.Duration, "duration", bench.SliceTime, "of one sample, about")
+	addParsed(cmd, &p.Precision, "precision", "", parsePrecision,
+		"go on until each median is known this well, such as 2%, or --max-time is over")
+	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be measured, and how long that takes")
+	flags.StringSliceVar(&f.scenarios, "scenario", nil,
+		"reproduce ways in which stdio fails, such as reader-gone (see list), or all")
+	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
+	f.sharedFlags.register(cmd, 0,
+		"stop after this long (default 16s, or half more than a much longer estimate)", view.FormatBench)
+}
+
+// registerCell adds the flags that say what to measure.
+func (f *runFlags) registerCell(cmd *cobra.Command) {
+	s := &f.sweep
+	c := &f.sweep.Further
+	flags := cmd.Flags()
 	flags.StringSliceVar(&s.Framings, "framing", nil, "framings, such as ndjson,chunked:16KiB, or all (see list)")
 	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
-	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes, "chunk sizes, for framings that split messages (default 60KiB)")
+	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes,
+		"chunk sizes, for framings that split messages (default 60KiB)")
 	flags.StringSliceVar(&s.Pipes, "pipe", nil, "kinds of pipe (default anonymous)")
-	addList(cmd, &s.Capacities, "capacity", "", measure.ParseCapacities, "pipe capacities to ask for, such as 16KiB,64KiB,default")
-	flags.StringSliceVar(&s.IOs, "io", nil, "how the ends wait: one value for both, or writer/reader (default blocking)")
-	flags.StringSliceVar(&s.Placements, "placement", nil, "where the ends run (default same and apart, where there are two CPUs)")
-	flags.StringSliceVar(&s.Peers, "peer", nil, "what the ends are: process or thread (default process)")
+	addParsed(cmd, &f.capacities, "capacity", "", f.parseCapacities,
+		"pipe capacities to ask for, such as 16KiB,1MiB,default; macos: those of macOS, imitated")
+	flags.StringSliceVar(&s.IOs, "io", nil,
+		"how the ends wait: one value for both, or writer/reader (default blocking)")
+	flags.StringSliceVar(&s.Placements, "placement", nil,
+		"where the ends run (default same, apart and free, as far as the machine has them)")
 	flags.StringSliceVar(&s.Patterns, "pattern", nil, "stream, roundtrip (default both)")
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")
-	flags.StringVar(&p.Recording, "messages", "", "replay a recording (see tap), or a file with a message a line, instead of generating messages")
-	addCount(cmd, &p.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
-	addCount(cmd, &p.Forks, "forks", bench.DefaultForks, 1, mostCounted, "starts of the workers that the samples of a cell are spread over")
-	flags.DurationVar(&p.Duration, "duration", bench.SliceTime, "of one sample, about")
-	addParsed(cmd, &p.Precision, "precision", "", parsePrecision, "go on until each median is known this well, such as 2%, or --max-time")
-	flags.Float64Var(&c.Rate, "rate", 0, "open loop: messages a second that are due, whether or not the pipe takes them")
-	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight, "closed loop: unanswered messages at a time, in round trips")
-	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages that leave in one system call, in streams")
-	addCellField(cmd, c, "drain")
-	addCount(cmd, &c.ClosesAfter, "closes-after", 0, 0, mostCounted, "messages after which the reader of a stream stops and closes its end, and its writer is told")
-	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize, "bytes the reader asks for at once (default 256KiB)")
-	for _, name := range []string{
-		"write_size", "payload_offset", "read_offset", "source", "touch", "work",
-	} {
+	flags.StringVar(&f.plan.Recording, "messages", "",
+		"replay a recording (see tap), or a file with a message a line, instead of generated messages")
+	flags.Float64Var(&c.Rate, "rate", 0, "open loop: messages per second, whether or not the pipe takes them")
+	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight,
+		"closed loop: unanswered messages at a time, in round trips")
+	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages per system call, in streams")
+	addList(cmd, &s.WriteSizes, "write-size", "", measure.ParseSizes,
+		"bytes per write at most, such as 8KiB,64KiB; 0 writes whole messages (default 0)")
+	addCount(cmd, &c.ClosesAfter, "closes-after", 0, 0, mostCounted,
+		"messages after which the reader of a stream closes its end; the writer is told")
+	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize,
+		"bytes the reader asks for at once (default 256KiB)")
+	for _, name := range []string{"drain", "work", "touch", "source", "payload_offset", "read_offset"} {
 		addCellField(cmd, c, name)
 	}
-	addParsed(cmd, &c.Transfer, "transfer", "", unless(string(syspipe.Copy)), "vmsplice or splice: zero-copy, in raw streams")
-	addParsed(cmd, &c.Clock, "clock", bench.Clocks[0][0], unless(bench.Clocks[0][0]), "sample: read it at the ends of a sample alone, not after each round trip")
-	addParsed(cmd, &f.shape, "shape", "", measure.ParseShape, "the work of another benchmark, its figure in its unit: "+strings.Join(stat.Map(measure.Shapes(), func(s measure.Shape) string { return s.Name }), ", "))
-	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell, not what fits a screen")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the cells and how long they will take, and measure nothing")
-	flags.StringSliceVar(&f.scenarios, "scenario", nil, "reproduce ways in which stdio fails, such as reader-gone (see list), or all, instead of measuring")
-	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, "begin nothing that would not end within this (default 16s, or half more than a much longer estimate)", view.FormatBench)
+}
+
+// parseCapacities reads the list, and keeps it as typed: "macos" is explained later.
+func (f *runFlags) parseCapacities(list string) (string, error) {
+	capacities, err := measure.ParseCapacities(list)
+	f.sweep.Capacities = append(f.sweep.Capacities, capacities...)
+	return list, err
 }
 
 // parsePrecision reads "2%" or "0.02" as 0.02.
@@ -91,211 +120,278 @@ func parsePrecision(s string) (float64, error) {
 	return v, nil
 }
 
-// unless reads a field of a cell, which is left out where it has its usual value.
-func unless(usual string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		if s == usual {
-			s = ""
-		}
-		return s, nil
-	}
-}
-
-// againstShapes are the flags that say what is measured, as a shape does itself.
-var againstShapes = []string{
-	"framing", "size", "chunk", "pipe", "capacity", "io", "peer", "pattern", "payload", "messages",
-	"rate", "inflight", "batch", "drain", "closes-after", "read-buffer", "transfer", "clock",
+// cellFlags are the flags of registerCell. A run with one of them measures a sweep, not the presets.
+var cellFlags = []string{
+	"framing", "size", "chunk", "pipe", "capacity", "io", "placement", "pattern", "payload",
+	"messages", "rate", "inflight", "batch", "drain", "closes-after", "read-buffer",
 	"write-size", "payload-offset", "read-offset", "source", "touch", "work",
 }
 
-// particular are the flags that ask for something in particular, beside those: a run with any of
-// them measures that and no more. Nor does one that is compared, cell by cell, with others.
-var particular = []string{"placement", "precision", "assert", "shape"}
+// scenarioFlags are the flags that make sense with --scenario, whose measurements are fixed.
+var scenarioFlags = []string{
+	"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time",
+}
 
-// ofScenarios are the flags that mean something to a scenario, which says itself what it measures.
-var ofScenarios = []string{"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time"}
-
-func (f *runFlags) run(cmd *cobra.Command, _ []string) {
-	var err error // flags that would be lost in a shape or a scenario, or make something else of it
+// conflict returns an error if a flag was given that another one makes useless.
+func (f *runFlags) conflict(cmd *cobra.Command) error {
+	var err error
 	cmd.Flags().Visit(func(g *pflag.Flag) {
-		switch {
-		case len(f.scenarios) > 0 && !slices.Contains(ofScenarios, g.Name):
-			err = fmt.Errorf("--%s has no part in a scenario: leave it out, or run without --scenario", g.Name)
-		case f.shape.Name != "" && slices.Contains(againstShapes, g.Name):
-			err = fmt.Errorf("--%s has no part in a shape: leave it out, or run without --shape", g.Name)
+		if len(f.scenarios) > 0 && !slices.Contains(scenarioFlags, g.Name) {
+			err = fmt.Errorf("--%s has no effect with --scenario: leave out one of them", g.Name)
+		}
+		if len(f.presets) > 0 && slices.Contains(cellFlags, g.Name) {
+			err = fmt.Errorf("--%s has no effect with --preset: a preset says itself what is measured; "+
+				"leave out one of them", g.Name)
 		}
 	})
-	script.Check(usage(err))
-	if len(f.scenarios) > 0 {
-		f.reproduce(cmd)
-		return
-	}
-	if subrun.InTurns() && !cmd.Flags().Changed("forks") {
-		f.planned.Forks = 1
-	}
-	plan, err := script.Of(func() bench.Plan { return f.plan(cmd.Context()) })
-	script.Check(usage(err))
-	stages := []measure.Stage{{Plan: plan}}
-	if !slices.ContainsFunc(slices.Concat(againstShapes, particular), cmd.Flags().Changed) && !subrun.RecordsOnly() {
-		stages = script.Must(f.sweep.WithFurther(plan))
-	}
-	if !f.dryRun {
-		f.measureCells(cmd, stages)
-		return
-	}
-	for _, s := range stages {
-		err = errors.Join(err, printPlan(cmd.OutOrStdout(), s.Plan))
-	}
-	script.Check(err)
-}
-
-// plan is a script. It makes of the flags what to measure.
-func (f *runFlags) plan(ctx context.Context) bench.Plan {
-	s, usual := &f.sweep, measure.DefaultSweep(script.Must(placement.Read())) // of what the flags do not say
-	if f.shape.Name != "" {
-		f.shape.Fit(s)
-	}
-	if len(s.Capacities) == 0 {
-		s.Capacities = usual.Capacities
-	}
-	for _, list := range []struct{ asked, usual *[]string }{
-		{&s.Framings, &usual.Framings}, {&s.Pipes, &usual.Pipes}, {&s.IOs, &usual.IOs},
-		{&s.Placements, &usual.Placements}, {&s.Peers, &usual.Peers}, {&s.Patterns, &usual.Patterns},
-	} {
-		if len(*list.asked) == 0 {
-			*list.asked = *list.usual
-		}
-	}
-	if f.planned.Recording != "" {
-		s.Recording = script.Must(interruptibly(ctx, f.planned.Recording, payload.ReadRecording))
-	}
-	p := f.planned
-	p.Cells, p.MaxTime, p.Seed, p.Turn = script.Must(s.Cells()), f.maxTime, f.seed, subrun.Turn
-	if p.MaxTime == 0 {
-		p.MaxTime = defaultTime
-		if estimate := p.Estimate(); estimate > defaultTime*3/2 {
-			p.MaxTime = estimate * 3 / 2
-		}
-	}
-	return script.Must(p.Checked())
-}
-
-// printPlan prints the cells, and once each why some are not for this machine. Where none is, that
-// is what the run would end with.
-func printPlan(w io.Writer, p bench.Plan) error {
-	missing := func(c results.Cell) string { return faults.ErrorText(bench.Unsupported(c)) }
-	here := stat.Filter(p.Cells, func(c results.Cell) bool { return missing(c) == "" })
-	for _, c := range here {
-		fmt.Fprintln(w, c.Key())
-	}
-	lacking := stat.GroupBy(stat.Filter(p.Cells, func(c results.Cell) bool { return missing(c) != "" }), missing)
-	if len(here) == 0 {
-		reasons := stat.Map(lacking, func(cells []results.Cell) string { return missing(cells[0]) })
-		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
-	}
-	for _, cells := range lacking {
-		fmt.Fprintf(w, "unsupported: %s: %s\n", results.FormatCount(len(cells), "cell"), missing(cells[0]))
-	}
-	_, err := fmt.Fprintf(w, "%d cells of %d samples: about %s, at most %s\n",
-		len(here), p.Samples, p.Estimate().Round(100*time.Millisecond), p.MaxTime)
 	return err
 }
 
-// overrun is what the end of a run may take beyond its time on a busy machine: only a message that
-// takes longer by itself, as with a slow reader, is cut off.
-const overrun = 2 * time.Second
-
-// measureCells runs stages, keeps their records in a folder, and shows and judges what they say.
-func (f *runFlags) measureCells(cmd *cobra.Command, stages []measure.Stage) {
-	last := stages[len(stages)-1]
-	var leftOut []string
-	f.measure(cmd, task{
-		maxTime: last.MaxTime + last.MaxTime/4 + overrun,
-		work: func(ctx context.Context, s *session) {
-			var err error
-			leftOut, err = s.runStages(ctx, stages)
-			script.Check(err)
-		},
-		show: func(all, _ *results.Set) {
-			err := f.view(cmd, all)
-			if len(leftOut) > 0 {
-				fmt.Fprintf(beside(cmd, f.format), "left out for want of time: %s (or ask for a longer --max-time)\n", strings.Join(leftOut, "; "))
-			}
-			for _, r := range all.Records {
-				if figure, ok := f.shape.Figure(r); ok { // as the other benchmark prints it
-					fmt.Fprintln(cmd.ErrOrStderr(), figure)
-				}
-			}
-			script.Check(err)
-		},
-		bench: whole,
-		gate: func(measured error, own *results.Set) {
-			if measured == nil { // what was not measured is not judged
-				script.Check(f.judge(cmd, f.format, own))
-			}
-		},
-	})
+func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
+	if err := f.conflict(cmd); err != nil {
+		return usage(err)
+	}
+	if len(f.scenarios) > 0 {
+		return script.Run(func() { f.reproduce(cmd) })
+	}
+	if subrun.InTurns() && !cmd.Flags().Changed("forks") {
+		f.plan.Forks = 1
+	}
+	plan, err := f.makePlan(cmd)
+	if err != nil {
+		return usage(err)
+	}
+	if f.dryRun {
+		return printPlan(cmd.OutOrStdout(), plan, f.detail)
+	}
+	for _, hint := range f.hints() {
+		f.say(cmd, "%s", hint)
+	}
+	return f.measureCells(cmd, plan)
 }
 
-// runStages measures the cells of stages, and keeps their records. Each has until its MaxTime since
-// the beginning of the first, and is left out unless it fits into what there is of it.
-func (s *session) runStages(ctx context.Context, stages []measure.Stage) (leftOut []string, err error) {
-	const calibrations = 2                      // steps that a cell takes before its samples: the untimed one and the short one
-	left, total, done := map[string]int{}, 0, 0 // steps to come, by cell
-	cells, began := 0, time.Now()
-	var kept []results.Record
-	observe := func(at bench.Progress) {
-		key, step := at.Cell.Key(), 1
-		if at.Step == bench.Finished {
-			step = left[key] // along with those that it did not need
+// makePlan returns what the flags ask for, checked.
+func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
+	topology, err := placement.Read()
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	p := f.plan
+	if slices.ContainsFunc(cellFlags, cmd.Flags().Changed) {
+		p.Cells, err = f.sweepCells(cmd.Context(), topology)
+	} else {
+		p.Cells, err = f.presetCells(cmd, topology)
+	}
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	p.MaxTime = f.maxTime
+	p.Seed = f.seed
+	p.Turn = subrun.Turn
+	if p.MaxTime == 0 {
+		p.MaxTime = defaultTime
+		estimate := p.Estimate()
+		if !f.isDefault(cmd) && estimate > defaultTime*3/2 {
+			p.MaxTime = estimate * 3 / 2
 		}
-		step = min(step, left[key]) // with a precision to reach, samples go on beyond the plan
+	}
+	return p.Checked()
+}
+
+// isDefault reports whether the run was asked for nothing in particular: it takes as many samples as
+// fit into the default time.
+func (f *runFlags) isDefault(cmd *cobra.Command) bool {
+	return len(f.presets) == 0 && !slices.ContainsFunc(cellFlags, cmd.Flags().Changed)
+}
+
+// sweepCells returns the product of the flags, with defaults for those that were not given.
+func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]results.Cell, error) {
+	s := f.sweep
+	usual := measure.DefaultSweep(t)
+	if len(s.Capacities) == 0 {
+		s.Capacities = usual.Capacities
+	}
+	if len(s.Framings) == 0 {
+		s.Framings = usual.Framings
+	}
+	if len(s.Pipes) == 0 {
+		s.Pipes = usual.Pipes
+	}
+	if len(s.IOs) == 0 {
+		s.IOs = usual.IOs
+	}
+	if len(s.Placements) == 0 {
+		s.Placements = usual.Placements
+	}
+	if len(s.Patterns) == 0 {
+		s.Patterns = usual.Patterns
+	}
+	if f.plan.Recording != "" {
+		recording, err := interruptibly(ctx, f.plan.Recording, payload.ReadRecording)
+		if err != nil {
+			return nil, err
+		}
+		s.Recording = recording
+	}
+	return s.Cells()
+}
+
+// presetCells returns the cells of the presets that were asked for. Without any, the run measures the
+// first two, or only the first if its records are compared with those of another run.
+func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
+	flags := cmd.Flags()
+	presets := []measure.Preset{measure.Default, measure.Waiting}
+	if flags.Changed("precision") || flags.Changed("assert") || subrun.RecordsOnly() {
+		presets = presets[:1]
+	}
+	if len(f.presets) > 0 {
+		presets = nil
+	}
+	for _, name := range f.presets {
+		p, err := measure.FindPreset(name)
+		if err != nil {
+			return nil, err
+		}
+		presets = append(presets, p)
+	}
+	var cells []results.Cell
+	for _, p := range presets {
+		for _, c := range p.Cells(t) {
+			if !slices.Contains(cells, c) { // two presets may share a cell
+				cells = append(cells, c)
+			}
+		}
+	}
+	return cells, nil
+}
+
+// hints say what a reader of the results has to know about the values that were asked for.
+func (f *runFlags) hints() []string {
+	var hints []string
+	for _, size := range f.sweep.Sizes {
+		if hint := measure.SpecialSize(size); hint != "" {
+			hints = append(hints, hint)
+		}
+	}
+	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
+		hints = append(hints, measure.MacOSHint)
+	}
+	return hints
+}
+
+// printPlan prints a line for the cells of each pattern, pipe and placement, or with detail each cell,
+// and then their sum. If this machine can measure none of them, printPlan returns the error that the
+// run would end with.
+func printPlan(w io.Writer, p bench.Plan, detail bool) error {
+	groups := map[string]int{}
+	var order []string
+	lacking := map[string]int{}
+	var reasons []string
+	here := 0
+	for _, c := range p.Cells {
+		if err := bench.Unsupported(c); err != nil {
+			if lacking[err.Error()] == 0 {
+				reasons = append(reasons, err.Error())
+			}
+			lacking[err.Error()]++
+			continue
+		}
+		here++
+		if detail {
+			fmt.Fprintln(w, c.Key())
+			continue
+		}
+		group := fmt.Sprintf("%s over %s pipes, ends %s", c.Pattern, c.Pipe, view.PlacementPhrase(c.Placement))
+		if groups[group] == 0 {
+			order = append(order, group)
+		}
+		groups[group]++
+	}
+	if here == 0 {
+		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
+	}
+	for _, group := range order {
+		fmt.Fprintf(w, "%s: %s\n", group, results.FormatCount(groups[group], "cell"))
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(w, "unsupported: %s: %s\n", results.FormatCount(lacking[reason], "cell"), reason)
+	}
+	estimate := min(p.Estimate(), p.MaxTime).Round(100 * time.Millisecond)
+	_, err := fmt.Fprintf(w, "%d cells of up to %d samples: about %s, at most %s\n",
+		here, p.Samples, estimate, p.MaxTime)
+	return err
+}
+
+// overrun is how long the end of a run may take beyond its time on a busy machine. Only a message
+// that takes longer by itself, as with a slow reader, is cut off.
+const overrun = 2 * time.Second
+
+// measureCells measures the plan, keeps its records in a folder, and shows and judges them.
+func (f *runFlags) measureCells(cmd *cobra.Command, plan bench.Plan) error {
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	limit := plan.MaxTime + plan.MaxTime/4 + overrun
+	measured := s.measure(limit, func(ctx context.Context) error {
+		return s.runPlan(ctx, plan)
+	})
+	e := ending{
+		show:  func(all, own *results.Set) error { return f.view(cmd, own) },
+		bench: whole,
+	}
+	if measured == nil { // an interrupted run is not judged
+		e.gate = func(own *results.Set) error { return f.judge(cmd, f.format, own) }
+	}
+	return s.finish(measured, e)
+}
+
+// runPlan measures the cells of a plan and keeps their records.
+func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
+	const calibrations = 2   // steps of a cell before its samples
+	left := map[string]int{} // steps to come, by cell
+	total := 0
+	for _, c := range p.Cells {
+		left[c.Key()] = p.Samples + calibrations
+		total += p.Samples + calibrations
+	}
+	done := 0
+	p.Run = s.run
+	p.Observe = func(at bench.Progress) {
+		key := at.Cell.Key()
+		step := 1
+		if at.Step == bench.Finished {
+			step = left[key] // and those that the cell did not need
+		}
+		step = min(step, left[key]) // a cell may take more samples than planned to reach its precision
 		left[key] -= step
 		done += step
 		s.progress.step(bench.Label(at.Cell))
 		s.progress.units(done, total)
 	}
-	for i, p := range stages {
-		if time := p.MaxTime - time.Since(began); i > 0 && !p.Fits(kept, time) {
-			leftOut = append(leftOut, p.Else)
-			continue
-		} else if i > 0 {
-			p.MaxTime = time
-		}
-		p.Run, p.Observe = s.run, observe
-		for _, c := range p.Cells {
-			left[c.Key()] = p.Samples + calibrations
-			total += p.Samples + calibrations
-		}
-		cells += len(p.Cells)
-		if err := bench.Run(ctx, p.Plan, func(r results.Record) error {
-			kept = append(kept, r)
-			s.progress.finish(cells, bench.Label(r.Cell)+": "+outcome(r))
-			return s.Write(r)
-		}); err != nil {
-			return leftOut, err
-		}
-	}
-	return leftOut, nil
+	return bench.Run(ctx, p, func(r results.Record) error {
+		s.progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
+		return s.Write(r)
+	})
 }
 
-// outcome is a record in a few words.
+// outcome describes a record in a few words.
 func outcome(r results.Record) string {
-	switch {
-	case r.Unsupported != "":
+	if r.Unsupported != "" {
 		return "unsupported: " + r.Unsupported
-	case r.Failed != "":
+	}
+	if r.Failed != "" {
 		return "failed: " + r.Failed
 	}
-	n := results.FormatCount(len(r.Samples), "sample")
-	if n == "" {
+	if len(r.Samples) == 0 {
 		return ""
 	}
 	m := stat.RelativeMetric(r.Cell, r.Cell)
+	n := results.FormatCount(len(r.Samples), "sample")
 	return fmt.Sprintf("%s, %s", n, m.Format(m.Estimate(r).Median))
 }
 
-// whole has bench.txt hold all that the folder does.
+// whole puts all records of the folder into bench.txt.
 func whole(all *results.Set) *results.Set { return all }
 
 // allScenarios asks for every scenario.

@@ -80,11 +80,9 @@ func valueLists(t placement.Topology) []valueList {
 		{"pipe", "the kernel's byte stream", pipeValues()},
 		{"io", "how an end waits for the kernel; one value, or writer/reader", ioValues()},
 		{"placement", "where the ends run", placementValues(t)},
-		{"peer", "what the ends are", namedPairs(bench.Peers)},
 		{"pattern", "who talks", namedPairs(bench.Patterns)},
-		{"clock", "when it is read in round trips", namedPairs(bench.Clocks)},
 		{"payload", "what generated messages are made of", payloadValues()},
-		{"shape", "the work of another benchmark, its figure in its unit", shapeValues()},
+		{"preset", "what run measures, as a list of cells with a name", presetValues()},
 		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios +
 			" is every one)", scenarioValues()},
 		{"fault", "how serve misbehaves, and from which size, number or time on",
@@ -138,9 +136,9 @@ func payloadValues() []value {
 	return list
 }
 
-func shapeValues() []value {
+func presetValues() []value {
 	var list []value
-	for _, s := range measure.Shapes() {
+	for _, s := range measure.Presets() {
 		list = append(list, value{name: s.Name, what: s.What})
 	}
 	return list

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +57,10 @@ func TestTheDefaultSweepIsWhatTheHelpSays(t *testing.T) {
 	for _, c := range cells {
 		count[c.Pattern+" "+c.Placement]++
 	}
-	want := map[string]int{"stream same": 20, "stream apart": 20, "roundtrip same": 10, "roundtrip apart": 10}
+	want := map[string]int{
+		"stream same": 20, "stream apart": 20, "stream free": 20,
+		"roundtrip same": 10, "roundtrip apart": 10, "roundtrip free": 10,
+	}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Error(diff)
 	}
@@ -72,13 +76,35 @@ func TestPlacesAreThoseTheMachineHas(t *testing.T) {
 		on   placement.Topology
 		want []string
 	}{
-		{"two cores", twoCores, []string{"same", "apart"}},
-		{"two threads of a core", siblings, []string{"same", "sibling"}},
-		{"one CPU", placement.Topology{CPUs: twoCores.CPUs[:1]}, []string{"same"}},
+		{"two cores", twoCores, []string{"same", "apart", "free"}},
+		{"two threads of a core", siblings, []string{"same", "sibling", "free"}},
+		{"one CPU", placement.Topology{CPUs: twoCores.CPUs[:1]}, []string{"same", "free"}},
 		{"a system that lets nobody choose", placement.Topology{}, []string{"free"}},
 	} {
 		if got := DefaultSweep(c.on).Placements; !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMacOSHasTwoCapacities(t *testing.T) {
+	got, err := ParseCapacities("macos,1MiB")
+	want := []int{16 << 10, 64 << 10, 1 << 20}
+	if runtime.GOOS == "darwin" {
+		want = []int{0, 1 << 20}
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestExactPowersOfTwoAreSpecial(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("slots of pipes are of Linux")
+	}
+	for size, special := range map[int]bool{4096: true, 65536: true, 4000: false, 65_000: false} {
+		if got := SpecialSize(size) != ""; got != special {
+			t.Errorf("%d: special %v", size, got)
 		}
 	}
 }

@@ -1,0 +1,183 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A Preset is a list of cells that answers one question.
+type Preset struct {
+	Name string
+	What string // the question, in a line
+	make func(placement.Topology) []results.Cell
+}
+
+// Cells returns the cells of the preset on a machine.
+func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
+
+// The presets. A run that asks for nothing in particular measures the first two.
+var (
+	Default = Preset{"default", "what a framing costs, what is left of that in a program, and what " +
+		"a larger pipe and smaller writes gain", defaultCells}
+	Waiting = Preset{"waiting", "how often a writer that does not block is refused (EAGAIN), and when " +
+		"it learns that its reader left (EPIPE)", waitingCells}
+	Large   = Preset{"large", "messages of 16 MB", largeCells}
+	Limits  = Preset{"limits", "the most that raw bytes reach through a pipe of this machine", limitCells}
+	Readers = Preset{"readers", "whether the time per byte of three line readers grows with the size " +
+		"of the line", readerCells}
+)
+
+// Presets lists them.
+func Presets() []Preset { return []Preset{Default, Waiting, Large, Limits, Readers} }
+
+// FindPreset returns the preset of that name.
+func FindPreset(name string) (Preset, error) {
+	var names []string
+	for _, p := range Presets() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Preset{}, fmt.Errorf("preset %q is unknown; known are %s", name, strings.Join(names, ", "))
+}
+
+// usualCell is a stream through a pipe as the system makes it.
+func usualCell(framing string, size int, place string) results.Cell {
+	return results.Cell{
+		Framing:   framing,
+		Size:      size,
+		Pipe:      string(syspipe.Anonymous),
+		IO:        syspipe.Blocking.String(),
+		Placement: place,
+		Peer:      "process",
+		Pattern:   "stream",
+		Payload:   "json",
+	}
+}
+
+// defaultCells are three lists: the framings as a bare transport; the framings in a program that
+// makes each message and looks at it; and one large message with a larger pipe and smaller writes.
+func defaultCells(t placement.Topology) []results.Cell {
+	s := DefaultSweep(t)
+	cells := mustCells(s)
+
+	program := s
+	program.Patterns = []string{"stream"}
+	program.Sizes = []int{ProgramSize}
+	program.Further.Source = "fresh"
+	program.Further.Touch = true
+	cells = append(cells, mustCells(program)...)
+
+	for _, place := range s.Placements {
+		for _, capacity := range []int{0, LargerPipe} {
+			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
+				c := usualCell(LeverFraming, LeverSize, place)
+				c.Capacity = capacity
+				c.WriteSize = writeSize
+				if !slices.Contains(cells, c) { // the first list has the usual pipe and whole writes
+					cells = append(cells, c)
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// What the default preset varies beside framings and sizes.
+const (
+	ProgramSize  = 65_000    // bytes of the messages that a program makes and looks at
+	LeverFraming = "ndjson"  // the framing of the message that is written in pieces
+	LeverSize    = 1_000_000 // bytes of that message
+	LargerPipe   = 1 << 20   // bytes: what a Linux system allows without privileges
+)
+
+// mustCells returns the cells of a sweep whose lists are fixed in this package.
+func mustCells(s Sweep) []results.Cell {
+	cells, err := s.Cells()
+	if err != nil {
+		panic(err) // a preset names an unknown framing: a defect of this package
+	}
+	return cells
+}
+
+// slowReader is a reader's rate in bytes per second: about that of a server that parses JSON.
+const slowReader = 50_000_000
+
+// waitingCells are writers that do not block: three ways of waiting for room, messages below and
+// above the capacity of a pipe, and a reader that is fast, slow, or leaves after one message.
+func waitingCells(t placement.Topology) []results.Cell {
+	place := t.Best()[0]
+	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
+	readers := []results.Cell{{}, {Drain: slowReader}, {ClosesAfter: 1}}
+	var cells []results.Cell
+	for _, way := range ways {
+		for _, size := range []int{4000, 130_000} {
+			for _, reader := range readers {
+				c := usualCell("ndjson", size, place)
+				c.IO = way.String() + "/" + syspipe.Blocking.String()
+				c.Drain = reader.Drain
+				c.ClosesAfter = reader.ClosesAfter
+				cells = append(cells, c)
+			}
+		}
+	}
+	return cells
+}
+
+// largeCells are streams of messages of 16 MB.
+func largeCells(t placement.Topology) []results.Cell {
+	s := DefaultSweep(t)
+	s.Patterns = []string{"stream"}
+	s.Sizes = []int{16_000_000}
+	return mustCells(s)
+}
+
+// limitCells are raw bytes: streams from a page to much more than a pipe holds, one of pages that
+// are lent to the pipe instead of copied, and round trips of a byte and of a full pipe.
+func limitCells(t placement.Topology) []results.Cell {
+	var cells []results.Cell
+	for _, place := range everyPlacement(t) {
+		for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
+			cells = append(cells, usualCell(results.FramingRaw, size, place))
+		}
+		lent := usualCell(results.FramingRaw, 64<<10, place)
+		lent.Transfer = string(syspipe.Vmsplice)
+		cells = append(cells, lent)
+		for _, size := range []int{1, 64 << 10} {
+			trip := usualCell(results.FramingRaw, size, place)
+			trip.Pattern = results.PatternRoundtrip
+			cells = append(cells, trip)
+		}
+	}
+	return cells
+}
+
+// everyPlacement returns all placements that this machine has.
+func everyPlacement(t placement.Topology) []string {
+	var names []string
+	for _, p := range placement.Places() {
+		if _, err := t.Choose(p.Name); err == nil {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// readerCells are three readers of lines: one that searches new bytes only, one that searches the
+// whole line again after each read, and one that reads byte by byte.
+func readerCells(t placement.Topology) []results.Cell {
+	var cells []results.Cell
+	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}
+	for _, framing := range framings {
+		for _, size := range []int{4000, 65_000, 256_000, 1_000_000, 4_000_000} {
+			cells = append(cells, usualCell(framing, size, t.Best()[0]))
+		}
+	}
+	return slices.Clip(cells)
+}
