@@ -44,6 +44,7 @@ type endpoint struct {
 	buf      []byte // a plain raw end's, to read into
 
 	load   *load        // of a load generator; else nil
+	mixed  mixed        // of a mixed cell
 	pace   Pace         // of a slow reader
 	work   work         // of a reader that does something with the bytes
 	sum    uint64       // of the bytes that it looked at
@@ -85,10 +86,10 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (e *endpo
 	if waits != syspipe.Poller && !e.isLoad() && !e.hadSpares { // an end closed in one table stays open in another
 		ownDescriptors()
 	}
-	e.exchange = e.exchanger()
 	if j.Cell.ClosesAfter > 0 || e.isLoad() {
 		e.clock, err = NewClock()
 	}
+	e.exchange = e.exchanger()
 	return e, err
 }
 
@@ -215,8 +216,12 @@ func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == clien
 // been idle would be slow to wake.
 func (e *endpoint) run(j job) (err error) {
 	e.job, e.report, e.cpus, e.trips, e.load = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0], nil
-	if e.pace = (Pace{PerSecond: j.Cell.Drain}); j.Cell.Drain > 0 {
+	e.pace = Pace{}
+	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
+		if j.Cell.Pattern != PatternMixed { // whose reader keeps its pace in each read
+			e.pace.PerSecond = j.Cell.Drain
+		}
 	}
 	e.work = work{}
 	if e.isReader() {
@@ -228,6 +233,11 @@ func (e *endpoint) run(j job) (err error) {
 	var l *load
 	if e.isLoad() && !e.Compare {
 		l = e.newLoad()
+		if e.Cell.Pattern == PatternMixed {
+			if e.mixed, err = e.newMixed(e.Messages); err != nil {
+				return err
+			}
+		}
 	}
 	if raw, ok := e.r.(*rawReader); ok {
 		raw.next = 0

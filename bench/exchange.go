@@ -47,6 +47,11 @@ func (e *endpoint) writer() framers.Writer {
 	if e.raw {
 		return rawWriter{out, e.Cell.WriteSize}
 	}
+	if e.Cell.Pattern == PatternMixed {
+		opts := append(e.options(), framers.WithQueue(maxLoadMessages))
+		e.mixed.mux = framers.NewMux(out, e.framing, opts...)
+		return muxWriter{e.mixed.mux}
+	}
 	return e.framing.NewWriter(out, e.options()...)
 }
 

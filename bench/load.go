@@ -47,7 +47,7 @@ type load struct {
 func (e *endpoint) newLoad() *load {
 	l := &load{
 		open:     e.Cell.Rate > 0,
-		maySpin:  e.Cell.Placement != "same" && e.Cell.Placement != "free" && e.Role == sender,
+		maySpin:  e.maySpin(),
 		sent:     resident(make([]int64, e.Messages)),
 		received: resident(make([]int64, e.Messages)),
 	}
@@ -59,6 +59,14 @@ func (e *endpoint) newLoad() *load {
 		}
 	}
 	return l
+}
+
+// maySpin reports whether the generator has its CPU for itself until the next message is due.
+func (e *endpoint) maySpin() bool {
+	if e.Role != sender || e.Cell.Pattern == PatternMixed {
+		return false
+	}
+	return e.Cell.Placement != "same" && e.Cell.Placement != "free"
 }
 
 // deliver notes that message i is there and as it was sent.
@@ -92,6 +100,12 @@ func (e *endpoint) setSchedule(start int64) int64 {
 // runLoad moves the messages of a loaded sample. Whoever receives those of an open loop that was
 // given up finds their end: the rest was never sent.
 func (e *endpoint) runLoad() (err error) {
+	if e.isMixed() {
+		if e.Role == sender {
+			return e.sendMixed()
+		}
+		return e.receiveMixed()
+	}
 	switch e.Role {
 	case sender:
 		return e.generate()
@@ -174,6 +188,9 @@ func (e *endpoint) runClientLoad() error {
 // finishLoad turns the times of a load into latencies. In a stream the sender has one half of them,
 // and hands it over.
 func (e *endpoint) finishLoad() error {
+	if e.isMixed() {
+		return e.finishMixed()
+	}
 	l := e.load
 	switch e.Role {
 	case sender:
@@ -202,33 +219,48 @@ func (e *endpoint) finishLoad() error {
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
-	since := func(from func(i int64) int64, to []int64) []int64 {
-		ns := make([]int64, n)
-		for i := range ns {
-			ns[i] = to[i] - from(int64(i))
+	if l.open {
+		k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
+		k.Unsent = k.Due - k.Sent
+		if n > 0 {
+			end := max(l.received[n-1], l.schedule.due(n))
+			k.Achieved = float64(n) / (float64(end-l.schedule.start) / 1e9)
 		}
-		return ns
+		e.report.Load = k
 	}
-	sent := func(i int64) int64 { return l.sent[i] }
 	name := "oneway"
 	if e.Role == client {
 		name = "roundtrip"
 	}
-	times := map[string][]int64{name: since(sent, l.received)}
+	if err := e.addLoadLatencies(name, n); err != nil {
+		return err
+	}
+	e.report.Messages = n
+	if n > 0 {
+		e.report.ElapsedNS = l.received[n-1] - l.schedule.start
+	}
+	e.report.PayloadBytes = e.source.Bytes(e.Warmup, n)
+	return nil
+}
+
+// addLoadLatencies reports the latency of the first n messages: from when each was sent, under a
+// name, and in an open loop from when it was due, and how late it was sent.
+func (e *endpoint) addLoadLatencies(name string, n int64) error {
+	l := e.load
+	times := map[string][]int64{name: make([]int64, n)}
+	for i := range n {
+		times[name][i] = l.received[i] - l.sent[i]
+	}
 	if l.open {
-		times["due"] = since(l.schedule.due, l.received)
-		times["lateness"] = since(l.schedule.due, l.sent)
-		k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
-		k.Unsent = k.Due - k.Sent
-		for _, ns := range times["lateness"] {
-			if float64(ns) > l.schedule.period { // more than one after it was due
-				k.Late++
+		due, lateness := make([]int64, n), make([]int64, n)
+		for i := range n {
+			due[i] = l.received[i] - l.schedule.due(i)
+			lateness[i] = l.sent[i] - l.schedule.due(i)
+			if float64(lateness[i]) > l.schedule.period { // more than one after it was due
+				e.report.Load.Late++
 			}
 		}
-		if n > 0 {
-			k.Achieved = float64(n) / (float64(max(l.received[n-1], l.schedule.due(n))-l.schedule.start) / 1e9)
-		}
-		e.report.Load = k
+		times["due"], times["lateness"] = due, lateness
 	}
 	e.report.Latency = map[string]results.Latency{}
 	for key, ns := range times {
@@ -238,11 +270,6 @@ func (e *endpoint) summariseLoad() error {
 		}
 		e.report.Latency[key] = latency
 	}
-	e.report.Messages = n
-	if n > 0 {
-		e.report.ElapsedNS = l.received[n-1] - l.schedule.start
-	}
-	e.report.PayloadBytes = e.source.Bytes(e.Warmup, n)
 	return nil
 }
 

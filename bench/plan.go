@@ -176,7 +176,7 @@ const DefaultForks = stat.Forks
 // forksOf returns how many forks a cell's slices are spread over: one each where the workers leave
 // after an open loop.
 func (p Plan) forksOf(c results.Cell) int {
-	if c.Rate > 0 {
+	if isOpenLoop(c) {
 		return p.Samples
 	}
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
@@ -213,17 +213,21 @@ func (p Plan) Estimate() (all time.Duration) {
 // other sizes, as each start of two processes takes the time of some ten slices.
 func sharedBy(c results.Cell) results.Cell {
 	c = comparedBy(c)
-	if c.Rate == 0 {
+	if !isOpenLoop(c) {
 		c.Size = 0
 	}
 	return c
 }
 
+// isOpenLoop reports whether the cell's messages fall due one by one. The loop may be given up if
+// the pipe cannot take them, so its workers do one job alone.
+func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
+
 // comparedBy returns what is the same in cells that are compared: all but the framing, and what the
 // ends do with their memory and beside reading and writing. The workers of an open loop do one job
 // alone.
 func comparedBy(c results.Cell) results.Cell {
-	if c.Rate == 0 {
+	if !isOpenLoop(c) {
 		c.Framing, c.ReadBuffer, c.WriteSize = "", 0, 0
 		c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
 		c = withoutReadersWork(c)
@@ -247,6 +251,7 @@ var (
 	Patterns = [][2]string{
 		{"stream", "messages one way, as fast as the pipe takes them"},
 		{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
+		{PatternMixed, "large messages without pause, and small ones of 256 B before their next frame, at a rate"},
 	}
 	Peers = [][2]string{
 		{"process", "each end is a process of its own"},
@@ -305,6 +310,11 @@ func (p Plan) validateLoad(c results.Cell) error {
 	if err := validateMemory(c); err != nil {
 		return err
 	}
+	if c.Pattern == PatternMixed {
+		if err := validateMixed(c); err != nil {
+			return err
+		}
+	}
 	due := c.Rate * p.Duration.Seconds()
 	switch {
 	case c.ClosesAfter > 0 && (c.Pattern != "stream" || c.Rate > 0 || c.Batch > 1 || c.Transfer != ""):
@@ -321,7 +331,7 @@ func (p Plan) validateLoad(c results.Cell) error {
 		return fmt.Errorf("clock %q is unknown; known is %s", c.Clock, clockPerSample)
 	case c.Clock != "" && (c.Pattern != "roundtrip" || c.Rate > 0 || c.Inflight > 1):
 		return errors.New("clock is for round trips one at a time: a stream has no trips, and a load needs the time of each message")
-	case c.Drain > 0 && c.Pattern != "stream":
+	case c.Drain > 0 && c.Pattern == "roundtrip":
 		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
 	case due > maxLoadMessages:
 		return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)

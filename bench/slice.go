@@ -203,8 +203,14 @@ func (j job) of(n int64) job {
 		least = 0
 	}
 	j.Messages, j.Warmup = n, max(least, min(n/8, 1000))
+	if j.Cell.Pattern == PatternMixed {
+		j.Warmup = mixedWarmup
+	}
 	return j
 }
+
+// mixedWarmup is how many large messages go before a slice of a mixed cell.
+const mixedWarmup = 2
 
 // Measure takes one sample of n messages of a cell, by workers of its own and without calibration:
 // for a caller that decides itself how many messages a sample has. The plan's cells are not used.

@@ -64,7 +64,7 @@ type job struct {
 }
 
 // isLast reports whether the workers leave after the job.
-func (j job) isLast() bool { return j.Workload != "" || j.Cell.Rate > 0 && !j.Compare }
+func (j job) isLast() bool { return j.Workload != "" || isOpenLoop(j.Cell) && !j.Compare }
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {

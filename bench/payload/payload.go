@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -107,6 +108,19 @@ func (s *Source) Check(i int64, msg []byte) error {
 		}
 	}
 	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))}
+}
+
+// Number returns the number that a message of the source carries at its head.
+func (s *Source) Number(msg []byte) (int64, error) {
+	if s.head < 0 || len(msg) < s.head+stampLen {
+		return 0, fmt.Errorf("a message of %d bytes carries no number", len(msg))
+	}
+	digits := msg[s.head : s.head+stampLen]
+	n, err := strconv.ParseUint(string(digits), 16, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q, where a message carries its number, is none", digits)
+	}
+	return int64(n), nil
 }
 
 // Compare tells whether msg is message i, byte for byte.

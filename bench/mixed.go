@@ -1,0 +1,238 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+)
+
+// PatternMixed is the pattern in which large messages are sent without pause through a
+// [framers.Mux], and small ones fall due at the cell's rate and go before the next frame of a large
+// one. The latency of such a cell is that of the small messages.
+const PatternMixed = "mixed"
+
+// SmallSize is the length of a small message of the pattern mixed, in bytes: a notification, or the
+// answer to a ping.
+const SmallSize = 256
+
+// Priorities in the Mux.
+const (
+	largePriority = iota
+	smallPriority
+)
+
+// A mixed is what an endpoint of a mixed cell has beside that of a load. The load's messages are the
+// small ones.
+type mixed struct {
+	small *payload.Source
+	mux   *framers.Mux // nil at the end that receives
+	out   [][]byte     // small messages to send, in memory of their own, as they may wait together
+
+	large int64 // messages of the slice
+	bytes int64 // payload received
+	last  int64 // when the last message was there, on the shared clock
+}
+
+// isMixed reports whether the job is the timed one of a mixed cell. Its warm-up and its untimed
+// sample are streams of large messages through the Mux.
+func (e *endpoint) isMixed() bool { return e.Cell.Pattern == PatternMixed && e.load != nil }
+
+// A muxWriter sends messages through a Mux, one at a time.
+type muxWriter struct{ mux *framers.Mux }
+
+func (w muxWriter) WriteMessage(msg []byte) error {
+	return w.mux.Send(context.Background(), largePriority, msg)
+}
+
+// newMixed makes what a slice of n small messages takes.
+func (e *endpoint) newMixed(n int64) (mixed, error) {
+	m := e.mixed
+	m.large, m.bytes, m.last, m.out = 0, 0, 0, nil
+	var err error
+	m.small, err = payload.Generate("json", SmallSize, e.Seed)
+	if err != nil || e.Role != sender {
+		return m, err
+	}
+	for i := range n {
+		m.out = append(m.out, slices.Clone(m.small.Message(i)))
+	}
+	return m, nil
+}
+
+// sendMixed sends large messages until all small ones have fallen due, and each of these as it does.
+// At last it sends one with a number beyond, which says that all are sent.
+func (e *endpoint) sendMixed() error {
+	minimiseTimerSlack()
+	e.clock.await(e.load.schedule.start, false)
+	var allDue atomic.Bool
+	large := make(chan error, 1)
+	// Not on this goroutine, which is bound to its thread: the turn would pass between threads.
+	go func() { large <- e.sendLarge(&allDue) }()
+	err := e.sendSmall()
+	allDue.Store(true)
+	if err := errors.Join(err, <-large); err != nil {
+		return err
+	}
+	end := e.mixed.small.Message(e.Messages)
+	return e.mixed.mux.Send(context.Background(), largePriority, end)
+}
+
+func (e *endpoint) sendLarge(allDue *atomic.Bool) error {
+	for !allDue.Load() {
+		number := e.Warmup + e.mixed.large
+		err := e.mixed.mux.Send(context.Background(), largePriority, e.source.Message(number))
+		if err != nil {
+			return fmt.Errorf("send large message %d: %w", number, err)
+		}
+		e.mixed.large++
+	}
+	return nil
+}
+
+// sendSmall sends each small message when it is due, whether those before it are out or not.
+func (e *endpoint) sendSmall() error {
+	l := e.load
+	var waiting sync.WaitGroup
+	failed := make([]error, e.Messages)
+	for i := range e.Messages {
+		e.clock.await(l.schedule.due(i), false)
+		l.sent[i] = e.clock.Now()
+		waiting.Go(func() {
+			failed[i] = e.mixed.mux.Send(context.Background(), smallPriority, e.mixed.out[i])
+		})
+		// This goroutine sleeps without the scheduler's knowledge: let the new one go first.
+		runtime.Gosched()
+	}
+	waiting.Wait()
+	l.total.Store(e.Messages)
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("send small messages: %w", err)
+	}
+	return nil
+}
+
+// receiveMixed takes messages until the one that says that all are sent. Small ones may overtake
+// each other, but each comes once.
+func (e *endpoint) receiveMixed() error {
+	m, check := &e.mixed, e.checker()
+	for {
+		msg, err := e.r.ReadMessage()
+		if err != nil {
+			return fmt.Errorf("receive, after %d large and %d small messages: %w",
+				m.large, e.load.delivered.Load(), err)
+		}
+		now := e.clock.Now()
+		if len(msg) == SmallSize {
+			last, err := e.takeSmall(msg, now)
+			if last || err != nil {
+				return err
+			}
+		} else {
+			if err := check(e.Warmup+m.large, msg); err != nil {
+				return err
+			}
+			m.large++
+		}
+		e.touch(msg)
+		m.bytes += int64(len(msg))
+		m.last = now
+	}
+}
+
+// takeSmall notes when a small message was there, or says that it is the last message of all.
+func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
+	l := e.load
+	number, err := e.mixed.small.Number(msg)
+	if err != nil {
+		return false, err
+	}
+	if err := e.mixed.small.Check(number, msg); err != nil {
+		return false, err
+	}
+	switch {
+	case number == e.Messages:
+		return true, nil
+	case number > e.Messages || l.received[number] != 0:
+		return false, fmt.Errorf("small message %d came twice, or was never sent", number)
+	}
+	l.received[number] = now
+	l.delivered.Add(1)
+	return false, nil
+}
+
+// finishMixed makes latencies of the times of the small messages, of which the sender hands over
+// its half.
+func (e *endpoint) finishMixed() error {
+	l, m := e.load, &e.mixed
+	if e.Role == sender {
+		account := append([]int64{m.large}, l.sent...)
+		return binary.Write(e.toPeer, binary.NativeEndian, account)
+	}
+	account := make([]int64, 1+len(l.sent))
+	if err := binary.Read(e.fromPeer, binary.NativeEndian, account); err != nil {
+		return err
+	}
+	copy(l.sent, account[1:])
+	small := l.delivered.Load()
+	if sent := account[0]; small != e.Messages || m.large != sent {
+		return fmt.Errorf("%d large and %d small messages were sent, %d and %d received",
+			sent, e.Messages, m.large, small)
+	}
+	e.report.Messages = m.large + small
+	e.report.PayloadBytes = m.bytes
+	e.report.ElapsedNS = m.last - l.schedule.start
+	// All that is sent arrives, however long it waits: only the generator can miss the rate.
+	end := max(l.schedule.due(small), slices.Max(l.sent))
+	e.report.Load = &results.Load{
+		Due: small, Sent: small,
+		Achieved: float64(small) / (float64(end-l.schedule.start) / 1e9),
+	}
+	return e.addLoadLatencies("oneway", small)
+}
+
+// readQuantum is how many bytes the reader of a mixed cell takes at once, if it limits itself: more
+// would let the pipe run in jerks, and a small message wait for one of them.
+const readQuantum = 4 << 10
+
+// A slowReader reads no more bytes a second than its pace allows, as a program does that works on
+// each byte. It belongs to one goroutine.
+type slowReader struct {
+	in    io.Reader
+	pace  Pace
+	clock *Clock
+	spin  bool // the CPU is the reader's own: it works there, as such a program would
+}
+
+// Read waits until the bytes of the reads before are paid for.
+func (s *slowReader) Read(p []byte) (int, error) {
+	s.clock.await(s.pace.Next, s.spin)
+	n, err := s.in.Read(p[:min(len(p), readQuantum)])
+	s.pace.Take(n, s.clock.Now())
+	return n, err
+}
+
+// validateMixed holds a mixed cell's fields against each other.
+func validateMixed(c results.Cell) error {
+	switch {
+	case c.Rate <= 0:
+		return errors.New("mixed needs a rate: how many small messages fall due per second")
+	case c.Framing == results.FramingRaw:
+		return errors.New("mixed needs a framing that tells messages apart: raw does not")
+	case c.Messages != "" || c.Size <= SmallSize:
+		return fmt.Errorf("mixed needs large messages of one size above %d B", SmallSize)
+	case c.Inflight > 1 || c.Batch > 1 || c.Transfer != "" || c.ClosesAfter > 0:
+		return errors.New("mixed is a load of its own: " +
+			"leave out inflight, batch, transfer and closes_after")
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// mixedCell is a cell of large messages behind which small ones wait.
+func mixedCell(framing string, change func(*results.Cell)) results.Cell {
+	return cell(func(c *results.Cell) {
+		c.Framing, c.Size, c.Pattern, c.Rate = framing, 1_000_000, PatternMixed, 2000
+		change(c)
+	})
+}
+
+func unchanged(*results.Cell) {}
+
+func TestSmallMessagesGoBetweenLargeOnes(t *testing.T) {
+	p := small(
+		mixedCell("ndjson", unchanged),
+		mixedCell("chunked:61440", unchanged),
+		mixedCell("length-prefix", func(c *results.Cell) { c.WriteSize = 8192 }),
+		mixedCell("ndjson", func(c *results.Cell) { c.Source, c.Touch, c.Work = "fresh", true, 0.1 }),
+		mixedCell("chunked:4096", func(c *results.Cell) { c.IO = "poll/blocking" }),
+	)
+	p.Duration, p.Samples = 10*time.Millisecond, 3
+	const due = 20 // in a sample
+	for _, r := range collect(t, p) {
+		if len(r.Samples) < p.Samples {
+			t.Errorf("%s: %d samples", Label(r.Cell), len(r.Samples))
+		}
+		for _, s := range r.Samples {
+			load, latency := s.Load, s.Latency["due"]
+			if load == nil || load.Due != due || load.Sent != due || latency.Count != due {
+				t.Fatalf("%s: load %+v, latency %+v", Label(r.Cell), load, latency)
+			}
+			large := s.Messages - due
+			if want := large*int64(r.Cell.Size) + due*SmallSize; large < 1 || s.PayloadBytes != want {
+				t.Errorf("%s: %d bytes in %d large messages", Label(r.Cell), s.PayloadBytes, large)
+			}
+			if s.ElapsedNS < (due-1)*int64(time.Second)/2000 {
+				t.Errorf("%s: took %d ns", Label(r.Cell), s.ElapsedNS)
+			}
+		}
+		if v := r.Verified; v == nil || v.Compared < minCompare || v.Sequence == 0 {
+			t.Errorf("%s: verified %+v", Label(r.Cell), v)
+		}
+	}
+}
+
+// Behind a slow reader a small message waits for a large one, but for one frame of it in chunks.
+func TestChunksShortenTheWaitOfSmallMessages(t *testing.T) {
+	slow := func(c *results.Cell) { c.Drain, c.Rate = 100e6, 1000 }
+	p := small(mixedCell("length-prefix", slow), mixedCell("chunked:4096", slow))
+	p.Duration = 50 * time.Millisecond
+	waits := map[string]int64{}
+	for _, r := range collect(t, p) {
+		for _, s := range r.Samples {
+			waits[r.Cell.Framing] += *s.Latency["due"].P50NS
+		}
+	}
+	if whole, chunks := waits["length-prefix"], waits["chunked:4096"]; whole < 2*chunks {
+		t.Errorf("small messages waited %d ns behind whole messages, and %d ns behind chunks", whole, chunks)
+	}
+}
+
+func TestWhatMixedCannotBe(t *testing.T) {
+	for want, change := range map[string]func(*results.Cell){
+		"needs a rate":         func(c *results.Cell) { c.Rate = 0 },
+		"raw does not":         func(c *results.Cell) { c.Framing = "raw" },
+		"large messages":       func(c *results.Cell) { c.Size = SmallSize },
+		"leave out inflight":   func(c *results.Cell) { c.ClosesAfter = 1 },
+		"can be accounted for": func(c *results.Cell) { c.Rate = 1e12 },
+		"cuts no message":      func(c *results.Cell) { c.WriteSize = 1 << 20 },
+	} {
+		err := small(mixedCell("ndjson", change)).Validate()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", want, err)
+		}
+	}
+}
