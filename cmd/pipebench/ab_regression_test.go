@@ -148,7 +148,7 @@ func flagged(t *testing.T, old, new, pairs string) bool {
 func compareBuilds(t *testing.T, old, new, pairs string, seed int, args ...string) (code int, out string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	args = append([]string{"ab", old, new, "--pairs", pairs, "--seed", fmt.Sprint(seed), "--metric", "goodput", "--out", t.TempDir()}, args...)
+	args = append([]string{"compare", old, new, "--pairs", pairs, "--seed", fmt.Sprint(seed), "--metric", "goodput", "--out", t.TempDir()}, args...)
 	code = run(t.Context(), append(args, "--pattern", "stream", "--placement", "same"), strings.NewReader(""), &stdout, &stderr)
 	t.Logf("%s%s", stdout.String(), stderr.String())
 	return code, stdout.String()

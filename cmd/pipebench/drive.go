@@ -134,7 +134,9 @@ func (f *driveFlags) comparison(own *results.Set) *stat.Comparison {
 	before, after := stat.PairServers(own)
 	demand(len(before) > 0, view.ErrNothing)
 	oldName, newName := strings.Join(f.against, " "), strings.Join(f.options.Command, " ")
-	return comparePairs(before, after, oldName, newName, stat.CompareOptions{})
+	c := script.Must(stat.ComparePairs(before, after, stat.CompareOptions{}))
+	c.Old, c.New = oldName, newName
+	return c
 }
 
 // unfit makes it a failed gate that a server cannot be spoken to: it works at no size.

@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/doctor"
-	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/turns"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/probe"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -255,6 +255,6 @@ func (f *doctorFlags) plan(flags []string) doctor.Plan {
 	}
 	self, err := os.Executable()
 	script.Check(wrap("find this program, to invoke it", err))
-	p.Binary = subrun.Binary{Name: "pipebench", Path: self}
+	p.Binary = turns.Build{Name: "pipebench", Path: self}
 	return p
 }

@@ -149,8 +149,7 @@ func newRoot(args ...string) *cobra.Command {
 		command("tap", &tapFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench tap -- my-server")),
 		command("tune", &tuneFlags{}, nil),
 		command("claims", &claimsFlags{}, cobra.ArbitraryArgs),
-		command("compare", &compareFlags{}, takes(2, 2, "compare takes two files, the old and the new results")),
-		command("ab", &abFlags{}, beforeDash(2, "ab takes two binaries, the old and the new one")),
+		command("compare", &compareFlags{}, beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
 		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 	)

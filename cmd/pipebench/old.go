@@ -8,6 +8,7 @@ import (
 
 // oldCommands are names of earlier versions, each with the line to type instead.
 var oldCommands = []struct{ name, instead string }{
+	{"ab", "pipebench compare OLD-BINARY NEW-BINARY [-- RUN-FLAGS]"},
 	{"list", "pipebench help values"},
 	{"profile", "pipebench run --preset limits"},
 }

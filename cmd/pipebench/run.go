@@ -22,7 +22,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/measure"
-	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/turns"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
@@ -154,7 +154,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if len(f.scenarios) > 0 {
 		return script.Run(func() { f.reproduce(cmd) })
 	}
-	if subrun.InTurns() && !cmd.Flags().Changed("forks") {
+	if turns.InTurns() && !cmd.Flags().Changed("forks") {
 		f.plan.Forks = 1
 	}
 	plan, err := f.makePlan(cmd)
@@ -187,7 +187,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	}
 	p.MaxTime = f.maxTime
 	p.Seed = f.seed
-	p.Turn = subrun.Turn
+	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
 		estimate := p.Estimate()
@@ -241,7 +241,7 @@ func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]resu
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	flags := cmd.Flags()
 	presets := []measure.Preset{measure.Default, measure.Waiting}
-	if flags.Changed("precision") || flags.Changed("assert") || subrun.RecordsOnly() {
+	if flags.Changed("precision") || flags.Changed("assert") || turns.RecordsOnly() {
 		presets = presets[:1]
 	}
 	if len(f.presets) > 0 {

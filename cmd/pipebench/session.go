@@ -19,7 +19,7 @@ import (
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/turns"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -190,7 +190,7 @@ func (s *session) finish(measured error, e ending) error {
 
 // leave writes what a run leaves beside its records, and says where.
 func (s *session) leave(all *results.Set, bench func(*results.Set) *results.Set) error {
-	if subrun.RecordsOnly() {
+	if turns.RecordsOnly() {
 		return nil
 	}
 	kept := []string{recordsFile}

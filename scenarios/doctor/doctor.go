@@ -27,7 +27,7 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/turns"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
@@ -36,7 +36,7 @@ const Least = 3
 
 // A Plan is what to invoke, and how often.
 type Plan struct {
-	Binary      subrun.Binary
+	Binary      turns.Build
 	Flags       []string      // for its run command
 	Invocations int           // at least [Least]
 	Over        time.Duration // they are spread over this long, or begun one after the other where that is too little
@@ -64,7 +64,7 @@ func (p Plan) Validate() error {
 	if p.Over < 0 || p.MaxTime <= 0 {
 		return fmt.Errorf("invocations cannot be spread over %s, and end within %s", p.Over, p.MaxTime)
 	}
-	return subrun.CheckFlags(p.Flags)
+	return turns.CheckFlags(p.Flags)
 }
 
 // A Watch is what was seen of a machine.

@@ -10,14 +10,14 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/subrun"
-	"github.com/pipebench/pipebench/scenarios/subrun/subruntest"
+	"github.com/pipebench/pipebench/scenarios/turns"
+	"github.com/pipebench/pipebench/scenarios/turns/turnstest"
 )
 
 func fake(t *testing.T) Plan {
 	t.Helper()
 	t.Setenv(fakeEnv, "1")
-	self, err := subrun.Find(os.Args[0])
+	self, err := turns.Find(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestNoiseIsKeptByMachine(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	env := results.Environment{Run: "r1", Machine: "abc123", Time: now}
-	n := results.Noise{Run: "r1", Time: now, Machine: "abc123", Cell: subruntest.FakeCell, Metric: "goodput", Values: []float64{1, 2, 3}}
+	n := results.Noise{Run: "r1", Time: now, Machine: "abc123", Cell: turnstest.FakeCell, Metric: "goodput", Values: []float64{1, 2, 3}}
 	var path string
 	for i := range 2 {
 		env.Run, n.Values[0] = string(rune('a'+i)), float64(i)+0.5

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/subrun/subruntest"
+	"github.com/pipebench/pipebench/scenarios/turns/turnstest"
 )
 
 // fakeEnv makes this test binary a pipebench whose run command measures nothing. Invocations are
@@ -16,7 +16,7 @@ const fakeEnv = "PIPEBENCH_TEST_FAKE_RUN"
 
 func TestMain(m *testing.M) {
 	if _, fake := os.LookupEnv(fakeEnv); fake {
-		if err := subruntest.Fake(os.Args[len(os.Args)-1]); err != nil {
+		if err := turnstest.Fake(os.Args[len(os.Args)-1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/subrun"
+	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
 func main() {
@@ -28,7 +28,7 @@ func run(args []string) error {
 	if len(args) == 0 || args[0] != "run" {
 		return fmt.Errorf("%q: run is all there is", args)
 	}
-	plan := bench.Plan{Duration: bench.SliceTime, Turn: subrun.Turn}
+	plan := bench.Plan{Duration: bench.SliceTime, Turn: turns.Turn}
 	cell := results.Cell{Pipe: "anonymous", IO: "blocking", Peer: "process", Payload: "json"}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&cell.Framing, "framing", "", "")

@@ -1,4 +1,4 @@
-package abtest
+package turns
 
 import (
 	"context"
@@ -12,15 +12,13 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/subrun"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // fake is a plan of this test binary against itself.
 func fake(t *testing.T, how string) Plan {
 	t.Helper()
 	t.Setenv(fakeEnv, how)
-	self, err := subrun.Find(os.Args[0])
+	self, err := Find(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +66,7 @@ func TestHowManyPairs(t *testing.T) {
 	}
 	spend := Plan{Spend: 45 * time.Second}
 	for took, want := range map[time.Duration]int{10 * time.Second: 20, time.Second: 45, time.Millisecond: 100, 0: 100} {
-		if got := spend.fitting(1, took); got != want {
+		if got := spend.wantedPairs(1, took); got != want {
 			t.Errorf("pairs of %s in 45 s: %d, want %d", took, got, want)
 		}
 	}
@@ -90,6 +88,7 @@ func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := r.toss()
+		r.oldFirst = a
 		r.before = append(r.before, nil)
 		if b := r.toss(); a == b {
 			t.Errorf("seed %d: the same build goes first in both pairs", seed)
@@ -117,7 +116,7 @@ func TestTimeEndsPairs(t *testing.T) {
 			r.began = r.began.Add(-p.MaxTime) // an hour goes by
 		}
 	}
-	if err := errors.Join(script.Run(func() { r.run(deadline(t)) }), r.close()); err != nil || len(r.before) != 2 || len(r.after) != 2 {
+	if err := errors.Join(r.run(deadline(t)), r.close()); err != nil || len(r.before) != 2 || len(r.after) != 2 {
 		t.Errorf("%d and %d runs: %v", len(r.before), len(r.after), err)
 	}
 }
@@ -128,6 +127,7 @@ func TestWhatEndsARun(t *testing.T) {
 	}{
 		{"flags that run does not take", "usage", "unknown flag: --zork"},
 		{"a binary that leaves nothing", "nothing", "is it a pipebench?"},
+		{"a binary that dies between two turns", "die", "exited 7: panic: the build is broken"},
 		{"a binary that hangs", "hang", "took longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -142,8 +142,9 @@ func TestWhatEndsARun(t *testing.T) {
 			if len(before)+len(after) != 0 {
 				t.Errorf("%d and %d runs came of it", len(before), len(after))
 			}
-			var failed *subrun.FailedError
-			if is := errors.As(err, &failed); is != (c.how == "usage") || is && failed.Code != 2 {
+			var failed *FailedError
+			want := map[string]int{"usage": 2, "die": 7}[c.how]
+			if is := errors.As(err, &failed); is != (want != 0) || is && failed.Code != want {
 				t.Errorf("exit code: %v", err)
 			}
 		})
@@ -180,6 +181,14 @@ func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
 	}
 	if _, _, err := Run(deadline(t), p); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "another folder") {
 		t.Errorf("into the same folder: %v", err)
+	}
+	old := filepath.Join(p.Dir, OldFile)
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Run(deadline(t), p)
+	if _, left := os.Stat(old); !errors.Is(err, fs.ErrExist) || left == nil {
+		t.Errorf("an empty file is left behind: %v, %v", err, left)
 	}
 }
 

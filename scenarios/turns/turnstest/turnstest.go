@@ -1,5 +1,5 @@
-// Package subruntest stands in for the run command in tests of packages that start it.
-package subruntest
+// Package turnstest stands in for the run command in tests of packages that start it.
+package turnstest
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ var FakeCell = results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: 
 //
 //	func TestMain(m *testing.M) {
 //		if _, fake := os.LookupEnv("FAKE_RUN"); fake {
-//			err := subruntest.Fake(os.Args[len(os.Args)-1]) // the folder behind --out
+//			err := turnstest.Fake(os.Args[len(os.Args)-1]) // the folder behind --out
 //			…
 //		}
 //		os.Exit(m.Run())

@@ -1,55 +1,15 @@
-package subrun
+package turns
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/pipebench/pipebench/scenarios/subrun/subruntest"
 )
-
-// logEnv makes this test binary a pipebench whose run command notes its rounds in a file of that
-// name, by the name of its folder.
-const logEnv = "SUBRUN_TEST_LOG"
-
-func TestMain(m *testing.M) {
-	if path, fake := os.LookupEnv(logEnv); fake {
-		if err := fakeRounds(path, os.Args[len(os.Args)-1]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// fakeRounds takes three rounds, in turns unless its folder is called rude.
-func fakeRounds(path, dir string) error {
-	log, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
-	if err != nil {
-		return err
-	}
-	name := filepath.Base(dir)
-	if !RecordsOnly() {
-		return errors.New("it is not told that nobody looks at its charts")
-	}
-	for range 3 {
-		if name != "rude" {
-			err = Turn(context.Background())
-		}
-		if _, werr := log.WriteString(name + " "); err != nil || werr != nil {
-			return errors.Join(err, werr)
-		}
-		fmt.Println("what a run prints")
-	}
-	return errors.Join(log.Close(), subruntest.Fake(dir))
-}
 
 func TestInvocationsTakeTurns(t *testing.T) {
 	self, err := Find(os.Args[0])
@@ -133,7 +93,7 @@ func TestOneFileIsTheSameBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, other := Binary{Path: self}, Binary{Path: filepath.Join(t.TempDir(), "other")}
+	here, other := Build{Path: self}, Build{Path: filepath.Join(t.TempDir(), "other")}
 	if !here.Same(here) || here.Same(other) || other.Same(other) {
 		t.Error("a file is not the same as itself, or the same as one that is not there")
 	}

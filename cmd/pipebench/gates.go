@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// gateFlags say which comparison is good enough to go on.
+type gateFlags struct {
+	failAbove      float64 // a share; below 0 is no limit
+	requireVerdict bool
+	metrics        []string
+	assertFlags    // on the new side
+}
+
+// registerFailAbove registers the gate on changes alone.
+func (g *gateFlags) registerFailAbove(cmd *cobra.Command, of string) {
+	g.failAbove = -1
+	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, of+"exit 3 if something is "+
+		"established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+}
+
+func (g *gateFlags) register(cmd *cobra.Command) {
+	g.registerFailAbove(cmd, "")
+	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false,
+		"exit 4 unless every figure has a verdict")
+	known := func(name string) (string, error) {
+		_, err := stat.MetricByName(name)
+		return name, err
+	}
+	addList(cmd, &g.metrics, "metric", "", each(known),
+		"compare these alone, such as goodput,p50,wire (default all)")
+	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
+		"'p99<50ms@64KiB', and 4 if it cannot be told")
+}
+
+// judgeChanges returns what a comparison means for the exit code.
+func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
+	if len(c.Changes) == 0 {
+		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
+	}
+	if g.failAbove >= 0 {
+		limit := results.FormatPercent(100 * g.failAbove)
+		switch c.Outcome(g.failAbove) {
+		case stat.OutcomeRegression:
+			err := fmt.Errorf("worse by more than %s: %s", limit, worst(c, g.failAbove))
+			return &statusError{exitGate, err}
+		case stat.OutcomeInconclusive:
+			err := fmt.Errorf("inconclusive: a change of more than %s could be noise: %s", limit, hint(c))
+			return &statusError{exitInconclusive, err}
+		}
+	}
+	if g.requireVerdict && !c.Conclusive() {
+		err := fmt.Errorf("not every figure has a verdict: %s", hint(c))
+		return &statusError{exitInconclusive, err}
+	}
+	return nil
+}
+
+// worst names the worst of the changes above a limit.
+func worst(c *stat.Comparison, limit float64) string {
+	var above []stat.Change
+	for _, ch := range c.Changes {
+		if ch.Gating() && ch.Established() && ch.Worse() > limit {
+			above = append(above, ch)
+		}
+	}
+	byWorse := func(a, b stat.Change) int { return cmp.Compare(a.Worse(), b.Worse()) }
+	text := view.ChangeText(slices.MaxFunc(above, byWorse))
+	if len(above) > 1 {
+		text += fmt.Sprintf(", and %d more", len(above)-1)
+	}
+	return text
+}
+
+// hint says what to do about a comparison that tells too little.
+func hint(c *stat.Comparison) string {
+	switch {
+	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
+		return "nothing that was compared can gate; times need both ends on one CPU " +
+			"(--placement same), exact counters the same work in every sample"
+	case c.Pairs > 0:
+		return "run more pairs (--pairs), fewer or steadier cells and figures (--metric), " +
+			"or on a quieter machine"
+	}
+	return "compare the builds themselves, as in: pipebench compare ./old ./new"
+}
+
+// assertFlags are the conditions that the figures of a command have to meet.
+type assertFlags struct{ asserts []stat.Assert }
+
+// registerAsserts says in the help what the conditions are about.
+func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
+	set := func(text string) error {
+		a, err := stat.ParseAssert(text)
+		f.asserts = append(f.asserts, a)
+		return err
+	}
+	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
+}
+
+// judge prints how each assertion on a set turned out, and returns the error of a failed gate if one
+// fails, or of no verdict if none fails and one cannot be told. Benchmark text, a nil set, has no
+// cells that assertions could be about.
+func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
+	w := beside(cmd, format)
+	var failed, open []string
+	for _, a := range f.asserts {
+		j := stat.Assertion{
+			Assert:  a.Text,
+			Outcome: stat.CannotTell,
+			Why: "the new side is benchmark text; assertions are about records " +
+				"(results.jsonl)",
+		}
+		if set != nil {
+			j = a.Evaluate(set)
+		}
+		if _, err := fmt.Fprintln(w, "assert", j); err != nil {
+			return err
+		}
+		switch j.Outcome {
+		case stat.Fails:
+			failed = append(failed, j.Assert)
+		case stat.CannotTell:
+			open = append(open, j.Assert)
+		}
+	}
+	if len(failed) > 0 {
+		err := fmt.Errorf("not as asserted: %s", strings.Join(failed, ", "))
+		return &statusError{exitGate, err}
+	}
+	if len(open) > 0 {
+		err := fmt.Errorf("it cannot be told whether %s: see above", strings.Join(open, ", "))
+		return &statusError{exitInconclusive, err}
+	}
+	return nil
+}
+
+// beside returns where to print what belongs to the results: with them if a person reads them, on
+// standard error if a program does.
+func beside(cmd *cobra.Command, format view.Format) io.Writer {
+	if readable(format) {
+		return cmd.OutOrStdout()
+	}
+	return cmd.ErrOrStderr()
+}
+
+// allGates joins the errors of several gates. A gate that failed decides the exit code, before one
+// without a verdict.
+func allGates(errs ...error) error {
+	var failed, others []error
+	for _, err := range errs {
+		status, ok := errors.AsType[*statusError](err)
+		if ok && status.code == exitGate {
+			failed = append(failed, err)
+		} else {
+			others = append(others, err)
+		}
+	}
+	return errors.Join(append(failed, others...)...)
+}

@@ -1,0 +1,205 @@
+package turns
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A Build is a binary of pipebench.
+type Build struct {
+	Name string // as it was asked for
+	Path string // where it is, absolute
+}
+
+// Find looks a build up: a path to it, or the name of a command.
+func Find(name string) (Build, error) {
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) || errors.Is(err, exec.ErrNotFound) {
+		// a file in this folder needs no ./ before its name
+		local, localErr := exec.LookPath("." + string(filepath.Separator) + name)
+		if localErr == nil {
+			path, err = local, nil
+		}
+	}
+	if err != nil {
+		return Build{}, fmt.Errorf("find the binary: %w", err)
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return Build{}, fmt.Errorf("find the binary %s: %w", name, err)
+	}
+	return Build{Name: name, Path: path}, nil
+}
+
+// Same reports whether two builds are one file.
+func (b Build) Same(o Build) bool {
+	one, err1 := os.Stat(b.Path)
+	other, err2 := os.Stat(o.Path)
+	return err1 == nil && err2 == nil && os.SameFile(one, other)
+}
+
+// reserved are flags of run that would take the results elsewhere, or leave none, each with why it
+// cannot be passed on.
+var reserved = map[string]string{
+	"-o":        "where records are kept is decided here",
+	"--out":     "where records are kept is decided here",
+	"--dry-run": "it measures nothing",
+	"--assert":  "it would judge a single run; give it to the command itself",
+	"-h":        "it measures nothing",
+	"--help":    "it measures nothing",
+}
+
+// CheckFlags refuses flags of run that leave nothing to read.
+func CheckFlags(flags []string) error {
+	for _, f := range flags {
+		name, _, _ := strings.Cut(f, "=")
+		if strings.HasPrefix(name, "-o") {
+			name = "-o"
+		}
+		if why, ok := reserved[name]; ok {
+			return fmt.Errorf("flags for run: %s cannot be passed on: %s", name, why)
+		}
+	}
+	return nil
+}
+
+// A FailedError is returned when a run exits with another code than 0.
+type FailedError struct {
+	Build string
+	Code  int    // -1: ended by a signal
+	Said  string // the last of what it wrote to standard error
+}
+
+func (e *FailedError) Error() string {
+	how := fmt.Sprintf("exited %d", e.Code)
+	if e.Code < 0 {
+		how = "was killed"
+	}
+	if e.Said == "" {
+		return fmt.Sprintf("%s %s and said nothing", e.Build, how)
+	}
+	return fmt.Sprintf("%s %s: %s", e.Build, how, e.Said)
+}
+
+// A Side is a build to run, and the folder for its records.
+type Side struct {
+	Build
+	Dir string
+}
+
+// stopGrace is how long a run that was told to stop has for that.
+const stopGrace = 5 * time.Second
+
+// Run runs the build's run command with flags, keeps its records in dir, and reads them. When ctx
+// ends, the run is interrupted, and killed if it goes on.
+func (b Build) Run(ctx context.Context, dir string, flags []string) (*results.Set, error) {
+	sets, err := Together(ctx, flags, Side{b, dir})
+	if err != nil {
+		return nil, err
+	}
+	return sets[0], nil
+}
+
+// Together runs several builds with the same flags and has them take turns: each measures a round
+// while the others wait. A build that knows no turns runs from its start to its end in one.
+func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
+	if err := CheckFlags(flags); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the others when one fails
+	runs := make([]*run, len(sides))
+	sets := make([]*results.Set, len(sides))
+	for slices.Contains(sets, nil) {
+		for i, side := range sides {
+			if sets[i] != nil {
+				continue
+			}
+			if runs[i] == nil {
+				r, err := side.start(ctx, flags, len(sides) > 1)
+				if err != nil {
+					return nil, err
+				}
+				defer r.process.Close()
+				runs[i] = r
+			} else {
+				// A run that has died cannot be told; takeTurn sees its end.
+				_, _ = runs[i].stdin.Write([]byte{enquiry})
+			}
+			set, err := runs[i].takeTurn(ctx)
+			if err != nil {
+				return nil, err
+			}
+			sets[i] = set
+		}
+	}
+	return sets, nil
+}
+
+// A run is a build at work.
+type run struct {
+	Side
+	process *proc.Process
+	stdin   *os.File
+	said    *bufio.Reader
+}
+
+func (s Side) start(ctx context.Context, flags []string, shared bool) (*run, error) {
+	args := []string{"run"}
+	args = append(args, flags...)
+	// last, so that they win over the same flags given before
+	args = append(args, "--quiet", "--no-progress", "--out", s.Dir)
+	p := proc.Command(s.Path, args...)
+	p.Grace = stopGrace
+	p.Cmd.Env = append(os.Environ(), recordsOnlyVariable+"=1")
+	if shared {
+		p.Cmd.Env = append(p.Cmd.Env, inTurnsVariable+"=1")
+	}
+	stdin, err := p.Pipe(0)
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := p.Pipe(1)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	if err := p.Start(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return &run{Side: s, process: p, stdin: stdin, said: bufio.NewReader(stdout)}, nil
+}
+
+// takeTurn waits until the run gives up its turn, and returns nil, or until it ends, and returns its
+// records.
+func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
+	if _, err := r.said.ReadString(enquiry); err == nil {
+		return nil, nil
+	}
+	err := r.process.Wait()
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, context.Cause(ctx))
+	}
+	if err != nil {
+		said := strings.TrimPrefix(r.process.Stderr().String(), "pipebench: ")
+		code := r.process.Cmd.ProcessState.ExitCode()
+		return nil, &FailedError{Build: r.Name, Code: code, Said: said}
+	}
+	set, err := results.Read(r.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s left no results; is it a pipebench? %w", r.Name, err)
+	}
+	return set, nil
+}

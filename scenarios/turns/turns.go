@@ -1,0 +1,61 @@
+// Package turns compares builds of pipebench the way that a verdict needs: both run at once, a round
+// of one and a round of the other in turn, so that whatever disturbs the machine disturbs both. It is
+// for pipebench's commands and may change.
+//
+//	plan := turns.Plan{Old: old, New: new, Flags: []string{"--size", "65000"}, Dir: "out"}
+//	before, after, err := turns.Run(ctx, plan)
+//	comparison, err := stat.ComparePairs(before, after, stat.CompareOptions{})
+//
+// [Run] measures pairs of runs: in each pair chance, or the pair before, decides which build goes
+// first. The records of each side are kept in a file of their own, pair by pair, and [Read] makes
+// pairs of them again. [Together] runs the builds of one pair, [Build.Run] a single build.
+//
+// Functions may be called from several goroutines, but runs that share a machine disturb each other's
+// figures.
+package turns
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// Variables that tell a run what it is part of. A build that does not know them draws its charts
+// and keeps its turn to its end.
+const (
+	inTurnsVariable     = "PIPEBENCH_TURNS"        // it takes turns with other runs
+	recordsOnlyVariable = "PIPEBENCH_RECORDS_ONLY" // nobody looks at its charts and its page
+)
+
+// enquiry is what a run writes to standard output when its turn is over. It goes on when it reads
+// any byte from standard input.
+const enquiry = '\x05'
+
+// RecordsOnly reports whether nobody wants more of this process than its records.
+func RecordsOnly() bool { return os.Getenv(recordsOnlyVariable) != "" }
+
+// InTurns reports whether this process takes turns with others. Then it is one run of many, and need
+// not start its workers several times to see how much luck is in a start.
+func InTurns() bool { return os.Getenv(inTurnsVariable) != "" }
+
+// Turn gives up this process's turn and waits for the next. It returns at once if the process does
+// not take turns.
+func Turn(ctx context.Context) error {
+	if !InTurns() {
+		return nil
+	}
+	if _, err := os.Stdout.Write([]byte{enquiry}); err != nil {
+		return fmt.Errorf("give up the turn: %w", err)
+	}
+	given := make(chan struct{})
+	go func() {
+		_, _ = os.Stdin.Read(make([]byte, 1)) // at the end of input nobody else has a turn
+		close(given)
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-given:
+		return nil
+	}
+}
