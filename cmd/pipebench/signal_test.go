@@ -40,7 +40,7 @@ func TestSignalsLeaveNothing(t *testing.T) {
 		args        []string
 	}{
 		{"doctor", "invocation 1/", append([]string{"doctor", "--over", "10h", "--"}, raw...)},
-		{"ab", "pair 1/", append([]string{"ab", os.Args[0], os.Args[0], "--pairs", "1000", "--max-time", "10h", "--"}, raw...)},
+		{"compare", "pair 1/", append([]string{"compare", os.Args[0], os.Args[0], "--pairs", "1000", "--max-time", "10h", "--"}, raw...)},
 		{"drive", "1 KiB: ", append([]string{"drive", "--protocol", "lines", "--size", "1KiB,2KiB,64MiB", "--small-pipe", "none"}, stubborn...)},
 	} {
 		for _, signals := range [][]os.Signal{{syscall.SIGHUP}, {os.Interrupt, os.Interrupt}} {

@@ -96,10 +96,10 @@ func CheckText(c results.Check) string {
 
 var (
 	silentExit = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(^|: )exit 0($|;| at )`)
+		return regexp.MustCompile(`(^|: )exit 0($|[;,]| at )`)
 	})
 	noReply = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(^|: )deaf($|;| at )`)
+		return regexp.MustCompile(`(^|: )deaf($|[;,]| at )`)
 	})
 )
 
