@@ -292,7 +292,7 @@ func machineComparison(s *results.Set, rows []stat.Row, pattern, title string) T
 	differ := results.DifferingFields(stat.Distinct(rows, cellOf), "framing", "size", "pattern")
 	columns := cellColumns(differ, nil, func(measured alike) stat.Row { return measured[0] })
 	for _, id := range s.Machines() {
-		columns = append(columns, columnOf[alike]{">" + s.MachineName(id), func(measured alike) Cell {
+		columns = append(columns, columnOf[alike]{verbatim(">", s.MachineName(id)), func(measured alike) Cell {
 			if i := slices.IndexFunc(measured, func(r stat.Row) bool { return r.Machine == id }); i >= 0 {
 				return textCell(vsRawText(measured[i]))
 			}

@@ -149,3 +149,27 @@ func TestNarrowTerminals(t *testing.T) {
 		}
 	}
 }
+
+// A machine's name is a heading as it is, whatever characters it begins with or has in it.
+func TestNamesOfMachinesAreHeadings(t *testing.T) {
+	s := resultstest.Sweep()
+	other := resultstest.Environment()
+	other.Run = "run-2"
+	other.Machine = "m2"
+	other.Hostname = "~lab|x"
+	s.Add(other)
+	for _, r := range resultstest.Sweep().Records {
+		r.Run = "run-2"
+		s.Add(r)
+	}
+	tables := []Table{
+		machineTable(s),
+		machineComparison(s, Summarise(s).Rows, "stream", "Goodput"),
+	}
+	for _, table := range tables {
+		titles := table.data()[0]
+		if !strings.Contains(strings.Join(titles, "\n"), "~lab|x") {
+			t.Errorf("headings %q", titles)
+		}
+	}
+}

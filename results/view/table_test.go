@@ -104,7 +104,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 	long := Table{Columns: Columns("name")}
 	long.Append(strings.Repeat("x", 200))
-	if got := long.fit(80, false); len(got) != 1 || len(got[0].Columns) != 1 {
+	if got, _ := long.fit(80, false); len(got) != 1 || len(got[0].Columns) != 1 {
 		t.Errorf("%v", got)
 	}
 	var text strings.Builder

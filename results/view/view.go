@@ -21,7 +21,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -184,50 +183,6 @@ func (p Page) writeText(text *strings.Builder, format Format, o Options) error {
 	block(sentences, "")
 	block(notes, bullet)
 	return nil
-}
-
-// Wrap breaks lines of text at 100 columns between words; what follows the first part is indented.
-func Wrap(lines []string) []string { return Options{}.wrap(lines) }
-
-func (o Options) wrap(lines []string) []string {
-	var out []string
-	for _, line := range lines {
-		if utf8.RuneCountInString(line) <= o.width() {
-			out = append(out, line)
-			continue
-		}
-		for i, part := range wrap(line, o.width()-2) {
-			out = append(out, when(i > 0, "  ")+part)
-		}
-	}
-	return out
-}
-
-// wrap breaks a line between words so that each part is at most width wide.
-func wrap(line string, width int) []string {
-	return WrapText(line, func(part string) bool { return utf8.RuneCountInString(part) <= width })
-}
-
-// WrapText breaks a line between words so that each part fits; a word that does not fit is broken
-// behind slashes, as the names of benchmarks have them, or stays whole.
-func WrapText(line string, fits func(string) bool) []string {
-	var out []string
-	for _, word := range strings.Fields(line) {
-		parts, between := []string{word}, " "
-		if !fits(word) {
-			parts = nonEmpty(strings.SplitAfter(word, "/"))
-		}
-		for _, part := range parts {
-			last := len(out) - 1
-			if last >= 0 && fits(out[last]+between+part) {
-				out[last] += between + part
-			} else {
-				out = append(out, part)
-			}
-			between = ""
-		}
-	}
-	return out
 }
 
 // footnotes are texts that stand once below the tables, under a number.

@@ -81,6 +81,15 @@ func VerdictText(verdict string) string {
 	return cmp.Or(words().Verdicts[verdict], verdict)
 }
 
+// toneOf returns what a verdict in words means for a person. One that is not listed is a way to fail.
+func toneOf(text string) Tone {
+	class, known := words().VerdictClasses[strings.TrimPrefix(text, "-")]
+	if !known {
+		return Bad
+	}
+	return Tone(class)
+}
+
 // CheckText returns what was found of a check, with the verdicts of the file in words. A program that
 // did well and ended with code 0 is not said to have left silently.
 // A verdict is replaced only where it stands for itself: at the beginning or after a colon, and up to
@@ -258,7 +267,7 @@ func machineTable(s *results.Set) Table {
 	columns := []columnOf[machineField]{{"", func(f machineField) Cell { return textCell(f.title) }}}
 	for _, e := range machines {
 		value := func(f machineField) Cell { return textCell(f.of(e)) }
-		columns = append(columns, columnOf[machineField]{s.MachineName(e.Machine), value})
+		columns = append(columns, columnOf[machineField]{verbatim("", s.MachineName(e.Machine)), value})
 	}
 	return tableOf("", stat.Filter(machineFields, func(f machineField) bool {
 		return slices.ContainsFunc(machines, func(e results.Environment) bool { return f.of(e) != "" })

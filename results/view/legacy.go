@@ -1,0 +1,82 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// What follows is for tables that are not written as loops with literals yet.
+
+// A Cell is a [Value].
+type Cell = Value
+
+func textCell(s string) Value                  { return textValue(s) }
+func bytesCell(n int64) Value                  { return bytesValue(n) }
+func nanosCell(ns float64) Value               { return nanosValue(ns) }
+func figureCell(v float64, shown string) Value { return figureValue(v, shown) }
+func verdictCell(verdict string) Value         { return verdictValue(verdict) }
+func (t *Table) AppendCells(row ...Value)      { t.AppendValues(row...) }
+func verbatim(signs, title string) string      { return signs + "\x00" + title }
+
+// Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
+// aligns it to the right, "+" makes it a detail, "@" shows it on pages alone, "#" in CSV and JSON
+// alone, "?" spares it where the screen has no room. "`", "~", "!" and "_" are styles. What follows
+// "|" is the title for programs. A title made of data follows a NUL, and is taken as it is.
+func Columns(titles ...string) []Column {
+	var out []Column
+	for _, t := range titles {
+		signs, title, isData := strings.Cut(t, "\x00")
+		c := Column{Title: title}
+		if !isData {
+			c.Title = strings.TrimLeft(t, ">+@#?`~!_")
+			signs = strings.TrimSuffix(t, c.Title)
+			c.Title, c.Data, _ = strings.Cut(c.Title, "|")
+		}
+		c.Right = strings.Contains(signs, ">")
+		c.Detail = strings.Contains(signs, "+")
+		c.Key = !strings.Contains(signs, "?")
+		switch {
+		case strings.Contains(signs, "@"):
+			c.Only = PageOnly
+		case strings.Contains(signs, "#"):
+			c.Only = DataOnly
+		}
+		for sign, style := range map[string]Style{"`": Code, "~": Long, "!": Verdict, "_": Warning} {
+			if strings.Contains(signs, sign) {
+				c.Style = style
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// when returns what is shown if that is known or applies, else the zero value.
+func when[T any](is bool, shown T) (none T) {
+	if is {
+		return shown
+	}
+	return none
+}
+
+// A columnOf is a column of a table of lines: its head, as [Columns] takes it, and its cells.
+type columnOf[L any] struct {
+	head string
+	cell func(L) Value
+}
+
+// textColumn is one of texts, which programs read as people do.
+func textColumn[L any](head string, text func(L) string) columnOf[L] {
+	return columnOf[L]{head, func(l L) Value { return textValue(text(l)) }}
+}
+
+// tableOf lays lines out in columns, a row each.
+func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
+	heads := stat.Map(columns, func(c columnOf[L]) string { return c.head })
+	t := Table{Title: title, Columns: Columns(heads...)}
+	for _, l := range lines {
+		t.AppendCells(stat.Map(columns, func(c columnOf[L]) Value { return c.cell(l) })...)
+	}
+	return t
+}
