@@ -130,7 +130,6 @@ func TestMemoryThatCannotBe(t *testing.T) {
 		`source "cold" is unknown`:  func(c *results.Cell) { c.Source = "cold" },
 		"fresh is for generated":    func(c *results.Cell) { c.Source, c.Messages = "fresh", "abc" },
 		"want at most 100000":       func(c *results.Cell) { c.Work = 1e9 },
-		"not for splice":            func(c *results.Cell) { c.Touch, c.Framing, c.Transfer = true, "raw", "splice" },
 		"not a number of zero or m": func(c *results.Cell) { c.Work = 0.0 / zero },
 	} {
 		err := small(cell(change)).Validate()

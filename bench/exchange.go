@@ -291,8 +291,6 @@ func (e *endpoint) unframed() func(from, n int64) error {
 		return e.vmsplice
 	case e.Role == sender:
 		return e.writeRaw
-	case e.Role == receiver && e.Cell.Transfer == string(syspipe.Splice):
-		return e.discard
 	}
 	// A raw end asks for as much in one read as a framing's reader would, so that no framing beats raw
 	// by larger reads alone. A cell that is held against a C program says otherwise.
@@ -339,21 +337,6 @@ func (e *endpoint) vmsplice(from, n int64) error {
 	return nil
 }
 
-// discard drops the bytes of n messages, which nobody reads.
-func (e *endpoint) discard(from, n int64) error {
-	for left := e.source.Bytes(from, n); left > 0; {
-		got, err := e.in.Discard(int(min(left, discardAtOnce)))
-		if err != nil {
-			return fmt.Errorf("discard, with %d bytes to come: %w", left, err)
-		}
-		left -= int64(got)
-	}
-	return nil
-}
-
-// discardAtOnce is how many bytes are dropped in one call at most: more than any pipe holds.
-const discardAtOnce = 1 << 20
-
 // readRaw takes the bytes of n messages as they come.
 func (e *endpoint) readRaw(from, n int64) error {
 	buf, left := e.buf, e.source.Bytes(from, n)
@@ -370,14 +353,9 @@ func (e *endpoint) readRaw(from, n int64) error {
 	return nil
 }
 
-// requestRaw makes the round trips of a raw cell, by the shortest way to the system calls where
-// there is one. Where all messages are alike the body is looked up once: in a trip of 2 µs
-// everything beside the four calls shows.
+// requestRaw makes the round trips of a raw cell. Where all messages are alike the body is looked
+// up once: in a trip of 2 µs everything beside the four calls shows.
 func (e *endpoint) requestRaw(from, n int64) error {
-	out, direct := e.out.Direct()
-	directWrites := direct && e.Cell.WriteSize == 0
-	in, _ := e.in.Direct()
-	defer e.countDirect(&out, &in)
 	timed, alike := e.timesTrips(), e.source.IsOne()
 	body := e.source.Body(from)
 	last := syspipe.Now()
@@ -385,22 +363,10 @@ func (e *endpoint) requestRaw(from, n int64) error {
 		if !alike {
 			body = e.source.Body(i)
 		}
-		moved := -1
-		if directWrites {
-			moved = out.Write(body)
-		}
-		if moved == len(body) {
-			out.Count(moved)
-		} else if err := e.writeRest(body, moved); err != nil {
+		if err := e.writeAll(body); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
-		answer := e.buf[:len(body)]
-		if moved = -1; direct {
-			moved = in.Read(answer)
-		}
-		if moved == len(answer) {
-			in.Count(moved)
-		} else if err := e.in.ReadRest(answer, moved); err != nil {
+		if err := e.readFull(e.buf[:len(body)]); err != nil {
 			return fmt.Errorf("receive the answer to message %d: %w", i, err)
 		}
 		if timed {
@@ -413,49 +379,40 @@ func (e *endpoint) requestRaw(from, n int64) error {
 }
 
 func (e *endpoint) respondRaw(from, n int64) error {
-	out, direct := e.out.Direct()
-	directWrites := direct && e.Cell.WriteSize == 0
-	in, _ := e.in.Direct()
-	defer e.countDirect(&out, &in)
 	msg, alike := e.buf[:e.source.Size(from)], e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
 		if !alike {
 			msg = e.buf[:e.source.Size(i)]
 		}
-		moved := -1
-		if direct {
-			moved = in.Read(msg)
-		}
-		if moved == len(msg) {
-			in.Count(moved)
-		} else if err := e.in.ReadRest(msg, moved); err != nil {
+		if err := e.readFull(msg); err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
 		e.touch(msg)
 		e.work.spend(len(msg))
-		moved = -1
-		if directWrites {
-			moved = out.Write(msg)
-		}
-		if moved == len(msg) {
-			out.Count(moved)
-		} else if err := e.writeRest(msg, moved); err != nil {
+		if err := e.writeAll(msg); err != nil {
 			return fmt.Errorf("answer message %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// writeRest writes what a direct write left of a message, all of it if moved is -1.
-func (e *endpoint) writeRest(msg []byte, moved int) error {
+// writeAll writes a message in as few layers as can be.
+func (e *endpoint) writeAll(msg []byte) error {
 	if e.Cell.WriteSize > 0 {
 		return rawWriter{e.out, e.Cell.WriteSize}.WriteMessage(msg)
 	}
-	return e.out.WriteRest(msg, moved)
+	_, err := e.out.WriteUnguarded(msg)
+	return err
 }
 
-// countDirect accounts for the calls of a round trip's direct ways.
-func (e *endpoint) countDirect(out, in *syspipe.Direct) {
-	e.out.AddWrites(out)
-	e.in.AddReads(in)
+// readFull fills p, in as few layers as can be.
+func (e *endpoint) readFull(p []byte) error {
+	for len(p) > 0 {
+		n, err := e.in.ReadUnguarded(p)
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
 }

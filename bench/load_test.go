@@ -161,7 +161,7 @@ func TestADrainHoldsTheReaderUp(t *testing.T) {
 
 func TestLentPagesArrive(t *testing.T) {
 	var cells []results.Cell
-	for _, transfer := range []string{"vmsplice", "splice"} {
+	for _, transfer := range []string{"vmsplice"} {
 		c := cell(func(c *results.Cell) { c.Framing, c.Size, c.Transfer = "raw", 1<<16, transfer })
 		if err := Unsupported(c); err != nil {
 			t.Skip(err)

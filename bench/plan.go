@@ -163,7 +163,7 @@ func tryPipe(c results.Cell) error {
 	if err != nil {
 		return err
 	}
-	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), c.Capacity)
+	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), syspipe.Options{Capacity: c.Capacity, IO: syspipe.Blocking})
 	if err != nil {
 		return err
 	}
@@ -374,8 +374,6 @@ func validateMemory(c results.Cell) error {
 			"have no copies")
 	case c.Work > mostWork:
 		return fmt.Errorf("work of %v ns per byte: want at most %d", c.Work, mostWork)
-	case (c.Touch || c.Work > 0) && c.Transfer == string(syspipe.Splice):
-		return errors.New("touch and work are for a reader that has the bytes, not for splice")
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestEveryCombinationDeliversEveryMessage(t *testing.T) {
 
 // refused reports how an end of a cell's kind can wait after all, in the way that was said to be unsupported.
 func refused(c results.Cell) error {
-	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), 0)
+	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		return nil
 	}
@@ -350,7 +350,7 @@ func TestACapacityThatIsRefusedIsSaid(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux lets a capacity be asked for")
 	}
-	if _, _, err := syspipe.Open(syspipe.Anonymous, 1<<30); errors.Is(err, errors.ErrUnsupported) {
+	if _, _, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{Capacity: 1 << 30, IO: syspipe.Blocking}); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err) // which is a record of the cell
 	}
 	err := small(cell(func(c *results.Cell) { c.Capacity = 1 << 30 })).Validate()

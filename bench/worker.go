@@ -314,7 +314,7 @@ func openPipes(c results.Cell, cpus placement.CPUs, leaving int) (origin, other 
 			return
 		}
 		var w, r *syspipe.End
-		if w, r, err = syspipe.Open(kind, capacity); err == nil {
+		if w, r, err = syspipe.Open(kind, syspipe.Options{Capacity: capacity, IO: syspipe.Blocking}); err == nil {
 			from.ends, to.ends = append(from.ends, w), append(to.ends, r)
 		}
 	}

@@ -59,7 +59,7 @@ func echo(in, out *syspipe.End) {
 func BenchmarkCall(b *testing.B) {
 	for _, how := range syspipe.IOs() {
 		b.Run("io="+how.String(), func(b *testing.B) {
-			w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+			w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -34,26 +34,6 @@ func socketPair() ([2]int, error) {
 	return fds, nil
 }
 
-func socket(sort int) (int, error) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	fd, err := unix.Socket(unix.AF_UNIX, sort, 0)
-	if err == nil {
-		unix.CloseOnExec(fd)
-	}
-	return fd, os.NewSyscallError("socket", err)
-}
-
-func accept(listener int) (int, error) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	fd, _, err := unix.Accept(listener)
-	if err == nil {
-		unix.CloseOnExec(fd)
-	}
-	return fd, os.NewSyscallError("accept", err)
-}
-
 // replace makes fd a duplicate of from. XNU ends the calls under way on the file that was there.
 func replace(from, fd int) error {
 	syscall.ForkLock.RLock()

@@ -48,18 +48,12 @@ const (
 
 // buffered asks by TIOCINQ, which is FIONREAD; x/sys knows only the former.
 func (e *End) buffered() (int, error) {
-	if m, ok := e.stream.(mapped); ok {
-		return m.buffered(), nil
-	}
 	if e.kind == PTY { // it counts what the reader has been handed, and not what waits for that
 		return 0, unsupported("asking a pseudo-terminal")
 	}
-	asked, err := unix.IoctlGetUint32(e.fd, unix.TIOCINQ) // an int of C, which IoctlGetInt misreads where the big end is first
-	n := int(asked)
-	if s, ok := e.stream.(*packets); ok {
-		n += len(s.rest)
-	}
-	return n, os.NewSyscallError("FIONREAD", err)
+	// An int of C, which IoctlGetInt misreads on machines that have the big end first.
+	n, err := unix.IoctlGetUint32(e.fd, unix.TIOCINQ)
+	return int(n), os.NewSyscallError("FIONREAD", err)
 }
 
 // socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the

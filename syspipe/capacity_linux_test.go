@@ -19,7 +19,7 @@ func TestCapacityIsReadBack(t *testing.T) {
 	for _, kind := range []syspipe.Kind{syspipe.Anonymous, syspipe.FIFO} {
 		for _, asked := range []int{1, 16 << 10, 64 << 10, 100000, 256 << 10} {
 			t.Run(fmt.Sprintf("%s/%d", kind, asked), func(t *testing.T) {
-				w, r, err := syspipe.Open(kind, asked)
+				w, r, err := syspipe.Open(kind, syspipe.Options{Capacity: asked, IO: syspipe.Blocking})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func TestCapacityIsWhatFits(t *testing.T) {
 
 func TestCapacityAboveTheLimit(t *testing.T) {
 	limit := limitFrom(t, "/proc/sys/fs/pipe-max-size")
-	_, _, err := syspipe.Open(syspipe.Anonymous, 2*limit)
+	_, _, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{Capacity: 2 * limit, IO: syspipe.Blocking})
 	if err == nil {
 		t.Skip("this process may exceed fs.pipe-max-size")
 	}
@@ -165,7 +165,7 @@ func exhaustDescriptors([]string) error {
 	}
 	var ends []*syspipe.End
 	for {
-		w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+		w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 		if errors.Is(err, syscall.EMFILE) {
 			fmt.Fprintln(os.Stderr, err)
 			break
@@ -176,7 +176,7 @@ func exhaustDescriptors([]string) error {
 		ends = append(ends, w, r)
 	}
 	for _, kind := range []syspipe.Kind{syspipe.FIFO, syspipe.SocketPair} {
-		if _, _, err := syspipe.Open(kind, 0); !errors.Is(err, syscall.EMFILE) {
+		if _, _, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking}); !errors.Is(err, syscall.EMFILE) {
 			return fmt.Errorf("open %s without descriptors: %w", kind, err)
 		}
 	}
@@ -185,7 +185,7 @@ func exhaustDescriptors([]string) error {
 			return err
 		}
 	}
-	_, _, err := syspipe.Open(syspipe.FIFO, 0)
+	_, _, err := syspipe.Open(syspipe.FIFO, syspipe.Options{IO: syspipe.Blocking})
 	return err
 }
 
@@ -196,7 +196,7 @@ func exhaustPages([]string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		fmt.Fprintln(os.Stderr, err) // what there is may be enough
 	}
-	first, _, err := syspipe.Open(syspipe.Anonymous, 1<<20)
+	first, _, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{Capacity: 1 << 20, IO: syspipe.Blocking})
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func exhaustPages([]string) error {
 		return err
 	}
 	for {
-		w, _, err := syspipe.Open(syspipe.Anonymous, usual)
+		w, _, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{Capacity: usual, IO: syspipe.Blocking})
 		var refused *syspipe.CapacityError
 		if errors.As(err, &refused) && errors.Is(err, syscall.EPERM) && strings.Contains(err.Error(), "pipe-user-pages-soft") {
 			fmt.Fprintln(os.Stderr, err)

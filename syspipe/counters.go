@@ -10,13 +10,13 @@ import (
 type Counters struct {
 	Calls    uint64        // system calls that moved bytes or tried to, those that met EAGAIN among them
 	Bytes    uint64        // bytes the kernel took from this end or gave to it
-	Short    uint64        // calls that moved fewer bytes than they offered or had room for, but some
+	Short    uint64        // calls that moved some bytes, but fewer than they offered or had room for
 	EAGAIN   uint64        // calls that the kernel refused for now
 	Waits    uint64        // times the end had to wait: a run of refusals up to the next success is one
 	WaitTime time.Duration // time between such a refusal and the next success
 
-	// What the system, or the end's io, keeps to itself is unknown, not zero: SeesEAGAIN is of EAGAIN,
-	// SeesWaits of Waits and WaitTime.
+	// SeesEAGAIN tells that EAGAIN is known, SeesWaits that Waits and WaitTime are. Where the
+	// system, or the end's io, keeps them to itself they are unknown, not zero.
 	SeesEAGAIN, SeesWaits bool
 }
 
@@ -24,7 +24,6 @@ type Counters struct {
 // goroutine, and an atomic add for each of them would cost more than the bookkeeping may (a 64 B
 // write takes 130 ns).
 type counter struct {
-	inCallFlag
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration
 	waiting                            bool      // a refusal has no success after it yet
@@ -39,18 +38,13 @@ func (m *counter) moved(asked, n int) {
 		m.short++
 	}
 	if m.waiting {
-		m.waited += time.Since(m.since)
-		m.waiting = false
+		m.endWait()
 	}
 }
 
-func (m *counter) addTo(c *Counters) {
-	c.Calls += m.calls
-	c.Bytes += m.bytes
-	c.Short += m.short
-	c.EAGAIN += m.eagain
-	c.Waits += m.waits
-	c.WaitTime += m.waited
+func (m *counter) endWait() {
+	m.waited += time.Since(m.since)
+	m.waiting = false
 }
 
 // account counts one call and returns its errno. A call that a signal interrupted did nothing and
@@ -64,11 +58,30 @@ func (m *counter) account(asked, n int, errno syscall.Errno) syscall.Errno {
 		m.calls++
 		m.eagain++
 		if !m.waiting {
-			m.waiting, m.since = true, time.Now()
+			m.waiting = true
+			m.since = time.Now()
 			m.waits++
 		}
 	default:
 		m.moved(asked, 0)
 	}
 	return errno
+}
+
+func (m *counter) addTo(c *Counters) {
+	c.Calls += m.calls
+	c.Bytes += m.bytes
+	c.Short += m.short
+	c.EAGAIN += m.eagain
+	c.Waits += m.waits
+	c.WaitTime += m.waited
+}
+
+// Counters returns what the end has done so far, in both directions together.
+func (e *End) Counters() Counters {
+	var c Counters
+	c.SeesEAGAIN, c.SeesWaits = e.seen()
+	e.in.addTo(&c)
+	e.out.addTo(&c)
+	return c
 }

@@ -1,48 +1,65 @@
 package syspipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Open makes a pipe and returns its writing and its reading end. With capacity 0 the system's
-// default stays; else capacity bytes are asked for, the system may round, and [End.Capacity] tells
-// what came of it. A capacity that is refused is a [*CapacityError]. No child inherits the ends but
-// through [End.Pass]. Both ends start out [Blocking].
-func Open(kind Kind, capacity int) (w, r *End, err error) {
+// Options say what [Open] makes. The zero Options are the usual pipe of the system, safe in any
+// program.
+type Options struct {
+	// Capacity asks for so many bytes; 0 leaves the system's default. The system may round, and
+	// [End.Capacity] tells what came of it. A refusal is a [*CapacityError].
+	Capacity int
+	// IO is how both ends wait. The zero IO is [Poller], or what comes next to it where the system
+	// has none for this kind (see [End.UsePoller]).
+	IO IO
+}
+
+// Open makes a pipe and returns its writing and its reading end. No child inherits the ends but
+// through [End.Pass].
+func Open(kind Kind, o Options) (w, r *End, err error) {
 	if err := kind.Supported(); err != nil {
 		return nil, nil, err
 	}
-	if capacity < 0 {
-		return nil, nil, fmt.Errorf("open %s: capacity %d is negative", kind.noun(), capacity)
+	if o.Capacity < 0 {
+		return nil, nil, fmt.Errorf("open %s: capacity %d is negative", kind.noun(), o.Capacity)
 	}
-	w, r, err = open(kind, capacity)
-	if refused := (*CapacityError)(nil); err != nil && !errors.As(err, &refused) {
-		err = fmt.Errorf("open %s: %w", kind.noun(), err)
+	w, r, err = open(kind, o.Capacity)
+	var refused *CapacityError
+	if errors.As(err, &refused) {
+		return nil, nil, err // it says it all itself
 	}
-	return w, r, err
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", kind.noun(), err)
+	}
+	if err := errors.Join(w.begin(o.IO), r.begin(o.IO)); err != nil {
+		return nil, nil, errors.Join(err, w.Close(), r.Close())
+	}
+	return w, r, nil
 }
 
-// An End is one end of a pipe: an owned descriptor, and the account of what was done with it.
+// An End is one end of a pipe: an owned descriptor, and the account of what was done with it. The
+// zero End is closed.
 type End struct {
 	kind Kind
 	dir  direction
 	io   IO
 
-	closed  atomic.Bool
-	others  atomic.Int32 // calls under way that are neither reads nor writes
+	open  atomic.Bool
+	calls atomic.Int32 // reads and writes under way, which may wait
+	brief atomic.Int32 // other calls under way that use the descriptor; none of them waits
+
 	in, out counter
 
 	passing    sync.Mutex  // guards the duplicates
-	duplicates []io.Closer // which Pass made for children, closed with the end
+	duplicates []io.Closer // that Pass made for children, closed with the end
 	descriptor
 }
 
@@ -55,7 +72,22 @@ const (
 	duplex = reads | writes
 )
 
-var directionNames = map[direction]string{reads: "read", writes: "write", duplex: "duplex"}
+func (d direction) String() string {
+	switch d {
+	case reads:
+		return "read"
+	case writes:
+		return "write"
+	}
+	return "duplex"
+}
+
+// newEnd makes an end of a blocking descriptor. begin has the last word on how it waits.
+func newEnd(kind Kind, dir direction, d descriptor) *End {
+	e := &End{kind: kind, dir: dir, io: Blocking, descriptor: d}
+	e.open.Store(true)
+	return e
+}
 
 // Kind returns the kind of pipe that this is an end of.
 func (e *End) Kind() Kind { return e.kind }
@@ -70,64 +102,71 @@ func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
 	}
-	return e.whileOpen("set io "+io.String()+" of", func() error {
+	return e.briefly("set io "+io.String()+" of", func() error {
+		if e.file != nil && io == Poller {
+			return nil
+		}
 		if e.file != nil {
-			if io == Poller {
-				return nil
-			}
 			return errors.New("the end is with Go's poller already, and stays there")
 		}
-		err := e.setIO(io)
-		if err == nil {
-			e.io = io
+		if err := e.setIO(io); err != nil {
+			return err
 		}
-		return err
+		e.io = io
+		return nil
 	})
 }
 
-// UsePoller is SetIO with [Poller] where the system has one for this end. Elsewhere the end stays as
-// it is, and a read blocks its thread; but a FIFO, of which nobody could end the read (macOS), sleeps
-// between its tries.
+// UsePoller is SetIO with [Poller], or with what comes next to it where the system has none for
+// this end: a pause of 1 ms between two tries; on Windows, whose anonymous pipes cannot be tried
+// without waiting by both ends alike, calls that block their thread and no other.
 func (e *End) UsePoller() error {
 	err := e.SetIO(Poller)
-	switch {
-	case !errors.Is(err, errors.ErrUnsupported):
+	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
-	case e.kind == FIFO:
-		return e.SetIO(Sleep(time.Millisecond))
 	}
-	return nil
+	return e.SetIO(besidePoller)
 }
+
+// begin has a new end wait as its opener asks.
+func (e *End) begin(io IO) error {
+	if io == Poller {
+		return e.UsePoller()
+	}
+	return e.SetIO(io)
+}
+
+// enter announces a read or a write to Close; it reports false if the end is closed.
+func (e *End) enter() bool {
+	e.calls.Add(1)
+	if e.open.Load() {
+		return true
+	}
+	e.calls.Add(-1)
+	return false
+}
+
+func (e *End) leave() { e.calls.Add(-1) }
 
 // Read waits until there are bytes and reads at most len(p) of them in one call; it returns
 // [io.EOF] when every copy of the writing end is closed and the pipe is empty.
 func (e *End) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	e.in.begin()
-	if e.closed.Load() {
-		e.in.end()
+	if !e.enter() {
 		return 0, e.failed("read", os.ErrClosed)
 	}
 	n, err := e.read(p)
-	e.in.end()
+	e.leave()
 	return n, err
 }
 
 // Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many
 // bytes the kernel accepted; where the reader has left, the error is a [*BrokenPipeError].
 func (e *End) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	e.out.begin()
-	if e.closed.Load() {
-		e.out.end()
+	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
 	}
 	n, err := e.write(p)
-	e.out.end()
+	e.leave()
 	return n, err
 }
 
@@ -135,13 +174,11 @@ func (e *End) Write(p []byte) (int, error) {
 // and goes on at the right byte where it does not. It neither keeps nor changes bufs or what they
 // hold. Windows has no gather call for pipes: there the buffers are copied together first.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
-	e.out.begin()
-	if e.closed.Load() {
-		e.out.end()
+	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
 	}
 	n, err := e.writev(bufs)
-	e.out.end()
+	e.leave()
 	return n, err
 }
 
@@ -150,142 +187,114 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 // capacity, that is so. Linux only, for pipes and FIFOs, with any io but [Poller]; elsewhere the
 // error wraps [errors.ErrUnsupported].
 func (e *End) Vmsplice(p []byte) (int, error) {
+	if !e.enter() {
+		return 0, e.failed("vmsplice to", os.ErrClosed)
+	}
+	n, err := e.vmsplice(p)
+	e.leave()
+	return n, err
+}
+
+func (e *End) read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	e.out.begin()
-	defer e.out.end()
-	if e.closed.Load() {
-		return 0, e.failed("vmsplice to", os.ErrClosed)
-	}
-	return e.vmsplice(p)
-}
-
-// Discard waits until there are bytes, takes at most n of them out of the pipe and drops them
-// unread; it returns how many, and [io.EOF] where Read would. It supports what Vmsplice does.
-func (e *End) Discard(n int) (int, error) {
-	if n <= 0 {
-		return 0, nil
-	}
-	e.in.begin()
-	defer e.in.end()
-	if e.closed.Load() {
-		return 0, e.failed("splice from", os.ErrClosed)
-	}
-	return e.discard(n)
-}
-
-// read makes one call and is done in the common case; everything else is readOn's.
-func (e *End) read(p []byte) (int, error) {
 	if e.file != nil {
 		return e.readPolled(p)
 	}
-	n, errno := e.sysRead(p)
-	if errno == 0 && n > 0 {
-		e.in.moved(len(p), n)
-		return n, nil
-	}
-	return e.readOn(p, n, errno)
-}
-
-// readOn goes on from a call that returned n and errno until one is not refused.
-func (e *End) readOn(p []byte, n int, errno syscall.Errno) (int, error) {
-	again := func() (int, syscall.Errno) { return e.sysRead(p) }
-	return e.readResult(e.retry(&e.in, len(p), n, errno, again))
-}
-
-// retry goes on from a call that returned n and errno, and repeats it while it is refused or
-// interrupted. It does not keep the function, so that none is allocated.
-func (e *End) retry(m *counter, asked, n int, errno syscall.Errno, call func() (int, syscall.Errno)) (int, syscall.Errno, error) {
-	toward := reads
-	if m == &e.out {
-		toward = writes
-	}
 	for {
-		switch errno = m.account(asked, n, errno); errno {
-		case 0:
-			return n, 0, nil
+		n, errno := e.sysRead(p)
+		if errno == 0 && n > 0 {
+			e.in.moved(len(p), n)
+			return n, nil
+		}
+		errno = e.in.account(len(p), n, errno)
+		switch errno {
 		case syscall.EAGAIN:
-			if err := e.wait(toward); err != nil {
-				return 0, 0, err
+			if err := e.wait(reads); err != nil {
+				return 0, e.readFailed(err)
 			}
 		case syscall.EINTR:
 		default:
-			return 0, errno, nil
+			return e.readDone(n, errno)
 		}
-		n, errno = call()
 	}
 }
 
-func (e *End) readResult(n int, errno syscall.Errno, err error) (int, error) {
-	switch {
-	case err == nil && errno == 0 && n > 0:
+// readDone returns what Read does after a call that was not refused.
+func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
+	if errno != 0 {
+		return 0, e.readFailed(errno)
+	}
+	if n > 0 {
 		return n, nil
-	case e.closed.Load():
-		return 0, e.failed("read", os.ErrClosed)
-	case err != nil:
-		return 0, e.failed("read", err)
-	case errno != 0:
-		return 0, e.failed("read", errno)
+	}
+	if !e.open.Load() {
+		return 0, e.readFailed(os.ErrClosed) // it met the idle pipe that Close puts in the place
 	}
 	return 0, io.EOF
 }
 
-// write makes one call and is done in the common case; everything else is writeOn's.
+func (e *End) readFailed(err error) error {
+	if !e.open.Load() {
+		err = os.ErrClosed
+	}
+	return e.failed("read", err)
+}
+
 func (e *End) write(p []byte) (int, error) {
 	if e.file != nil {
 		return e.writePolled(p)
 	}
-	n, errno := e.sysWrite(e.offer(p))
-	if errno == 0 && n == len(p) {
-		e.out.moved(n, n)
-		return n, nil
-	}
-	return e.writeOn(p, n, errno, e.sysWrite)
-}
-
-// writeOn goes on from a call that returned n and errno until all of p is accepted or one fails.
-func (e *End) writeOn(p []byte, n int, errno syscall.Errno, call func(rest []byte) (int, syscall.Errno)) (total int, err error) {
-	for {
+	total := 0
+	for total < len(p) {
 		rest := e.offer(p[total:])
-		n, errno, err = e.retry(&e.out, len(rest), n, errno, func() (int, syscall.Errno) { return call(rest) })
-		if errno != 0 || err != nil {
-			return total, e.writeResult(int64(total), false, errno, err)
+		n, errno := e.sysWrite(rest)
+		if errno == 0 {
+			e.out.moved(len(rest), n)
+			total += n
+			continue
 		}
-		if total += n; total == len(p) {
-			return total, nil
+		if err := e.refused(errno, len(rest)); err != nil {
+			return total, e.writeFailed(int64(total), err)
 		}
-		n, errno = call(e.offer(p[total:]))
 	}
+	return total, nil
 }
 
-func (e *End) writeResult(n int64, all bool, errno syscall.Errno, err error) error {
-	if all {
+// refused counts a write that failed, and waits if it is worth another try, which nil says.
+func (e *End) refused(errno syscall.Errno, asked int) error {
+	switch e.out.account(asked, 0, errno) {
+	case syscall.EAGAIN:
+		return e.wait(writes)
+	case syscall.EINTR:
 		return nil
 	}
-	if err == nil {
-		err = errno
-	}
-	switch {
-	case e.closed.Load():
+	return errno
+}
+
+// writeFailed returns the error of a write of which the kernel had accepted n bytes.
+func (e *End) writeFailed(n int64, err error) error {
+	if !e.open.Load() {
 		return e.failed("write", os.ErrClosed)
-	case ReaderLeft(err):
+	}
+	if ReaderLeft(err) {
 		return &BrokenPipeError{Kind: e.kind, Accepted: n, Err: err}
 	}
 	return e.failed("write", err)
 }
 
-// wait lets time pass after a refusal, in the manner of the end's io.
+// wait lets time pass after a refusal, as the end's io says.
 func (e *End) wait(toward direction) error {
-	switch {
-	case e.io == Poll:
+	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
 			return err
 		}
-	case e.io.pause > 0:
-		time.Sleep(e.io.pause)
 	}
-	if e.closed.Load() {
+	if pause := e.io.Pause(); pause > 0 {
+		time.Sleep(pause)
+	}
+	if !e.open.Load() {
 		return os.ErrClosed
 	}
 	return nil
@@ -295,20 +304,21 @@ func (e *End) wait(toward direction) error {
 // [os.ErrDeadlineExceeded]; the zero time is none. It works with [Poller]; with any other io the
 // error wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
-	return e.setDeadline(func(f *os.File) error { return f.SetReadDeadline(t) })
+	return e.briefly("set deadline of", func() error {
+		if e.file == nil {
+			return os.ErrNoDeadline
+		}
+		return e.file.SetReadDeadline(t)
+	})
 }
 
 // SetWriteDeadline is SetReadDeadline for writes, which return how much was accepted by then.
 func (e *End) SetWriteDeadline(t time.Time) error {
-	return e.setDeadline(func(f *os.File) error { return f.SetWriteDeadline(t) })
-}
-
-func (e *End) setDeadline(set func(*os.File) error) error {
-	return e.whileOpen("set deadline of", func() error {
+	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
 			return os.ErrNoDeadline
 		}
-		return set(e.file)
+		return e.file.SetWriteDeadline(t)
 	})
 }
 
@@ -323,188 +333,41 @@ func (e *End) setDeadline(set func(*os.File) error) error {
 //	poll            as blocking; macOS within 100 ms
 //	spin, sleep=D   at the next try
 func (e *End) Close() error {
-	if e.closed.Swap(true) {
+	if !e.open.Swap(false) {
 		return e.failed("close", os.ErrClosed)
 	}
-	// From here on no call begins. One that did not see closed in time has its flag set, and is
-	// seen here.
-	awaitFlags()
-	if err := cmp.Or(e.closeDuplicates(), e.closeDescriptor()); err != nil {
+	// No call begins from here on. One that began before has announced itself.
+	awaitNone(&e.brief)
+	err := errors.Join(e.closeDuplicates(), e.closeDescriptor())
+	if err != nil {
 		return e.failed("close", err)
 	}
 	return nil
 }
 
-// busy reports whether a call is under way.
-func (e *End) busy() bool { return e.in.busy() || e.out.busy() || e.others.Load() > 0 }
+// busy reports whether a read or a write is under way.
+func (e *End) busy() bool { return e.calls.Load() > 0 }
 
-// awaitIdle returns when no call is under way any more, and nudges those that are until then. The
-// calls are on their way out, so that is soon, but for a pause that they sleep.
-func (e *End) awaitIdle(nudge func()) {
-	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		nudge()
+// awaitNone returns when none of the counted calls is under way any more. They are on their way
+// out, so that is soon, but for a pause that one sleeps.
+func awaitNone(calls *atomic.Int32) {
+	for pause := time.Microsecond; calls.Load() > 0; pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
 	}
 }
 
-// Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states
-// (Linux), what was asked for (Windows), or what an empty pipe of the same make accepts until it
-// refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of
-// some sizes fill a pipe with fewer bytes.
-func (e *End) Capacity() (n int, err error) {
-	n, err = ask(e, "read capacity of", e.capacity)
-	return max(n, 0), err
-}
-
-// SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a
-// [*CapacityError].
-func (e *End) SetCapacity(n int) (int, error) {
-	return ask(e, "set capacity of", func() (int, error) {
-		if err := e.setCapacity(n); err != nil {
-			return 0, err
-		}
-		return e.capacity()
-	})
-}
-
-// Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end;
-// elsewhere the error wraps [errors.ErrUnsupported].
-func (e *End) Buffered() (n int, err error) {
-	n, err = ask(e, "read fill of", e.buffered)
-	return max(n, 0), err
-}
-
-// Counters returns what the end has done so far, in both directions together.
-func (e *End) Counters() Counters {
-	var c Counters
-	c.SeesEAGAIN, c.SeesWaits = e.seen()
-	e.in.addTo(&c)
-	e.out.addTo(&c)
-	return c
-}
-
-// whileOpen runs f, which uses the descriptor and is neither a read nor a write, unless the end is
-// closed; it says which op failed.
-func (e *End) whileOpen(op string, f func() error) error {
-	e.others.Add(1)
-	defer e.others.Add(-1)
-	if e.closed.Load() {
+// briefly runs f, which uses the descriptor and does not wait, unless the end is closed; it says
+// which op failed. Close waits for f, so that its descriptor is the end's as long as it runs.
+func (e *End) briefly(op string, f func() error) error {
+	e.brief.Add(1)
+	defer e.brief.Add(-1)
+	if !e.open.Load() {
 		return e.failed(op, os.ErrClosed)
 	}
 	err := f()
-	if refused := (*CapacityError)(nil); err == nil || errors.As(err, &refused) {
+	var refused *CapacityError
+	if err == nil || errors.As(err, &refused) {
 		return err // a refusal says it all itself
 	}
 	return e.failed(op, err)
-}
-
-// ask is whileOpen for a call that returns something.
-func ask[T any](e *End, op string, f func() (T, error)) (v T, err error) {
-	err = e.whileOpen(op, func() error {
-		v, err = f()
-		return err
-	})
-	return v, err
-}
-
-// TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience:
-// a short count with a nil error, or syscall.EAGAIN (by errors.Is) where the kernel refuses for
-// now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
-func (e *End) TryWrite(p []byte) (int, error) {
-	e.out.begin()
-	defer e.out.end()
-	if err := e.mayTry("write"); err != nil {
-		return 0, err
-	}
-	n, errno := e.sysWrite(p)
-	if errno = e.out.account(len(p), n, errno); errno != 0 {
-		return 0, e.writeResult(0, false, errno, nil)
-	}
-	return n, nil
-}
-
-// TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
-func (e *End) TryRead(p []byte) (int, error) {
-	e.in.begin()
-	defer e.in.end()
-	if err := e.mayTry("read"); err != nil || len(p) == 0 {
-		return 0, err
-	}
-	n, errno := e.sysRead(p)
-	return e.readResult(n, e.in.account(len(p), n, errno), nil)
-}
-
-func (e *End) mayTry(op string) error {
-	if e.closed.Load() {
-		return e.failed(op, os.ErrClosed)
-	}
-	if e.io == Blocking || e.io == Poller && runtime.GOOS == "windows" {
-		return e.failed("try to "+op, errors.New("its io is "+e.io.String()+"; set another one first"))
-	}
-	return nil
-}
-
-// Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and
-// some succeed when it does not.
-func (e *End) Writable() (bool, error) { return ask(e, "poll", e.writable) }
-
-// A Direct is the shortest way to the system calls of a blocking end: one call, inlined where it
-// stands, no look at whether the end was closed, no second try. It exists because the kernel
-// empties the processor's return predictor when it switches tasks, so that after each call that
-// waited every layer above it returns by a wrong guess: a round trip of one byte between two
-// processes took 5 % longer through [End.Read] and [End.Write].
-//
-// A call that did less than it was asked leaves the rest to the End, which meets the cause again
-// and tells it. The caller counts, and hands the account over:
-//
-//	d, ok := e.Direct()
-//	n := d.Write(p)
-//	if n == len(p) {
-//		d.Count(n)
-//	} else {
-//		err = e.WriteRest(p, n)
-//	}
-//	e.SettleWrites(&d)
-//
-// It belongs to the goroutine that reads and writes, and nobody may close the end meanwhile.
-type Direct struct {
-	fd           uintptr
-	calls, bytes uint64
-}
-
-// Count notes a call that moved all of the n bytes that it was asked to.
-func (d *Direct) Count(n int) {
-	d.calls++
-	d.bytes += uint64(n)
-}
-
-// AddWrites adds to the end's counters the writes that d has counted.
-func (e *End) AddWrites(d *Direct) { e.out.addDirect(d) }
-
-// AddReads adds to the end's counters the reads that d has counted.
-func (e *End) AddReads(d *Direct) { e.in.addDirect(d) }
-
-func (m *counter) addDirect(d *Direct) {
-	m.calls += d.calls
-	m.bytes += d.bytes
-	d.calls, d.bytes = 0, 0
-}
-
-// WriteRest goes on where a direct write of p came to n bytes, or failed, which a negative n says.
-func (e *End) WriteRest(p []byte, n int) error {
-	if n > 0 {
-		e.out.moved(len(p), n)
-	}
-	_, err := e.Write(p[max(n, 0):])
-	return err
-}
-
-// ReadRest fills p from where a direct read came to n bytes, or failed, which a negative n says, or
-// met the end, which 0 does.
-func (e *End) ReadRest(p []byte, n int) error {
-	if n > 0 {
-		e.in.moved(len(p), n)
-	}
-	_, err := io.ReadFull(e, p[max(n, 0):])
-	return err
 }

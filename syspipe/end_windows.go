@@ -12,7 +12,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-var supportedIOs = []IO{Blocking, Poller, Spin, {name: "sleep"}}
+var supportedIOs = []IO{Blocking, Poller, Spin}
+
+// besidePoller is how an end waits that Go's poller does not take: an anonymous pipe, which is
+// synchronous. Go knows of the calls, and they block their thread alone.
+const besidePoller = Blocking
 
 // descriptor is what an end consists of on Windows.
 type descriptor struct {
@@ -34,8 +38,8 @@ type request struct {
 	overlapped windows.Overlapped
 }
 
-func newEnd(kind Kind, dir direction, h windows.Handle) *End {
-	return &End{kind: kind, dir: dir, descriptor: descriptor{handle: h, overlapped: kind == Named}}
+func newHandle(kind Kind, dir direction, h windows.Handle) *End {
+	return newEnd(kind, dir, descriptor{handle: h, overlapped: kind == Named})
 }
 
 func (e *End) setIO(want IO) error {
@@ -90,10 +94,10 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 func (e *End) readPolled(p []byte) (int, error) {
 	n, err := e.file.Read(p)
 	e.in.moved(len(p), n)
-	if err == io.EOF {
-		err = nil // as a read without bytes
+	if err != nil && err != io.EOF {
+		return 0, e.readFailed(err)
 	}
-	return e.readResult(n, 0, err)
+	return e.readDone(n, 0)
 }
 
 // sysWrite writes once. With PIPE_NOWAIT, success with nothing written is how the system refuses.
@@ -113,14 +117,18 @@ func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 func (e *End) writePolled(p []byte) (int, error) {
 	n, err := e.file.Write(p)
 	e.out.moved(len(p), n)
-	return n, e.writeResult(int64(n), n == len(p), 0, err)
+	if err != nil {
+		return n, e.writeFailed(int64(n), err)
+	}
+	return n, nil
 }
 
 func errnoOf(err error) syscall.Errno {
 	if err == nil {
 		return 0
 	}
-	if errno := syscall.Errno(0); errors.As(err, &errno) {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
 		return errno
 	}
 	return windows.ERROR_GEN_FAILURE
@@ -178,9 +186,11 @@ func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
-	e.awaitIdle(func() { // a call may be announced and not yet made, so it is ended again and again
+	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
+		// A call may be announced and not yet made, so it is ended again and again.
 		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
-	})
+		time.Sleep(pause)
+	}
 	var errs []error
 	for _, r := range []*request{&e.reading, &e.writing} {
 		if r.overlapped.HEvent != 0 {

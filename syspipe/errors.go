@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"syscall"
 )
 
@@ -46,7 +45,8 @@ type BrokenPipeError struct {
 }
 
 func (e *BrokenPipeError) Error() string {
-	return fmt.Sprintf("write %s: the reader has left, %d bytes of this write had been accepted: %v", e.Kind.noun(), e.Accepted, e.Err)
+	return fmt.Sprintf("write %s: the reader has left, %d bytes of this write had been accepted: %v",
+		e.Kind.noun(), e.Accepted, e.Err)
 }
 
 func (e *BrokenPipeError) Unwrap() error { return e.Err }
@@ -57,25 +57,31 @@ func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE
 // ReaderLeft reports whether a write failed since nobody holds the reading end any more, be it of an
 // [End] or of a file, of which Windows has names of its own for that.
 func ReaderLeft(err error) bool {
-	is := func(gone error) bool { return errors.Is(err, gone) }
-	return is(syscall.EPIPE) || slices.ContainsFunc(readerGone, is)
+	if errors.Is(err, syscall.EPIPE) {
+		return true
+	}
+	for _, gone := range readerGone {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
 }
 
 // ErrorName names an outcome of a call as the manual pages do: "success", "EAGAIN", "EPIPE", "EOF";
 // of an error that has no such name it returns the text.
 func ErrorName(err error) string {
-	for _, known := range []struct {
-		is   error
-		name string
-	}{ // ECONNRESET before EPIPE, which every broken pipe is too
-		{syscall.EAGAIN, "EAGAIN"}, {syscall.ECONNRESET, "ECONNRESET"}, {syscall.EPIPE, "EPIPE"}, {io.EOF, "EOF"},
-	} {
-		if errors.Is(err, known.is) {
-			return known.name
-		}
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return "success"
+	case errors.Is(err, syscall.EAGAIN):
+		return "EAGAIN"
+	case errors.Is(err, syscall.ECONNRESET): // before EPIPE, which every broken pipe is too
+		return "ECONNRESET"
+	case errors.Is(err, syscall.EPIPE):
+		return "EPIPE"
+	case errors.Is(err, io.EOF):
+		return "EOF"
 	}
 	return err.Error()
 }

@@ -16,7 +16,7 @@ import (
 // held back later.
 func (e *End) Grow(n int) (int, error) {
 	now := 0
-	err := e.whileOpen("grow", func() (err error) {
+	err := e.briefly("grow", func() (err error) {
 		now, err = e.grow(n)
 		return err
 	})

@@ -90,7 +90,7 @@ func growWithoutPages([]string) error {
 		fmt.Fprintln(os.Stderr, err) // the descriptors that there are may be enough
 	}
 	for range 2000 {
-		w, _, err := syspipe.Open(syspipe.Anonymous, 0)
+		w, _, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 			fmt.Fprintln(os.Stderr, "out of descriptors before out of pages:", err)
 			return nil

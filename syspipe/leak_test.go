@@ -26,7 +26,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 func useAndClose(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
-	w, r, err := syspipe.Open(kind, 0)
+	w, r, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		return // unsupported here
 	}

@@ -53,7 +53,7 @@ func open(t *testing.T, kind syspipe.Kind, capacity int, io syspipe.IO) (w, r *s
 	t.Helper()
 	skipUnsupported(t, kind.Supported())
 	skipUnsupported(t, io.Supported())
-	w, r, err := syspipe.Open(kind, capacity)
+	w, r, err := syspipe.Open(kind, syspipe.Options{Capacity: capacity, IO: syspipe.Blocking})
 	skipUnsupported(t, err)
 	if err != nil {
 		t.Fatal(err)

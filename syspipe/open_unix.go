@@ -3,7 +3,6 @@
 package syspipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,37 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// open makes a pipe whose ends wait in no particular way yet.
 func open(kind Kind, capacity int) (w, r *End, err error) {
-	var fds [2]int
-	switch kind {
-	case FIFO:
-		w, r, err = inPrivate("fifo", openFIFO)
-	case Unix, SeqPacket:
-		w, r, err = inPrivate("socket", func(path string) (w, r *End, err error) { return connect(kind, path) })
-	case PTY:
-		w, r, err = openPTY()
-	case Ring:
-		w, r, err = openRing(capacity)
-		capacity = 0 // which it has
-	case SocketPair:
-		if fds, err = socketPair(); err == nil {
-			w, r = newEnd(SocketPair, duplex, fds[0]), newEnd(SocketPair, duplex, fds[1])
-		}
-	default:
-		if err = pipe(&fds); err == nil {
-			w, r = newEnd(Anonymous, writes, fds[1]), newEnd(Anonymous, reads, fds[0])
-		}
-	}
+	w, r, err = openEnds(kind)
 	if err == nil && capacity > 0 {
 		err = w.setCapacity(capacity)
-		if err == nil && kind.IsSocket() { // its capacity is the sender's buffer on Linux, the receiver's on the BSDs
-			err = r.setCapacity(capacity)
-		}
+	}
+	if err == nil && capacity > 0 && kind.IsSocket() {
+		// Its capacity is the sender's buffer on Linux, the receiver's on the BSDs.
+		err = r.setCapacity(capacity)
 	}
 	if err == nil {
 		return w, r, nil
 	}
-	for _, end := range []*End{w, r} { // of what could not be opened whole
+	for _, end := range []*End{w, r} { // one may be there without the other
 		if end != nil {
 			err = errors.Join(err, end.Close())
 		}
@@ -54,10 +36,35 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return nil, nil, err
 }
 
+// openEnds returns with an error the ends that were opened before.
+func openEnds(kind Kind) (w, r *End, err error) {
+	var fds [2]int
+	switch kind {
+	case FIFO:
+		return inPrivate("fifo", openFIFO)
+	case PTY:
+		return openPTY()
+	case SocketPair:
+		fds, err = socketPair()
+		if err != nil {
+			return nil, nil, err
+		}
+		w = newEnd(SocketPair, duplex, descriptor{fd: fds[0]})
+		r = newEnd(SocketPair, duplex, descriptor{fd: fds[1]})
+		return w, r, nil
+	}
+	err = pipe(&fds)
+	if err != nil {
+		return nil, nil, err
+	}
+	w = newEnd(Anonymous, writes, descriptor{fd: fds[1]})
+	r = newEnd(Anonymous, reads, descriptor{fd: fds[0]})
+	return w, r, nil
+}
+
 // inPrivate opens both ends of what has a name in the file system, where nobody else can, and leaves
-// nothing of it there. Like all that open is made of, it returns with an error the end that was opened
-// before, for open to close.
-func inPrivate(name string, open func(path string) (w, r *End, err error)) (w, r *End, err error) {
+// nothing of it there. With an error it returns the ends that were opened before.
+func inPrivate(name string, open func(string) (w, r *End, err error)) (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-"+name+"-")
 	if err != nil {
 		return nil, nil, err
@@ -69,40 +76,11 @@ func inPrivate(name string, open func(path string) (w, r *End, err error)) (w, r
 	if errors.Is(left, fs.ErrNotExist) {
 		left = nil // it was never made, which err tells
 	}
-	if left = errors.Join(left, os.Remove(dir)); err == nil {
+	left = errors.Join(left, os.Remove(dir))
+	if err == nil {
 		err = left
 	}
 	return w, r, err
-}
-
-// connect makes a connection through a socket of that name.
-func connect(kind Kind, path string) (w, r *End, err error) {
-	sort := unix.SOCK_STREAM
-	if kind == SeqPacket {
-		sort = unix.SOCK_SEQPACKET
-	}
-	listener, err := socket(sort)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer unix.Close(listener)
-	address := &unix.SockaddrUnix{Name: path}
-	if err := errors.Join(unix.Bind(listener, address), unix.Listen(listener, 1)); err != nil {
-		return nil, nil, &fs.PathError{Op: "listen on", Path: path, Err: err}
-	}
-	write, err := socket(sort)
-	if err != nil {
-		return nil, nil, err
-	}
-	w = newEnd(kind, duplex, write)
-	if err := unix.Connect(write, address); err != nil {
-		return w, nil, &fs.PathError{Op: "connect to", Path: path, Err: err}
-	}
-	read, err := accept(listener)
-	if err != nil {
-		return w, nil, err
-	}
-	return w, newEnd(kind, duplex, read), nil
 }
 
 func openFIFO(path string) (w, r *End, err error) {
@@ -115,29 +93,43 @@ func openFIFO(path string) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	r = newEnd(FIFO, reads, read)
+	r = newEnd(FIFO, reads, descriptor{fd: read})
 	write, err := unix.Open(path, flags|unix.O_WRONLY, 0)
 	if err != nil {
 		return nil, r, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	w = newEnd(FIFO, writes, write)
-	return w, r, errors.Join(w.SetIO(Blocking), r.SetIO(Blocking))
+	w = newEnd(FIFO, writes, descriptor{fd: write})
+	return w, r, nil
 }
 
-// fileTypes names the types of files by what a mode of stat(2) says of them.
-var fileTypes = map[uint32]string{
-	unix.S_IFIFO: "a FIFO", unix.S_IFSOCK: "a socket", unix.S_IFREG: "a regular file",
-	unix.S_IFDIR: "a directory", unix.S_IFCHR: "a character device", unix.S_IFBLK: "a block device",
-}
-
-// kindTypes are the types of files that the kinds are.
-var kindTypes = map[Kind]uint32{
-	Anonymous: unix.S_IFIFO, FIFO: unix.S_IFIFO, SocketPair: unix.S_IFSOCK, Unix: unix.S_IFSOCK,
-	SeqPacket: unix.S_IFSOCK, PTY: unix.S_IFCHR, Ring: unix.S_IFREG,
-}
-
+// fileType names the type of a file by what a mode of stat(2) says of it.
 func fileType(mode uint32) string {
-	return cmp.Or(fileTypes[mode&unix.S_IFMT], "a file of unknown type")
+	switch mode & unix.S_IFMT {
+	case unix.S_IFIFO:
+		return "a FIFO"
+	case unix.S_IFSOCK:
+		return "a socket"
+	case unix.S_IFREG:
+		return "a regular file"
+	case unix.S_IFDIR:
+		return "a directory"
+	case unix.S_IFCHR:
+		return "a character device"
+	case unix.S_IFBLK:
+		return "a block device"
+	}
+	return "a file of unknown type"
+}
+
+// fileType is the type of file that stat(2) takes an end of the kind for.
+func (k Kind) fileType() uint32 {
+	switch k {
+	case SocketPair:
+		return unix.S_IFSOCK
+	case PTY:
+		return unix.S_IFCHR
+	}
+	return unix.S_IFIFO
 }
 
 // firstExtra is the number that the first of exec.Cmd.ExtraFiles has in the child.
@@ -170,15 +162,12 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, os.NewSyscallError("fstat", err)
 	}
-	if mode := uint32(st.Mode); mode&unix.S_IFMT != kindTypes[kind] {
+	mode := uint32(st.Mode)
+	if mode&unix.S_IFMT != kind.fileType() {
 		return nil, fmt.Errorf("descriptor %d is %s", fd, fileType(mode))
 	}
 	unix.CloseOnExec(fd)
-	if kind == Ring {
-		return mapRing(fd, dir)
-	}
-	e := newEnd(kind, dir, fd)
-	return e, e.SetIO(Blocking)
+	return newEnd(kind, dir, descriptor{fd: fd}), nil
 }
 
 // Describe tells what an open file is, and changes nothing about it.
@@ -217,9 +206,6 @@ func describe(fd int) (Stream, error) {
 // bookkeeping to the buffer, so the bytes accepted say more than the option's value does. Of a
 // terminal, too, only a trial tells.
 func (e *End) capacity() (int, error) {
-	if m, ok := e.stream.(mapped); ok {
-		return m.capacity(), nil
-	}
 	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)
 	}
@@ -238,7 +224,7 @@ func (e *End) capacity() (int, error) {
 }
 
 func (e *End) setCapacity(n int) error {
-	if e.kind == PTY || e.kind == Ring {
+	if e.kind == PTY {
 		return &CapacityError{Kind: e.kind, Asked: n, Err: unsupported("changing it")}
 	}
 	if !e.kind.IsSocket() {
@@ -246,11 +232,9 @@ func (e *End) setCapacity(n int) error {
 	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {
-			return &CapacityError{Kind: e.kind, Asked: n, Err: os.NewSyscallError("setsockopt", err), Where: socketLimit}
+			err = os.NewSyscallError("setsockopt", err)
+			return &CapacityError{Kind: e.kind, Asked: n, Err: err, Where: socketLimit}
 		}
-	}
-	if s, ok := e.stream.(interface{ resized() }); ok {
-		s.resized()
 	}
 	return nil
 }
@@ -274,7 +258,8 @@ func fillAndClose(w, r *End) (total int, err error) {
 	if err := unix.SetNonblock(w.fd, true); err != nil {
 		return 0, os.NewSyscallError("fcntl", err)
 	}
-	for chunk := make([]byte, 1<<20); ; {
+	chunk := make([]byte, 1<<20)
+	for {
 		n, errno := w.sysWrite(chunk)
 		switch errno {
 		case 0:

@@ -22,7 +22,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	if err := windows.CreatePipe(&read, &write, nil, uint32(capacity)); err != nil {
 		return nil, nil, os.NewSyscallError("CreatePipe", err)
 	}
-	return newEnd(Anonymous, writes, write), newEnd(Anonymous, reads, read), nil
+	return newHandle(Anonymous, writes, write), newHandle(Anonymous, reads, read), nil
 }
 
 // defaultNamedCapacity is asked for where the caller names none: a named pipe has no default of its
@@ -36,7 +36,8 @@ func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
 	}
-	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`\\.\pipe\syspipe-%d-%s`, os.Getpid(), rand.Text()))
+	path := fmt.Sprintf(`\\.\pipe\syspipe-%d-%s`, os.Getpid(), rand.Text())
+	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +53,7 @@ func openNamed(capacity int) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(os.NewSyscallError("CreateFile", err), windows.CloseHandle(server))
 	}
-	return newEnd(Named, writes, server), newEnd(Named, reads, client), nil
+	return newHandle(Named, writes, server), newHandle(Named, reads, client), nil
 }
 
 // A handle is what a duplicate for a child is closed by.
@@ -65,7 +66,7 @@ func (h handle) Close() error {
 // passTo gives the child a duplicate and returns its number.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if e.file != nil {
-		return 0, errors.New("it is bound to this process's completion port; pass it before SetIO(Poller)")
+		return 0, errors.New("it is bound to this process's completion port; open it with another io than Poller")
 	}
 	copied, err := duplicateHandle(e.handle, true)
 	if err != nil {
@@ -75,7 +76,8 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
-	cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, syscall.Handle(copied))
+	attr := cmd.SysProcAttr
+	attr.AdditionalInheritedHandles = append(attr.AdditionalInheritedHandles, syscall.Handle(copied))
 	return uint64(copied), nil
 }
 
@@ -88,7 +90,8 @@ func (e *End) duplicate() (*os.File, error) {
 func duplicateHandle(h windows.Handle, inherit bool) (windows.Handle, error) {
 	self := windows.CurrentProcess()
 	var copied windows.Handle
-	if err := windows.DuplicateHandle(self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS); err != nil {
+	err := windows.DuplicateHandle(self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS)
+	if err != nil {
 		return 0, os.NewSyscallError("DuplicateHandle", err)
 	}
 	return copied, nil
@@ -105,7 +108,7 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	if err := windows.SetHandleInformation(h, windows.HANDLE_FLAG_INHERIT, 0); err != nil {
 		return nil, os.NewSyscallError("SetHandleInformation", err)
 	}
-	return newEnd(kind, dir, h), nil
+	return newHandle(kind, dir, h), nil
 }
 
 // capacity returns the write quota that was asked for. The system neither rounds it nor refuses a
@@ -122,7 +125,8 @@ func quota(h windows.Handle) (int, error) {
 }
 
 func (e *End) setCapacity(n int) error {
-	return &CapacityError{Kind: e.kind, Asked: n, Where: "it is chosen when the pipe is opened", Err: unsupported("changing it")}
+	const where = "it is chosen when the pipe is opened"
+	return &CapacityError{Kind: e.kind, Asked: n, Where: where, Err: unsupported("changing it")}
 }
 
 // x/sys lacks PeekNamedPipe.

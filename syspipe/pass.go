@@ -5,24 +5,28 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
+	"strconv"
 	"strings"
 )
 
-// A ref names an end to a child: "syspipe:fd:kind:direction". It names a descriptor of the child,
-// so it is of use only there.
+// A ref names an end to a child: "syspipe:fd:kind:direction:io". It names a descriptor of the
+// child, so it is of use only there.
 const refPrefix = "syspipe"
 
 // Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
 // the reference by which the child takes it up with [Inherited]; tell it by an argument, the
 // environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
-// other end sees neither end of file nor a broken pipe. On Windows pass an end before it is given
-// to [Poller].
+// other end sees neither end of file nor a broken pipe. Open an end that is to be passed with the
+// io that the child needs; on Windows with another one than [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
 	defer e.passing.Unlock()
-	number, err := ask(e, "pass", func() (uint64, error) { return e.passTo(cmd) })
-	return fmt.Sprintf("%s:%d:%s:%s", refPrefix, number, e.kind, directionNames[e.dir]), err
+	var number uint64
+	err = e.briefly("pass", func() (err error) {
+		number, err = e.passTo(cmd)
+		return err
+	})
+	return fmt.Sprintf("%s:%d:%s:%s:%s", refPrefix, number, e.kind, e.dir, e.io), err
 }
 
 func (e *End) closeDuplicates() error {
@@ -37,49 +41,65 @@ func (e *End) closeDuplicates() error {
 }
 
 // File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
-// take nothing else. The caller closes it. Of a [Ring] there is none: its bytes are in no file.
-func (e *End) File() (*os.File, error) {
-	if e.kind == Ring {
-		return nil, e.failed("duplicate", unsupported("a file of a ring"))
-	}
-	return ask(e, "duplicate", e.duplicate)
+// take nothing else. The caller closes it.
+func (e *End) File() (f *os.File, err error) {
+	err = e.briefly("duplicate", func() (err error) {
+		f, err = e.duplicate()
+		return err
+	})
+	return f, err
 }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the
-// caller from then on, is [Blocking] until SetIO, and is not inherited by further children. Take
-// each up once.
+// caller from then on, waits as the parent's end did until SetIO, and is not inherited by further
+// children. Take each up once.
 func Inherited(ref string) (*End, error) {
-	number, kind, dir, err := parseRef(ref)
+	r, err := parseRef(ref)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("take up inherited end: %q: %w", ref, err)
 	}
-	e, err := inherited(number, kind, dir)
+	e, err := inherited(r.number, r.kind, r.dir)
 	if err != nil {
-		return nil, fmt.Errorf("take up inherited %s %q: %w", kind.noun(), ref, err)
+		return nil, fmt.Errorf("take up inherited %s %q: %w", r.kind.noun(), ref, err)
+	}
+	if err := e.begin(r.io); err != nil {
+		return nil, fmt.Errorf("take up inherited %s %q: %w", r.kind.noun(), ref, err)
 	}
 	return e, nil
 }
 
-func parseRef(ref string) (number uint64, kind Kind, dir direction, err error) {
+// A reference is what Pass tells Inherited.
+type reference struct {
+	number uint64
+	kind   Kind
+	dir    direction
+	io     IO
+}
+
+func parseRef(ref string) (r reference, err error) {
 	fields := strings.Split(ref, ":")
-	if len(fields) != 4 || fields[0] != refPrefix {
-		return 0, "", 0, fmt.Errorf("take up inherited end: %q is not what Pass returned", ref)
+	if len(fields) != 5 || fields[0] != refPrefix {
+		return r, errors.New("not what Pass returned")
 	}
-	if _, err := fmt.Sscan(fields[1], &number); err != nil {
-		return 0, "", 0, fmt.Errorf("take up inherited end: %q: descriptor: %w", ref, err)
+	if r.number, err = strconv.ParseUint(fields[1], 10, 64); err != nil {
+		return r, fmt.Errorf("descriptor: %w", err)
 	}
-	if kind, err = ParseKind(fields[2]); err != nil {
-		return 0, "", 0, fmt.Errorf("take up inherited end: %q: %w", ref, err)
+	if r.kind, err = ParseKind(fields[2]); err != nil {
+		return r, err
 	}
-	for d, name := range directionNames {
-		if name == fields[3] {
-			dir = d
+	if err := r.kind.Supported(); err != nil {
+		return r, err
+	}
+	for _, d := range []direction{reads, writes, duplex} {
+		if d.String() == fields[3] {
+			r.dir = d
 		}
 	}
-	if dir == 0 || !slices.Contains(supportedKinds, kind) {
-		return 0, "", 0, fmt.Errorf("take up inherited end: %q is of no use on this system", ref)
+	if r.dir == 0 {
+		return r, fmt.Errorf("unknown direction %q", fields[3])
 	}
-	return number, kind, dir, nil
+	r.io, err = ParseIO(fields[4])
+	return r, err
 }
 
 // A Stream is what a file is when it serves as a standard stream.

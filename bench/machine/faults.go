@@ -98,7 +98,7 @@ func processors(env results.Environment) []results.Fault {
 
 // pipes opens a pipe, to see whether it has the capacity that pipes have.
 func pipes() []results.Fault {
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		return []results.Fault{fault("pipes", err.Error(), evidence{}, "close what holds descriptors, or raise the limit (ulimit -n)")}
 	}

@@ -51,10 +51,7 @@ var (
 		"fifo":       "a pipe with a name in the file system",
 		"socketpair": "a pair of UNIX sockets: what Node.js gives its children",
 		"named":      "a Windows named pipe, overlapped",
-		"unix":       "a connection through a Unix socket: what daemons listen on",
-		"seqpacket":  "a Unix socket that keeps packets whole, used as a stream",
 		"pty":        "a pseudo-terminal: what a program shown in a terminal writes to",
-		"ring":       "memory that both processes map, and a futex: no kernel call moves a byte",
 	}
 	ioTexts = map[string]string{
 		"poller":   "Go's netpoller parks the goroutine: what os.Pipe does",

@@ -283,7 +283,7 @@ func UsePoller(ends ...*syspipe.End) {
 
 // Open makes a pipe and returns what closes both ends, if they are not closed by then.
 func Open(kind syspipe.Kind) (w, r *syspipe.End, closeBoth func()) {
-	w, r = script.Must2(syspipe.Open(kind, 0))
+	w, r = script.Must2(syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking}))
 	return w, r, func() { w.Close(); r.Close() }
 }
 

@@ -106,10 +106,10 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	if like.Kind == "socket" {
 		kind = syspipe.SocketPair
 	}
-	we, re, err := syspipe.Open(kind, like.Capacity)
+	we, re, err := syspipe.Open(kind, syspipe.Options{Capacity: like.Capacity, IO: syspipe.Blocking})
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
-		we, re, err = syspipe.Open(kind, 0)
+		we, re, err = syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	}
 	if err != nil {
 		return nil, nil, err

@@ -51,7 +51,7 @@ func takeSample(ctx context.Context, p bench.Plan, c results.Cell) (tuneSample, 
 		if s := script.Must(parseSender(c.Sender)); s.watermark > 0 {
 			// It looks from the end that writes, which not every system can. That is found out here, where
 			// the caller can tell what the system lacks.
-			w, r := script.Must2(syspipe.Open(syspipe.Kind(c.Pipe), 0))
+			w, r := script.Must2(syspipe.Open(syspipe.Kind(c.Pipe), syspipe.Options{IO: syspipe.Blocking}))
 			_, err := w.Buffered()
 			script.Check(errors.Join(err, w.Close(), r.Close()))
 		}

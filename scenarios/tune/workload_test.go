@@ -159,7 +159,7 @@ func TestEachProbeCountsOnce(t *testing.T) {
 }
 
 func TestAWatermarkHoldsTheWriterBack(t *testing.T) {
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		t.Skip(err)
 	}

@@ -101,9 +101,6 @@ const (
 // capacity, drained in reads of the whole capacity, look whole without being safe; so others are
 // tried too, and small reads.
 func probeInterleave(t *trial) {
-	if t.kind == syspipe.Ring {
-		return // it has one writer
-	}
 	slot := t.slot()
 	w, _ := t.open()
 	capacity := script.Must(w.Capacity())

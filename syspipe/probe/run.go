@@ -132,7 +132,7 @@ func Run(ctx context.Context, o Options, found func(Finding) error) error {
 	steps, _ := experimentsNamed(o.Steps) // whose names are valid
 	over := Progress{Of: len(kinds) * len(steps)}
 	for _, over.Pipe = range kinds {
-		w, r, err := syspipe.Open(over.Pipe, 0) // as a kernel that imitates another may lack some of it
+		w, r, err := syspipe.Open(over.Pipe, syspipe.Options{IO: syspipe.Blocking}) // as a kernel that imitates another may lack some of it
 		if err == nil {
 			err = errors.Join(w.Close(), r.Close())
 		}
@@ -325,7 +325,7 @@ func (t *trial) open() (w, r *syspipe.End) {
 }
 
 func (t *trial) openBlocking() (w, r *syspipe.End) {
-	return script.Must2(syspipe.Open(t.kind, 0))
+	return script.Must2(syspipe.Open(t.kind, syspipe.Options{IO: syspipe.Blocking}))
 }
 
 // tryWrite writes without blocking; full says that the pipe had no room.

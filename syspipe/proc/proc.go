@@ -144,7 +144,7 @@ func (p *Process) Connect(stream int, kind syspipe.Kind, capacity int, nonBlocki
 			err = fmt.Errorf("a pipe for %s: %w", p.name, err)
 		}
 	}()
-	theirs, ours, err := syspipe.Open(kind, capacity)
+	theirs, ours, err := syspipe.Open(kind, syspipe.Options{Capacity: capacity, IO: syspipe.Blocking})
 	if err != nil {
 		return nil, err
 	}

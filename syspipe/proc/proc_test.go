@@ -203,7 +203,7 @@ func nobodyHolds(t *testing.T, stdout *os.File) {
 
 func pipe(t *testing.T) (w, r *syspipe.End) {
 	t.Helper()
-	w, r, err := syspipe.Open(syspipe.Anonymous, 0)
+	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		t.Fatal(err)
 	}

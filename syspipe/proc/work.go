@@ -55,11 +55,11 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 // handle by which we hear its reports and end it, and has no Cmd; leash and report are the worker's
 // ends, to be passed to whoever starts it.
 func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
-	ours, leash, err := syspipe.Open(syspipe.Anonymous, 0)
+	ours, leash, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("open the leash of %s: %w", name, err)
 	}
-	report, reports, err := syspipe.Open(syspipe.Anonymous, 0)
+	report, reports, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		CloseAll([]*syspipe.End{ours, leash})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)

@@ -6,4 +6,3 @@ package syspipe
 const lendsPages = false
 
 func (e *End) vmsplice([]byte) (int, error) { return 0, Vmsplice.Supported() }
-func (e *End) discard(int) (int, error)     { return 0, Splice.Supported() }

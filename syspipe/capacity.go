@@ -1,0 +1,37 @@
+package syspipe
+
+// Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states
+// (Linux), what was asked for (Windows), or what an empty pipe of the same make accepts until it
+// refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of
+// some sizes fill a pipe with fewer bytes.
+func (e *End) Capacity() (n int, err error) {
+	err = e.briefly("read capacity of", func() (err error) {
+		n, err = e.capacity()
+		return err
+	})
+	return max(n, 0), err
+}
+
+// SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a
+// [*CapacityError].
+func (e *End) SetCapacity(n int) (now int, err error) {
+	err = e.briefly("set capacity of", func() error {
+		err := e.setCapacity(n)
+		if err != nil {
+			return err
+		}
+		now, err = e.capacity()
+		return err
+	})
+	return now, err
+}
+
+// Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end;
+// elsewhere the error wraps [errors.ErrUnsupported].
+func (e *End) Buffered() (n int, err error) {
+	err = e.briefly("read fill of", func() (err error) {
+		n, err = e.buffered()
+		return err
+	})
+	return max(n, 0), err
+}

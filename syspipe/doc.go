@@ -1,0 +1,39 @@
+// Package syspipe opens the byte pipes of an operating system and tells the truth about them: their
+// real capacity, the bytes that wait in them, how each call ended, and whether the end had to wait.
+//
+//	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{Capacity: 64 << 10})
+//	if err != nil {
+//		return err
+//	}
+//	defer r.Close()
+//	w.Write([]byte("hello"))
+//	w.Close()
+//	fmt.Println(w.Counters().Calls, "call")
+//
+// A pipe has two ends, each an owned descriptor: it is closed once, by its owner, and a use after
+// that is an error that wraps [os.ErrClosed], as is a use of the zero [End]. How an end waits for
+// the kernel is its [IO]. An end can be handed to a child process with [End.Pass] and taken up
+// there with [Inherited].
+//
+// # Who may call concurrently
+//
+// One goroutine at a time may read from an end, and one may write to it; both at once is fine where
+// the kind has two directions ([SocketPair]). Close may be called by anyone at any time, and ends a
+// call that is under way. Counters and the rest belong to the goroutine that reads or writes.
+//
+// # Blocking ends
+//
+// With [Blocking], an end makes raw system calls that the Go scheduler does not see. This lets Go
+// reach the speed of C, and has a price. While such a call waits, it holds a slot of the scheduler
+// and keeps the garbage collector from stopping the world. Go takes its thread for one that runs
+// and will poll; so a goroutine that waits in Go's poller on a locked thread is woken up to 10 ms
+// late, or after a minute (seen with Go 1.26). Use Blocking in a process made for the purpose: set
+// GOMAXPROCS to at least the number of blocking ends plus two, call [runtime.LockOSThread], leave
+// no end to [Poller], and turn the collector off while the ends are in use. Everything else in this
+// package is safe in any program.
+//
+// # Not promised
+//
+// Nothing is said about the order in which two writers of one pipe get through, and a message is
+// not kept whole: that is a framing's work.
+package syspipe

@@ -1,0 +1,120 @@
+//go:build linux || darwin || freebsd
+
+package syspipe
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
+const maxIovecs = 1024
+
+// A gather is what is left of the buffers of one write. The vectors point into the caller's buffers
+// only while the call lasts.
+type gather struct {
+	try   func(fd uintptr) bool
+	vecs  []syscall.Iovec // what is left to write
+	store []syscall.Iovec // the memory behind vecs, kept between calls
+	most  int             // vectors in one call
+	n     int64
+	left  int64
+	errno syscall.Errno
+}
+
+func (e *End) writev(bufs [][]byte) (int64, error) {
+	g := &e.gather
+	g.load(bufs)
+	g.most = maxIovecs
+	if e.kind == PTY {
+		g.most = 1 // so that sysWrite sees the EIO of a terminal
+	}
+	err := e.writeGathered()
+	clear(g.store)
+	if g.left == 0 {
+		return g.n, nil
+	}
+	if err == nil {
+		err = g.errno
+	}
+	return g.n, e.writeFailed(g.n, err)
+}
+
+// writeGathered returns why waiting for room failed. That a write failed stands in the gather.
+func (e *End) writeGathered() error {
+	if e.file != nil {
+		return e.conn.Write(e.gather.try)
+	}
+	for !e.tryWritev(0) {
+		if err := e.wait(writes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gather) load(bufs [][]byte) {
+	g.n = 0
+	g.left = 0
+	g.errno = 0
+	g.store = g.store[:0]
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		v := syscall.Iovec{Base: &b[0]}
+		v.SetLen(len(b))
+		g.store = append(g.store, v)
+		g.left += int64(len(b))
+	}
+	g.vecs = g.store
+}
+
+// tryWritev writes until everything is accepted or a call fails; it reports false where the call
+// was refused for now.
+func (e *End) tryWritev(uintptr) bool {
+	g := &e.gather
+	for g.left > 0 {
+		vecs := g.vecs[:min(len(g.vecs), g.most)]
+		offered := 0
+		for _, v := range vecs {
+			offered += int(v.Len)
+		}
+		n, errno := e.sysWritev(vecs)
+		g.errno = e.out.account(offered, n, errno)
+		switch g.errno {
+		case 0:
+			g.advance(n)
+		case syscall.EINTR:
+		default:
+			return g.errno != syscall.EAGAIN
+		}
+	}
+	return true
+}
+
+// sysWritev hands a single buffer to write(2), which is faster.
+func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
+	if len(vecs) == 1 {
+		return e.sysWrite(unsafe.Slice(vecs[0].Base, vecs[0].Len))
+	}
+	return sysWritev(e.fd, vecs)
+}
+
+// advance drops the first n bytes of what is left.
+func (g *gather) advance(n int) {
+	g.n += int64(n)
+	g.left -= int64(n)
+	for n > 0 {
+		v := &g.vecs[0]
+		size := int(v.Len)
+		if n >= size {
+			n -= size
+			g.vecs = g.vecs[1:]
+			continue
+		}
+		v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))
+		v.SetLen(size - n)
+		return
+	}
+}

@@ -1,0 +1,87 @@
+package syspipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An IO is how an end waits when the kernel cannot serve it yet. The zero IO is [Poller]. A
+// positive one is the pause between two tries, in nanoseconds: [Sleep] makes it.
+type IO int64
+
+const (
+	// Poller leaves the waiting to Go's network poller, as every os.File that is a pipe does.
+	Poller IO = -iota
+	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program
+	// does. The caller locks its OS thread; see the package comment for the price.
+	Blocking
+	// Poll waits in poll(2) when a non-blocking call cannot go on.
+	Poll
+	// Spin repeats the non-blocking call at once.
+	Spin
+)
+
+// DefaultPause is the pause that [IOs] shows for sleep: the one that a widely used SDK takes.
+const DefaultPause = 10 * time.Millisecond
+
+// Sleep pauses for d before it repeats a non-blocking call. A d of zero or less is [Spin].
+func Sleep(d time.Duration) IO {
+	if d <= 0 {
+		return Spin
+	}
+	return IO(d)
+}
+
+// Pause returns how long an end that sleeps does so, 0 of any other.
+func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
+
+// IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause]
+// for sleep.
+func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
+
+// String returns what ParseIO reads: "poller", "blocking", "poll", "spin", "sleep=10ms".
+func (io IO) String() string {
+	switch io {
+	case Poller:
+		return "poller"
+	case Blocking:
+		return "blocking"
+	case Poll:
+		return "poll"
+	case Spin:
+		return "spin"
+	}
+	return "sleep=" + io.Pause().String()
+}
+
+// ParseIO reads the name of a way to wait. "sleep" alone pauses for [DefaultPause].
+func ParseIO(name string) (IO, error) {
+	if pause, ok := strings.CutPrefix(name, "sleep="); ok {
+		d, err := time.ParseDuration(pause)
+		if err != nil || d <= 0 {
+			return 0, fmt.Errorf("io sleep=%s: want a duration above zero, as in sleep=10ms", pause)
+		}
+		return Sleep(d), nil
+	}
+	if name == "sleep" {
+		return Sleep(DefaultPause), nil
+	}
+	for _, io := range IOs() {
+		if io.String() == name {
+			return io, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
+}
+
+// Supported returns nil where some kind of pipe of this operating system can be waited for in this
+// way, else an error that wraps [errors.ErrUnsupported] and names the system. [End.SetIO] has the
+// last word for one pipe.
+func (io IO) Supported() error {
+	if io.Pause() > 0 || slices.Contains(supportedIOs, io) {
+		return nil
+	}
+	return unsupported("io " + io.String())
+}

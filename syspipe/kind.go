@@ -1,0 +1,143 @@
+package syspipe
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Kind is a sort of pipe that an operating system offers.
+type Kind string
+
+const (
+	// Anonymous is pipe(2), or CreatePipe on Windows: what a shell's | and os/exec use.
+	Anonymous Kind = "anonymous"
+	// FIFO is a pipe with a name in the file system. Open makes it in a private folder and removes
+	// the name once both ends are open.
+	FIFO Kind = "fifo"
+	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM): what Node.js gives its children as standard
+	// streams. It has two directions.
+	SocketPair Kind = "socketpair"
+	// Named is a Windows named pipe opened for overlapped operation, so that deadlines and Go's
+	// poller work on it.
+	Named Kind = "named"
+	// PTY is a pseudo-terminal that passes bytes on as they are: a program writes to its side, and
+	// whoever shows the terminal reads. Linux only.
+	PTY Kind = "pty"
+)
+
+// Kinds returns every kind that pipebench knows, on any system, always in the same order.
+func Kinds() []Kind { return append(Pipes(), PTY) }
+
+// Pipes returns the kinds that programs are given as standard streams where nobody looks at a
+// terminal.
+func Pipes() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
+
+// IsSocket reports whether the kind is one of sockets, which have limits and errors of their own.
+func (k Kind) IsSocket() bool { return k == SocketPair }
+
+// IsPipe reports whether the kernel's own pipe is behind the kind: then it has slots, a capacity
+// that the system states, and pages that can be lent.
+func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
+
+// Supported returns nil where this operating system has the kind, else an error that wraps
+// [errors.ErrUnsupported] and names the system.
+func (k Kind) Supported() error {
+	if slices.Contains(supportedKinds, k) {
+		return nil
+	}
+	return unsupported("pipe kind " + string(k))
+}
+
+// ParseKind returns the kind of that name. It need not be one that this system supports.
+func ParseKind(name string) (Kind, error) { return parseName("pipe kind", name, Kinds()) }
+
+func parseName[T ~string](what, name string, known []T) (T, error) {
+	if slices.Contains(known, T(name)) {
+		return T(name), nil
+	}
+	return "", fmt.Errorf("unknown %s %q (known: %s)", what, name, joinNames(known))
+}
+
+// noun names the kind in the middle of a sentence.
+func (k Kind) noun() string {
+	switch k {
+	case Anonymous:
+		return "anonymous pipe"
+	case Named:
+		return "named pipe"
+	case SocketPair:
+		return "socket pair"
+	case PTY:
+		return "pseudo-terminal"
+	case "":
+		return "pipe"
+	}
+	return string(k)
+}
+
+func joinNames[T any](list []T) string {
+	var words []string
+	for _, v := range list {
+		words = append(words, fmt.Sprint(v))
+	}
+	return strings.Join(words, ", ")
+}
+
+// A Transfer is how bytes get into a pipe.
+type Transfer string
+
+const (
+	// Copy is write: the kernel copies every byte into the pipe, and out of it again.
+	Copy Transfer = "copy"
+	// Vmsplice maps the writer's pages into the pipe ([End.Vmsplice]); the reader copies them out
+	// of it.
+	Vmsplice Transfer = "vmsplice"
+)
+
+// Transfers returns every transfer that pipebench knows, always in the same order.
+func Transfers() []Transfer { return []Transfer{Copy, Vmsplice} }
+
+// ParseTransfer returns the transfer of that name. It need not be one that this system supports.
+func ParseTransfer(name string) (Transfer, error) {
+	return parseName("transfer", name, Transfers())
+}
+
+// Supported returns nil where this system has the transfer, else an error that wraps
+// [errors.ErrUnsupported] and names the system.
+func (t Transfer) Supported() error {
+	if t == Copy || lendsPages {
+		return nil
+	}
+	return unsupported("transfer " + string(t))
+}
+
+// System names the system whose rules pipes follow here: as [runtime.GOOS] does, but "gvisor" for
+// the kernel that says it is a certain build of Linux.
+func System() string {
+	version, err := os.ReadFile("/proc/version")
+	if err == nil && IsGVisor(string(version)) {
+		return "gvisor"
+	}
+	return runtime.GOOS
+}
+
+// IsGVisor reports whether a text is that of gVisor's /proc/version, which is the same in all of
+// its releases.
+func IsGVisor(version string) bool {
+	return strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
+}
+
+// ReadLimit returns the number in a file of Linux's /proc/sys/fs, where the limits of pipes are;
+// false where there is none.
+func ReadLimit(file string) (int, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n, err == nil
+}

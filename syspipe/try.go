@@ -1,0 +1,57 @@
+package syspipe
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+// TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience:
+// a short count with a nil error, or syscall.EAGAIN (by errors.Is) where the kernel refuses for
+// now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
+func (e *End) TryWrite(p []byte) (int, error) {
+	e.brief.Add(1)
+	defer e.brief.Add(-1)
+	if err := e.mayTry("write"); err != nil {
+		return 0, err
+	}
+	n, errno := e.sysWrite(p)
+	errno = e.out.account(len(p), n, errno)
+	if errno != 0 {
+		return 0, e.writeFailed(0, errno)
+	}
+	return n, nil
+}
+
+// TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
+func (e *End) TryRead(p []byte) (int, error) {
+	e.brief.Add(1)
+	defer e.brief.Add(-1)
+	if err := e.mayTry("read"); err != nil || len(p) == 0 {
+		return 0, err
+	}
+	n, errno := e.sysRead(p)
+	errno = e.in.account(len(p), n, errno)
+	return e.readDone(n, errno)
+}
+
+func (e *End) mayTry(op string) error {
+	if !e.open.Load() {
+		return e.failed(op, os.ErrClosed)
+	}
+	waits := e.io == Blocking || e.io == Poller && runtime.GOOS == "windows"
+	if waits {
+		return e.failed("try to "+op, errors.New("its io is "+e.io.String()+"; set another one first"))
+	}
+	return nil
+}
+
+// Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and
+// some succeed when it does not.
+func (e *End) Writable() (can bool, err error) {
+	err = e.briefly("poll", func() (err error) {
+		can, err = e.writable()
+		return err
+	})
+	return can, err
+}

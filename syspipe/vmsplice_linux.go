@@ -1,0 +1,42 @@
+package syspipe
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// lendsPages says whether the system has other transfers than [Copy].
+const lendsPages = true
+
+func (e *End) vmsplice(p []byte) (int, error) {
+	if !e.kind.IsPipe() {
+		return 0, unsupported("transfer vmsplice of a " + e.kind.noun())
+	}
+	if e.file != nil {
+		return 0, unsupported(fmt.Sprintf("transfer vmsplice with io %s", e.io))
+	}
+	flags := uintptr(unix.SPLICE_F_NONBLOCK)
+	if e.io == Blocking {
+		flags = 0
+	}
+	total := 0
+	for total < len(p) {
+		rest := p[total:]
+		v := syscall.Iovec{Base: &rest[0]}
+		v.SetLen(len(rest))
+		n, _, errno := syscall.RawSyscall6(
+			syscall.SYS_VMSPLICE, uintptr(e.fd), uintptr(unsafe.Pointer(&v)), 1, flags, 0, 0)
+		if errno == 0 {
+			e.out.moved(len(rest), int(n))
+			total += int(n)
+			continue
+		}
+		if err := e.refused(errno, len(rest)); err != nil {
+			return total, e.writeFailed(int64(total), err)
+		}
+	}
+	return total, nil
+}
