@@ -32,7 +32,14 @@ func screenPage(s *results.Set, o Options) Page {
 	p.Header = stat.Map(FirstRuns(s), func(e results.Environment) string {
 		return Truncate(JoinParts(MachineLine(e), "load "+loadText(e)), o.width()-1)
 	})
+	answer := runAnswer(sum.Rows)
+	if len(answer) > 0 {
+		p.Blocks = append(append(p.Blocks, ""), o.wrap(answer)...)
+	}
 	framed, waiting := splitWaiting(sum.Rows)
+	if len(answer) > 0 {
+		framed = splitRun(sum.Rows).bare // the answer has the figures of the others
+	}
 	blocks := slices.Concat(seriesIn(framed, "stream"), seriesIn(framed, results.PatternRoundtrip))
 	nameSeries(blocks)
 	first, left := 0, 0 // the width of the first column; blocks without room
@@ -40,7 +47,7 @@ func screenPage(s *results.Set, o Options) Page {
 		first = max(first, b.firstColumn())
 	}
 	for _, b := range blocks {
-		if lines := b.lines(o, first); len(p.Blocks) == 0 || len(p.Blocks)+len(lines) < screenFigures {
+		if lines := b.lines(o, first); len(answer) > 0 || len(p.Blocks) == 0 || len(p.Blocks)+len(lines) < screenFigures {
 			p.Blocks = append(append(p.Blocks, ""), lines...)
 		} else {
 			left++
@@ -50,12 +57,14 @@ func screenPage(s *results.Set, o Options) Page {
 	lines := slices.Concat(stat.Map(
 		stat.GroupBy(waiting, func(r stat.Row) [2]string { return [2]string{r.Machine, r.Cell.Placement} }),
 		func(rows []stat.Row) []string { return waitingBlock(rows, o) })...)
-	if len(lines) > 0 && len(lines) < screenWaiting {
+	if len(lines) > 0 && (len(lines) < screenWaiting || len(answer) > 0) {
 		p.Blocks, most = append(p.Blocks, lines...), screenMost
 	} else if len(lines) > 0 {
 		left++
 	}
-	p.Conclusions = sum.Meaning
+	if len(answer) == 0 {
+		p.Conclusions = sum.Meaning
+	}
 	if n := len(p.Conclusions); n > screenMeaning { // the last is about placements
 		p.Conclusions = append(p.Conclusions[:screenMeaning-1:screenMeaning-1], p.Conclusions[n-1])
 	}

@@ -240,7 +240,10 @@ type Summary struct {
 func Summarise(s *results.Set) Summary {
 	sum := Summary{Environments: append([]results.Environment{}, s.Environments...), Rows: append([]stat.Row{}, stat.Rows(s)...)} // never null
 	sum.Warnings = shareWarnings(sum.Rows)
-	sum.Meaning = conclusions(sum.Rows)
+	sum.Meaning = runAnswer(sum.Rows)
+	if len(sum.Meaning) == 0 {
+		sum.Meaning = conclusions(sum.Rows)
+	}
 	sum.Notes = notes(s, sum.Rows)
 	for _, w := range sum.Warnings {
 		sum.Notes = append(sum.Notes, "every cell: "+w)

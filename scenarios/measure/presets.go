@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -61,8 +63,9 @@ func usualCell(framing string, size int, place string) results.Cell {
 	}
 }
 
-// defaultCells are three lists: the framings as a bare transport; the framings in a program that
-// makes each message and looks at it; and one large message with a larger pipe and smaller writes.
+// defaultCells are four lists: the framings as a bare transport; the framings in a program that makes
+// each message and looks at it; one large message with a larger pipe and smaller writes; and small
+// messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	s := DefaultSweep(t)
 	cells := mustCells(s)
@@ -86,7 +89,23 @@ func defaultCells(t placement.Topology) []results.Cell {
 			}
 		}
 	}
+	for _, framing := range []string{LeverFraming, "chunked"} {
+		cells = append(cells, mixedCell(framing))
+	}
 	return cells
+}
+
+// mixedCell is small messages behind large ones, for a reader that is slow enough for both to wait.
+func mixedCell(framing string) results.Cell {
+	f, err := framers.Parse(framing)
+	if err != nil {
+		panic(err) // a preset names an unknown framing: a defect of this package
+	}
+	c := usualCell(f.String(), LeverSize, "free")
+	c.Pattern = bench.PatternMixed
+	c.Drain = 20_000_000
+	c.Rate = 8000 // a slice of the usual length then has enough small messages for a median
+	return c
 }
 
 // What the default preset varies beside framings and sizes.
