@@ -24,8 +24,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
+	"github.com/pipebench/pipebench/scenarios/mcp"
+	"github.com/pipebench/pipebench/scenarios/mcp/client"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
@@ -54,7 +54,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest answer, such as 1MiB; unlimited (default 16MiB)")
 	flags.BoolVar(&f.negotiate, "negotiate-max", false, "agree with the server on the smaller of both limits, for requests and answers")
 	addParsed(cmd, &o.Protocol, "revision", client.DefaultProtocol, parseRevision,
-		"the MCP revision to ask for: "+strings.Join(mcpstdio.Revisions(), ", ")+"; the last has subscriptions")
+		"the MCP revision to ask for: "+strings.Join(mcp.Revisions(), ", ")+"; the last has subscriptions")
 	flags.DurationVar(&o.RequestTimeout, "timeout", client.DefaultRequestTimeout, "for one request; 0 for none")
 	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight, "requests sent before the first is answered")
 	addCount(cmd, &f.connections, "connections", 1, 1, mostConnections, "servers that share the requests")
@@ -65,13 +65,13 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "drop the server's stderr, and warnings")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelWarn, "debug, info, warn or error; debug tells of messages in chunks")
 	complete(cmd, map[string][]string{
-		"framing": callFramings, "log-level": logLevels, "revision": mcpstdio.Revisions(),
+		"framing": callFramings, "log-level": logLevels, "revision": mcp.Revisions(),
 	})
 }
 
 func parseRevision(text string) (string, error) {
-	if !slices.Contains(mcpstdio.Revisions(), text) {
-		return "", fmt.Errorf("want one of %s", strings.Join(mcpstdio.Revisions(), ", "))
+	if !slices.Contains(mcp.Revisions(), text) {
+		return "", fmt.Errorf("want one of %s", strings.Join(mcp.Revisions(), ", "))
 	}
 	return text, nil
 }
@@ -255,11 +255,11 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan r
 				continue
 			}
 			r := make(chan reply, 1)
-			if q.method != mcpstdio.Listen {
+			if q.method != mcp.Listen {
 				order <- r
 			}
 			go func() { r <- s.send(ctx, q) }()
-			if q.method == mcpstdio.Listen {
+			if q.method == mcp.Listen {
 				script.Check(s.listen(ctx, r))
 			}
 		}
@@ -272,7 +272,7 @@ func (s *callSession) notified(method string, params []byte) {
 		return
 	}
 	s.print(reply{line: jsonrpc.AppendRequest(nil, "", method, params)})
-	if method == mcpstdio.Acknowledged {
+	if method == mcp.Acknowledged {
 		select {
 		case s.listens <- struct{}{}:
 		default: // nobody waits for that of a server that was started again
@@ -292,7 +292,7 @@ func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
 	case r := <-ended:
 		s.print(r)
 	case <-late:
-		return fmt.Errorf("%s: no acknowledgement within %v", mcpstdio.Listen, s.patience)
+		return fmt.Errorf("%s: no acknowledgement within %v", mcp.Listen, s.patience)
 	case <-ctx.Done():
 	}
 	return nil
@@ -390,7 +390,7 @@ func parseRequest(line []byte, number int64) (request, error) {
 
 // serveFlags are what serve was asked for, as it was typed.
 type serveFlags struct {
-	options                                    mcpstdio.Options
+	options                                    mcp.Options
 	parseErrorID, toolErrors, messages, record string
 	logLevel                                   slog.Level
 }
@@ -403,16 +403,17 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &f.options
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse, "how messages are told apart: "+framingUsage)
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"), "the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
-	addCount(cmd, &o.MaxInFlight, "inflight", mcpstdio.DefaultMaxInFlight, 1, mostInflight, "requests served at a time; 1 MiB of others wait, more stay in the pipe")
+	addCount(cmd, &o.MaxInFlight, "inflight", mcp.DefaultMaxInFlight, 1, mostInflight, "requests served at a time; 1 MiB of others wait, more stay in the pipe")
 	addChoice(cmd, &f.parseErrorID, "parse-error-id", []string{"empty", "null"}, `id of the answer to what has none: empty ("") or null`)
 	addChoice(cmd, &f.toolErrors, "tool-errors", []string{"result", "jsonrpc"}, "what a failing tool gives: result (isError) or jsonrpc (an error of code -32603)")
-	flags.DurationVar(&o.ToolTimeout, "tool-timeout", mcpstdio.DefaultToolTimeout, "for one call; 0 for none")
-	flags.DurationVar(&o.EOFGrace, "eof-grace", mcpstdio.DefaultEOFGrace, "how long what was asked may go on when stdin has ended")
-	flags.DurationVar(&o.FlushTimeout, "flush-timeout", mcpstdio.DefaultFlushTimeout, "how long answers may then take to be written")
-	flags.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", mcpstdio.DefaultShutdownTimeout, "for all of that together")
+	flags.DurationVar(&o.ToolTimeout, "tool-timeout", mcp.DefaultToolTimeout, "for one call; 0 for none")
+	flags.DurationVar(&o.EOFGrace, "eof-grace", mcp.DefaultEOFGrace, "how long what was asked may go on when stdin has ended")
+	flags.DurationVar(&o.FlushTimeout, "flush-timeout", mcp.DefaultFlushTimeout, "how long answers may then take to be written")
+	flags.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", mcp.DefaultShutdownTimeout, "for all of that together")
 	flags.BoolVar(&o.StrictLifecycle, "strict-lifecycle", false, "answer nothing but ping before initialize")
-	flags.BoolVar(&o.Fixtures, "conformance", false, "offer the tools that MCP's conformance suite calls, too")
-	addParsed(cmd, &o.Fault, "fault", "", mcpstdio.ParseFault, "misbehave, as listed above")
+	flags.BoolVar(&o.ChangingTools, "changing-tools", false, "have a list of tools that changes: the tool change_tools tells of it")
+	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
+	addParsed(cmd, &o.Fault, "fault", "", mcp.ParseFault, "misbehave, as listed above")
 	flags.StringVar(&f.messages, "messages", "", "answer from a recording (see tap), or a file of both sides' messages, one a line")
 	flags.StringVar(&f.record, "record", "", "append what passes to this file, arguments and all, as tap does")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
@@ -421,7 +422,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 
 func (f *serveFlags) run(cmd *cobra.Command, _ []string) {
 	o := f.options
-	o.Version, o.Tools, o.Stderr = machine.Version(), mcpstdio.Samples(), cmd.ErrOrStderr()
+	o.Version, o.Tools, o.Stderr = machine.Version(), mcp.Samples(), cmd.ErrOrStderr()
 	o.Logger = slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: f.logLevel}))
 	o.ToolTimeout, o.EOFGrace = cmp.Or(o.ToolTimeout, -1), cmp.Or(o.EOFGrace, -1) // in Go 0 is the default
 	o.FlushTimeout, o.ShutdownTimeout = cmp.Or(o.FlushTimeout, -1), cmp.Or(o.ShutdownTimeout, -1)
@@ -431,7 +432,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) {
 	}
 	if f.messages != "" {
 		messages := script.Must(interruptibly(cmd.Context(), f.messages, payload.ReadMessages))
-		o.Playback = script.Must(mcpstdio.NewPlayback(messages))
+		o.Playback = script.Must(mcp.NewPlayback(messages))
 	}
 	if f.record != "" {
 		file := script.Must(interruptibly(cmd.Context(), f.record, createRecording))
@@ -441,7 +442,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) {
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; the end of input (Ctrl-D) ends it")
 	signal.Ignore(syscall.SIGPIPE) // a client that closes stdout is an error of a write, not the end of the process
-	s, err := mcpstdio.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	script.Check(usage(err))
 	script.Check(s.Start(cmd.Context()))
 	script.Check(s.Wait())

@@ -66,6 +66,28 @@ func TestServeEndsOnSIGTERM(t *testing.T) {
 	}
 }
 
+// An inherited pipe has no deadlines: what nobody reads of it is given up in the time for that.
+func TestServeGivesUpAnUnreadPipeInTheTimeForFlushing(t *testing.T) {
+	cmd, in, out, stdout, log := served(t, "--eof-grace", "0s", "--flush-timeout", "100ms", "--shutdown-timeout", "1h")
+	defer stdout.Close() // it stays open, and is not read any more
+	io.WriteString(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_large_data","arguments":{"bytes":1000000}}}`+"\n")
+	if _, err := out.ReadByte(); err != nil { // it is being written
+		t.Fatal(err)
+	}
+	in.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		cmd.Process.Kill()
+		t.Fatal("it waits for the reader still")
+	}
+	if !strings.Contains(log.String(), "dropped 1 responses") {
+		t.Errorf("log is %s", log)
+	}
+}
+
 // The end of the input is seen behind as many slow calls as are served at a time, more that wait,
 // and answers that nobody reads: the server is gone in the time it has, and says what was lost.
 func TestServeSeesTheEndOfItsInputBehindAnythingElse(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
@@ -193,7 +193,7 @@ func (c *clientCheck) cancels(ctx context.Context, f *finding) {
 // listensAgain looks whether a client that listens to changes does so again when its server has ended and
 // it starts it again: a server that starts knows of no subscription.
 func (c *clientCheck) listensAgain(ctx context.Context, f *finding) {
-	v := f.visit(ctx, nil, "--conformance", "--fault", "truncate-at-exit@0")
+	v := f.visit(ctx, nil, "--changing-tools", "--fault", "truncate-at-exit@0")
 	f.evidence = v.ClientEvidence
 	listened, sessions := 0, stat.GroupBy(v.messages, func(m results.Message) string { return m.Run })
 	for _, session := range sessions {

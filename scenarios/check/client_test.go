@@ -18,7 +18,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/check"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
@@ -49,8 +49,8 @@ func init() {
 // serveRecorded does what serve does with --record FILE and --fault SPEC.
 func serveRecorded(flags []string) error {
 	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Run: fmt.Sprint(os.Getpid())}
-	if i := slices.Index(flags, "--conformance"); i >= 0 {
-		o.Fixtures, flags = true, slices.Delete(slices.Clone(flags), i, i+1)
+	if i := slices.Index(flags, "--changing-tools"); i >= 0 {
+		o.ChangingTools, flags = true, slices.Delete(slices.Clone(flags), i, i+1)
 	}
 	for i := 0; i+1 < len(flags); i += 2 {
 		var err error

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // serverJob names, in the environment of a child, which server the test binary is to be instead of

@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 

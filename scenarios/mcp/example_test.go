@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // A server is anything between a reader and a writer: stdin and stdout, pipes, connections.
 func ExampleNewServer() {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"greet","arguments":{"name":"you"}}}` + "\n")
 	type args struct{ Name string }
-	greet := mcpstdio.NewTool("greet", "Say hello",
+	greet := mcp.NewTool("greet", "Say hello",
 		json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"to whom"}},"required":["name"]}`),
 		func(_ context.Context, a args) (string, error) { return "hello " + a.Name, nil })
 
-	s, err := mcpstdio.NewServer(in, os.Stdout, mcpstdio.Options{Tools: []mcpstdio.Tool{greet}})
+	s, err := mcp.NewServer(in, os.Stdout, mcp.Options{Tools: []mcp.Tool{greet}})
 	if err != nil {
 		fmt.Println(err)
 		return

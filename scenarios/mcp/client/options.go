@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // What Options stand for where they are zero.
@@ -22,7 +22,7 @@ const (
 	DefaultInitTimeout    = 30 * time.Second
 	DefaultBackoffFirst   = 100 * time.Millisecond
 	DefaultBackoffMost    = 30 * time.Second
-	DefaultProtocol       = mcpstdio.LastWithHandshake
+	DefaultProtocol       = mcp.LastWithHandshake
 )
 
 // A Policy says what a frame beyond the limit leads to.
@@ -49,7 +49,7 @@ const (
 type Options struct {
 	Name     string // of the client, for the server: "pipebench"
 	Version  string // "(devel)"
-	Protocol string // the MCP revision to ask for: DefaultProtocol. From [mcpstdio.FirstWithout] on servers that have no other are refused
+	Protocol string // the MCP revision to ask for: DefaultProtocol. From [mcp.FirstWithout] on servers that have no other are refused
 
 	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage

@@ -1,4 +1,4 @@
-package mcpstdio
+package mcp
 
 import (
 	"bytes"
@@ -7,11 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -20,8 +16,14 @@ import (
 
 // read handles messages until the input ends, and returns why it did: nil at its end.
 func (s *Server) read() error {
-	r := s.fault.reader(framers.WithPolicy(framers.Resync),
-		framers.WithSkipped(s.logOversize), framers.WithProgress(s.chunks.Received))
+	opts := []framers.Option{
+		framers.WithPolicy(framers.Resync),
+		framers.WithSkipped(s.logOversize), framers.WithProgress(s.chunks.Received),
+	}
+	if s.opts.Lenient {
+		opts = append(opts, framers.WithLenient())
+	}
+	r := s.fault.reader(opts...)
 	var large *framers.TooLargeError
 	var header *framers.HeaderError
 	var chunk *framers.ChunkError
@@ -31,11 +33,13 @@ func (s *Server) read() error {
 		case err == nil:
 			s.record("request", line)
 			m, err := jsonrpc.Parse(bytes.Clone(line))
-			s.fault.handle(line, m, err)
+			s.fault.handle(len(line), m, err)
 		case errors.As(err, &large) && s.fault.Kind == "never-read":
 			s.fault.stopReading()
 		case errors.As(err, &large):
 			s.sendOversizeError(large)
+		case errors.Is(err, framers.ErrNoColon):
+			s.sendParseError("Parse error: line of a header without a colon")
 		case errors.As(err, &header), errors.As(err, &chunk): // without the line, which may hold anything
 			s.sendParseError("Parse error: " + errors.Unwrap(err).Error())
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -50,40 +54,40 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handle takes one message, as it came and parsed; line is valid until handle returns.
-func (s *Server) handle(line []byte, m jsonrpc.Message, malformed error) {
+// handle takes one message, as it came and parsed.
+func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	form, misformed := errors.AsType[*jsonrpc.FormError](malformed)
 	switch {
 	case misformed:
 		s.sendError(form.ID, jsonrpc.CodeInvalidRequest, "Invalid request: "+form.Why)
 	case malformed != nil:
 		s.sendParseError("Parse error")
-	case m.Kind().Answers():
-		if answer, err := sdk.DecodeMessage(bytes.Clone(line)); err == nil && s.opts.Fixtures { // else the server asked nothing
-			s.main.deliver(answer)
-		}
-	case m.Kind() == jsonrpc.Notification:
-		s.handleNotification(m, len(line))
+	case m.Kind() == jsonrpc.Request:
+		s.handleRequest(size, m)
+	case m.Method == "notifications/cancelled":
+		s.cancel(m)
+	} // other notifications change nothing, and there are no answers: this server asks nothing
+}
+
+// handleRequest has a request served in its turn, or answered from the recording that is played.
+func (s *Server) handleRequest(size int, m jsonrpc.Message) {
+	recorded, found := s.opts.Playback.reply(m)
+	if bytes.Equal(m.Params, []byte("null")) {
+		m.Params = nil
+	}
+	r := &request{id: m.ID, method: m.Method, params: m.Params, size: size}
+	if !found {
+		r.ctx, r.cancel = context.WithCancel(context.Background())
+	}
+	reading, free := s.pending.add(r)
+	switch {
+	case !reading: // nor does the server answer any more
+	case !free:
+		s.refuse(r, invalidRequest("the id is that of a request in flight"))
+	case found:
+		s.enqueue(size, func() { _ = s.answer(r, recorded.message(r)) })
 	default:
-		size := len(line)
-		recorded, found := s.opts.Playback.reply(m)
-		if bytes.Equal(m.Params, []byte("null")) {
-			m.Params = nil
-		}
-		r := &request{id: m.ID, method: m.Method, noParams: m.Params == nil}
-		if !found {
-			r.session = s.session(m.Method)
-			r.cancelled, r.cancel = context.WithCancel(context.Background())
-		}
-		switch reading, free := s.pending.add(r); {
-		case !reading: // nor does the server answer any more
-		case !free:
-			s.refuse(r, size, jsonrpc.CodeInvalidRequest, "Invalid request: the id is that of a request in flight")
-		case found:
-			s.enqueue(size, func() { s.answer(r, recorded.message(r)) })
-		default:
-			s.enqueue(size, func() { s.forward(r, m.Params, size) })
-		}
+		s.enqueue(size, func() { s.take(r) })
 	}
 }
 
@@ -128,7 +132,6 @@ func (s *Server) enqueue(size int, do func()) {
 
 // takeTurns does what waits, until nothing more is to be answered.
 func (s *Server) takeTurns() {
-	defer s.sessions.Done()
 	for {
 		select {
 		case item := <-s.waiting:
@@ -141,53 +144,31 @@ func (s *Server) takeTurns() {
 	}
 }
 
-// forward gives a request to the SDK as soon as few enough are in flight.
-func (s *Server) forward(r *request, params []byte, size int) {
-	weight := min(max(int64(size), requestWeight), s.capacity)
+// take serves a request as soon as few enough are being served.
+func (s *Server) take(r *request) {
+	weight := min(max(int64(r.size), requestWeight), s.capacity)
 	if s.inFlight.Acquire(s.drained, weight) != nil {
 		return
 	}
 	r.weight = weight
-	if r.cancelled.Err() != nil {
-		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error(*errCancelled)))
+	if r.ctx.Err() != nil {
+		s.answerError(r, errCancelled)
 		return
 	}
-	id, _ := sdk.MakeID(float64(r.number)) // a float64 is always an id
-	number := &mcp.RequestExtra{Header: http.Header{numberHeader: {strconv.FormatInt(r.number, 10)}}}
-	r.session.deliver(&sdk.Request{ID: id, Method: r.method, Params: params, Extra: number})
-	context.AfterFunc(r.cancelled, func() { r.session.cancel(r.number) })
+	s.serve(r)
 }
 
-// numberHeader is where the SDK tells a tool's handler the number of its request: headers are all
-// that it passes on from a transport.
-const numberHeader = "Number"
-
-// session returns the session that handles a request; initialize and all that follows belong to the
-// main one.
-func (s *Server) session(method string) *session {
-	if method == "initialize" || s.preInit == nil {
-		s.initSeen.Store(true)
-	}
-	if s.initSeen.Load() {
-		return s.main
-	}
-	return s.preInit
-}
-
-// handleNotification passes a notification on in its turn. A cancellation takes effect at once.
-func (s *Server) handleNotification(m jsonrpc.Message, size int) {
-	if m.Method != "notifications/cancelled" {
-		to := s.session(m.Method)
-		s.enqueue(size, func() { to.deliver(&sdk.Request{Method: m.Method, Params: m.Params}) })
-		return
-	}
+// cancel ends a request that the client does not want answered any more.
+func (s *Server) cancel(m jsonrpc.Message) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
-	if json.Unmarshal(m.Params, &p) != nil {
+	err := json.Unmarshal(m.Params, &p)
+	if err != nil {
 		return
 	}
-	if r := s.pending.renounce(jsonrpc.ID(p.RequestID)); r != nil {
+	r := s.pending.renounce(jsonrpc.ID(p.RequestID))
+	if r != nil {
 		r.cancel()
 	}
 }
@@ -230,21 +211,19 @@ func (s *Server) sendParseError(why string) {
 	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// sendError answers what does not get to the SDK. The answer to an empty id has that of parse
-// errors.
+// sendError answers what is not served. The answer to an empty id has that of parse errors.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = s.opts.ParseErrorID
 	}
-	r := &request{id: id}
-	if reading, _ := s.pending.add(r); reading {
-		s.refuse(r, len(id)+len(message), code, message)
+	r := &request{id: id, size: len(id) + len(message)}
+	reading, _ := s.pending.add(r)
+	if reading {
+		s.refuse(r, &jsonrpc.Error{Code: code, Message: message})
 	}
 }
 
-// refuse answers a request of so many bytes by an error, in its turn.
-func (s *Server) refuse(r *request, size int, code int64, message string) {
-	s.enqueue(size, func() {
-		s.answer(r, jsonrpc.AppendError(nil, r.id, jsonrpc.Error{Code: code, Message: message}))
-	})
+// refuse answers a request by an error, in its turn.
+func (s *Server) refuse(r *request, err *jsonrpc.Error) {
+	s.enqueue(r.size, func() { s.answerError(r, err) })
 }

@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/bench/payload"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // said makes the messages of a recording, bodies and all.
@@ -21,11 +21,11 @@ func said(bodies ...string) []payload.Message {
 
 func playing(t *testing.T, messages []payload.Message) *rig {
 	t.Helper()
-	p, err := mcpstdio.NewPlayback(messages)
+	p, err := mcp.NewPlayback(messages)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, mcpstdio.Options{Playback: p})
+	return serve(t, mcp.Options{Playback: p})
 }
 
 func TestAPlaybackAnswersAsWasRecorded(t *testing.T) {
@@ -111,7 +111,7 @@ func TestARecordingWithoutAnswersCannotBePlayed(t *testing.T) {
 		"sizes of a handshake alone": {
 			{Dir: "request", Method: "initialize", ID: json.RawMessage("1"), Size: 9}, {Dir: "reply", ID: json.RawMessage("1"), Size: 9}},
 	} {
-		if _, err := mcpstdio.NewPlayback(messages); err == nil {
+		if _, err := mcp.NewPlayback(messages); err == nil {
 			t.Errorf("%s: was taken", name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 const toolChanges = `"notifications":{"toolsListChanged":true}`
@@ -17,7 +17,7 @@ const toolChanges = `"notifications":{"toolsListChanged":true}`
 func (s *fakeServer) listened() jsonrpc.ID {
 	s.t.Helper()
 	m := s.recv()
-	if m.Method != mcpstdio.Listen || !strings.Contains(string(m.Params), toolChanges) || strings.Count(string(m.Params), "protocolVersion") != 1 {
+	if m.Method != mcp.Listen || !strings.Contains(string(m.Params), toolChanges) || strings.Count(string(m.Params), "protocolVersion") != 1 {
 		s.t.Fatalf("got %s %s, want a subscription", m.Method, m.Params)
 	}
 	return m.ID
@@ -25,12 +25,12 @@ func (s *fakeServer) listened() jsonrpc.ID {
 
 // A server that is started again gets the subscriptions before what waits for it, under new ids.
 func TestSubscriptionsOutliveTheServer(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcpstdio.FirstWithout})
+	s := newFixture(t, Options{Protocol: mcp.FirstWithout})
 	srv := s.server()
 	srv.discovered(`"2025-11-25","2026-07-28"`)
 	params := map[string]any{"notifications": map[string]bool{"toolsListChanged": true}}
 	ctx, cancel := context.WithCancel(t.Context())
-	kept, ended := s.goCall(ctx, mcpstdio.Listen, params), s.goCall(t.Context(), mcpstdio.Listen, params)
+	kept, ended := s.goCall(ctx, mcp.Listen, params), s.goCall(t.Context(), mcp.Listen, params)
 	before := []jsonrpc.ID{srv.listened(), srv.listened()}
 	if about := s.c.Server(); about.ProtocolVersion != "2026-07-28" || about.ServerInfo.Name != "fake" {
 		t.Errorf("the server is %+v", about)
@@ -72,10 +72,10 @@ func TestSubscriptionsOutliveTheServer(t *testing.T) {
 
 // A subscription ends with its connection, whether a server is there or not.
 func TestSubscriptionsEndWithTheConnection(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcpstdio.FirstWithout})
+	s := newFixture(t, Options{Protocol: mcp.FirstWithout})
 	srv := s.server()
 	srv.discovered(`"2026-07-28"`)
-	call := s.goCall(t.Context(), mcpstdio.Listen, map[string]any{"notifications": map[string]bool{"toolsListChanged": true}})
+	call := s.goCall(t.Context(), mcp.Listen, map[string]any{"notifications": map[string]bool{"toolsListChanged": true}})
 	srv.listened()
 	srv.exit()
 	s.reach(Backoff)
@@ -87,7 +87,7 @@ func TestSubscriptionsEndWithTheConnection(t *testing.T) {
 
 // A server without the revision that is asked for is not spoken to.
 func TestTheRevisionHasToBeKnown(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcpstdio.FirstWithout, Restarts: -1})
+	s := newFixture(t, Options{Protocol: mcp.FirstWithout, Restarts: -1})
 	s.server().discovered(`"2099-01-01"`)
 	if err := s.c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "speaks MCP 2099-01-01, and not 2026-07-28") {
 		t.Errorf("got %v", err)
@@ -96,7 +96,7 @@ func TestTheRevisionHasToBeKnown(t *testing.T) {
 
 // What every request carries is added to its params, and not to those that have it.
 func TestParamsCarryTheRevision(t *testing.T) {
-	c := &Conn{opts: Options{Protocol: mcpstdio.FirstWithout, Name: "n", Version: "v"}}
+	c := &Conn{opts: Options{Protocol: mcp.FirstWithout, Name: "n", Version: "v"}}
 	meta := string(c.opts.hello())
 	for params, want := range map[string]string{
 		"": meta, " {} ": meta, `{"a":"<"}`: strings.TrimSuffix(meta, "}") + `,"a":"<"}`,

@@ -1,4 +1,4 @@
-package mcpstdio
+package mcp
 
 import (
 	"bytes"
@@ -142,11 +142,12 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// handle gets each message that was read, and serves it unless the fault says otherwise.
-func (f *faultInjector) handle(line []byte, m jsonrpc.Message, malformed error) {
+// handle gets each message that was read, and its size, and serves it unless the fault says
+// otherwise.
+func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	s := f.s
 	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
-	beyond := int64(len(line)) > f.Bytes
+	beyond := int64(size) > f.Bytes
 	if f.Bytes == 0 {
 		beyond = !opens
 	}
@@ -156,7 +157,7 @@ func (f *faultInjector) handle(line []byte, m jsonrpc.Message, malformed error) 
 	case f.Kind == "exit0" && beyond:
 		s.abort(nil)
 	case f.Kind == "limit" && beyond:
-		s.abort(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", len(line), f.Bytes))
+		s.abort(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", size, f.Bytes))
 	case f.Kind == "error" && beyond && m.Kind() == jsonrpc.Request:
 		s.sendError(m.ID, jsonrpc.CodeInvalidRequest, "Request too large")
 	case f.Kind == "never-read" && f.Bytes == 0 && beyond:
@@ -164,13 +165,8 @@ func (f *faultInjector) handle(line []byte, m jsonrpc.Message, malformed error) 
 	case oddVersions[f.Kind] != "" && m.Method == "server/discover":
 		s.sendError(m.ID, jsonrpc.CodeMethodNotFound, "Method not found")
 	default:
-		s.handle(line, m, malformed)
+		s.handle(size, m, malformed)
 	}
-}
-
-// OpeningMethods are the methods of the messages that a client begins with, and looks around by.
-var OpeningMethods = []string{
-	"initialize", "notifications/initialized", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", Listen,
 }
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does

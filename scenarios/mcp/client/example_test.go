@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio/client"
+	"github.com/pipebench/pipebench/scenarios/mcp"
+	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
 func ExampleNewCommand() {
@@ -32,7 +32,7 @@ func ExampleOpen() {
 // A model asks for a tool, and answers with what that said.
 type model struct{}
 
-func (model) Chat(_ context.Context, conversation []client.Turn, _ []*mcp.Tool) (client.Turn, error) {
+func (model) Chat(_ context.Context, conversation []client.Turn, _ []mcp.ToolInfo) (client.Turn, error) {
 	if last := conversation[len(conversation)-1]; last.Role == "tool" {
 		return client.Turn{Role: "assistant", Text: "It says: " + last.Text}, nil
 	}

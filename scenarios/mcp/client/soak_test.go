@@ -16,7 +16,7 @@ import (
 
 // soakEnv is how many requests the soak sends; a million is the run that counts:
 //
-//	PIPEBENCH_SOAK=1000000 go test -run Soak -timeout 30m ./scenarios/mcpstdio/client
+//	PIPEBENCH_SOAK=1000000 go test -run Soak -timeout 30m ./scenarios/mcp/client
 const soakEnv = "PIPEBENCH_SOAK"
 
 // A footprint is what a process holds.

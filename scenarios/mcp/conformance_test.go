@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"bufio"
@@ -10,12 +10,11 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // A bridge lets a client that speaks over HTTP use servers that speak over pipes: each initialize
@@ -39,7 +38,7 @@ func (b *bridge) open() (string, *bridged) {
 	if err != nil || err2 != nil {
 		b.t.Error(err, err2)
 	}
-	s, err := mcpstdio.NewServer(farIn, farOut, mcpstdio.Options{Tools: mcpstdio.Samples(), Fixtures: true})
+	s, err := mcp.NewServer(farIn, farOut, mcp.Options{Tools: mcp.Samples()})
 	if err == nil {
 		err = s.Start(b.t.Context())
 	}
@@ -128,8 +127,10 @@ func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // outcome is a line of the suite's summary.
 var outcome = regexp.MustCompile(`(?m)^\S+ ([a-z0-9-]+): (\d+) passed, (\d+) failed`)
 
-// beyond are the scenarios of the suite about what the server does not do, and about HTTP.
-var beyond = regexp.MustCompile(`^(resources-|prompts-|server-sse-|dns-)`)
+// beyond are the scenarios of the suite about what the server does not do (it has none of the
+// suite's tools, and asks nothing of clients), and about HTTP.
+var beyond = regexp.MustCompile(
+	`^(resources-|prompts-|server-sse-|dns-|completion-|tools-call-|elicitation-|json-schema-)`)
 
 // The suite runs where it is installed, with Node 22 or later first in PATH:
 //
@@ -154,36 +155,10 @@ func TestConformanceSuitePasses(t *testing.T) {
 			t.Errorf("%s: %d checks failed", row[1], bad)
 		}
 	}
-	if t.Logf("%d of %d checks passed", passed, tried); tried < 40 || t.Failed() {
+	if t.Logf("%d of %d checks passed", passed, tried); tried < 5 || t.Failed() {
 		t.Errorf("%s\n%v", text, err)
 	}
 	for _, c := range b.sessions {
 		c.in.Close()
-	}
-}
-
-// What a tool of the suite asks of the client comes before its answer, and is used in it.
-func TestFixturesAskTheClient(t *testing.T) {
-	r := serve(t, mcpstdio.Options{Fixtures: true})
-	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{}}}}`)
-	if got := r.recv(); !strings.Contains(got, `"completions":{},"logging":{},"tools":{"listChanged":true}`) {
-		t.Error(got)
-	}
-	for tool, row := range map[string]struct{ args, method, answer string }{
-		"test_sampling": {`{"prompt":"why"}`, `"sampling/createMessage","params":{"maxTokens":100,"messages":[{"content":{"type":"text","text":"why"}`,
-			`{"role":"assistant","model":"m","content":{"type":"text","text":"because"}}`},
-		"test_elicitation":                  {`{"message":"who"}`, `"elicitation/create","params":{"mode":"form","message":"who"`, `{"action":"accept","content":{"username":"because","email":"e"}}`},
-		"test_elicitation_sep1034_defaults": {`{}`, `"default":"John Doe"`, `{"action":"accept","content":{"name":"because"}}`},
-	} {
-		r.send(call("2", tool, row.args))
-		asked := r.recv()
-		m, err := jsonrpc.Parse([]byte(asked))
-		if err != nil || !strings.Contains(asked, row.method) {
-			t.Errorf("%s: got %s; want %s", tool, asked, row.method)
-		}
-		r.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + row.answer + `}`)
-		if got := r.recv(); !strings.Contains(got, `"id":2,`) || !strings.Contains(got, "because") {
-			t.Errorf("%s: got %s", tool, got)
-		}
 	}
 }

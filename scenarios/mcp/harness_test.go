@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
@@ -25,7 +25,7 @@ const patience = 20 * time.Second
 // A rig is a server at the far end of two kernel pipes.
 type rig struct {
 	t      *testing.T
-	s      *mcpstdio.Server
+	s      *mcp.Server
 	in     *os.File // the client's end of the server's stdin
 	out    *os.File // the client's end of its stdout
 	farOut *os.File
@@ -37,7 +37,7 @@ type rig struct {
 
 // serve starts a server of the sample tools and sees to it that it ends, and leaves nothing behind,
 // with the test.
-func serve(t *testing.T, opts mcpstdio.Options) *rig {
+func serve(t *testing.T, opts mcp.Options) *rig {
 	t.Helper()
 	leaktest.Check(t)
 	r := &rig{t: t, logs: new(logBook)}
@@ -51,10 +51,10 @@ func serve(t *testing.T, opts mcpstdio.Options) *rig {
 	}
 	r.in, r.out, r.farOut = in, out, farOut
 	if opts.Tools == nil {
-		opts.Tools = mcpstdio.Samples()
+		opts.Tools = mcp.Samples()
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if r.s, err = mcpstdio.NewServer(farIn, farOut, opts); err != nil {
+	if r.s, err = mcp.NewServer(farIn, farOut, opts); err != nil {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(patience)

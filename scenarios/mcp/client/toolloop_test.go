@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // A scriptedModel gives its turns one after another, and keeps what it was told.
@@ -19,7 +20,7 @@ type scriptedModel struct {
 	err   error
 }
 
-func (m *scriptedModel) Chat(_ context.Context, talk []Turn, tools []*sdk.Tool) (Turn, error) {
+func (m *scriptedModel) Chat(_ context.Context, talk []Turn, tools []mcp.ToolInfo) (Turn, error) {
 	m.heard = append(m.heard, append([]Turn(nil), talk...))
 	m.tools = nil
 	for _, t := range tools {

@@ -10,10 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // Call sends a request and returns the result of its answer. params is what json.Marshal takes;
@@ -24,14 +22,14 @@ import (
 // too large, ErrClosed, or that of ctx or the RequestTimeout; then the server is told that the
 // answer is not wanted any more.
 //
-// A subscription, by [mcpstdio.Listen], lasts until the server answers it, ctx ends, or the connection
+// A subscription, by [mcp.Listen], lasts until the server answers it, ctx ends, or the connection
 // is closed: a server that is started again gets it again, before any other request.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: params: %w", method, err)
 	}
-	if method != mcpstdio.Listen {
+	if method != mcp.Listen {
 		var cancel context.CancelFunc
 		ctx, cancel = c.withTimeout(ctx)
 		defer cancel()
@@ -71,7 +69,7 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	var down, over <-chan struct{} // of a subscription, which outlives the link
 	if err := c.whenReady(ctx, func() {
 		l, p = c.link, c.addCall()
-		if id = p.id; method == mcpstdio.Listen {
+		if id = p.id; method == mcp.Listen {
 			p.listens, down, over = params, l.down, c.over
 		}
 	}); err != nil {
@@ -192,11 +190,17 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return fmt.Errorf("notify %s: %w", method, err)
 }
 
+// A toolsPage is the result of tools/list.
+type toolsPage struct {
+	Tools      []mcp.ToolInfo `json:"tools"`
+	NextCursor string         `json:"nextCursor"`
+}
+
 // ListTools returns all tools of the server.
-func (c *Conn) ListTools(ctx context.Context) ([]*mcp.Tool, error) {
-	var tools []*mcp.Tool
+func (c *Conn) ListTools(ctx context.Context) ([]mcp.ToolInfo, error) {
+	var tools []mcp.ToolInfo
 	for params := any(nil); ; {
-		page, err := callFor[mcp.ListToolsResult](ctx, c, "tools/list", params)
+		page, err := callFor[toolsPage](ctx, c, "tools/list", params)
 		if err != nil {
 			return nil, err
 		}
@@ -209,12 +213,12 @@ func (c *Conn) ListTools(ctx context.Context) ([]*mcp.Tool, error) {
 }
 
 // CallTool calls a tool. A tool that fails is no error: its result has IsError.
-func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.CallToolResult, error) {
+func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.ToolResult, error) {
 	if arguments == nil {
 		arguments = struct{}{}
 	}
 	params := map[string]any{"name": name, "arguments": arguments}
-	return callFor[mcp.CallToolResult](ctx, c, "tools/call", params)
+	return callFor[mcp.ToolResult](ctx, c, "tools/call", params)
 }
 
 // callFor decodes the result of a call.
@@ -271,7 +275,7 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 // A Model answers a conversation, or asks for tools to be called. One that is reached over a
 // network is not part of this package.
 type Model interface {
-	Chat(ctx context.Context, conversation []Turn, tools []*mcp.Tool) (Turn, error)
+	Chat(ctx context.Context, conversation []Turn, tools []mcp.ToolInfo) (Turn, error)
 }
 
 // A Turn is one entry of a conversation.
@@ -333,8 +337,8 @@ func (c *Conn) callForModel(ctx context.Context, call ToolCall) (string, error) 
 		text.WriteString("error: ")
 	}
 	for _, content := range res.Content {
-		if t, ok := content.(*mcp.TextContent); ok {
-			text.WriteString(t.Text)
+		if content.Type == "text" {
+			text.WriteString(content.Text)
 		}
 	}
 	return text.String(), nil

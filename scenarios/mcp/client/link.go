@@ -12,11 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // A link is one server in the life of a connection.
@@ -80,7 +78,7 @@ func (l *link) boundDrain() {
 // write writes what is queued, until the link is left.
 func (l *link) write() {
 	w := l.c.opts.Framing.NewWriter(l.proc.Stdin)
-	chunks := mcpstdio.ChunkLog{Logger: l.c.opts.Logger, Framing: l.c.opts.Framing}
+	chunks := mcp.ChunkLog{Logger: l.c.opts.Logger, Framing: l.c.opts.Framing}
 	for {
 		select {
 		case o := <-l.queue:
@@ -116,7 +114,7 @@ func (l *link) read() {
 	if f == framers.NDJSON() {
 		f, _ = framers.Adaptive(framers.DefaultChunk) // lines are read as lines, and frames taken too
 	}
-	chunks := mcpstdio.ChunkLog{Logger: o.Logger}
+	chunks := mcp.ChunkLog{Logger: o.Logger}
 	r := f.NewReader(l.proc.Stdout, framers.WithMaxMessage(o.MaxMessage), framers.WithPolicy(policy), framers.WithProgress(func(c framers.Chunk) {
 		chunks.Received(c)
 		if o.OnChunk != nil && c.Total > 1 {
@@ -217,7 +215,7 @@ func (s stderrSink) Write(p []byte) (int, error) {
 }
 
 // stateless reports whether the revision has no handshake: each request says what initialize did.
-func (o *Options) stateless() bool { return o.Protocol >= mcpstdio.FirstWithout }
+func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }
 
 // opening is the method of the first request.
 func (o *Options) opening() string {
@@ -231,7 +229,7 @@ func (o *Options) opening() string {
 func (o *Options) hello() []byte {
 	capabilities, about := map[string]any{}, mcp.Implementation{Name: o.Name, Version: o.Version}
 	if o.Policy == Negotiate {
-		capabilities["experimental"] = map[string]any{mcpstdio.MaxFrameSize: o.MaxMessage}
+		capabilities["experimental"] = map[string]any{mcp.MaxFrameSize: o.MaxMessage}
 	}
 	says := map[string]any{"protocolVersion": o.Protocol, "capabilities": capabilities, "clientInfo": about}
 	if o.stateless() {
@@ -263,14 +261,14 @@ func (c *Conn) startHandshake(l *link) {
 
 // finishHandshake takes the answer to the first request.
 func (l *link) finishHandshake(m jsonrpc.Message) {
-	c, server := l.c, new(mcp.InitializeResult)
+	c, server := l.c, new(mcp.ServerInfo)
 	about := struct {
-		*mcp.InitializeResult
+		*mcp.ServerInfo
 		SupportedVersions []string
 		Meta              struct {
 			ServerInfo *mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
 		} `json:"_meta"`
-	}{InitializeResult: server}
+	}{ServerInfo: server}
 	malformed := json.Unmarshal(m.Result, &about)
 	if slices.Contains(about.SupportedVersions, c.opts.Protocol) {
 		server.ProtocolVersion, server.ServerInfo = c.opts.Protocol, about.Meta.ServerInfo
@@ -283,7 +281,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		err = fmt.Errorf("the answer has another form: %w", malformed)
 	case server.ProtocolVersion == "" && c.opts.stateless():
 		err = fmt.Errorf("the server speaks MCP %s, and not %s", strings.Join(about.SupportedVersions, ", "), c.opts.Protocol)
-	case !slices.Contains(mcpstdio.Revisions(), server.ProtocolVersion):
+	case !slices.Contains(mcp.Revisions(), server.ProtocolVersion):
 		err = fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
 	}
 	if err != nil {
@@ -292,10 +290,9 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 	}
 	if c.opts.Policy == Negotiate { // the smaller of both limits holds; this end's, if the server names none
 		l.limit = c.opts.MaxMessage
-		if server.Capabilities != nil {
-			if theirs, ok := server.Capabilities.Experimental[mcpstdio.MaxFrameSize].(float64); ok && theirs >= 1 {
-				l.limit = int(min(theirs, float64(l.limit)))
-			}
+		theirs, ok := server.Capabilities.Experimental[mcp.MaxFrameSize].(float64)
+		if ok && theirs >= 1 {
+			l.limit = int(min(theirs, float64(l.limit)))
 		}
 	}
 	if !c.opts.stateless() {
@@ -307,7 +304,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		c.remove(p.id)
 		p.id = c.nextID()
 		c.pending[p.id] = p
-		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcpstdio.Listen, p.listens)}
+		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcp.Listen, p.listens)}
 	}
 	c.mu.Unlock()
 	c.dispatch(l, initialized, eventData{})

@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 const ping = `{"jsonrpc":"2.0","id":"p","method":"ping"}`
@@ -21,7 +21,7 @@ const pong = `{"jsonrpc":"2.0","id":"p","result":{}}`
 
 func TestEdgePartialReads(t *testing.T) { // row 1, and "send data in small chunks"
 	for _, piece := range []int{1, 7, 4096} {
-		r := serve(t, mcpstdio.Options{})
+		r := serve(t, mcp.Options{})
 		line := call("1", "echo", `{"message":"`+strings.Repeat("é€𝄞", 3000)+`"}`) + "\n"
 		go func() {
 			for len(line) > 0 {
@@ -45,7 +45,7 @@ func TestEdgeLines(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r := serve(t, mcpstdio.Options{})
+			r := serve(t, mcp.Options{})
 			io.WriteString(r.in, test.input)
 			r.want(pong)
 			r.send(ping) // and nothing was answered beside
@@ -55,7 +55,7 @@ func TestEdgeLines(t *testing.T) {
 }
 
 func TestEdgeLastLineWithoutNewline(t *testing.T) {
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	io.WriteString(r.in, ping)
 	r.in.Close()
 	r.want(pong)
@@ -81,7 +81,7 @@ func TestEdgeMalformed(t *testing.T) { // row 4, and "missing quotes, truncated"
 	}
 	for _, strategy := range []jsonrpc.ID{jsonrpc.Empty, jsonrpc.Null} { // "Parse Error ID Strategy": one a run
 		t.Run("id "+string(strategy), func(t *testing.T) {
-			r := serve(t, mcpstdio.Options{ParseErrorID: strategy})
+			r := serve(t, mcp.Options{ParseErrorID: strategy})
 			for _, test := range tests {
 				r.send(test.line)
 				var got struct {
@@ -107,7 +107,7 @@ func TestEdgeMalformed(t *testing.T) { // row 4, and "missing quotes, truncated"
 }
 
 func TestEdgeNewlinesInStrings(t *testing.T) { // "Multiple newlines in JSON strings"
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	r.send(call("1", "echo", `{"message":"a\n\nb\r\n"}`))
 	r.want(result("1", "a\n\nb\r\n"))
 }
@@ -132,7 +132,7 @@ func TestEdgeVeryLongLines(t *testing.T) { // row 6
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r := serve(t, mcpstdio.Options{})
+			r := serve(t, mcp.Options{})
 			go io.WriteString(r.in, test.line+"\n"+ping+"\n")
 			r.want(test.want, pong) // "Never skip without response", and the next request is served
 			if !strings.Contains(r.logs.String(), `"Request exceeded size limit: 10MB"`) {
@@ -143,7 +143,7 @@ func TestEdgeVeryLongLines(t *testing.T) { // row 6
 }
 
 func TestEdgeLineAtTheLimit(t *testing.T) {
-	r := serve(t, mcpstdio.Options{MaxMessage: 5000})
+	r := serve(t, mcp.Options{MaxMessage: 5000})
 	for _, terminator := range []string{"\n", "\r\n"} {
 		line, text := echoOf("1", 5000)
 		io.WriteString(r.in, line+terminator)
@@ -166,7 +166,7 @@ func TestChunkedMessagesAreLogged(t *testing.T) { // seed 000, "Check log output
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := serve(t, mcpstdio.Options{Framing: f})
+	r := serve(t, mcp.Options{Framing: f})
 	line, text := echoOf("1", 5000)
 	if err := r.w.WriteMessage([]byte(line)); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestEdgeInEveryFraming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := serve(t, mcpstdio.Options{Framing: f, MaxMessage: 5000})
+			r := serve(t, mcp.Options{Framing: f, MaxMessage: 5000})
 			large, _ := echoOf("2", 5001)
 			fits, text := echoOf("3", 5000)
 			for _, exchange := range [][2]string{
@@ -219,7 +219,7 @@ func TestEdgeFrameThatIsNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := serve(t, mcpstdio.Options{Framing: f})
+			r := serve(t, mcp.Options{Framing: f})
 			io.WriteString(r.in, frame)
 			got, err := r.frames.ReadMessage()
 			if err != nil || !strings.Contains(string(got), "-32700") || strings.Contains(string(got)+r.logs.String(), "hunter2") {
@@ -238,7 +238,7 @@ func TestEdgeFrameThatIsNone(t *testing.T) {
 }
 
 func TestEdgeInputEndsInsideAFrame(t *testing.T) {
-	r := serve(t, mcpstdio.Options{Framing: framers.ContentLength()})
+	r := serve(t, mcp.Options{Framing: framers.ContentLength()})
 	io.WriteString(r.in, "Content-Length: 100\r\n\r\n{}")
 	r.in.Close()
 	got, err := r.frames.ReadMessage()
@@ -251,7 +251,7 @@ func TestEdgeInputEndsInsideAFrame(t *testing.T) {
 }
 
 func TestIDsKeepTheirText(t *testing.T) {
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	for _, id := range []string{`0`, `-7`, `9007199254740993`, `1.5`, `1e3`, `""`, `"1"`, `"a\u0062"`} {
 		r.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
 		if got := r.recv(); !strings.Contains(got, `"id":`+id+`,`) {
@@ -261,7 +261,7 @@ func TestIDsKeepTheirText(t *testing.T) {
 }
 
 func TestIDInFlightIsRefused(t *testing.T) {
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	r.send(call("1", "sleep", `{"seconds":3600}`), call("1", "echo", `{"message":"m"}`))
 	if got := r.recv(); !strings.Contains(got, "-32600") {
 		t.Errorf("got %s, want an invalid request", got)
@@ -278,7 +278,7 @@ func TestAnswersDoNotInterleave(t *testing.T) { // seed 004, "Concurrent request
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := serve(t, mcpstdio.Options{Framing: f, MaxInFlight: 16})
+			r := serve(t, mcp.Options{Framing: f, MaxInFlight: 16})
 			const asked = 200
 			go func() {
 				for i := range asked {

@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"bytes"
@@ -15,18 +15,18 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // Seed 004, "EOF and Response Flushing" and its edge cases, with stdout open, closed, and open and
 // unread.
 
 // held starts a server with a tool that is under way until told, and has it called.
-func held(t *testing.T, opts mcpstdio.Options, calls int) (r *rig, release chan struct{}) {
+func held(t *testing.T, opts mcp.Options, calls int) (r *rig, release chan struct{}) {
 	t.Helper()
 	release = make(chan struct{})
 	begun := make(chan struct{}, calls)
-	opts.Tools = append(mcpstdio.Samples(), mcpstdio.NewTool("held", "", nil, func(ctx context.Context, _ struct{}) (string, error) {
+	opts.Tools = append(mcp.Samples(), mcp.NewTool("held", "", nil, func(ctx context.Context, _ struct{}) (string, error) {
 		select {
 		case begun <- struct{}{}:
 		case <-ctx.Done(): // of one that waited, for which nobody waits
@@ -62,15 +62,15 @@ func (r *rig) loggedEnd(why string, flushed, dropped int) {
 // The record holds what passed, with its bodies, and who ended the session.
 func TestRecordOfASession(t *testing.T) {
 	for end, leave := range map[string]func(r *rig){
-		mcpstdio.EndOfInput: func(r *rig) { r.in.Close() },
-		"stopped":           func(r *rig) { r.s.Stop() },
+		mcp.EndOfInput: func(r *rig) { r.in.Close() },
+		"stopped":      func(r *rig) { r.s.Stop() },
 	} {
 		var text bytes.Buffer
 		w := results.NewWriter(&text)
 		if err := w.Write(results.Environment{Kind: results.KindEnvironment, Run: "r"}); err != nil {
 			t.Fatal(err)
 		}
-		r := serve(t, mcpstdio.Options{Record: w, Run: "r"})
+		r := serve(t, mcp.Options{Record: w, Run: "r"})
 		r.send(ping)
 		r.recv()
 		leave(r)
@@ -91,21 +91,21 @@ func TestRecordOfASession(t *testing.T) {
 }
 
 func TestEOFWithNothingPending(t *testing.T) {
-	r := serve(t, mcpstdio.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: patience})
+	r := serve(t, mcp.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: patience})
 	r.in.Close()
 	if err := r.over(); err != nil {
 		t.Error(err)
 	}
 	r.logged(0, 0)
-	if r.s.State() != mcpstdio.Stopped {
+	if r.s.State() != mcp.Stopped {
 		t.Errorf("state is %v", r.s.State())
 	}
 }
 
 func TestEOFWithinTheGrace(t *testing.T) { // what was read may be done
-	r, release := held(t, mcpstdio.Options{EOFGrace: patience, ShutdownTimeout: patience}, 2)
+	r, release := held(t, mcp.Options{EOFGrace: patience, ShutdownTimeout: patience}, 2)
 	r.in.Close()
-	for r.s.State() != mcpstdio.Draining {
+	for r.s.State() != mcp.Draining {
 		runtime.Gosched()
 	}
 	close(release)
@@ -121,7 +121,7 @@ func TestEOFWithinTheGrace(t *testing.T) { // what was read may be done
 }
 
 func TestEOFCancelsAndAnswers(t *testing.T) { // "EOF during tool execution", "Stdout open after stdin EOF: Attempt flush"
-	r, _ := held(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 3)
+	r, _ := held(t, mcp.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 3)
 	r.in.Close()
 	for range 3 {
 		if got := r.recv(); !strings.Contains(got, "-32603") || !strings.Contains(got, "Request cancelled") {
@@ -135,7 +135,7 @@ func TestEOFCancelsAndAnswers(t *testing.T) { // "EOF during tool execution", "S
 }
 
 func TestEOFWithStdoutClosed(t *testing.T) { // "Stdout closed with stdin: Drop all responses"
-	r, _ := held(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 3)
+	r, _ := held(t, mcp.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 3)
 	r.out.Close()
 	r.in.Close()
 	if err := r.over(); err != nil {
@@ -145,7 +145,7 @@ func TestEOFWithStdoutClosed(t *testing.T) { // "Stdout closed with stdin: Drop 
 }
 
 func TestEOFWithStdoutUnread(t *testing.T) { // "Flush timeout: Drop remaining responses"
-	r := serve(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: 20 * time.Millisecond, ShutdownTimeout: patience})
+	r := serve(t, mcp.Options{EOFGrace: -1, FlushTimeout: 20 * time.Millisecond, ShutdownTimeout: patience})
 	r.send(call("1", "get_large_data", `{"bytes":1000000}`)) // more than the pipe holds
 	r.out.Read(make([]byte, 1))                              // it is being written
 	r.send(call("2", "sleep", `{"seconds":3600}`))
@@ -154,7 +154,7 @@ func TestEOFWithStdoutUnread(t *testing.T) { // "Flush timeout: Drop remaining r
 	}
 	r.send(ping)
 	r.in.Close()
-	if err := r.over(); !errors.Is(err, mcpstdio.ErrLost) || !strings.Contains(err.Error(), " answers were lost") {
+	if err := r.over(); !errors.Is(err, mcp.ErrLost) || !strings.Contains(err.Error(), " answers were lost") {
 		t.Errorf("got %v, want how many answers were lost", err)
 	}
 	if log := r.logs.String(); !strings.Contains(log, "flushed 0 responses, dropped ") || strings.Contains(log, "dropped 0") {
@@ -163,9 +163,9 @@ func TestEOFWithStdoutUnread(t *testing.T) { // "Flush timeout: Drop remaining r
 }
 
 func TestShutdownTimeoutBoundsTheRest(t *testing.T) {
-	r, _ := held(t, mcpstdio.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: 10 * time.Millisecond}, 1)
+	r, _ := held(t, mcp.Options{EOFGrace: patience, FlushTimeout: patience, ShutdownTimeout: 10 * time.Millisecond}, 1)
 	r.in.Close()
-	if err := r.over(); err != nil && !errors.Is(err, mcpstdio.ErrLost) { // the cancelled call may yet be answered
+	if err := r.over(); err != nil && !errors.Is(err, mcp.ErrLost) { // the cancelled call may yet be answered
 		t.Error(err)
 	}
 	if !strings.Contains(r.logs.String(), "Client disconnected (EOF)") {
@@ -174,7 +174,7 @@ func TestShutdownTimeoutBoundsTheRest(t *testing.T) {
 }
 
 func TestStopIsAsEOF(t *testing.T) { // "Graceful shutdown with in-flight requests"
-	r, _ := held(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
+	r, _ := held(t, mcp.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
 	r.s.Stop()
 	r.s.Stop() // twice is fine
 	for range 2 {
@@ -191,7 +191,7 @@ func TestStopIsAsEOF(t *testing.T) { // "Graceful shutdown with in-flight reques
 func TestContextEndsTheServer(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()
-	s, err := mcpstdio.NewServer(in, io.Discard, mcpstdio.Options{})
+	s, err := mcp.NewServer(in, io.Discard, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestContextEndsTheServer(t *testing.T) {
 }
 
 func TestClientLeavesInTheMiddle(t *testing.T) { // stdout is closed, stdin stays open
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	r.out.Close()
 	r.send(ping)
 	if err := r.over(); err != nil {
@@ -220,7 +220,7 @@ func TestClientLeavesInTheMiddle(t *testing.T) { // stdout is closed, stdin stay
 func TestOutputFails(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()
-	s, err := mcpstdio.NewServer(in, failing{}, mcpstdio.Options{})
+	s, err := mcp.NewServer(in, failing{}, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestInputFails(t *testing.T) {
-	s, err := mcpstdio.NewServer(brokenReader{}, io.Discard, mcpstdio.Options{})
+	s, err := mcp.NewServer(brokenReader{}, io.Discard, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, errDisk }
 
 func TestStreamsAreGivenBackWithoutDeadlines(t *testing.T) {
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	r.s.Stop()
 	if err := r.over(); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestStreamsAreGivenBackWithoutDeadlines(t *testing.T) {
 }
 
 func TestRequestsInFlightAreBounded(t *testing.T) {
-	r, release := held(t, mcpstdio.Options{MaxInFlight: 2}, 2)
+	r, release := held(t, mcp.Options{MaxInFlight: 2}, 2)
 	var lines strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&lines, `{"jsonrpc":"2.0","id":"p%d","method":"ping"}`+"\n", i)
@@ -295,7 +295,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 }
 
 func TestEOFIsSeenBehindAllThatMayBeInFlight(t *testing.T) {
-	r, _ := held(t, mcpstdio.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
+	r, _ := held(t, mcp.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
 	r.in.Close()
 	if err := r.over(); err != nil {
 		t.Error(err)
@@ -304,7 +304,7 @@ func TestEOFIsSeenBehindAllThatMayBeInFlight(t *testing.T) {
 }
 
 func TestCancellationIsReadBehindAllThatMayBeInFlight(t *testing.T) {
-	r, _ := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
+	r, _ := held(t, mcp.Options{MaxInFlight: 1}, 1)
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`, ping)
 	r.want(pong) // which waited for the one place
 }
@@ -313,7 +313,7 @@ func TestCancellationIsReadBehindAllThatMayBeInFlight(t *testing.T) {
 func TestEOFIsSeenBehindWhatWaits(t *testing.T) {
 	for _, waiting := range []int{1, 100} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
-			r, _ := held(t, mcpstdio.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
+			r, _ := held(t, mcp.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
 			for i := range waiting {
 				r.send(call(fmt.Sprintf(`"w%d"`, i), "held", `{}`))
 			}
@@ -333,14 +333,14 @@ func TestEOFIsSeenBehindWhatWaits(t *testing.T) {
 
 // Refusals that nobody reads do not hide the end of the input either.
 func TestEOFIsSeenBehindRefusalsThatNobodyReads(t *testing.T) {
-	r := serve(t, mcpstdio.Options{EOFGrace: -1, FlushTimeout: -1, ShutdownTimeout: patience})
+	r := serve(t, mcp.Options{EOFGrace: -1, FlushTimeout: -1, ShutdownTimeout: patience})
 	r.send(call("1", "get_large_data", `{"bytes":1000000}`)) // more than the pipe holds
 	r.out.Read(make([]byte, 1))                              // it is being written
 	for range 1000 {
 		r.send("garbage")
 	}
 	r.in.Close()
-	if err := r.over(); !errors.Is(err, mcpstdio.ErrLost) {
+	if err := r.over(); !errors.Is(err, mcp.ErrLost) {
 		t.Errorf("got %v, want that answers were lost", err)
 	}
 }
@@ -349,7 +349,7 @@ func TestEOFIsSeenBehindRefusalsThatNobodyReads(t *testing.T) {
 // input counts.
 func TestEOFBehindABatchCutsNothing(t *testing.T) {
 	const calls = 3000
-	r := serve(t, mcpstdio.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience})
+	r := serve(t, mcp.Options{MaxInFlight: 2, EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience})
 	go func() {
 		for i := range calls {
 			fmt.Fprintln(r.in, call(fmt.Sprint(i), "echo", `{"message":"m"}`))
@@ -375,19 +375,19 @@ func TestEOFBehindMoreThanIsReadAhead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a pipe there does not tell of its end before all is read")
 	}
-	r, _ := held(t, mcpstdio.Options{MaxInFlight: 1, EOFGrace: -1}, 1)
+	r, _ := held(t, mcp.Options{MaxInFlight: 1, EOFGrace: -1}, 1)
 	message := `{"message":"` + strings.Repeat("m", 32<<10) + `"}`
 	for i := range 33 { // 31 of them are read ahead, one waits for room, one stays in the pipe
 		r.send(call(fmt.Sprint(i+1), "echo", message))
 	}
 	r.in.Close()
-	if err := r.over(); !errors.Is(err, mcpstdio.ErrLost) {
+	if err := r.over(); !errors.Is(err, mcp.ErrLost) {
 		t.Errorf("got %v, want that answers were lost", err)
 	}
 }
 
 func TestCancellationOfWhatWaits(t *testing.T) {
-	r, release := held(t, mcpstdio.Options{MaxInFlight: 1}, 1)
+	r, release := held(t, mcp.Options{MaxInFlight: 1}, 1)
 	r.send(ping, call("2", "held", `{}`), call("3", "echo", `{"message":"m"}`),
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
@@ -398,14 +398,14 @@ func TestCancellationOfWhatWaits(t *testing.T) {
 // 256 requests for 64 MiB each are 32 KB of input: their answers are made as the client takes them.
 func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 	var making, most atomic.Int64
-	tool := mcpstdio.NewTool("large", "", nil, func(context.Context, struct{}) (string, error) {
+	tool := mcp.NewTool("large", "", nil, func(context.Context, struct{}) (string, error) {
 		if n := making.Add(1); n > most.Load() {
 			most.Store(n)
 		}
 		return strings.Repeat("x", 1<<20), nil
 	})
 	tool.Size = func(json.RawMessage) int { return 1 << 20 }
-	r := serve(t, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}, MaxInFlight: 8}) // 2 MiB of answers
+	r := serve(t, mcp.Options{Tools: []mcp.Tool{tool}, MaxInFlight: 8}) // 2 MiB of answers
 	for i := range 8 {
 		r.send(call(fmt.Sprint(i), "large", `{}`))
 	}
@@ -420,7 +420,7 @@ func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 }
 
 func TestOutputThatFailsAfterTheInputHasEnded(t *testing.T) {
-	s, err := mcpstdio.NewServer(strings.NewReader(ping+"\n"), failing{}, mcpstdio.Options{})
+	s, err := mcp.NewServer(strings.NewReader(ping+"\n"), failing{}, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

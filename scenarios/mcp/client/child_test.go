@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
@@ -76,20 +76,20 @@ func child(kind string) int {
 func serveChild(f framers.Framing, limit int) error {
 	type in struct{ N int }
 	number := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
-	tools := append(mcpstdio.Samples(),
-		mcpstdio.NewTool("pid", "", nil, func(context.Context, struct{}) (string, error) { return strconv.Itoa(os.Getpid()), nil }),
-		mcpstdio.NewTool("exit", "", number, func(_ context.Context, a in) (string, error) { os.Exit(a.N); return "", nil }),
-		mcpstdio.NewTool("hoard", "", number, func(_ context.Context, a in) (string, error) { return hoard(a.N), nil }),
-		mcpstdio.NewTool("open", "", number, func(_ context.Context, a in) (string, error) { return openMany(a.N) }),
-		mcpstdio.NewTool("burn", "", nil, func(context.Context, struct{}) (string, error) {
+	tools := append(mcp.Samples(),
+		mcp.NewTool("pid", "", nil, func(context.Context, struct{}) (string, error) { return strconv.Itoa(os.Getpid()), nil }),
+		mcp.NewTool("exit", "", number, func(_ context.Context, a in) (string, error) { os.Exit(a.N); return "", nil }),
+		mcp.NewTool("hoard", "", number, func(_ context.Context, a in) (string, error) { return hoard(a.N), nil }),
+		mcp.NewTool("open", "", number, func(_ context.Context, a in) (string, error) { return openMany(a.N) }),
+		mcp.NewTool("burn", "", nil, func(context.Context, struct{}) (string, error) {
 			for {
 				runtime.Gosched()
 			}
 		}),
-		mcpstdio.NewTool("bear", "", nil, func(context.Context, struct{}) (string, error) { return bear() }),
-		mcpstdio.NewTool("usage", "", nil, func(context.Context, struct{}) (string, error) { return usage(), nil }),
+		mcp.NewTool("bear", "", nil, func(context.Context, struct{}) (string, error) { return bear() }),
+		mcp.NewTool("usage", "", nil, func(context.Context, struct{}) (string, error) { return usage(), nil }),
 	)
-	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Framing: f, MaxMessage: limit, Tools: tools})
+	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{Framing: f, MaxMessage: limit, Tools: tools})
 	if err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func goSDKServer() int {
 
 func mcpGoServer() int {
 	s := server.NewMCPServer("mcp-go", "1")
-	s.AddTool(mcp.NewTool("echo", mcp.WithString("message", mcp.Required())), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText(r.GetString("message", "")), nil
+	s.AddTool(mcpgo.NewTool("echo", mcpgo.WithString("message", mcpgo.Required())), func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		return mcpgo.NewToolResultText(r.GetString("message", "")), nil
 	})
 	if server.ServeStdio(s) != nil {
 		return 1
@@ -203,7 +203,7 @@ func tryAsk(c *Conn, tool string, arguments any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := res.Content[0].(*sdk.TextContent).Text
+	text := res.Content[0].Text
 	if res.IsError {
 		return "", errors.New(text)
 	}
@@ -238,7 +238,7 @@ func TestChildServesInEveryFraming(t *testing.T) {
 			}
 			c := openChild(t, childCommand("serve "+spec), Options{Framing: f})
 			tools, err := c.ListTools(context.Background())
-			if err != nil || len(tools) < len(mcpstdio.Samples()) {
+			if err != nil || len(tools) < len(mcp.Samples()) {
 				t.Errorf("got %d tools, %v", len(tools), err)
 			}
 			for _, size := range []int{0, 1, 61_439, 61_440, 65_536, 1 << 20} {

@@ -1,18 +1,17 @@
-// Package mcpstdio is an MCP server for stdin and stdout that survives what clients do to it, and
-// one that misbehaves on purpose.
+// Package mcp is an MCP server for stdin and stdout that survives what clients do to it, and one
+// that misbehaves on purpose. It is for pipebench's commands and may change.
 //
-//	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, mcpstdio.Options{Tools: mcpstdio.Samples()})
+//	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{Tools: mcp.Samples()})
 //	err = s.Start(ctx)
 //	...
 //	err = s.Wait() // until the client closes stdin, or Stop
 //
-// The protocol is that of the official SDK (github.com/modelcontextprotocol/go-sdk). The transport
-// is this package's, on framers: an oversized, malformed or half line costs one answer and never
-// the session, ids are answered in the text they came in, answers never interleave, and the end of
-// stdin lets what was asked be answered, for a bounded time.
+// An oversized, malformed or half message costs one answer and never the session, ids are answered
+// in the text they came in, answers never interleave, and the end of stdin lets what was asked be
+// answered, for a bounded time.
 //
-//	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> SDK session -> Tool
-//	stdout <- framers.Mux  <- error codes <--------'-------------'
+//	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
+//	stdout <- framers.Mux <------------------------------'-----------'
 //
 // Reading waits for neither tools nor the output, up to [maxWaiting] bytes: so the end of the input
 // and cancellations are seen behind requests that wait. Beyond that the system is asked whether the
@@ -21,9 +20,9 @@
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test theirs. Package client is the other end.
 //
-// All methods of a Server may be called concurrently. Not promised: resources, prompts, batches, and
-// that a tool which ignores its context ends with the server.
-package mcpstdio
+// All methods of a Server may be called concurrently. Not promised: resources, prompts, batches,
+// and that a tool which ignores its context ends with the server.
+package mcp
 
 import (
 	"cmp"
@@ -33,11 +32,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/pipebench/pipebench/framers"
@@ -45,27 +44,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A State is where a Server is in its life, which goes one way.
-type State int
-
-const (
-	Created  State = iota // not started
-	Running               // reading requests
-	Draining              // reading no more; answering what was read
-	Stopped               // over
-)
-
-func (s State) String() string {
-	return [...]string{"created", "running", "draining", "stopped"}[s]
-}
-
 // A Server answers MCP requests that come on one stream with answers on another.
 type Server struct {
 	opts Options
 	in   io.Reader
 	out  io.Writer
 	log  *slog.Logger
-	sdk  *mcp.Server
+
+	tools  map[string]*offered
+	offers []ToolInfo // in the order of their names
 
 	chunks ChunkLog
 	mux    *framers.Mux
@@ -74,7 +61,7 @@ type Server struct {
 	stop     context.CancelFunc
 	failed   context.Context // ends when the output fails, or by abort: nothing can be answered then
 	fail     context.CancelCauseFunc
-	drained  context.Context // ends when nothing more is to be answered, and the SDK's sessions with it
+	drained  context.Context // ends when nothing more is to be answered
 	endDrain context.CancelFunc
 	stopped  chan struct{} // closed when all is over
 	fault    *faultInjector
@@ -82,14 +69,17 @@ type Server struct {
 	waiting  chan waitingItem    // what was read and has not had its turn
 	room     *semaphore.Weighted // bytes of it
 	taken    atomic.Int64        // items that have had their turn
-	inFlight *semaphore.Weighted // the weights of requests that the SDK has
+	inFlight *semaphore.Weighted // the weights of requests that are served
 	answers  *semaphore.Weighted // bytes that tools say their answers have, until those are written
 	capacity int64               // of both
 
-	preInit, main *session    // preInit: nil if requests must wait for initialize
-	initSeen      atomic.Bool // initialize has come
-	deserted      bool        // the end of the input is known to come behind what is not read yet; the reading goroutine's alone
-	sessions      sync.WaitGroup
+	initialized bool        // initialize was answered; of the goroutine that takes turns
+	hasSession  atomic.Bool // the same, for others
+	listening   sync.Mutex
+	subscribed  []*request // whose clients are told of changes; of listening
+
+	deserted bool // the input's end stands behind what is not read yet; of the reading goroutine
+	workers  sync.WaitGroup
 
 	began     time.Time
 	recording sync.Mutex
@@ -102,31 +92,36 @@ type Server struct {
 // Where they have deadlines (as pipes of os.Pipe and network connections do), it uses them to end a
 // read or a write that blocks.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
-	if err := opts.complete(); err != nil {
+	err := opts.complete()
+	if err != nil {
 		return nil, fmt.Errorf("new server: %w", err)
 	}
 	s := &Server{
-		opts: opts, in: in, out: out, log: opts.Logger, chunks: ChunkLog{opts.Logger, opts.Framing},
+		opts: opts, in: in, out: out, log: opts.Logger,
+		chunks:   ChunkLog{opts.Logger, opts.Framing},
+		tools:    map[string]*offered{},
 		stopped:  make(chan struct{}),
 		waiting:  make(chan waitingItem, maxWaiting/itemOverhead),
 		room:     semaphore.NewWeighted(maxWaiting),
 		capacity: requestWeight * int64(min(opts.MaxInFlight, 1<<30)),
-		pending:  pendingTable{byNumber: map[int64]*request{}, byID: map[jsonrpc.ID]*request{}, idle: make(chan struct{})},
+		pending:  pendingTable{byID: map[jsonrpc.ID]*request{}, idle: make(chan struct{})},
 	}
-	s.inFlight, s.answers = semaphore.NewWeighted(s.capacity), semaphore.NewWeighted(s.capacity)
+	s.inFlight = semaphore.NewWeighted(s.capacity)
+	s.answers = semaphore.NewWeighted(s.capacity)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.failed, s.fail = context.WithCancelCause(context.Background())
 	s.drained, s.endDrain = context.WithCancel(context.Background())
 	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
-	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, opts.serves())
-	s.sdk.AddReceivingMiddleware(s.offerFrameSize)
-	for _, t := range opts.Tools {
-		if err := s.register(t); err != nil {
+	tools := opts.Tools
+	if opts.ChangingTools {
+		change := NewTool("change_tools", "Tell that the list of tools has changed", nil, s.tellOfChange)
+		tools = append(slices.Clone(tools), change)
+	}
+	for _, t := range tools {
+		err := s.offer(t)
+		if err != nil {
 			return nil, fmt.Errorf("new server: %w", err)
 		}
-	}
-	if opts.Fixtures {
-		return s, s.addFixtures()
 	}
 	return s, nil
 }
@@ -138,18 +133,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.began = time.Now()
 	s.mux = framers.NewMux(s.fault.output(s.out), s.opts.Framing)
-	var err error
-	if s.main, err = s.connect(ctx, nil); err == nil && !s.opts.StrictLifecycle {
-		s.preInit, err = s.connect(ctx, &mcp.ServerSessionState{InitializeParams: &mcp.InitializeParams{}})
-	}
-	if err != nil {
-		s.pending.advance(Running, Stopped)
-		s.endDrain()
-		close(s.stopped)
-		return fmt.Errorf("start server: %w", err)
-	}
-	s.sessions.Add(1)
-	go s.takeTurns()
+	s.workers.Go(s.takeTurns)
 	go s.supervise(ctx)
 	return nil
 }
@@ -207,7 +191,8 @@ func (s *Server) supervise(ctx context.Context) {
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
 		s.err = cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
-		s.err = cmp.Or(s.err, fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost))
+		lost := fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost)
+		s.err = cmp.Or(s.err, lost)
 	}
 	if abort == nil {
 		s.log.Info(fmt.Sprintf("%s, flushed %d responses, dropped %d responses", why, flushed, dropped))
@@ -217,8 +202,11 @@ func (s *Server) supervise(ctx context.Context) {
 		if !reading && s.err == nil {
 			end = EndOfInput
 		}
-		ended := results.Target{Kind: results.KindTarget, Run: s.opts.Run, Time: time.Now().UTC(), Protocol: "mcp", Verdict: end}
-		if err := s.keep(ended); err != nil {
+		err := s.keep(results.Target{
+			Kind: results.KindTarget, Run: s.opts.Run, Time: time.Now().UTC(),
+			Protocol: "mcp", Verdict: end,
+		})
+		if err != nil {
 			s.log.Error("Record failed", "error", err)
 		}
 	}
@@ -253,7 +241,8 @@ func (s *Server) drain() {
 	boundRead(s.in, time.Unix(1, 0))
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
 	for before := int64(-1); len(s.waiting) > 0 && s.taken.Load() != before; {
-		before, latest = s.taken.Load(), time.Now().Add(s.opts.ShutdownTimeout)
+		before = s.taken.Load()
+		latest = time.Now().Add(s.opts.ShutdownTimeout)
 		if s.awaitAnswers(stallTime, latest) {
 			break
 		}
@@ -269,11 +258,17 @@ func (s *Server) drain() {
 		}
 		s.awaitAnswers(time.Until(flush), latest)
 	}
-	boundWrite(s.out, time.Now())
+	bounded := boundWrite(s.out, time.Now())
 	s.endDrain()
+	for _, r := range s.pending.list() {
+		r.cancel()
+	}
+	if !bounded && s.pending.unanswered() { // a write may block, and nothing but its reader ends it
+		return
+	}
 	over := make(chan struct{})
 	go func() {
-		s.sessions.Wait() // they end when what they write does: at once where the output has deadlines
+		s.workers.Wait() // they end when what they write does
 		close(over)
 	}()
 	select {
@@ -316,11 +311,11 @@ func boundRead(in any, at time.Time) bool {
 	return ok && d.SetReadDeadline(at) == nil
 }
 
-// boundWrite ends a write that still blocks at a time, if out has deadlines.
-func boundWrite(out any, at time.Time) {
-	if d, ok := out.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = d.SetWriteDeadline(at)
-	}
+// boundWrite ends a write that still blocks at a time, and reports whether it can: out needs
+// deadlines. An inherited pipe or terminal has none.
+func boundWrite(out any, at time.Time) bool {
+	d, ok := out.(interface{ SetWriteDeadline(time.Time) error })
+	return ok && d.SetWriteDeadline(at) == nil
 }
 
 // What Options stand for where they are zero.
@@ -339,13 +334,19 @@ type Options struct {
 	Version string // "(devel)"
 	Tools   []Tool
 
-	// Fixtures offers the tools that MCP's conformance suite calls by their names, too. These are all
-	// that send notifications, and ask the client for something.
-	Fixtures bool
+	// ChangingTools says that the list of tools changes, so that clients can ask to be told, and
+	// offers a tool that tells them of a change.
+	ChangingTools bool
 
-	Framing     framers.Framing // NDJSON
-	MaxMessage  int             // bytes of a message, terminator not counted: DefaultMaxMessage; negative: no limit, as with a Fault
-	MaxInFlight int             // requests served at a time, and 256 KiB for each of them and of their answers; others wait: DefaultMaxInFlight
+	Framing framers.Framing // NDJSON
+	// MaxMessage is the largest request in bytes, its terminator not counted: DefaultMaxMessage;
+	// negative: no limit, as with a Fault.
+	MaxMessage int
+	// MaxInFlight is how many requests are served at a time, others wait: DefaultMaxInFlight. Each
+	// stands for 256 KiB, of requests and of answers.
+	MaxInFlight int
+	// Lenient skips lines of a header that are malformed; of content-length alone.
+	Lenient bool
 
 	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as
 	// clients whose ids are strings need it, or jsonrpc.Null, as JSON-RPC says. A server uses one
@@ -360,10 +361,11 @@ type Options struct {
 	// ask for tools/list at once.
 	StrictLifecycle bool
 
-	ToolTimeout     time.Duration // DefaultToolTimeout; negative: none
-	EOFGrace        time.Duration // how long what was read may go on when reading ends: DefaultEOFGrace; negative: not at all
-	FlushTimeout    time.Duration // how long its answers may take from then on: DefaultFlushTimeout; negative: no time
-	ShutdownTimeout time.Duration // bounds both together: DefaultShutdownTimeout
+	ToolTimeout time.Duration // DefaultToolTimeout; negative: none
+	// EOFGrace is how long what was read may go on when reading ends: DefaultEOFGrace; negative: not
+	// at all. FlushTimeout is how long its answers may take from then on: DefaultFlushTimeout;
+	// negative: no time. ShutdownTimeout bounds both together: DefaultShutdownTimeout.
+	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
 	// Playback answers what it can in place of the tools; nil: nothing.
 	Playback *Playback

@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 func TestInitialize(t *testing.T) { // seed 004, "Initialize Response Structure"
@@ -28,7 +28,7 @@ func TestInitialize(t *testing.T) { // seed 004, "Initialize Response Structure"
 	}
 	for _, test := range tests {
 		t.Run(test.asked, func(t *testing.T) {
-			r := serve(t, mcpstdio.Options{Name: "n", Version: "v"})
+			r := serve(t, mcp.Options{Name: "n", Version: "v"})
 			r.send(`{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":"` + test.asked + `","clientInfo":{"name":"MCP Client","version":"1.0"}}}`)
 			r.want(`{"jsonrpc":"2.0","id":"0","result":{"protocolVersion":"` + test.got + `","serverInfo":{"name":"n","version":"v"},"capabilities":{"tools":{}}}}`)
 		})
@@ -36,7 +36,7 @@ func TestInitialize(t *testing.T) { // seed 004, "Initialize Response Structure"
 }
 
 func TestDiscover(t *testing.T) { // MCP 2026-07-28 has no initialize
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}`
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`)
 	if got := r.recv(); !strings.Contains(got, `"2026-07-28"`) || !strings.Contains(got, `"2024-11-05"`) {
@@ -48,6 +48,35 @@ func TestDiscover(t *testing.T) { // MCP 2026-07-28 has no initialize
 	}
 }
 
+// A revision without a handshake asks for nothing before a call, and each of its results says that
+// it is whole; one of a revision that nobody knows is refused with those that are spoken.
+func TestStatelessRequestsStandAlone(t *testing.T) {
+	r := serve(t, mcp.Options{})
+	meta := mcp.Meta(mcp.FirstWithout)
+	for _, request := range []string{
+		`"tools/call","params":{"name":"echo","arguments":{"message":"m"},` + meta + `}`,
+		`"tools/call","params":{"name":"fail",` + meta + `}`,
+		`"tools/list","params":{` + meta + `}`,
+		`"server/discover","params":{` + meta + `}`,
+	} {
+		r.send(`{"jsonrpc":"2.0","id":1,"method":` + request + `}`)
+		got := r.recv()
+		if !strings.Contains(got, `"resultType":"complete"`) || !strings.Contains(got, `serverInfo":{"name":"pipebench"`) {
+			t.Errorf("%s: got %s", request, got)
+		}
+	}
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + meta + `}}`)
+	if got := r.recv(); !strings.Contains(got, "-32601") {
+		t.Errorf("ping is none of that revision: got %s", got)
+	}
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + mcp.Meta("2099-01-01") + `}}`)
+	if got := r.recv(); !strings.Contains(got, `"code":-32022`) || !strings.Contains(got, `"supported":["2026-07-28"`) {
+		t.Errorf("a revision to come: got %s", got)
+	}
+	r.send(call("1", "echo", `{"message":"m"}`))
+	r.want(result("1", "m"))
+}
+
 // What is told of a subscription goes under the id that the client gave it, be it a text; one that asks
 // for what does not change ends at once.
 func TestSubscriptions(t *testing.T) {
@@ -56,11 +85,11 @@ func TestSubscriptions(t *testing.T) {
 		meta := `{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}` + rest + `}`
 		return `{"jsonrpc":"2.0","method":"` + method + `","params":` + meta + `}`
 	}
-	meta := mcpstdio.Meta(mcpstdio.FirstWithout)
-	r := serve(t, mcpstdio.Options{Fixtures: true})
+	meta := mcp.Meta(mcp.FirstWithout)
+	r := serve(t, mcp.Options{ChangingTools: true})
 	r.send(`{"jsonrpc":"2.0","id":"$1",` + listen + meta + `}}`)
-	r.want(of(`"$1"`, mcpstdio.Acknowledged, `,"notifications":{"toolsListChanged":true}`))
-	r.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_trigger_tool_change",` + meta + `}}`)
+	r.want(of(`"$1"`, mcp.Acknowledged, `,"notifications":{"toolsListChanged":true}`))
+	r.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"change_tools",` + meta + `}}`)
 	if got := answerAndChange(t, r, `"id":7`); !sameJSON(got, of(`"$1"`, "notifications/tools/list_changed", "")) {
 		t.Errorf("got %s, want the change under the id of the subscription", got)
 	}
@@ -69,9 +98,9 @@ func TestSubscriptions(t *testing.T) {
 		t.Errorf("got %s, want nothing of a subscription that was cancelled", got)
 	}
 
-	r = serve(t, mcpstdio.Options{})
+	r = serve(t, mcp.Options{})
 	r.send(`{"jsonrpc":"2.0","id":"a",` + listen + meta + `}}`)
-	r.want(of(`"a"`, mcpstdio.Acknowledged, `,"notifications":{}`))
+	r.want(of(`"a"`, mcp.Acknowledged, `,"notifications":{}`))
 	if got := r.recv(); !strings.Contains(got, `"id":"a"`) || !strings.Contains(got, `subscriptionId":"a"`) {
 		t.Errorf("got %s, want the end of the subscription", got)
 	}
@@ -93,19 +122,19 @@ func answerAndChange(t *testing.T, r *rig, id string) string {
 
 // A client with a handshake is told of changes once, whichever way it came to it.
 func TestChangesAreToldOnceInASession(t *testing.T) {
-	r := serve(t, mcpstdio.Options{Fixtures: true})
+	r := serve(t, mcp.Options{ChangingTools: true})
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	r.recv()
-	r.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":` + mcpstdio.InitializeParams(mcpstdio.LastWithHandshake) + `}`)
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":` + mcp.InitializeParams(mcp.LastWithHandshake) + `}`)
 	r.recv()
-	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("3", "test_trigger_tool_change", "{}"))
+	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("3", "change_tools", "{}"))
 	answerAndChange(t, r, `"id":3`)
 	r.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}`)
 	r.want(`{"jsonrpc":"2.0","id":4,"result":{}}`)
 }
 
 func TestMaxFrameSizeIsOfferedToThoseWhoAsk(t *testing.T) {
-	r := serve(t, mcpstdio.Options{MaxMessage: 7000})
+	r := serve(t, mcp.Options{MaxMessage: 7000})
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"experimental":{"maxFrameSize":16777216}},"clientInfo":{"name":"c","version":"1"}}}`)
 	if got := r.recv(); !strings.Contains(got, `"experimental":{"maxFrameSize":7000}`) {
 		t.Errorf("got %s, want the limit", got)
@@ -114,7 +143,7 @@ func TestMaxFrameSizeIsOfferedToThoseWhoAsk(t *testing.T) {
 
 // Seed 002, "Protocol Flow Example".
 func TestWeatherConversation(t *testing.T) {
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	r.send(`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersion":"2024-11-05"}}`)
 	r.recv()
 	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":"2","method":"tools/list"}`)
@@ -141,7 +170,7 @@ func TestTools(t *testing.T) {
 		{"length", "string", `{"operation":"length","input":"añ€"}`, "3"},
 		{"sleep", "sleep", `{"seconds":0}`, "slept 0 seconds"},
 	}
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r.send(call("1", test.tool, test.args))
@@ -188,7 +217,7 @@ func TestCodes(t *testing.T) {
 		{"initialize without params", `"method":"initialize"`, "-32602", "initialize needs params"},
 		{"a notification with an id", `"method":"notifications/initialized","params":{}`, "-32600", ""},
 	}
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r.send(`{"jsonrpc":"2.0","id":1,` + test.request + `}`)
@@ -210,7 +239,7 @@ func TestCodes(t *testing.T) {
 }
 
 func TestStrictLifecycle(t *testing.T) {
-	r := serve(t, mcpstdio.Options{StrictLifecycle: true})
+	r := serve(t, mcp.Options{StrictLifecycle: true})
 	r.send(ping)
 	r.want(pong)
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -224,7 +253,7 @@ func TestStrictLifecycle(t *testing.T) {
 }
 
 func TestBeforeAndAfterInitialize(t *testing.T) {
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	r.send(call("1", "echo", `{"message":"before"}`))
 	r.want(result("1", "before"))
 	r.send(call("2", "sleep", `{"seconds":3600}`), `{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`)
@@ -237,11 +266,11 @@ func TestBeforeAndAfterInitialize(t *testing.T) {
 }
 
 // broken are tools that go wrong in ways of their own.
-func broken(release chan struct{}) []mcpstdio.Tool {
-	tool := func(name string, call func(context.Context, struct{}) (string, error)) mcpstdio.Tool {
-		return mcpstdio.NewTool(name, "", nil, call)
+func broken(release chan struct{}) []mcp.Tool {
+	tool := func(name string, call func(context.Context, struct{}) (string, error)) mcp.Tool {
+		return mcp.NewTool(name, "", nil, call)
 	}
-	return []mcpstdio.Tool{
+	return []mcp.Tool{
 		tool("panics", func(context.Context, struct{}) (string, error) { panic("secret of /home/u") }),
 		tool("opens", func(context.Context, struct{}) (string, error) {
 			return "", &fs.PathError{Op: "open", Path: "/home/u/secret", Err: fs.ErrNotExist}
@@ -250,10 +279,10 @@ func broken(release chan struct{}) []mcpstdio.Tool {
 			return "", errors.New(`no "/home/u/a b" (in ~/x/y, C:\Users\u): see \\srv\share and path=/etc/x, not tools/call or http://h/p`)
 		}),
 		tool("refuses", func(context.Context, struct{}) (string, error) {
-			return "", fmt.Errorf("wrapped: %w", &sdk.Error{Code: -32001, Message: "no /etc/shadow here"})
+			return "", fmt.Errorf("wrapped: %w", &jsonrpc.Error{Code: -32001, Message: "no /etc/shadow here"})
 		}),
 		tool("stuck", func(context.Context, struct{}) (string, error) { <-release; return "", nil }),
-		mcpstdio.NewTool("fail", "", nil, func(context.Context, struct{}) (string, error) { return "", errors.New("no") }),
+		mcp.NewTool("fail", "", nil, func(context.Context, struct{}) (string, error) { return "", errors.New("no") }),
 	}
 }
 
@@ -267,7 +296,7 @@ func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed
 	}
 	for _, asRPC := range []bool{false, true} {
 		release := make(chan struct{})
-		r := serve(t, mcpstdio.Options{Tools: broken(release), ToolErrorsAsRPC: asRPC, ToolTimeout: 10 * time.Millisecond})
+		r := serve(t, mcp.Options{Tools: broken(release), ToolErrorsAsRPC: asRPC, ToolTimeout: 10 * time.Millisecond})
 		t.Cleanup(func() { close(release) })
 		for _, test := range tests {
 			r.send(call("1", test.tool, `{}`))
@@ -288,7 +317,7 @@ func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed
 func TestCancellation(t *testing.T) { // seed 004, "Request cancellation tests"
 	release := make(chan struct{})
 	defer close(release)
-	r := serve(t, mcpstdio.Options{Tools: append(broken(release), mcpstdio.Samples()[6])})
+	r := serve(t, mcp.Options{Tools: append(broken(release), mcp.Samples()[6])})
 	for _, tool := range []string{"sleep", "stuck"} { // one that heeds its context, and one that does not
 		r.send(call(`"c"`, tool, map[string]string{"sleep": `{"seconds":3600}`, "stuck": `{}`}[tool]),
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c","reason":"changed my mind"}}`)
@@ -303,7 +332,7 @@ func TestCancellation(t *testing.T) { // seed 004, "Request cancellation tests"
 }
 
 func TestLogsHoldNoArguments(t *testing.T) { // seed 004, "Logging Security"
-	r := serve(t, mcpstdio.Options{})
+	r := serve(t, mcp.Options{})
 	for _, line := range []string{
 		call("1", "echo", `{"message":"hunter2"}`), call("2", "fail", `{"message":"hunter2"}`),
 		call("3", "echo", `{"message":{"hunter2":1}}`), `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":"hunter2"}`,
@@ -321,9 +350,9 @@ func TestLogsHoldNoArguments(t *testing.T) { // seed 004, "Logging Security"
 // A tool whose schema is no object is refused before a client can ask for it.
 func TestASchemaIsAnObject(t *testing.T) {
 	for _, schema := range []string{`{}`, `true`, `{"type":"string"}`, `{"properties":{}}`, `{`} {
-		tool := mcpstdio.NewTool("t", "does", json.RawMessage(schema),
+		tool := mcp.NewTool("t", "does", json.RawMessage(schema),
 			func(context.Context, struct{}) (string, error) { return "", nil })
-		_, err := mcpstdio.NewServer(strings.NewReader(""), io.Discard, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}})
+		_, err := mcp.NewServer(strings.NewReader(""), io.Discard, mcp.Options{Tools: []mcp.Tool{tool}})
 		if err == nil || !strings.Contains(err.Error(), `tool "t": `) {
 			t.Errorf("%s: %v", schema, err)
 		}
@@ -346,9 +375,9 @@ func TestSchemas(t *testing.T) {
 			if err := json.Unmarshal([]byte(schema), &want); err != nil {
 				t.Fatal(err)
 			}
-			tool := mcpstdio.NewTool("t", "does", json.RawMessage(`{"type":"object","properties":{"p":`+schema+`}}`),
+			tool := mcp.NewTool("t", "does", json.RawMessage(`{"type":"object","properties":{"p":`+schema+`}}`),
 				func(context.Context, struct{}) (string, error) { return "", nil })
-			r := serve(t, mcpstdio.Options{Tools: []mcpstdio.Tool{tool}})
+			r := serve(t, mcp.Options{Tools: []mcp.Tool{tool}})
 			r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 			var a struct {
 				Result struct {
@@ -378,7 +407,7 @@ func TestEachSampleIsTold(t *testing.T) {
 	if err := errors.Join(err, json.Unmarshal(text, &told)); err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range mcpstdio.Samples() {
+	for _, tool := range mcp.Samples() {
 		if delete(told, tool.Name); tool.Description == "" || tool.Schema == nil {
 			t.Errorf("nothing is told of %s", tool.Name)
 		}
@@ -389,9 +418,9 @@ func TestEachSampleIsTold(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	twice := mcpstdio.NewTool("twice", "", nil, func(context.Context, struct{}) (string, error) { return "", nil })
-	_, err := mcpstdio.NewServer(nil, nil, mcpstdio.Options{
-		ParseErrorID: "7", MaxInFlight: -1, Tools: []mcpstdio.Tool{twice, twice}, Fault: mcpstdio.Fault{Kind: "mute"},
+	twice := mcp.NewTool("twice", "", nil, func(context.Context, struct{}) (string, error) { return "", nil })
+	_, err := mcp.NewServer(nil, nil, mcp.Options{
+		ParseErrorID: "7", MaxInFlight: -1, Tools: []mcp.Tool{twice, twice}, Fault: mcp.Fault{Kind: "mute"},
 	})
 	for _, fault := range []string{"id of parse errors", "in flight", "two tools", "mute"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {

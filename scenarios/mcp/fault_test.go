@@ -1,4 +1,4 @@
-package mcpstdio_test
+package mcp_test
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
-	"github.com/pipebench/pipebench/scenarios/mcpstdio"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 func ExampleParseFault() {
-	f, err := mcpstdio.ParseFault("deaf@2048k")
+	f, err := mcp.ParseFault("deaf@2048k")
 	fmt.Println(f, f.Bytes, err)
 	// Output: deaf@2MiB 2097152 <nil>
 }
@@ -45,7 +45,7 @@ func TestParseFault(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.spec, func(t *testing.T) {
-			f, err := mcpstdio.ParseFault(test.spec)
+			f, err := mcp.ParseFault(test.spec)
 			if test.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fault) {
 					t.Fatalf("got %v, %v, want an error with %q", f, err, test.fault)
@@ -55,7 +55,7 @@ func TestParseFault(t *testing.T) {
 			if err != nil || f.String() != test.want {
 				t.Fatalf("got %v, %v, want %s", f, err, test.want)
 			}
-			if again, err := mcpstdio.ParseFault(f.String()); again != f || err != nil {
+			if again, err := mcp.ParseFault(f.String()); again != f || err != nil {
 				t.Errorf("parsed again: got %+v, %v, want %+v", again, err, f)
 			}
 		})
@@ -64,7 +64,7 @@ func TestParseFault(t *testing.T) {
 
 func TestUsageOfEachFault(t *testing.T) {
 	for _, k := range catalogue.Of(catalogue.Server) {
-		if f, err := mcpstdio.ParseFault(k.Usage()); err != nil || f.Bytes != k.Default {
+		if f, err := mcp.ParseFault(k.Usage()); err != nil || f.Bytes != k.Default {
 			t.Errorf("%s: its usage %s gives %+v, %v", k.Name, k.Usage(), f, err)
 		}
 	}
@@ -73,11 +73,11 @@ func TestUsageOfEachFault(t *testing.T) {
 // faulty starts a server with a fault.
 func faulty(t *testing.T, spec string, stderr io.Writer) *rig {
 	t.Helper()
-	f, err := mcpstdio.ParseFault(spec)
+	f, err := mcp.ParseFault(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, mcpstdio.Options{Fault: f, Stderr: stderr})
+	return serve(t, mcp.Options{Fault: f, Stderr: stderr})
 }
 
 // echoOf is a request whose message has exactly size bytes, and the text it wants back.
@@ -161,7 +161,7 @@ func TestFaultExits(t *testing.T) {
 			if got := fmt.Sprint(r.over()); got != test.want && !(got == "<nil>" && test.want == "") {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
-			if r.s.State() != mcpstdio.Stopped || r.logs.String() != "" {
+			if r.s.State() != mcp.Stopped || r.logs.String() != "" {
 				t.Errorf("state %v, log %q: want it gone without a word", r.s.State(), r.logs)
 			}
 		})

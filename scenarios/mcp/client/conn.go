@@ -35,9 +35,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // A Conn is a connection to one server, which it starts, and starts again when it fails.
@@ -56,7 +55,7 @@ type Conn struct {
 	retry   backoff
 	timer   func() bool // stops the timer that was set last
 	stats   Stats
-	server  *mcp.InitializeResult
+	server  *mcp.ServerInfo
 	lost    *TransportError // why the state is Backoff or Closing
 
 	tasks sync.WaitGroup
@@ -101,7 +100,7 @@ func (c *Conn) Stats() Stats {
 }
 
 // Server returns what the server said of itself when it last became ready, or nil.
-func (c *Conn) Server() *mcp.InitializeResult {
+func (c *Conn) Server() *mcp.ServerInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.server

@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// answer sends msg, which finishes r.
+func (s *Server) answer(r *request, msg []byte) error {
+	wanted := s.pending.release(r)
+	msg, done := s.fault.reply(r, msg)
+	began := time.Now()
+	var err error
+	if wanted {
+		err = s.send(msg)
+	}
+	done()
+	s.pending.finish(err == nil)
+	s.chunks.Sent(msg, began)
+	s.inFlight.Release(r.weight)
+	s.answers.Release(r.bytes)
+	if err != nil && s.failed.Err() == nil {
+		s.log.Warn("Output failed", "error", err)
+		s.fail(err)
+	}
+	return err
+}
+
+// send sends a message to the client.
+func (s *Server) send(msg []byte) error {
+	priority := 0
+	if f, ok := s.opts.Framing.(framers.Chunker); ok && inOneFrame(f, msg) {
+		priority = 1 // before the rest of a large answer
+	}
+	err := s.mux.Send(context.Background(), priority, msg)
+	if err == nil {
+		s.record("reply", msg)
+	}
+	return err
+}
+
+// inOneFrame reports whether a message goes as a single frame.
+func inOneFrame(f framers.Chunker, msg []byte) bool {
+	frames := 0
+	for range f.Frames(msg) {
+		frames++
+		if frames > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// A ChunkLog logs messages that go in several chunks, at debug level: their size, their frames and
+// how long they took. What they carry is not logged.
+type ChunkLog struct {
+	Logger  *slog.Logger
+	Framing framers.Framing // of what is sent
+}
+
+// Received is told of each chunk that comes, as by [framers.WithProgress].
+func (l ChunkLog) Received(c framers.Chunk) {
+	if c.Total > 1 && c.Received == c.Total {
+		l.Logger.Debug("Chunked message received", "bytes", c.Size, "frames", c.Total, "took", time.Since(c.Began))
+	}
+}
+
+// Sent is told of a message that has been written, and when that began.
+func (l ChunkLog) Sent(msg []byte, began time.Time) {
+	f, ok := l.Framing.(framers.Chunker)
+	if !ok || !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	took := time.Since(began)
+	frames := 0
+	for range f.Frames(msg) {
+		frames++
+	}
+	if frames > 1 {
+		l.Logger.Debug("Chunked message sent", "bytes", len(msg), "frames", frames, "took", took)
+	}
+}
+
+// maxRecorded is the largest message that is recorded with its body, in bytes.
+const maxRecorded = 8 << 10
+
+// record keeps a message that has passed, if all are to be kept.
+func (s *Server) record(dir string, msg []byte) {
+	if s.opts.Record == nil {
+		return
+	}
+	m := results.Message{
+		Kind: results.KindMessage, Run: s.opts.Run, Dir: dir,
+		T: int64(time.Since(s.began)), Size: int64(len(msg)),
+	}
+	parsed, err := jsonrpc.Parse(bytes.Clone(msg))
+	if err == nil {
+		m.Method, m.ID, m.Error = parsed.Method, json.RawMessage(parsed.ID), parsed.Failure != nil
+	}
+	if len(msg) <= maxRecorded {
+		m.Body = string(msg)
+	}
+	_ = s.keep(m) // the last line fails too, and is told of
+}
+
+func (s *Server) keep(l results.Line) error {
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	return s.opts.Record.Write(l)
+}
+
+// closedByPeer reports whether err is what a write gets when the client has left.
+func closedByPeer(err error) bool {
+	gone := []error{io.ErrClosedPipe, os.ErrClosed, net.ErrClosed}
+	return syspipe.ReaderLeft(err) || slices.ContainsFunc(gone, func(e error) bool { return errors.Is(err, e) })
+}
+
+// maxErrorText bounds what an error repeats of what the client sent, in bytes.
+const maxErrorText = 256
+
+// clip shortens what may be as long as the client likes, at a character's end.
+func clip(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	end := maxErrorText
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
+}

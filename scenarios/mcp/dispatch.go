@@ -1,0 +1,331 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// serve does what a request asks for, and has it answered. It is called in the order of the
+// requests, and returns at once but for the writing of a short answer: what may take long goes on
+// beside.
+func (s *Server) serve(r *request) {
+	stateless, refused := s.revisionOf(r)
+	if refused != nil {
+		s.answerError(r, refused)
+		return
+	}
+	switch r.method {
+	case "tools/call":
+		if !s.refuseEarly(r, stateless) {
+			s.workers.Go(func() { s.callTool(r, stateless) })
+		}
+	case Listen:
+		s.workers.Go(func() { s.listen(r, stateless) })
+	default:
+		result, err := s.dispatch(r, stateless)
+		if err != nil {
+			s.answerError(r, err)
+			return
+		}
+		s.answerResult(r, stateless, result)
+	}
+}
+
+// dispatch answers the methods that take no time. A stateless request is one of a revision without
+// a handshake, which has no ping and no levels of logs.
+func (s *Server) dispatch(r *request, stateless bool) (result any, err *jsonrpc.Error) {
+	early := s.opts.StrictLifecycle && !stateless && !s.initialized
+	switch {
+	case r.method == "initialize" && !stateless:
+		return s.initialize(r)
+	case r.method == "ping" && !stateless:
+		return struct{}{}, nil
+	case early:
+		return nil, tooEarly(r)
+	case r.method == "server/discover" && stateless:
+		return s.discover(), nil
+	case r.method == "tools/list":
+		return s.listTools(r, stateless)
+	case r.method == "logging/setLevel" && !stateless:
+		return setLevel(r)
+	case strings.HasPrefix(r.method, "notifications/"):
+		return nil, invalidRequest("a notification has no id")
+	}
+	return nil, methodNotFound(r)
+}
+
+func methodNotFound(r *request) *jsonrpc.Error {
+	message := "Method not found: " + clip(strconv.Quote(r.method))
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
+}
+
+func tooEarly(r *request) *jsonrpc.Error {
+	return invalidRequest(fmt.Sprintf("method %q is invalid during session initialization", r.method))
+}
+
+// refuseEarly answers a request that comes before initialize, if the server minds.
+func (s *Server) refuseEarly(r *request, stateless bool) bool {
+	if stateless || s.initialized || !s.opts.StrictLifecycle {
+		return false
+	}
+	s.answerError(r, tooEarly(r))
+	return true
+}
+
+// decode reads the params of a request into what its method takes.
+func decode(r *request, into any) *jsonrpc.Error {
+	if len(r.params) == 0 {
+		return invalidParams(r.method + " needs params")
+	}
+	err := jsonv2.Unmarshal(r.params, into,
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // half a surrogate pair is none
+	if err != nil {
+		return invalidParams("those of " + r.method + " have another form")
+	}
+	return nil
+}
+
+// revisionOf looks whether the params of a request name a revision, as those of a revision without
+// a handshake do, and whether it is spoken here.
+func (s *Server) revisionOf(r *request) (stateless bool, err *jsonrpc.Error) {
+	var params struct {
+		Meta struct {
+			Revision     string          `json:"io.modelcontextprotocol/protocolVersion"`
+			Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+		} `json:"_meta"`
+	}
+	if len(r.params) == 0 {
+		return false, nil
+	}
+	err = decode(r, &params)
+	if err != nil || params.Meta.Revision == "" {
+		return false, err
+	}
+	if params.Meta.Revision != FirstWithout {
+		data, _ := json.Marshal(map[string]any{ // texts always marshal
+			"supported": newestFirst(), "requested": clip(params.Meta.Revision),
+		})
+		return true, &jsonrpc.Error{
+			Code: codeUnsupportedRevision, Message: "unsupported protocol version", Data: data,
+		}
+	}
+	if params.Meta.Capabilities == nil {
+		return true, invalidParams(`_meta lacks "` + scope + `clientCapabilities"`)
+	}
+	return true, nil
+}
+
+// newestFirst lists the revisions as server/discover does.
+func newestFirst() []string {
+	revisions := Revisions()
+	slices.Reverse(revisions)
+	return revisions
+}
+
+// initialize opens a session: in the revision that the client asks for, or else in the newest that
+// has sessions.
+func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
+	var params struct {
+		ProtocolVersion string `json:"protocolVersion"`
+		Capabilities    struct {
+			Experimental map[string]json.RawMessage `json:"experimental"`
+		} `json:"capabilities"`
+	}
+	err := decode(r, &params)
+	if err != nil {
+		return nil, err
+	}
+	if s.initialized {
+		return nil, invalidRequest("initialize came before")
+	}
+	s.initialized = true
+	s.hasSession.Store(true)
+	revision := params.ProtocolVersion
+	if !slices.Contains(Revisions(), revision) || revision == FirstWithout {
+		revision = LastWithHandshake
+	}
+	offers := s.capabilities()
+	if params.Capabilities.Experimental[MaxFrameSize] != nil && s.opts.MaxMessage >= 0 {
+		offers["experimental"] = map[string]int{MaxFrameSize: s.opts.MaxMessage}
+	}
+	return map[string]any{
+		"protocolVersion": revision, "capabilities": offers, "serverInfo": s.about(),
+	}, nil
+}
+
+func (s *Server) about() Implementation {
+	return Implementation{Name: s.opts.Name, Version: s.opts.Version}
+}
+
+func (s *Server) capabilities() map[string]any {
+	if s.opts.ChangingTools {
+		return map[string]any{"tools": map[string]bool{"listChanged": true}}
+	}
+	return map[string]any{"tools": struct{}{}}
+}
+
+// mayBeKept says how long a client may keep an answer that no session belongs to: not at all.
+func mayBeKept(result map[string]any) map[string]any {
+	result["ttlMs"] = 0
+	result["cacheScope"] = "public"
+	return result
+}
+
+func (s *Server) discover() any {
+	return mayBeKept(map[string]any{
+		"supportedVersions": newestFirst(), "capabilities": s.capabilities(),
+	})
+}
+
+// listTools lists all tools at once.
+func (s *Server) listTools(r *request, stateless bool) (any, *jsonrpc.Error) {
+	var params struct {
+		Cursor string `json:"cursor"`
+	}
+	if r.params != nil {
+		err := decode(r, &params)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if params.Cursor != "" {
+		return nil, invalidParams("there is no such cursor")
+	}
+	result := map[string]any{"tools": s.offers}
+	if stateless {
+		mayBeKept(result)
+	}
+	return result, nil
+}
+
+// setLevel takes any level of logs: none are sent.
+func setLevel(r *request) (any, *jsonrpc.Error) {
+	var params struct {
+		Level string `json:"level"`
+	}
+	err := decode(r, &params)
+	if err != nil {
+		return nil, err
+	}
+	levels := []string{
+		"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+	}
+	if !slices.Contains(levels, params.Level) {
+		return nil, invalidParams("the level is none of " + strings.Join(levels, ", "))
+	}
+	return struct{}{}, nil
+}
+
+// answerResult answers a request by what is to be its result. In a revision without sessions a
+// result says that it is whole, and who it is from.
+func (s *Server) answerResult(r *request, stateless bool, result any) {
+	text, err := jsonv2.Marshal(result, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil { // of what is made here it is none
+		s.log.Error("Request failed", "method", clip(r.method), "error", err)
+		s.answerError(r, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal error"})
+		return
+	}
+	if stateless {
+		text = s.withResultType(text, "")
+	}
+	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer tells of its error
+}
+
+// withResultType adds what a stateless result begins with to the JSON text of an object. A result
+// of a subscription names it by the id of its request.
+func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
+	about, _ := json.Marshal(s.about()) // texts always marshal
+	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
+	if subscription != "" {
+		head += `,"` + scope + `subscriptionId":` + string(subscription)
+	}
+	head += "}"
+	if string(object) == "{}" {
+		return []byte(head + "}")
+	}
+	return slices.Concat([]byte(head+","), object[1:])
+}
+
+func (s *Server) answerError(r *request, err *jsonrpc.Error) {
+	_ = s.answer(r, jsonrpc.AppendError(nil, r.id, *err)) // answer tells of its error
+}
+
+// listen serves a subscription until the client or the server ends it; at once if the client asks
+// for nothing that changes.
+func (s *Server) listen(r *request, stateless bool) {
+	if !stateless {
+		s.answerError(r, methodNotFound(r))
+		return
+	}
+	var params struct {
+		Notifications struct {
+			ToolsListChanged bool `json:"toolsListChanged"`
+		} `json:"notifications"`
+	}
+	err := decode(r, &params)
+	if err != nil {
+		s.answerError(r, err)
+		return
+	}
+	agreed := `{}`
+	listens := params.Notifications.ToolsListChanged && s.opts.ChangingTools
+	if listens {
+		agreed = `{"toolsListChanged":true}`
+	}
+	acknowledged := ofSubscription(r.id, Acknowledged, `,"notifications":`+agreed)
+	if !listens {
+		_ = s.send(acknowledged)
+	} else {
+		s.subscribe(r, acknowledged)
+		<-r.ctx.Done()
+		s.unsubscribe(r)
+	}
+	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
+}
+
+// ofSubscription is a notification for who subscribed by the request id.
+func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
+	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`
+	return jsonrpc.AppendRequest(nil, "", method, []byte(params))
+}
+
+// subscribe acknowledges a subscription and has it told of changes: of all that come after the
+// acknowledgement, and of none before.
+func (s *Server) subscribe(r *request, acknowledged []byte) {
+	s.listening.Lock()
+	defer s.listening.Unlock()
+	_ = s.send(acknowledged)
+	s.subscribed = append(s.subscribed, r)
+}
+
+func (s *Server) unsubscribe(r *request) {
+	s.listening.Lock()
+	defer s.listening.Unlock()
+	s.subscribed = slices.DeleteFunc(s.subscribed, func(other *request) bool { return other == r })
+}
+
+// tellOfChange tells a client that the list of tools has changed: in its session, and under each
+// subscription.
+func (s *Server) tellOfChange(context.Context, struct{}) (string, error) {
+	if s.hasSession.Load() {
+		_ = s.send(jsonrpc.AppendRequest(nil, "", toolsChanged, nil))
+	}
+	s.listening.Lock()
+	told := slices.Clone(s.subscribed)
+	s.listening.Unlock()
+	for _, r := range told {
+		if r.ctx.Err() == nil {
+			_ = s.send(ofSubscription(r.id, toolsChanged, ""))
+		}
+	}
+	return "the list of tools has changed", nil
+}

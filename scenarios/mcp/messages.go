@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// The revisions of the protocol between which the opening of a session changed: the last that has
+// initialize, and the first in which every request carries what that said.
+const (
+	LastWithHandshake = "2025-11-25"
+	FirstWithout      = "2026-07-28"
+)
+
+// Revisions lists the revisions of MCP that are spoken here, oldest first.
+func Revisions() []string {
+	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
+}
+
+// Methods by which a client of [FirstWithout] asks to be told of changes. The answer to Listen comes
+// when nothing more will be told; the notification Acknowledged comes first.
+const (
+	Listen       = "subscriptions/listen"
+	Acknowledged = "notifications/subscriptions/acknowledged"
+	toolsChanged = "notifications/tools/list_changed"
+)
+
+// OpeningMethods are the methods of the messages that a client begins with, and looks around by.
+var OpeningMethods = []string{
+	"initialize", "notifications/initialized", "server/discover", "ping",
+	"tools/list", "prompts/list", "resources/list", Listen,
+}
+
+// scope begins the names of those members of _meta that the protocol gives a meaning.
+const scope = "io.modelcontextprotocol/"
+
+const clientInfo = `"clientInfo":{"name":"pipebench","version":"1"}`
+
+// InitializeParams are the params of initialize, of a client that asks for a revision.
+func InitializeParams(version string) string {
+	return `{"protocolVersion":"` + version + `","capabilities":{},` + clientInfo + `}`
+}
+
+// Meta is the member of params by which a request without a session says its revision.
+func Meta(version string) string {
+	return `"_meta":{"` + scope + `protocolVersion":"` + version + `","` + scope + clientInfo[1:] + `,"` +
+		scope + `clientCapabilities":{}}`
+}
+
+// MaxFrameSize is the experimental capability by which two ends agree on the largest message, in
+// bytes. It is no part of MCP, where experimental capabilities are objects: so a server names it
+// only to a client that did.
+const MaxFrameSize = "maxFrameSize"
+
+// codeUnsupportedRevision refuses a request whose _meta names a revision that the server does not
+// speak.
+const codeUnsupportedRevision = -32022
+
+// An Implementation is what an end says that it is.
+type Implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// A ToolInfo is a tool as tools/list tells of it.
+type ToolInfo struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+// A Content is a piece of what a tool answers. Those of other types than text carry members that are
+// left out here.
+type Content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// A ServerInfo is what a server says of itself when a session opens.
+type ServerInfo struct {
+	ProtocolVersion string          `json:"protocolVersion"`
+	ServerInfo      *Implementation `json:"serverInfo"`
+	Capabilities    struct {
+		Experimental map[string]any `json:"experimental"`
+	} `json:"capabilities"`
+}
+
+// A ToolResult is the result of tools/call.
+type ToolResult struct {
+	Content []Content `json:"content"`
+	IsError bool      `json:"isError,omitzero"`
+}
+
+func textResult(text string, failed bool) ToolResult {
+	return ToolResult{Content: []Content{{Type: "text", Text: text}}, IsError: failed}
+}
+
+// Errors that several methods answer with.
+var errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
+
+func invalidParams(why string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: clip("Invalid params: " + why)}
+}
+
+func invalidRequest(why string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: clip("Invalid request: " + why)}
+}

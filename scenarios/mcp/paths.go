@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+)
+
+// withoutPaths drops the paths from an error, so that clients do not learn where the server keeps
+// its files.
+func withoutPaths(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", link.Op, link.Err)
+	}
+	if run, ok := errors.AsType[*exec.Error](err); ok {
+		return fmt.Errorf("run: %w", run.Err)
+	}
+	return err
+}
+
+// paths are absolute ones in a text, of any system, and those below a home: behind a quotation mark
+// up to the next one, else up to white space or a sign that ends a clause.
+var paths = regexp.MustCompile(`(["'])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^"']+|(^|[\s(=\[])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^\s"'():;,\[\]]+`)
+
+// hidePaths replaces paths in the text of an error, which may have been made by anybody. A place in
+// a JSON schema is none: it tells a client which of its arguments is wrong.
+func hidePaths(text string) string {
+	return paths.ReplaceAllStringFunc(text, func(path string) string {
+		if strings.Contains(path, "/properties/") {
+			return path
+		}
+		return paths.ReplaceAllString(path, "$1$2(path)")
+	})
+}

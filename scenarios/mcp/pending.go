@@ -1,0 +1,142 @@
+package mcp
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// A State is where a Server is in its life, which goes one way.
+type State int
+
+const (
+	Created  State = iota // not started
+	Running               // reading requests
+	Draining              // reading no more; answering what was read
+	Stopped               // over
+)
+
+func (s State) String() string {
+	return [...]string{"created", "running", "draining", "stopped"}[s]
+}
+
+// A request is one that was read and is not answered yet.
+type request struct {
+	id     jsonrpc.ID // as the client wrote it
+	method string
+	params []byte // JSON text; nil for none
+	size   int    // bytes of the message
+	weight int64  // in the server's inFlight, while it is served
+	bytes  int64  // in its answers
+
+	ctx      context.Context // ends by cancel; nil if nothing is to be done but to answer
+	cancel   context.CancelFunc
+	unwanted bool // the client has cancelled it, and is sent no answer; of the table's lock
+}
+
+// A pendingTable keeps what was read and is not answered yet, and the server's state.
+type pendingTable struct {
+	mu      sync.Mutex
+	state   State
+	byID    map[jsonrpc.ID]*request // what can be cancelled
+	waiting int                     // requests that wait for an answer
+	idle    chan struct{}           // closed when none waits and the server drains
+	flushed int                     // answered since it drains
+}
+
+// advance goes from one state to another, and reports whether the server was in the first.
+func (t *pendingTable) advance(from, to State) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != from {
+		return false
+	}
+	t.state = to
+	if to == Draining && t.waiting == 0 {
+		close(t.idle)
+	}
+	return true
+}
+
+// add takes r in. It reports whether the server still reads, and whether the id was free.
+func (t *pendingTable) add(r *request) (reading, free bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != Running {
+		return false, false
+	}
+	t.waiting++
+	if r.ctx == nil {
+		return true, true
+	}
+	if t.byID[r.id] != nil {
+		return true, false
+	}
+	t.byID[r.id] = r
+	return true, true
+}
+
+// renounce returns the request of an id, or nil. It is to get no answer, and so its id is free.
+func (t *pendingTable) renounce(id jsonrpc.ID) *request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.byID[id]
+	if r != nil {
+		r.unwanted = true
+		delete(t.byID, id)
+	}
+	return r
+}
+
+// release lets the client use the id again, which it may do as soon as it has the answer: so call
+// it before that is sent. It reports whether the client still wants the answer.
+func (t *pendingTable) release(r *request) (wanted bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID[r.id] == r {
+		delete(t.byID, r.id)
+	}
+	return !r.unwanted
+}
+
+// finish counts a request as answered. One whose answer could not be sent stays open, and so is
+// counted as dropped.
+func (t *pendingTable) finish(answered bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == Stopped || !answered {
+		return
+	}
+	t.waiting--
+	if t.state == Draining {
+		t.flushed++
+		if t.waiting == 0 {
+			close(t.idle)
+		}
+	}
+}
+
+// list returns the requests that can be cancelled.
+func (t *pendingTable) list() []*request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Values(t.byID))
+}
+
+// unanswered reports whether requests wait for an answer.
+func (t *pendingTable) unanswered() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiting > 0
+}
+
+// close ends the counting: what is answered later does not count.
+func (t *pendingTable) close() (flushed, dropped int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state = Stopped
+	return t.flushed, t.waiting
+}

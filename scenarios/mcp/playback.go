@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// A Playback answers requests from a recording of a client and a server: a request with the same
+// method and params as a recorded one gets that one's answer, another the answers to its method, in
+// their order and then again from the first.
+//
+// Of a recording without bodies the sizes are answered: each answer has as many bytes as the
+// recorded one. The answers that open a session need content that a client understands, so they are
+// left to the server then.
+//
+// It may be used by many goroutines.
+type Playback struct {
+	mu      sync.Mutex
+	answers map[string][]recordedAnswer // to a method, and to an exact request; the next is the first
+}
+
+// exact identifies a request by its method and a hash of its params, which may be large; the method
+// alone stands for any params.
+func exact(m jsonrpc.Message) string {
+	hash := sha256.Sum256(m.Params)
+	return m.Method + "\n" + string(hash[:])
+}
+
+// A recordedAnswer is a result or an error, or a size alone.
+type recordedAnswer struct {
+	result, failure []byte // JSON text; both nil where only the size is known
+	size            int    // bytes of the message
+}
+
+// NewPlayback makes a playback of a recording, of which it keeps the bodies.
+func NewPlayback(messages []payload.Message) (*Playback, error) {
+	p := &Playback{answers: map[string][]recordedAnswer{}}
+	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
+	for _, recorded := range messages {
+		m, _ := jsonrpc.Parse(recorded.Body) // one that is no JSON-RPC neither asks nor answers
+		asks, answers := m.Kind() == jsonrpc.Request, m.Kind().Answers()
+		if recorded.Body == nil && len(recorded.ID) > 0 {
+			m = jsonrpc.Message{ID: jsonrpc.ID(recorded.ID), Method: recorded.Method}
+			asks, answers = m.Method != "", m.Method == ""
+		}
+		request, known := requests[m.ID]
+		switch { // the requests of the server and their answers have ids of their own, and are left out
+		case asks && recorded.Dir != "reply":
+			requests[m.ID] = m
+		case answers && recorded.Dir != "request" && known:
+			delete(requests, m.ID)
+			p.add(request, recordedAnswer{m.Result, m.Failure, recorded.Size})
+		}
+	}
+	if len(p.answers) == 0 {
+		return nil, errors.New("play a recording: it holds no request with its answer")
+	}
+	return p, nil
+}
+
+// add keeps the answer to a request. A client takes those apart that it begins with.
+func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
+	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
+		return
+	}
+	for _, key := range []string{request.Method, exact(request)} {
+		p.answers[key] = append(p.answers[key], a)
+	}
+}
+
+// reply returns the answer to a request, if the recording has one like it.
+func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
+	if p == nil {
+		return recordedAnswer{}, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := exact(m)
+	if p.answers[key] == nil {
+		key = m.Method
+	}
+	list := p.answers[key]
+	if list == nil {
+		return recordedAnswer{}, false
+	}
+	p.answers[key] = append(list[1:], list[0]) // its turn comes again behind the others
+	return list[0], true
+}
+
+// message returns the answer to r as it goes out.
+func (a recordedAnswer) message(r *request) []byte {
+	switch {
+	case a.failure != nil:
+		return jsonrpc.AppendFailure(nil, r.id, a.failure)
+	case a.result != nil:
+		return jsonrpc.AppendResult(nil, r.id, a.result)
+	}
+	before, after := `{"pad":"`, `"}`
+	if r.method == "tools/call" {
+		before, after = `{"content":[{"type":"text","text":"`, `"}]}`
+	}
+	room := a.size - len(jsonrpc.AppendResult(nil, r.id, nil))
+	fill := byte('x')
+	if room < len(before)+len(after) {
+		before, after, fill = "{", "}", ' '
+	}
+	padding := bytes.Repeat([]byte{fill}, max(room-len(before)-len(after), 0))
+	return jsonrpc.AppendResult(make([]byte, 0, a.size), r.id, slices.Concat([]byte(before), padding, []byte(after)))
+}

@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// A Tool is something that a server does for a client.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // of its arguments, an object; nil: it takes any, and needs none
+	// Size returns how many bytes the answer to args may have; nil: few. Answers that wait for the
+	// client are bounded by it, so a tool says it whose answers are larger than its arguments.
+	Size func(args json.RawMessage) int
+	// Call does it and returns the text of the answer. args is a JSON object that fits Schema. An
+	// error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error] becomes an
+	// error of the protocol. When ctx ends the client is answered, whether Call returns or not.
+	Call func(ctx context.Context, args json.RawMessage) (string, error)
+}
+
+// NewTool returns a tool whose arguments are decoded into an In, by the names in its json tags.
+func NewTool[In any](
+	name, description string, schema json.RawMessage,
+	call func(context.Context, In) (string, error),
+) Tool {
+	return Tool{Name: name, Description: description, Schema: schema,
+		Call: func(ctx context.Context, args json.RawMessage) (string, error) {
+			var in In
+			err := json.Unmarshal(args, &in)
+			if err != nil {
+				return "", invalidParams("arguments of " + name + " have another form")
+			}
+			return call(ctx, in)
+		}}
+}
+
+// An offered tool is one that clients can call.
+type offered struct {
+	Tool
+	schema *jsonschema.Resolved
+}
+
+// offer lets clients call a tool.
+func (s *Server) offer(t Tool) error {
+	if t.Schema == nil {
+		t.Schema = json.RawMessage(`{"properties":{},"type":"object"}`)
+	}
+	schema, err := resolveSchema(t.Schema)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	s.tools[t.Name] = &offered{Tool: t, schema: schema}
+	s.offers = append(s.offers, ToolInfo{
+		Name: t.Name, Description: t.Description, InputSchema: t.Schema,
+	})
+	slices.SortFunc(s.offers, func(a, b ToolInfo) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// resolveSchema reads the schema of a tool's arguments.
+func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
+	var schema jsonschema.Schema
+	err := json.Unmarshal(text, &schema)
+	if err != nil {
+		return nil, err
+	}
+	if schema.Type != "object" {
+		return nil, fmt.Errorf("its schema is of type %q, not object", schema.Type)
+	}
+	return schema.Resolve(nil)
+}
+
+// callTool serves a request for a tool.
+func (s *Server) callTool(r *request, stateless bool) {
+	result, err := s.toolResult(r)
+	if err != nil {
+		s.answerError(r, err)
+		return
+	}
+	s.answerResult(r, stateless, result)
+}
+
+func (s *Server) toolResult(r *request) (ToolResult, *jsonrpc.Error) {
+	var params struct {
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	}
+	err := decode(r, &params)
+	if err != nil {
+		return ToolResult{}, err
+	}
+	t := s.tools[params.Name]
+	if t == nil {
+		message := clip(fmt.Sprintf("unknown tool %q", params.Name))
+		return ToolResult{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+	}
+	args, err := t.arguments(json.RawMessage(params.Arguments))
+	if err != nil {
+		return ToolResult{}, err
+	}
+	ctx := r.ctx
+	if s.opts.ToolTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.opts.ToolTimeout)
+		defer cancel()
+	}
+	if t.Size != nil {
+		r.bytes = min(int64(t.Size(args)), s.capacity)
+		full := s.answers.Acquire(ctx, r.bytes)
+		if full != nil {
+			r.bytes = 0
+			return s.outcome(t.Tool, "", full)
+		}
+	}
+	text, failed := s.call(ctx, t.Tool, args)
+	return s.outcome(t.Tool, text, failed)
+}
+
+// arguments checks what the client gave and returns it: an object, empty where there is none.
+func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Error) {
+	if len(args) == 0 || bytes.Equal(args, []byte("null")) {
+		args = json.RawMessage("{}")
+	}
+	var v any
+	err := json.Unmarshal(args, &v)
+	if err == nil {
+		err = t.schema.Validate(v)
+	}
+	if err != nil {
+		return nil, invalidParams(fmt.Sprintf("arguments of %s: %v", t.Name, err))
+	}
+	return args, nil
+}
+
+// call runs a tool until it is done, cancelled or out of time. One that panics has failed.
+func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
+	type outcome struct {
+		text string
+		err  error
+	}
+	done := make(chan outcome, 1)
+	start := time.Now()
+	go func() {
+		var o outcome
+		defer func() {
+			p := recover()
+			if p != nil { // its text may hold arguments
+				s.log.Error("Tool panicked", "tool", t.Name, "type", fmt.Sprintf("%T", p))
+				o.err = errors.New("internal error")
+			}
+			done <- o
+		}()
+		o.text, o.err = t.Call(ctx, args)
+	}()
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		o.err = ctx.Err()
+	}
+	s.log.Debug("Tool called", "tool", t.Name, "ok", o.err == nil, "took", time.Since(start))
+	return o.text, o.err
+}
+
+// outcome returns the answer to a call that brought a text, or failed.
+func (s *Server) outcome(t Tool, text string, err error) (ToolResult, *jsonrpc.Error) {
+	var coded *jsonrpc.Error
+	switch {
+	case err == nil:
+		return textResult(text, false), nil
+	case errors.Is(err, context.Canceled):
+		return ToolResult{}, errCancelled
+	case errors.As(err, &coded):
+		message := clip(hidePaths(coded.Message))
+		return ToolResult{}, &jsonrpc.Error{Code: coded.Code, Message: message, Data: coded.Data}
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%s was not done after %v", t.Name, s.opts.ToolTimeout)
+	default:
+		err = errors.New(hidePaths(withoutPaths(err).Error()))
+	}
+	if s.opts.ToolErrorsAsRPC {
+		return ToolResult{}, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
+	}
+	return textResult(err.Error(), true), nil
+}
