@@ -236,7 +236,7 @@ var kinds = []struct {
 	{"eagain", "measurements", counterCharts, ""},
 	{"refusals", "measurements", waitingCharts, ""},
 	{"wait", "chunk-size", tuneCharts, ""},
-	{"fill", "pipes", probeCharts, ""},
+	{"fill", "rule-findings", probeCharts, ""},
 	{"fault", "faults", faultCharts, ""},
 	{"told", "faults", goneCharts, ""},
 	{"target", "servers", targetCharts, ""},

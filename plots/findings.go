@@ -113,37 +113,39 @@ func noiseCharts(set *results.Set) []Chart {
 	return []Chart{c}
 }
 
-// probeCharts show the rules of the pipes that have a size or a time: what fills a pipe with writes
-// of a size, and how long things take.
-func probeCharts(set *results.Set) []Chart { return []Chart{fillChart(set), probeTimes(set)} }
+// probeCharts show what fills a pipe with writes of a size.
+func probeCharts(set *results.Set) []Chart { return []Chart{fillChart(set)} }
 
 // fillChart shows how much a pipe takes against the size of the writes that fill it. Kinds of pipes
 // and their documented rules are lines enough for a panel.
 func fillChart(set *results.Set) Chart {
 	const documented = " as documented"
+	rules := set.FindingsOf(results.AreaRule)
 	var marks []mark
-	for _, p := range set.Probes {
-		size, ok := strings.CutPrefix(p.Step, "capacity/fill/")
+	for _, f := range rules {
+		pipe, size, ok := strings.Cut(f.Name(), "/capacity/fill/")
 		x, errX := strconv.ParseFloat(size, 64)
-		y, isNumber := p.Number()
+		y, isNumber := f.Number()
 		if !ok || errX != nil || !isNumber {
 			continue
 		}
-		pt, machine := exact(x, y), view.MachineTitle(set, set.Machine(p.Run))
-		if p.Agrees != nil && !*p.Agrees {
+		pt := exact(x, y)
+		machine := view.MachineTitle(set, set.Machine(f.Run))
+		if f.Verdict == results.Refuted {
 			pt.Label = "differs"
 		}
-		marks = append(marks, mark{machine, pipeOf(p), pt})
-		if rule, ok := predicted(p); ok {
-			marks = append(marks, mark{machine, pipeOf(p) + documented, exact(x, rule)})
+		marks = append(marks, mark{machine, pipe, pt})
+		if rule, ok := predicted(f); ok {
+			marks = append(marks, mark{machine, pipe + documented, exact(x, rule)})
 		}
 	}
-	c := chartOf("fill", environmentLines(set, set.Probes))
+	c := chartOf("fill", environmentLines(set, rules))
 	c.Panels = panelsOf(marks)
 	for _, s := range c.series() {
 		slices.SortFunc(s.Points, byX)
 		if strings.HasSuffix(s.Name, documented) {
-			s.Reference, s.Shape = true, Curve
+			s.Reference = true
+			s.Shape = Curve
 		}
 	}
 	return c
@@ -151,29 +153,17 @@ func fillChart(set *results.Set) Chart {
 
 // predicted returns the number that the system's documented rule predicts: the first word of a text
 // such as "32784 B (fs/pipe.c)".
-func predicted(p results.Probe) (float64, bool) {
-	first, _, _ := strings.Cut(p.Documented, " ")
+func predicted(f results.Finding) (float64, bool) {
+	if f.Verdict != results.Holds && f.Verdict != results.Refuted {
+		return 0, false
+	}
+	var evidence struct{ Documented string }
+	if err := f.Evidence.Decode(&evidence); err != nil {
+		return 0, false
+	}
+	first, _, _ := strings.Cut(evidence.Documented, " ")
 	n, err := strconv.ParseFloat(first, 64)
-	return n, err == nil && p.Agrees != nil
-}
-
-func pipeOf(p results.Probe) string { return cmp.Or(p.Pipe, "pipe") }
-
-// probeTimes shows the probes that found a time, a row each.
-func probeTimes(set *results.Set) Chart {
-	timed := stat.Filter(set.Probes, func(p results.Probe) bool {
-		_, ok := p.Number()
-		return ok && p.Unit == "ns"
-	})
-	c := chartOf("probe-times", environmentLines(set, set.Probes))
-	c.Y.Categories = stat.Distinct(timed, func(p results.Probe) string { return p.Step })
-	c.Panels = panelsOf(stat.Map(timed, func(p results.Probe) mark {
-		value, _ := p.Number()
-		at := exact(value, float64(slices.Index(c.Y.Categories, p.Step)))
-		return mark{view.MachineTitle(set, set.Machine(p.Run)), pipeOf(p), at}
-	}))
-	c.unjoin()
-	return c
+	return n, err == nil
 }
 
 // environmentLines describes the machine on which lines of a set were found, or counts the

@@ -66,7 +66,7 @@ func sectionsOf(page string) []string {
 }
 
 // allSections are those of a set with every kind of record.
-var allSections = []string{"answer", "measurements", "side-by-side", "chunk-size", "pipes", "claims", "faults", "servers", "recording", "noise", "machines"}
+var allSections = []string{"answer", "measurements", "side-by-side", "chunk-size", "claims", "faults", "servers", "recording", "noise", "rule-findings", "machines"}
 
 func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 	environments := []results.Environment{testMachine("run-1", "linux")}
@@ -77,7 +77,7 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 	}{
 		{"a run", testSet(), []string{"answer", "measurements", "machines"}},
 		{"measurements without an environment", &results.Set{Records: testStreams("lost", 1, 1)}, []string{"answer", "measurements"}},
-		{"probes", &results.Set{Environments: environments, Probes: testProbes()}, []string{"answer", "pipes", "machines"}},
+		{"probes", &results.Set{Environments: environments, Probes: testProbes()}, []string{"answer", "rule-findings", "machines"}},
 		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "claims", "machines"}},
 		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "faults", "machines"}},
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},
@@ -112,7 +112,7 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		"pipebench run --seed 7",       // the command of a run
 		"use 16 KiB",                   // tune's advice
 		"45066 B",                      // a probe to the byte
-		`<td class="bad">NO`,           // which differs from the documented rule
+		"45066 B; documented: 65552 B", // which differs from the documented rule
 		`<td class="bad">refuted</td>`, // a verdict in words and colour
 		"10,485,759 B",                 // a server's limit
 		"grows faster than linear",

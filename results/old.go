@@ -148,6 +148,23 @@ func (Check) kind() string { return KindCheck }
 func (Tune) kind() string  { return KindTune }
 func (Noise) kind() string { return KindNoise }
 
+// FindingsOf returns the findings of an area, those among them that earlier versions wrote in
+// another kind of line.
+func (s *Set) FindingsOf(area string) []Finding {
+	var all []Finding
+	if area == AreaRule {
+		for _, p := range s.Probes {
+			all = append(all, p.Finding())
+		}
+	}
+	for _, f := range s.Findings {
+		if f.Area() == area {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
 // Finding returns the rule as a finding: "rule/fifo/capacity/fill/2049".
 func (p Probe) Finding() Finding {
 	f := Finding{
@@ -177,7 +194,7 @@ func (p Probe) Finding() Finding {
 func (p Probe) found() string {
 	text := fmt.Sprint(p.Value)
 	if n, ok := p.Number(); ok {
-		text = FormatUnit(n, p.Unit)
+		text = FormatExact(n, p.Unit)
 	}
 	if p.Documented != "" {
 		text += "; documented: " + p.Documented

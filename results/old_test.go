@@ -25,7 +25,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 			results.Finding{
 				Run: "r", ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
 				Verdict: results.Holds, Value: 65536.0, Unit: "B",
-				Found:    "64 KiB; documented: 65536 B (pipe(7))",
+				Found:    "65536 B; documented: 65536 B (pipe(7))",
 				Evidence: `{"documented":"65536 B (pipe(7))"}`,
 			},
 		},

@@ -156,6 +156,14 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
+// FormatExact writes a figure as FormatUnit does, but a size to the byte.
+func FormatExact(v float64, unit string) string {
+	if unit == "B" {
+		return strconv.FormatFloat(v, 'f', -1, 64) + " B"
+	}
+	return FormatUnit(v, unit)
+}
+
 // FormatCount returns a number of things in words: "0 plots", "1 plot", "3 processes".
 func FormatCount(n int, what string) string {
 	switch {

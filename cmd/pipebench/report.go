@@ -18,31 +18,17 @@ import (
 
 // reportFlags are what report was asked for, as it was typed.
 type reportFlags struct {
-	out, title    string
-	atlas, detail bool
-	format        view.Format
+	out, title string
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "the page, - for standard output (default report.html in the folder of the first file)")
 	cmd.Flags().StringVar(&f.title, "title", "", "of the page")
-	cmd.Flags().BoolVar(&f.atlas, "atlas", false, "print what pipes do on each system, from records of probe, beside what other systems document; a page with --out")
-	cmd.Flags().BoolVar(&f.detail, "detail", false, "with --atlas, say how each answer was found")
-	registerFormat(cmd, &f.format)
 }
 
 func (f *reportFlags) run(cmd *cobra.Command, paths []string) {
 	set := script.Must(readFiles(cmd, paths...))
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
-	if f.atlas {
-		demand(len(onPipes(set, nil).Probes) > 0, noProbes(paths))
-		systems := documented([]string{"macos", "freebsd"})
-		if f.out == "" {
-			script.Check(view.Atlas(set, systems, f.detail).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, true)))
-			return
-		}
-		o.Sections = view.AtlasSections(set, systems)
-	}
 	if f.out == "-" {
 		script.Check(plots.Report(cmd.OutOrStdout(), set, o))
 		return

@@ -133,17 +133,14 @@ func TestScreensFitATerminal(t *testing.T) {
 		"compare": {twice, 50, func(w io.Writer, _ *results.Set, o view.Options) error {
 			return view.WriteComparison(w, comparison, view.FormatTable, o)
 		}},
-		"probe": {read("platforms/amd64.jsonl.gz"), 20, func(w io.Writer, set *results.Set, o view.Options) error {
-			if o.Detail {
-				return view.RulesPage(set).Write(w, view.FormatTable, o)
-			}
-			return view.RulesScreen(set).Write(w, view.FormatTable, o)
+		"probe": {read("platforms/amd64.jsonl.gz"), 60, func(w io.Writer, set *results.Set, o view.Options) error {
+			return view.WriteRules(w, view.FormatTable, set, nil, o)
 		}},
-		"report --atlas": {read("platforms/*.jsonl.gz"), 1000, func(w io.Writer, set *results.Set, o view.Options) error {
-			detail := o.Detail
-			o.Detail = true
-			return view.Atlas(set, documented([]string{"macos", "freebsd"}), detail).Write(w, view.FormatTable, o)
-		}},
+		"probe --against": {read("platforms/*.jsonl.gz"), 1000,
+			func(w io.Writer, set *results.Set, o view.Options) error {
+				systems := documented([]string{"macos", "freebsd"})
+				return view.WriteRules(w, view.FormatTable, set, systems, o)
+			}},
 	} {
 		for _, o := range []view.Options{{Width: 80}, {Width: 100}, {Width: 80, Detail: true}, {Width: 100, Detail: true}} {
 			t.Run(fmt.Sprintf("%s/%d/%v", command, o.Width, o.Detail), func(t *testing.T) {

@@ -57,7 +57,7 @@ func TestStrangersCannotSteerATerminal(t *testing.T) {
 		"set":    func(w *bytes.Buffer, f Format) error { return Write(w, hostileSet(), f, Options{}) },
 		"detail": func(w *bytes.Buffer, f Format) error { return Write(w, hostileSet(), f, Options{Detail: true}) },
 		"drive":  func(w *bytes.Buffer, f Format) error { return WriteDrive(w, f, hostileSet(), Options{}) },
-		"rules":  func(w *bytes.Buffer, f Format) error { return RulesPage(hostileSet()).Write(w, f, Options{}) },
+		"rules":  func(w *bytes.Buffer, f Format) error { return WriteRules(w, f, hostileSet(), nil, Options{}) },
 		"lines": func(w *bytes.Buffer, _ Format) error {
 			for _, target := range hostileSet().Targets {
 				w.WriteString(TargetLine(target) + Badge(&results.Set{Targets: []results.Target{target}}))

@@ -214,24 +214,21 @@ func findingTable(s *results.Set, all []results.Finding, title string) Table {
 }
 
 // areaTitles name the tables and sections of findings.
-var areaTitles = []struct{ area, title string }{
-	{results.AreaRule, "What the pipes do"},
-	{results.AreaClaim, "Common claims about stdio, and whether they hold here"},
-	{results.AreaFailure, "How stdio fails"},
-	{results.AreaCheck, "How programs behave at their pipes"},
-	{results.AreaMachine, "What disturbs measurements on this machine"},
+var areaTitles = []struct{ area, title, command string }{
+	{results.AreaRule, "What the pipes do", "pipebench probe"},
+	{results.AreaClaim, "Common claims about stdio, and whether they hold here",
+		"pipebench probe --claims"},
+	{results.AreaFailure, "How stdio fails", "pipebench probe --failures"},
+	{results.AreaCheck, "How programs behave at their pipes", "pipebench check"},
+	{results.AreaMachine, "What disturbs measurements on this machine",
+		"pipebench probe --machine"},
 }
 
 // findingTables has a table for each area of findings.
 func findingTables(s *results.Set) []Table {
 	var tables []Table
 	for _, a := range areaTitles {
-		var own []results.Finding
-		for _, f := range s.Findings {
-			if f.Area() == a.area {
-				own = append(own, f)
-			}
-		}
+		own := s.FindingsOf(a.area)
 		if len(own) > 0 {
 			tables = append(tables, findingTable(s, own, a.title))
 		}
@@ -242,17 +239,15 @@ func findingTables(s *results.Set) []Table {
 // findingSections has a section of a page for each area of findings.
 func findingSections(s *results.Set) []Section {
 	var sections []Section
-	for _, t := range findingTables(s) {
-		area, _, _ := strings.Cut(t.Rows[0][0].Text, "/")
-		var own []results.Finding
-		for _, f := range s.Findings {
-			if f.Area() == area {
-				own = append(own, f)
-			}
+	for _, a := range areaTitles {
+		own := s.FindingsOf(a.area)
+		if len(own) == 0 {
+			continue
 		}
 		sections = append(sections, Section{
-			ID: area + "-findings", Title: t.Title, Tables: []Table{t},
-			Commands: commandsOf(s, own, "pipebench "+area),
+			ID: a.area + "-findings", Title: a.title,
+			Tables:   []Table{findingTable(s, own, a.title)},
+			Commands: commandsOf(s, own, a.command),
 		})
 	}
 	return sections
@@ -261,8 +256,12 @@ func findingSections(s *results.Set) []Section {
 // findingSentences sum up findings: those of each area and, if programs were tested, of each
 // command.
 func findingSentences(s *results.Set) []string {
+	var all []results.Finding
+	for _, a := range areaTitles {
+		all = append(all, s.FindingsOf(a.area)...)
+	}
 	var out []string
-	for _, own := range groupFindings(s.Findings, func(f results.Finding) string {
+	for _, own := range groupFindings(all, func(f results.Finding) string {
 		return f.Area() + "\x00" + f.Run + "\x00" + strings.Join(f.About, "\x00")
 	}) {
 		about := strings.Join(own[0].About, " ")

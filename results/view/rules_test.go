@@ -1,150 +1,181 @@
-package view_test
+package view
 
 import (
+	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/view"
 )
 
-// on is a set with what one machine found of anonymous pipes.
-func on(machine string, found ...results.Probe) *results.Set {
-	set := &results.Set{Environments: []results.Environment{{Run: "run " + machine, Machine: machine, OS: "linux", Arch: "amd64", Hostname: machine}}}
-	for _, p := range found {
-		p.Kind, p.Run, p.Pipe = results.KindProbe, "run "+machine, "anonymous"
-		set.Probes = append(set.Probes, p)
+// rulesOn is a set with what one machine found out.
+func rulesOn(machine string, found ...results.Finding) *results.Set {
+	run := "run " + machine
+	set := &results.Set{Environments: []results.Environment{{
+		Run: run, Machine: machine, OS: "linux", Arch: "amd64", Hostname: machine,
+		Time: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), PageSize: 4096,
+	}}}
+	for _, f := range found {
+		f.Run = run
+		set.Findings = append(set.Findings, f)
 	}
 	return set
 }
 
 // documented is a system with rules, of which macos and freebsd predict that a slot has a byte.
-func documented(name string) view.DocumentedSystem {
-	predicted := map[string]map[string]any{"macos": {"slot": 1, "full/write": "EAGAIN"}, "freebsd": {"slot": 1}}[name]
-	return view.DocumentedSystem{
+func documentedSystem(name string) DocumentedSystem {
+	predicted := map[string]map[string]any{
+		"macos":   {"slot": 1, "full/write": "EAGAIN"},
+		"freebsd": {"slot": 1},
+	}[name]
+	return DocumentedSystem{
 		Name: name,
 		Predict: func(step string) (any, bool) {
 			value, ok := predicted[step]
 			return value, ok
 		},
-		Rules: []view.DocumentedRule{{About: "broken", Says: "ERROR_NO_DATA", Source: "its manual"}},
+		Rules: []DocumentedRule{{About: "broken", Says: "ERROR_NO_DATA", Source: "its manual"}},
+	}
+}
+
+func rule(id string, verdict results.Verdict, value any, unit, found string) results.Finding {
+	return results.Finding{
+		ID: "rule/" + id, Title: "look", Verdict: verdict, Value: value, Unit: unit, Found: found,
 	}
 }
 
 var (
-	yes, no  = true, false
-	agreeing = results.Probe{Step: "slot", Value: 4096.0, Unit: "B", How: "read", Documented: "4096 B (fs/pipe.c)", Agrees: &yes}
-	contrary = results.Probe{Step: "all-or-nothing", Value: 8192.0, Unit: "B", How: "bisect", Documented: "4096 B (fs/pipe.c)", Agrees: &no}
-	quoted   = results.Probe{Step: "broken/after-0/notice", Value: 1500.0, Unit: "ns", How: "close", Documented: "EPIPE and SIGPIPE (fs/pipe.c)"}
-	unruled  = results.Probe{Step: "limit/user-pages-hard", Value: 0.0, Unit: "pages", How: "read"}
-	hanging  = results.Probe{Step: "deadlock", Value: "hangs", How: "killed"}
+	agreeing = rule("anonymous/slot", results.Holds, 4096, "B", "4 KiB; documented: 4096 B (pipe.c)")
+	contrary = rule("fifo/slot", results.Refuted, 8192, "B", "8 KiB; documented: 4096 B (pipe.c)")
+	told     = rule("anonymous/broken/after-0/notice", results.Noted, 1500, "ns", "1.5 µs")
+	hanging  = results.Finding{ID: "rule/fifo/deadlock", Verdict: results.CannotTell,
+		Class: "hangs", Found: "hangs; killed after 5s"}
 )
 
-func TestAPageSaysHowEachFindingStands(t *testing.T) {
-	text := written(t, view.RulesPage(on("a", agreeing, contrary, quoted, unruled, hanging)), view.FormatTable)
-	for _, row := range []struct{ name, want string }{
-		{"agreement, with the source as a note", "agrees [1]"},
-		{"the note", "[1] fs/pipe.c"},
-		{"what was predicted instead", "DIFFERS from 4096 B [1]"},
-		{"a rule without a value is quoted", "[2] EPIPE and SIGPIPE (fs/pipe.c)"},
-		{"no rule", "not documented"},
-		{"a time in its unit", "1.50 µs"},
-		{"the sum", "5 findings; 1 agree with the documented rules, 1 differ (all-or-nothing)"},
-		{"what hung", "No result: deadlock hangs"},
-		{"the experiment", "bisect"},
-	} {
-		if !strings.Contains(text, row.want) {
-			t.Errorf("%s: no %q in\n%s", row.name, row.want, text)
-		}
-	}
-}
-
-func TestFillingsShareATable(t *testing.T) {
-	part := results.Probe{Step: "short-write/2049", Value: 5.0, Unit: "B", Documented: "0 B (fs/pipe.c)", Agrees: &no}
-	whole := results.Probe{Step: "capacity/fill/2049", Value: 32784.0, Unit: "B", Documented: "32784 B (fs/pipe.c)", Agrees: &yes}
-	more := results.Probe{Step: "one-byte-after/2049", Value: true}
-	v := view.RulesPage(on("a", whole, part, more))
-	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 1 {
-		t.Fatalf("tables %+v, want one of one row", v.Tables)
-	}
-	want := []string{"2049 B", "32784 B", "5 B", "yes", "-", "agrees [1], short-write DIFFERS from 0 B [1], not documented"}
-	for i, c := range v.Tables[0].Rows[0] {
-		if c.Text != want[i] {
-			t.Errorf("column %d: got %q, want %q", i, c.Text, want[i])
-		}
-	}
-}
-
-func TestMachinesStandSideBySide(t *testing.T) {
-	small := results.Probe{Step: "slot", Value: 4096.0, Unit: "B"}
-	large := results.Probe{Step: "slot", Value: 65536.0, Unit: "B"}
-	alone := results.Probe{Step: "full/write", Value: "EAGAIN"}
-	v := view.RulesBeside(results.Merge(on("a", small, alone, quoted), on("b", large, quoted)), []view.DocumentedSystem{documented("macos"), documented("windows")})
-	got := map[string]string{}
-	for _, row := range v.Tables[0].Rows {
-		var texts []string
-		for _, c := range row[1 : len(row)-1] { // the last is the unit, for programs
-			texts = append(texts, c.Text)
-		}
-		got[row[0].Text] = strings.Join(texts, " | ")
-	}
-	for step, want := range map[string]string{
-		"slot":                  "4096 B | 65536 B | 1 B | - | NO",
-		"full/write":            "EAGAIN | - | EAGAIN | - | -",
-		"broken/after-0/notice": "1.50 µs | 1.50 µs | - | - | -", // times are never held against each other
-	} {
-		if got[step] != want {
-			t.Errorf("%s: got %q, want %q", step, got[step], want)
-		}
-	}
-	if text := written(t, v, view.FormatTable); !strings.Contains(text, "documented, not measured here") || !strings.Contains(text, "ERROR_NO_DATA") {
-		t.Errorf("the systems' rules are missing, or what they are:\n%s", text)
-	}
-}
-
-func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
-	v := view.RulesBeside(on("a", agreeing), []view.DocumentedSystem{documented("freebsd")})
-	if row := v.Tables[0].Rows[0]; len(row) != 4 || row[2].Text != "1 B" {
-		t.Errorf("row %q", row)
-	}
-}
-
-func TestFormatsHoldTheSame(t *testing.T) {
-	v := view.RulesPage(on("a", agreeing, unruled))
-	var tables map[string][]map[string]string
-	if err := json.Unmarshal([]byte(written(t, v, view.FormatJSON)), &tables); err != nil {
-		t.Fatal(err)
-	}
-	if rows := tables["What an anonymous pipe does"]; len(rows) != 2 || rows[0]["found"] != "4096" || rows[0]["unit"] != "B" {
-		t.Errorf("JSON rows %v", rows)
-	}
-	if csv := written(t, v, view.FormatCSV); !strings.HasPrefix(csv, "step,found,") {
-		t.Errorf("CSV %q", csv)
-	}
-	if err := v.Write(os.Stderr, view.FormatBench, view.Options{}); err == nil {
-		t.Error("a page was written as a benchmark")
-	}
-}
-
-func written(t *testing.T, v view.Page, format view.Format) string {
+func writtenRules(t *testing.T, format Format, o Options, set *results.Set,
+	systems ...DocumentedSystem) string {
 	t.Helper()
-	var text strings.Builder
-	if err := v.Write(&text, format, view.Options{}); err != nil {
+	var text bytes.Buffer
+	if err := WriteRules(&text, format, set, systems, o); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
 }
 
-func ExampleRulesPage() {
+// The first screen says how many rules differ, answers the main questions for each kind of pipe, and
+// names what differs and what came to no result.
+func TestTheScreenOfRules(t *testing.T) {
+	zone := rule("copy-zone", results.Noted, "1..31", "", "1..31")
+	text := writtenRules(t, FormatTable, Options{},
+		rulesOn("a", agreeing, contrary, told, hanging, zone))
+	for _, want := range []string{
+		"5 findings: 1 differ from the documented rules, 1 agree, 2 are not documented", "anonymous", "fifo",
+		"4096 B", "8192 B (DIFFERS)", "1.50 µs", "1..31",
+		"differs: fifo/slot: 8 KiB; documented: 4096 B (pipe.c)",
+		"no result: fifo/deadlock: hangs; killed after 5s",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestDetailHasEveryRule(t *testing.T) {
+	other := rule("anonymous/limit/user-pages-hard", results.Noted, 0, "pages", "0 pages")
+	text := writtenRules(t, FormatTable, Options{Detail: true}, rulesOn("a", agreeing, other))
+	for _, want := range []string{"documented: 4096 B (pipe.c)", "user-pages-hard", "look"} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// rowsOf returns the rows of the first table: the question, then the answers.
+func rowsOf(t *testing.T, tables []Table) map[string]string {
+	t.Helper()
+	rows := map[string]string{}
+	for _, row := range tables[0].Rows {
+		var texts []string
+		for _, c := range row[1:] {
+			texts = append(texts, c.Text)
+		}
+		rows[row[0].Text] = strings.Join(texts, " | ")
+	}
+	return rows
+}
+
+func TestMachinesStandSideBySide(t *testing.T) {
+	larger := agreeing
+	larger.Value = 65536
+	alone := rule("anonymous/full/write", results.Holds, "EAGAIN", "", "EAGAIN")
+	later := told
+	later.Value = 9000
+	set := results.Merge(rulesOn("a", agreeing, alone, told), rulesOn("b", larger, later))
+	systems := []DocumentedSystem{documentedSystem("macos"), documentedSystem("windows")}
+	rows := rowsOf(t, rulesBeside(set, systems, false))
+	for question, want := range map[string]string{
+		"A full one takes a byte again after reading":    "4096 B | ≠ 65536 B | ≠ 1 B | -",
+		"A write to a full one, without blocking, gives": "EAGAIN | - | EAGAIN | -",
+		"The writer is told of it after":                 "1.50 µs | 9.00 µs | - | -", // never compared
+	} {
+		if rows[question] != want {
+			t.Errorf("%s: got %q, want %q", question, rows[question], want)
+		}
+	}
+	text := writtenRules(t, FormatTable, Options{}, set, systems...)
+	for _, want := range []string{"documented, not measured here", "ERROR_NO_DATA", "A  a · "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
+	larger := agreeing
+	larger.Value = 65536
+	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, told), rulesOn("c", larger))
+	columns := rulesBeside(set, nil, false)[0].Columns
+	if len(columns) != 3 || columns[1].Title != "A B" || columns[2].Title != "C" {
+		t.Errorf("columns %+v", columns)
+	}
+}
+
+func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
+	rows := rowsOf(t, rulesBeside(rulesOn("a", agreeing),
+		[]DocumentedSystem{documentedSystem("freebsd")}, true))
+	if rows["slot"] != "4096 B | ≠ 1 B" {
+		t.Errorf("rows %q", rows)
+	}
+}
+
+func TestFormatsOfRulesHoldTheSame(t *testing.T) {
+	set := rulesOn("a", agreeing, told)
+	var all struct{ Findings []results.Finding }
+	text := writtenRules(t, FormatJSON, Options{}, set)
+	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all.Findings) != 2 {
+		t.Errorf("JSON: %v, %d findings", err, len(all.Findings))
+	}
+	if csv := writtenRules(t, FormatCSV, Options{}, set); !strings.HasPrefix(csv, "id,") ||
+		!strings.Contains(csv, "rule/anonymous/slot") {
+		t.Errorf("CSV %q", csv)
+	}
+	if err := WriteRules(&bytes.Buffer{}, FormatTable, &results.Set{}, nil, Options{}); err != ErrNothing {
+		t.Errorf("an empty set: %v", err)
+	}
+}
+
+// Records of earlier versions are rules too; of what was found twice the last counts.
+func TestRulesOfEarlierVersionsAreShown(t *testing.T) {
 	agrees := true
-	set := &results.Set{Probes: []results.Probe{{
-		Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B",
-		How: "read a full pipe until a byte fits", Documented: "4096 B (Linux fs/pipe.c)", Agrees: &agrees,
-	}}}
-	view.RulesPage(set).Write(os.Stdout, view.FormatCSV, view.Options{})
-	// Output:
-	// step,found,unit,documented rule,how it was found
-	// slot,4096,B,agrees [1],read a full pipe until a byte fits
+	set := &results.Set{Probes: []results.Probe{
+		{Pipe: "anonymous", Step: "slot", Value: 1.0, Unit: "B", How: "old"},
+		{Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B", How: "read a full pipe",
+			Documented: "4096 B (pipe.c)", Agrees: &agrees},
+	}}
+	rules := latestRules(set)
+	if len(rules) != 1 || rules[0].Verdict != results.Holds || rules[0].Title != "read a full pipe" {
+		t.Errorf("rules %+v", rules)
+	}
 }

@@ -93,7 +93,7 @@ func Lead(s *results.Set) string {
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
 	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
-	out = append(out, slices.Concat(tuneAdvice(s), probeAgreement(s))...)
+	out = append(out, tuneAdvice(s)...)
 	if len(s.Claims) > 0 {
 		out = append(out, claimTotals(s.Claims)+".")
 	}
@@ -154,8 +154,6 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		{ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)}, Notes: tuneWarnings(s.Tunes),
 			Lead:     when(len(s.Tunes) > 0, []string{words().ChunkSize}),
 			Commands: commandsOf(s, s.Tunes, "pipebench tune")},
-		{ID: "pipes", Title: "What the pipes do", Lead: probeAgreement(s), Tables: []Table{probeTable(s)},
-			Commands: commandsOf(s, s.Probes, "pipebench probe")},
 		{ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
 			Commands: append(commandsOf(s, s.Claims, "pipebench claims"), "pipebench claims --explain ID")},
 		{ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)}},
@@ -172,20 +170,6 @@ func recordSections(s *results.Set, sum Summary) []Section {
 }
 
 func asLine[L results.Line](line L) results.Line { return line }
-
-// probeAgreement counts how the probes compare with the documented rules: what a page and a terminal say
-// first of them.
-func probeAgreement(s *results.Set) []string {
-	n, differ, agree := len(s.Probes), len(standing(s.Probes, ruleDiffers)), len(standing(s.Probes, "agrees"))
-	switch {
-	case n == 0:
-		return nil
-	case differ+agree == 0:
-		return []string{results.FormatCount(n, "figure") + " by experiment, for which no rule is documented."}
-	}
-	return []string{fmt.Sprintf("%d of %s differ from the documented rules; %d agree, the rest are not documented.",
-		differ, results.FormatCount(n, "finding"), agree)}
-}
 
 // stdioFaults returns the faults that are not those of a machine.
 func stdioFaults(s *results.Set) []results.Fault {

@@ -123,8 +123,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		want string
 	}{
 		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "Of 3 cases of failures reproduced: deadlock 1, slow 1, EPIPE after 5.2 µs 1."},
-		{"probes", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "a", Agrees: &agrees}, {Run: "run-1", Step: "b"}}}, "0 of 2 findings differ from the documented rules. 0 of 2 findings differ from the documented rules; 1 agree, the rest are not documented."},
-		{"figures that nobody documents", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "memory"}}}, "1 figure by experiment, for which no rule is documented."},
+		{"rules", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "a", Agrees: &agrees}, {Run: "run-1", Step: "b"}}}, "2 rules: noted 1, holds 1."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
 		{"a tune that could not tell", &results.Set{Tunes: undecidedRun("run-1")}, "For a chunk size on this machine, 1 run could not tell"},
 	} {
@@ -215,25 +214,6 @@ func TestAPageTellsTheGrowthThatIsAsserted(t *testing.T) {
 	judged := a.Evaluate(set)
 	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." || judged.Outcome != stat.Holds {
 		t.Errorf("the page says %q, the assertion %+v", told, judged)
-	}
-}
-
-// A column a machine, and a word on the machines that differ from the documented rule.
-func TestProbesOfSeveralMachinesStandSideBySide(t *testing.T) {
-	set := &results.Set{Environments: []results.Environment{machineNamed("run-1", "linux"), machineNamed("run-2", "darwin")}}
-	set.Probes = []results.Probe{
-		{Run: "run-1", Pipe: "fifo", Step: "fill", Value: 45066.0, Unit: "B", Documented: "65552 B", Agrees: new(false), How: "writes"},
-		{Run: "run-2", Pipe: "fifo", Step: "fill", Value: 65536.0, Unit: "B", How: "writes"},
-		{Run: "run-1", Pipe: "fifo", Step: "eof", Value: true, Documented: "yes", Agrees: new(true), How: "a read"},
-		{Run: "run-1", Pipe: "fifo", Step: "fill", Value: 65552.0, Unit: "B", Documented: "65552 B", Agrees: new(true), How: "writes"},
-	}
-	want := [][]string{
-		{"fifo", "fill", "45066 B", "64 KiB", "65552 B", "NO linux/amd64", "writes", "B"},
-		{"fifo", "eof", "true", "-", "yes", "yes", "a read", "-"},
-		{"fifo", "fill", "65552 B", "-", "65552 B", "yes", "writes", "B"},
-	}
-	if got := texts(probeTable(set)); !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("rows\n%q\nwant\n%q", got, want)
 	}
 }
 

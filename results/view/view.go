@@ -72,7 +72,7 @@ var ErrNothing = errors.New("nothing to show: no measurement and no finding in i
 // the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	all := []Table{ // of what there is beside measurements
-		probeTable(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s),
+		environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s), tuneTable(s), noiseTable(s), messageTable(s),
 	}
 	all = append(findingTables(s), all...)
 	found := stat.Map(stat.Filter(all, Table.hasRows), Table.dropEmpty)

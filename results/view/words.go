@@ -34,9 +34,6 @@ var words = sync.OnceValue(func() (out struct {
 
 	SideBySide, ChunkSize, Noise string // what a page says first of machines, of chunk sizes, and of noise
 
-	PipeQuestions   []question // of each kind of pipe
-	StreamQuestions []question // of every kind of stream beside those
-	AtlasQuestions  []question // in the order in which they matter to who chooses how to write
 }) {
 	if err := json.Unmarshal(wordsText, &out); err != nil {
 		panic(err) // of this package's own making

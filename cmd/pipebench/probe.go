@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/experiment"
+	"github.com/pipebench/pipebench/scenarios/rules"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// probeFlags are what probe was asked for, as it was typed.
+type probeFlags struct {
+	options rules.Options
+	pipes   []string
+	against []string
+	sharedFlags
+}
+
+func (f *probeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.pipes, "pipe", nil,
+		"kinds of pipe (default anonymous, fifo and socketpair, or those of them that there are)")
+	flags.StringSliceVar(&f.options.Steps, "step", nil,
+		"experiments, of "+strings.Join(rules.Steps(), ", ")+" (default all)")
+	flags.StringSliceVar(&f.against, "against", nil,
+		"compare with: result files of other machines, or the documented rules of "+
+			strings.Join(documentedSystems, ", ")+" (default all of them)")
+	flags.DurationVar(&f.options.StepTimeout, "step-timeout", experiment.DefaultLimit,
+		"after which an experiment is a finding that it hangs; more by default where processes "+
+			"start slowly")
+	flags.BoolVar(&f.detail, "detail", false,
+		"print every finding, how it was found, and its documented rule")
+	f.sharedFlags.register(cmd, 0, stopAfter)
+}
+
+func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
+	for _, name := range f.pipes {
+		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
+	}
+	if f.options.StepTimeout <= 0 {
+		return usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout))
+	}
+	if !cmd.Flags().Changed("step-timeout") {
+		f.options.StepTimeout = 0 // so that it grows on a slow machine
+	}
+	if err := f.options.Validate(); err != nil {
+		return usage(err)
+	}
+	others, systems, err := f.comparedWith(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		set, err := readRules(cmd.Context(), files...)
+		if err != nil {
+			return err
+		}
+		return f.show(cmd, set, others, systems)
+	}
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	measured := s.measure(f.maxTime, func(ctx context.Context) error { return f.measure(ctx, s) })
+	return s.finish(measured, ending{
+		show: func(_, own *results.Set) error { return f.show(cmd, own, others, systems) },
+		gate: func(own *results.Set) error {
+			if view.AllUndecided(own.FindingsOf(results.AreaRule)) {
+				return errors.New("no experiment came to a result")
+			}
+			return nil
+		},
+	})
+}
+
+// measure makes the experiments and keeps what they find.
+func (f *probeFlags) measure(ctx context.Context, s *session) error {
+	f.options.Observe = func(p rules.Progress) {
+		found := results.FormatCount(p.Findings, "finding")
+		s.progress.finish(p.Of, p.Experiment+": "+found)
+	}
+	return rules.Run(ctx, f.options, s.keepFinding)
+}
+
+// keepFinding writes a finding of this run.
+func (s *session) keepFinding(f results.Finding) error {
+	f.Run = s.run
+	f.Time = time.Now().UTC()
+	return s.Write(f)
+}
+
+// comparedWith reads what --against names: files, and the systems of which the rules are shown. It
+// does so before anything is measured in vain.
+func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, systems []string,
+	err error) {
+	for _, name := range f.against {
+		if slices.Contains(documentedSystems, name) {
+			systems = append(systems, name)
+			continue
+		}
+		set, err := readRules(ctx, name)
+		if err != nil {
+			return nil, nil, wrap("--against", err)
+		}
+		others = append(others, set)
+	}
+	if len(others) > 0 && len(systems) == 0 {
+		systems = documentedSystems
+	}
+	return others, systems, nil
+}
+
+// readRules reads the findings on pipes of files. It is an error if there are none.
+func readRules(ctx context.Context, paths ...string) (*results.Set, error) {
+	set, err := readResults(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	if len(set.FindingsOf(results.AreaRule)) == 0 {
+		return nil, fmt.Errorf("no findings of a probe in %s: make some with pipebench probe -o FOLDER",
+			strings.Join(paths, ", "))
+	}
+	return set, nil
+}
+
+// show prints the findings, beside others if that was asked for.
+func (f *probeFlags) show(cmd *cobra.Command, set *results.Set, others []*results.Set,
+	systems []string) error {
+	all := results.Merge(append([]*results.Set{set}, others...)...)
+	o := viewOptions(cmd, f.detail)
+	return view.WriteRules(cmd.OutOrStdout(), f.format, all, documented(systems), o)
+}
+
+// documentedSystems are those whose documented rules can stand beside what was measured, by the
+// names that people use.
+var documentedSystems = []string{"linux", "macos", "freebsd", "windows"}
+
+// documented looks up what the rules of systems say.
+func documented(systems []string) []view.DocumentedSystem {
+	var all []view.DocumentedSystem
+	for _, name := range systems {
+		goos := name
+		if name == "macos" {
+			goos = "darwin"
+		}
+		s := view.DocumentedSystem{
+			Name: name,
+			Predict: func(step string) (any, bool) {
+				return rules.Predict(goos, rules.ParseStep(step))
+			},
+		}
+		for _, r := range rules.Documented(goos) {
+			s.Rules = append(s.Rules, view.DocumentedRule{
+				About: r.About, Says: r.Says, Source: r.Source,
+			})
+		}
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,129 @@
+// Package experiment makes experiments, each in a process of its own and with a deadline. It is for
+// pipebench's commands and may change.
+//
+// An experiment may block for ever, and that it does so may be what is to be found out. So it runs
+// in a process that is started for it and killed at its deadline: an experiment that hangs is a
+// finding, and the next one goes on.
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// Classes of a finding that is [results.CannotTell], by what became of the experiment.
+const (
+	Hangs = "hangs"
+	Fails = "fails"
+)
+
+// An Experiment finds something out.
+type Experiment struct {
+	ID    string
+	Title string        // what is done, in a line
+	Limit time.Duration // 0: DefaultLimit, and more where processes start slowly
+	Do    func(*Trial)
+}
+
+// A Trial is one run of an experiment. The first error that it meets ends the experiment: Check and
+// the methods that can fail keep it, and do nothing from then on. Loops look at Err. What a trial
+// opens is left to the end of its process.
+type Trial struct {
+	Ctx    context.Context
+	report func(results.Finding) error
+	err    error
+}
+
+// NewTrial returns a trial that gives its findings to report.
+func NewTrial(ctx context.Context, report func(results.Finding) error) *Trial {
+	return &Trial{Ctx: ctx, report: report}
+}
+
+// Err returns the first error that the trial met.
+func (t *Trial) Err() error { return t.err }
+
+// Check keeps the first error, and reports whether there is none so far.
+func (t *Trial) Check(err error) bool {
+	if t.err == nil {
+		t.err = err
+	}
+	return t.err == nil
+}
+
+// Open makes a pipe of that kind whose ends block. After an error it returns ends on which every
+// call fails.
+func (t *Trial) Open(kind syspipe.Kind) (w, r *syspipe.End) {
+	if t.err != nil {
+		return &syspipe.End{}, &syspipe.End{}
+	}
+	w, r, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
+	if !t.Check(err) {
+		return &syspipe.End{}, &syspipe.End{}
+	}
+	return w, r
+}
+
+// Found reports a finding.
+func (t *Trial) Found(f results.Finding) {
+	if t.err == nil {
+		t.Check(t.report(f))
+	}
+}
+
+// Start starts this program again to do work of that name. The ends stay open here. The worker ends
+// with this process, which has a deadline. After an error it returns nil.
+func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
+	if t.err != nil {
+		return nil
+	}
+	p, err := proc.Self(work, args, ends...)
+	if !t.Check(err) {
+		return nil
+	}
+	p.Share()
+	if !t.Check(p.Start(t.Ctx)) {
+		return nil
+	}
+	return p
+}
+
+// Register has a process that was started for one of these experiments make it. Call it from an init
+// function, last of all.
+func Register(work string, all func() []Experiment) {
+	RegisterWork(work, func(w *proc.Work) error {
+		var id string
+		if err := w.Args(&id); err != nil {
+			return err
+		}
+		for _, e := range all() {
+			if e.ID == id {
+				return e.make(w)
+			}
+		}
+		return fmt.Errorf("no experiment is called %s", id)
+	})
+}
+
+// RegisterWork names what other processes of an experiment do, see [proc.Register]. Their pipe ends
+// may block: each then holds a place of the scheduler, and would keep the garbage collector waiting.
+func RegisterWork(name string, work func(*proc.Work) error) {
+	proc.Register(name, func(w *proc.Work) error {
+		runtime.GOMAXPROCS(8)
+		debug.SetGCPercent(-1)
+		return work(w)
+	})
+}
+
+// make makes the experiment in the process that was started for it.
+func (e Experiment) make(w *proc.Work) error {
+	t := NewTrial(context.Background(), func(f results.Finding) error { return w.Report(f) })
+	e.Do(t)
+	return t.Err()
+}

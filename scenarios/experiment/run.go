@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// DefaultLimit is some ten times what the slowest experiment takes on an idle machine.
+const DefaultLimit = 5 * time.Second
+
+// limitPerStart is how many times as long as its process takes to start an experiment may take.
+const limitPerStart = 200
+
+// longestLimit bounds that: some six times what the slowest took in any emulator.
+const longestLimit = 2 * time.Minute
+
+// limitAfter returns how long an experiment may take whose process took start to begin. In an
+// emulator everything is slow, so it is more than the default there.
+func limitAfter(start time.Duration) time.Duration {
+	return min(max(DefaultLimit, limitPerStart*start), longestLimit)
+}
+
+// Run makes an experiment in a process of its own, which does the work of that name (see
+// [Register]). It calls found for each finding as it comes, and returns found's error. That the
+// experiment fails or hangs is a finding too.
+func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limit := e.Limit
+	if limit == 0 {
+		limit = longestLimit // until it is known how fast processes start here
+	}
+	timer := time.AfterFunc(limit, cancel)
+	defer timer.Stop()
+
+	p, err := proc.Self(work, e.ID)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	began := time.Now()
+	failed := p.Start(limited)
+	if failed == nil {
+		if e.Limit == 0 && p.Begun() == nil {
+			limit = limitAfter(time.Since(began))
+			timer.Reset(limit)
+		}
+		if err := forward(p, found); err != nil && limited.Err() == nil {
+			return err
+		}
+		failed = p.Wait()
+	}
+	f := results.Finding{ID: e.ID, Title: e.Title, Verdict: results.CannotTell}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		f.Class = Hangs
+		f.Found = fmt.Sprintf("hangs; killed after %v", limit.Round(time.Millisecond))
+	case failed != nil:
+		why, _, _ := strings.Cut(failed.Error(), "\n")
+		f.Class = Fails
+		f.Found = "fails: " + why
+	default:
+		return nil
+	}
+	return found(f)
+}
+
+// forward hands on the findings that a process reports, until it reports no more.
+func forward(p *proc.Process, found func(results.Finding) error) error {
+	for {
+		var f results.Finding
+		err := p.Report(&f)
+		if errors.Is(err, io.EOF) && !errors.Is(err, proc.ErrNotBegun) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n, ok := f.Value.(float64); ok && n == math.Trunc(n) {
+			f.Value = int64(n) // JSON does not tell whole numbers
+		}
+		if err := found(f); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package rules
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+)
+
+// A processor may copy much slower if source and destination lie some bytes apart, counted modulo
+// the size of a page. The kernel puts a write at the start of a page of the pipe, so where a reader's
+// buffer begins decides whether its copies are in that zone.
+const (
+	copyPage   = 4096
+	copyBytes  = 32 << 10 // of one copy; fits every pipe that has grown
+	copyRounds = 9        // of which the fastest counts
+)
+
+// copyOffsets are where a reader's buffer begins: each byte up to 80, and a choice of the rest.
+func copyOffsets() []int {
+	var offsets []int
+	for n := range 81 {
+		offsets = append(offsets, n)
+	}
+	return append(offsets, 96, 100, 128, 200, 256, 500, 512, 777, 1000, 1024, 1500, 2000, 2048,
+		2500, 3000, 3072, 3500, 4000, 4032, 4060, 4064, 4065, 4072, 4080, 4088, 4095)
+}
+
+// findCopyZone times reads into buffers at many offsets.
+func findCopyZone(t *trial) {
+	w, r := t.open()
+	if t.Err() != nil {
+		return
+	}
+	memory := make([]byte, copyBytes+3*copyPage)
+	start := int(uintptr(unsafe.Pointer(&memory[0])) % copyPage)
+	aligned := memory[copyPage-start:] // begins at a page, or one page later
+	sent := make([]byte, min(copyBytes, t.capacityOf(w)))
+	offsets := copyOffsets()
+	best := make([]time.Duration, len(offsets))
+	for range copyRounds {
+		for i, offset := range offsets {
+			took := t.timeRead(w, r, sent, aligned[offset:offset+len(sent)])
+			if best[i] == 0 || took < best[i] {
+				best[i] = took
+			}
+		}
+	}
+	if t.Err() != nil {
+		return
+	}
+	z := zoneOf(offsets, best)
+	how := fmt.Sprintf("time reads of %d bytes into buffers at %d offsets: the differences "+
+		"(destination - source) mod %d at which a copy takes twice as long or longer",
+		len(sent), len(offsets), copyPage)
+	t.found(Step{Name: "copy-zone"}, z.String(), "", how)
+	if len(z.slow) > 0 {
+		how = "how many times as long a copy takes there as elsewhere, of reads from a pipe"
+		t.found(Step{Name: "copy-zone/slowdown"}, z.slowdown(), "times", how)
+	}
+}
+
+// timeRead puts bytes into the pipe and times how long it takes to read them.
+func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Duration {
+	if t.Err() != nil {
+		return 0
+	}
+	_, err := w.Write(sent)
+	if !t.Check(err) {
+		return 0
+	}
+	began := time.Now()
+	_, err = io.ReadFull(r, into)
+	took := time.Since(began)
+	t.Check(err)
+	return took
+}
+
+// A zone is the differences at which copies are slow.
+type zone struct {
+	slow    []int // ascending
+	usual   time.Duration
+	typical time.Duration // inside the zone
+}
+
+// zoneOf finds the offsets at which a copy takes at least twice the median time. A machine on which
+// most are slow has no zone.
+func zoneOf(offsets []int, times []time.Duration) zone {
+	var z zone
+	z.usual = median(times)
+	var inside []time.Duration
+	for i, took := range times {
+		if took >= 2*z.usual {
+			z.slow = append(z.slow, offsets[i])
+			inside = append(inside, took)
+		}
+	}
+	// The median is of all. That of the fast ones alone is what the zone is compared with.
+	var outside []time.Duration
+	for _, took := range times {
+		if took < 2*z.usual {
+			outside = append(outside, took)
+		}
+	}
+	z.usual = median(outside)
+	z.typical = median(inside)
+	return z
+}
+
+// slowdown returns how many times the usual time a copy takes in the zone, to one decimal.
+func (z zone) slowdown() float64 {
+	if z.usual == 0 {
+		return 0
+	}
+	return float64(10*z.typical/z.usual) / 10
+}
+
+// String writes the zone as ranges: "1..31", "4, 8..16", "none".
+func (z zone) String() string {
+	if len(z.slow) == 0 {
+		return "none"
+	}
+	var parts []string
+	first := z.slow[0]
+	for i, n := range z.slow {
+		if i+1 < len(z.slow) && z.slow[i+1] == n+1 {
+			continue
+		}
+		if n == first {
+			parts = append(parts, fmt.Sprint(n))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d..%d", first, n))
+		}
+		if i+1 < len(z.slow) {
+			first = z.slow[i+1]
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[len(sorted)/2]
+}

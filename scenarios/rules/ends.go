@@ -1,0 +1,195 @@
+package rules
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+func breakPipes(t *trial) {
+	w, r := t.open()
+	if t.Err() != nil {
+		return
+	}
+	r.Close()
+	signals := syspipe.CountSIGPIPE()
+	_, err := w.Write([]byte{1})
+	how := "write one byte after the reader has closed"
+	t.found(Step{Name: "broken/no-reader"}, syspipe.ErrorName(err), "", how)
+	t.foundSignal(Step{Name: "broken/no-reader/sigpipe"}, signals)
+	for _, taken := range []int{0, 100, 2 * t.slot()} {
+		t.breakWrite(taken)
+	}
+}
+
+// A brokenWrite is what became of a write whose reader left.
+type brokenWrite struct {
+	accepted int
+	err      error
+	ended    time.Duration // by syspipe.Now
+}
+
+// breakWrite closes the reader while a blocking write waits, after the reader took some bytes.
+func (t *trial) breakWrite(taken int) {
+	w, r := t.open()
+	capacity := t.capacityOf(w)
+	if t.Err() != nil {
+		return
+	}
+	signals := syspipe.CountSIGPIPE()
+	written := make(chan brokenWrite, 1)
+	go func() {
+		runtime.LockOSThread()
+		n, err := w.Write(make([]byte, capacity+100*1000))
+		written <- brokenWrite{n, err, syspipe.Now()}
+	}()
+	awaitSteady(r)
+	if taken > 0 {
+		_, err := io.ReadFull(r, make([]byte, taken))
+		t.Check(err)
+		awaitSteady(r)
+	}
+	closed := syspipe.Now()
+	r.Close()
+	got := <-written
+
+	how := fmt.Sprintf("a blocked write of capacity + 100000 bytes; the reader takes %d and closes",
+		taken)
+	t.found(brokenAfter(taken, "accepted"), got.accepted, "B", how+"; bytes the kernel took")
+	t.found(brokenAfter(taken, "error"), syspipe.ErrorName(got.err), "", how)
+	if got.err != nil { // else the kernel took all of it before the reader closed
+		how = "from the reader's close to the writer's error"
+		t.found(brokenAfter(taken, "notice"), int64(got.ended-closed), "ns", how)
+	}
+	t.foundSignal(brokenAfter(taken, "sigpipe"), signals)
+}
+
+// awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked
+// then. After a second it waits no more.
+func awaitSteady(r *syspipe.End) {
+	const still = 25 * time.Millisecond
+	last := -1
+	began := time.Now()
+	since := began
+	for time.Since(began) < time.Second {
+		n, err := r.Buffered()
+		if err != nil || n != last {
+			last = n
+			since = time.Now()
+		}
+		if n > 0 && time.Since(since) > still {
+			return
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
+func (t *trial) foundSignal(s Step, signals func() *int) {
+	n := signals()
+	t.found(s, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
+}
+
+// hold keeps the ends it was given open until it is released.
+func hold(w *proc.Work) error {
+	if err := w.Report(true); err != nil {
+		return err
+	}
+	w.Linger()
+	return nil
+}
+
+func findEOF(t *trial) {
+	w, r := t.openNonBlocking()
+	holder := t.Start(workHold, nil, w)
+	if t.Err() != nil {
+		return
+	}
+	var holds bool
+	t.Check(holder.Report(&holds))
+	w.Close()
+	_, first := r.TryRead(make([]byte, 1))
+	how := "close the writing end while another process holds a copy of it, and read"
+	t.found(Step{Name: "eof/another-writer"}, syspipe.ErrorName(first), "", how)
+	holder.Release()
+	t.Check(holder.Wait())
+	_, last := r.TryRead(make([]byte, 1))
+	how = "and read when that is closed too"
+	t.found(Step{Name: "eof/last-writer"}, syspipe.ErrorName(last), "", how)
+}
+
+// A stdioReport is what a child says of its standard streams.
+type stdioReport struct {
+	Streams [3]syspipe.Stream
+	Errors  [3]string
+}
+
+func describeStdio(w *proc.Work) error {
+	var report stdioReport
+	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		stream, err := syspipe.Describe(f)
+		report.Streams[i] = stream
+		if err != nil {
+			report.Errors[i] = err.Error()
+		}
+	}
+	return w.Report(report)
+}
+
+// lookAtStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what
+// Node.js gives its children.
+func lookAtStdio(t *trial) {
+	p, err := proc.Self(workStdio, nil)
+	if !t.Check(err) {
+		return
+	}
+	var from string
+	switch t.kind {
+	case syspipe.Anonymous:
+		from = "os/exec"
+		p.Cmd.Stdout = io.Discard // os/exec makes a pipe of it
+		_, err = p.Cmd.StdinPipe()
+	case syspipe.SocketPair:
+		from = "socketpair"
+		end, _ := t.open()
+		var file *os.File
+		file, err = end.File()
+		p.Cmd.Stdin = file
+		p.Cmd.Stdout = file
+		p.Cmd.Stderr = file
+	default:
+		return // os/exec makes pipes of no other kind
+	}
+	t.Check(err)
+	if t.Err() == nil {
+		t.Check(p.Start(t.Ctx))
+	}
+	var report stdioReport
+	if t.Err() == nil {
+		t.Check(p.Report(&report))
+	}
+	for i, name := range []string{"stdin", "stdout", "stderr"} {
+		step := Step{Name: "stdio/" + from + "/" + name}
+		if why := report.Errors[i]; why != "" {
+			t.found(step, "unknown", "", why)
+			continue
+		}
+		t.found(step, streamText(report.Streams[i]), "", "what the child sees there")
+	}
+}
+
+// streamText describes a standard stream: "pipe, blocking, 65536 bytes".
+func streamText(s syspipe.Stream) string {
+	text := s.Kind + ", blocking"
+	if s.NonBlocking {
+		text = s.Kind + ", non-blocking"
+	}
+	if s.Capacity > 0 {
+		text += fmt.Sprintf(", %d bytes", s.Capacity)
+	}
+	return text
+}

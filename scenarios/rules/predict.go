@@ -1,0 +1,206 @@
+package rules
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// A model accepts a non-blocking write of n bytes as a pipe does, or as a documented rule says that
+// one does. 0 is EAGAIN.
+type model func(n int) (accepted int)
+
+// ring is Linux's pipe: free slots of one page. A write's odd part first joins the newest slot, if
+// it fits there whole; then new slots are taken.
+func ring(slot, free int) model {
+	newest := 0 // bytes in the newest slot
+	started := false
+	return func(n int) int {
+		left := n
+		if odd := n % slot; odd > 0 && started && newest+odd <= slot {
+			newest += odd
+			left -= odd
+		}
+		for left > 0 && free > 0 {
+			free--
+			newest = min(left, slot)
+			started = true
+			left -= newest
+		}
+		return n - left
+	}
+}
+
+// buffer is the BSDs' pipe, once grown: free bytes, of which a write up to PIPE_BUF goes in whole
+// or not at all.
+func buffer(free, atomic int) model {
+	return func(n int) int {
+		if n > free && n <= atomic {
+			return 0
+		}
+		accepted := min(n, free)
+		free -= accepted
+		return accepted
+	}
+}
+
+// grownBSD is BIG_PIPE_SIZE of macOS and FreeBSD, linuxSlots PIPE_DEF_BUFFERS, the slots of a new
+// pipe.
+const (
+	grownBSD   = 64 << 10
+	linuxSlots = 16
+)
+
+// fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if
+// that was short, else 0.
+func fillModel(m model, n int) (total, last int) {
+	for k := m(n); k > 0; k = m(n) {
+		total += k
+		last = k % n // 0 of a whole one
+	}
+	return total, last
+}
+
+// A system is what predictions depend on.
+type system struct {
+	os       string // as in a [Rule]; "" where only the rules of all hold
+	page     int    // bytes
+	capacity int    // of a new pipe, in bytes
+}
+
+// Predict returns what the documented rules of a system say that a step of [Run] finds on its
+// anonymous pipes, made without asking for a capacity: a number, a string or a bool. Linux is taken
+// to have pages of 4 KiB. ok is false where no rule predicts a value.
+func Predict(os string, s Step) (value any, ok bool) {
+	if Documented(os) == nil {
+		return nil, false
+	}
+	return system{os, 4 << 10, linuxSlots * 4 << 10}.predict(s)
+}
+
+// atomic returns how many bytes a pipe takes whole or not at all, 0 where any number is.
+func (s system) atomic() int {
+	switch s.os {
+	case "linux":
+		return s.page
+	case "gvisor":
+		return 4096
+	case "darwin", "freebsd":
+		return 512
+	}
+	return 0
+}
+
+// model returns how the system's pipe is documented to take writes, nil where it is not.
+func (s system) model() model {
+	switch s.os {
+	case "linux":
+		return ring(s.page, s.capacity/s.page)
+	case "darwin", "freebsd", "gvisor":
+		return buffer(grownBSD, s.atomic())
+	}
+	return nil
+}
+
+func (s system) predict(step Step) (any, bool) {
+	if value, ok := everywhere[step.Name]; ok {
+		return value, true
+	}
+	if strings.HasSuffix(step.Name, "/sigpipe") {
+		// FreeBSD sends none for a write of which a part was taken, but for that of the rest.
+		return s.os != "windows", s.os != ""
+	}
+	if value, ok := s.predictFill(step); ok {
+		return value, true
+	}
+	if step.Name == "interleave" { // longer writes may be cut, and need not within the time
+		return false, s.os == "windows" || step.N <= s.atomic()
+	}
+	switch s.os {
+	case "linux":
+		return s.predictLinux(step)
+	case "gvisor":
+		return s.predictGVisor(step)
+	case "darwin", "freebsd":
+		return predictBSD(step)
+	}
+	return nil, false
+}
+
+// predictFill predicts what writes put into a pipe that nobody reads.
+func (s system) predictFill(step Step) (any, bool) {
+	m := s.model()
+	if m == nil || step.N <= 0 {
+		return nil, false
+	}
+	switch step.Name {
+	case "capacity/fill", "short-write", "one-byte-after":
+	default:
+		return nil, false
+	}
+	total, last := fillModel(m, step.N)
+	switch step.Name {
+	case "capacity/fill":
+		return total, true
+	case "short-write":
+		return last, true
+	}
+	return m(1) == 1, true
+}
+
+// everywhere is what POSIX says. Windows does the same as far as syspipe tells it in these words.
+var everywhere = map[string]any{
+	"full/write":         "EAGAIN",
+	"empty/read":         "EAGAIN",
+	"broken/no-reader":   "EPIPE",
+	"eof/another-writer": "EAGAIN",
+	"eof/last-writer":    "EOF",
+}
+
+func (s system) predictLinux(step Step) (any, bool) {
+	switch step.Name {
+	case "capacity/stated":
+		return linuxSlots * s.page, true
+	case "slot", "all-or-nothing", "poll/writable-after":
+		return s.page, true
+	case "growth/first-write":
+		return s.capacity, true
+	case "growth/stated":
+		return 0, true
+	case "poll/after":
+		return false, true
+	case "settable": // the power of two that is not below
+		return 1 << bits.Len(uint(max(step.N, s.page)-1)), step.N > 0
+	case "broken/after/accepted":
+		return s.capacity + step.N/s.page*s.page, true
+	}
+	return nil, false
+}
+
+func (s system) predictGVisor(step Step) (any, bool) {
+	switch step.Name {
+	case "capacity/stated", "growth/first-write":
+		return grownBSD, true
+	case "slot", "poll/writable-after":
+		return 1, true
+	case "growth/stated":
+		return 0, true
+	case "all-or-nothing":
+		return s.atomic(), true
+	}
+	return nil, false
+}
+
+// predictBSD is about what macOS and FreeBSD have from the same ancestor.
+func predictBSD(step Step) (any, bool) {
+	switch step.Name {
+	case "slot":
+		return 1, true
+	case "growth/first-write":
+		return grownBSD, true
+	case "all-or-nothing", "poll/writable-after":
+		return 512, true
+	case "settable":
+		return "unsupported", step.N > 0
+	}
+	return nil, false
+}

@@ -1,0 +1,252 @@
+// Package rules finds out by experiment what the pipes of this machine do, and compares that with
+// the documented rules. It is for pipebench's commands and may change.
+//
+//	err := rules.Run(ctx, rules.Options{}, func(f results.Finding) error {
+//		_, err := fmt.Println(f.ID, f.Value, f.Unit)
+//		return err
+//	})
+//
+// Nothing is assumed: the size of a slot, the capacity and the limits are measured, and what the
+// documented rules predict is computed from those. Several runs at once disturb each other's times.
+// The documented rules of other systems are in [Documented]. They were read, not measured.
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/experiment"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// work names what the process of an experiment does.
+const work = "rules/experiment"
+
+// An inquiry is an experiment before it is known which kind of pipe it is about.
+type inquiry struct {
+	name string
+	how  string // what is done, in a line
+	do   func(*trial)
+	// once says that the answer does not depend on the kind of pipe.
+	once bool
+}
+
+func inquiries() []inquiry {
+	return []inquiry{
+		{name: "capacity", how: "ask the kernel, or fill an empty pipe where it does not say",
+			do: findCapacity},
+		{name: "slot", how: "read a full pipe byte by byte until one more byte fits", do: findSlot},
+		{name: "fill", how: "write without blocking until refused", do: fillPipes},
+		{name: "growth", how: "write to a new pipe and compare", do: findGrowth},
+		{name: "settable", how: "ask for other capacities and read back", do: setCapacities},
+		{name: "all-or-nothing", how: "write n bytes where n - 1 are free", do: findAllOrNothing},
+		{name: "poll", how: "ask poll(2) while a full pipe is read byte by byte", do: pollFullPipe},
+		{name: "full", how: "write to a full pipe", do: writeToFullPipe},
+		{name: "broken", how: "write, or be writing, when the reader closes", do: breakPipes},
+		{name: "eof", how: "close one of two copies of the writing end, then the other", do: findEOF},
+		{name: "interleave", how: "two processes write to one pipe", do: interleaveWrites},
+		{name: "deadlock", how: "write to an echoing child and do not read", do: deadlock},
+		{name: "stdio", how: "start a child and let it look at its standard streams",
+			do: lookAtStdio},
+		{name: "copy-zone", how: "time copies between a pipe and buffers at many offsets",
+			do: findCopyZone, once: true},
+		{name: "write-size", how: "send 1,000,000 B messages in smaller writes, and in larger pipes",
+			do: compareWriteSizes, once: true},
+		{name: "wake-up", how: "pass one byte to and fro between two processes",
+			do: timeWakeUps, once: true},
+	}
+}
+
+// ID returns the ID of what an experiment finds about a kind of pipe in a step; without a kind, of
+// what holds for all of them.
+func ID(kind syspipe.Kind, step string) string {
+	if kind == "" {
+		return "rule/" + step
+	}
+	return "rule/" + string(kind) + "/" + step
+}
+
+// ParseID takes the ID of a finding apart. ok is false if it is not about a rule.
+func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
+	step, ok = strings.CutPrefix(id, "rule/")
+	first, rest, _ := strings.Cut(step, "/")
+	if _, err := syspipe.ParseKind(first); ok && err == nil {
+		return syspipe.Kind(first), rest, true
+	}
+	return "", step, ok
+}
+
+// about makes an experiment of an inquiry.
+func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
+	return experiment.Experiment{
+		ID:    ID(kind, i.name),
+		Title: i.how,
+		Do: func(of *experiment.Trial) {
+			t := &trial{Trial: of, kind: kind, how: i.how}
+			if kind == "" {
+				t.kind = syspipe.Anonymous
+				t.general = true
+			}
+			i.do(t)
+		},
+	}
+}
+
+// All returns all experiments about all kinds of pipe.
+func All() []experiment.Experiment {
+	var all []experiment.Experiment
+	for _, kind := range syspipe.Kinds() {
+		for _, i := range inquiries() {
+			if !i.once {
+				all = append(all, i.about(kind))
+			}
+		}
+	}
+	for _, i := range inquiries() {
+		if i.once {
+			all = append(all, i.about(""))
+		}
+	}
+	return all
+}
+
+// Evidence is what the finding of a rule rests on, beside its title.
+type Evidence struct {
+	Documented string `json:"documented,omitempty"` // the rule's prediction, and its source
+}
+
+// Options say what to look at. The zero Options look at everything.
+type Options struct {
+	Kinds []syspipe.Kind // nil: each kind that this system supports
+	Steps []string       // names of experiments, as [Steps] lists them; nil: all
+	// StepTimeout is how long one experiment may take. 0 is [experiment.DefaultLimit], and more on
+	// a machine that is slow to start a process.
+	StepTimeout time.Duration
+	// Observe, if set, is called after each experiment, from the goroutine that called Run.
+	Observe func(Progress)
+}
+
+// Progress is one experiment that is over.
+type Progress struct {
+	Experiment string // "fifo capacity"
+	Findings   int    // that it brought
+	Done, Of   int    // experiments, this one among the former
+}
+
+// Steps returns the names of the experiments, in the order in which they run.
+func Steps() []string {
+	var names []string
+	for _, i := range inquiries() {
+		names = append(names, i.name)
+	}
+	return names
+}
+
+// Validate reports what cannot be asked for: an unknown kind or step.
+func (o Options) Validate() error {
+	for _, k := range o.Kinds {
+		if _, err := syspipe.ParseKind(string(k)); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.Steps {
+		if !slices.Contains(Steps(), name) {
+			known := strings.Join(Steps(), ", ")
+			return fmt.Errorf("unknown step %q (known: %s)", name, known)
+		}
+	}
+	return nil
+}
+
+// wants reports whether an inquiry was asked for.
+func (o Options) wants(i inquiry) bool {
+	return o.Steps == nil || slices.Contains(o.Steps, i.name)
+}
+
+// Run makes the experiments and calls found for each finding as it comes. It stops at the first
+// error of found. An experiment that fails or hangs is itself a finding, and the others go on; so is
+// a kind of pipe that this system lacks. With all of them Run takes some ten seconds.
+func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	plan, lacking := o.plan()
+	for _, f := range lacking {
+		if err := found(f); err != nil {
+			return err
+		}
+	}
+	for n, e := range plan {
+		e.Limit = o.StepTimeout
+		findings := 0
+		err := experiment.Run(ctx, work, e, func(f results.Finding) error {
+			findings++
+			return found(f)
+		})
+		if err != nil {
+			return err
+		}
+		if o.Observe != nil {
+			name := strings.ReplaceAll(strings.TrimPrefix(e.ID, "rule/"), "/", " ")
+			o.Observe(Progress{Experiment: name, Findings: findings, Done: n + 1, Of: len(plan)})
+		}
+	}
+	return nil
+}
+
+// plan returns the experiments that were asked for, and a finding for each kind of pipe that this
+// system lacks.
+func (o Options) plan() (plan []experiment.Experiment, lacking []results.Finding) {
+	kinds := o.Kinds
+	if kinds == nil {
+		for _, k := range syspipe.Pipes() {
+			if k.Supported() == nil {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	for _, kind := range kinds {
+		if err := opens(kind); errors.Is(err, errors.ErrUnsupported) {
+			lacking = append(lacking, results.Finding{
+				ID: ID(kind, "kind"), Title: "make a pipe of this kind",
+				Verdict: results.Unsupported, Value: "unsupported", Found: err.Error(),
+			})
+			continue
+		}
+		for _, i := range inquiries() {
+			if o.wants(i) && !i.once {
+				plan = append(plan, i.about(kind))
+			}
+		}
+	}
+	for _, i := range inquiries() {
+		if o.wants(i) && i.once {
+			plan = append(plan, i.about(""))
+		}
+	}
+	return plan, lacking
+}
+
+// opens tries to make a pipe of a kind: a kernel that imitates another may lack some of it.
+func opens(kind syspipe.Kind) error {
+	w, r, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Close(), r.Close())
+}
+
+func init() {
+	experiment.RegisterWork(workWrite, writeLetters)
+	experiment.RegisterWork(workEcho, echo)
+	experiment.RegisterWork(workStdio, describeStdio)
+	experiment.RegisterWork(workHold, hold)
+	experiment.RegisterWork(workSend, send)
+	experiment.RegisterWork(workPass, passByte)
+	experiment.Register(work, All) // last, as it may make the experiment at once
+}

@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+func TestMain(m *testing.M) {
+	proc.Worker()
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
+	os.Exit(m.Run())
+}
+
+// runRules makes the experiments and returns what they found.
+func runRules(t *testing.T, o Options) []results.Finding {
+	t.Helper()
+	var got []results.Finding
+	err := Run(t.Context(), o, func(f results.Finding) error {
+		got = append(got, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// Everything is found out once, nothing hangs, and what is documented of this system holds.
+func TestFindings(t *testing.T) {
+	leaktest.Check(t)
+	seen := map[string]bool{}
+	perKind := map[syspipe.Kind]int{}
+	for _, f := range runRules(t, Options{}) {
+		t.Log(f.ID, f.Value, f.Unit)
+		kind, _, ok := ParseID(f.ID)
+		perKind[kind]++
+		switch {
+		case !ok || seen[f.ID]:
+			t.Errorf("%s: an ID used twice, or of no rule", f.ID)
+		case f.Verdict == results.CannotTell:
+			t.Errorf("%s: %s", f.ID, f.Found)
+		case f.Verdict == results.Refuted:
+			t.Errorf("%s: %s", f.ID, f.Found)
+		case f.Title == "" || f.Found == "":
+			t.Errorf("%s does not say how: %+v", f.ID, f)
+		}
+		seen[f.ID] = true
+	}
+	for kind, n := range perKind {
+		if kind != "" && n < 20 {
+			t.Errorf("only %d findings on %s", n, kind)
+		}
+	}
+	for _, id := range []string{"rule/copy-zone", "rule/wake-up/"} {
+		if !slices.ContainsFunc(slices.Collect(keys(seen)), func(have string) bool {
+			return strings.HasPrefix(have, id)
+		}) {
+			t.Errorf("nothing was found on %s", id)
+		}
+	}
+}
+
+func keys(of map[string]bool) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for key := range of {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+func TestUnknownStepAndKind(t *testing.T) {
+	for name, o := range map[string]Options{
+		"telepathy": {Steps: []string{"telepathy"}},
+		"tube":      {Kinds: []syspipe.Kind{"tube"}},
+	} {
+		err := Run(t.Context(), o, func(results.Finding) error {
+			return errors.New("nothing should be found")
+		})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestAKindThatTheSystemLacksIsAFinding(t *testing.T) {
+	lacked := slices.IndexFunc(syspipe.Kinds(), func(k syspipe.Kind) bool {
+		return k.Supported() != nil
+	})
+	if lacked < 0 {
+		t.Skip("this system has all kinds of pipe")
+	}
+	kinds := []syspipe.Kind{syspipe.Kinds()[lacked], syspipe.Anonymous}
+	got := runRules(t, Options{Kinds: kinds, Steps: []string{"eof"}})
+	if len(got) < 2 || got[0].Verdict != results.Unsupported ||
+		!strings.Contains(got[0].Found, runtime.GOOS) {
+		t.Errorf("found %v; want that the first kind is unsupported, then what the other does", got)
+	}
+}
+
+func TestRunStopsWhenTold(t *testing.T) {
+	stop := errors.New("enough")
+	n := 0
+	err := Run(t.Context(), Options{}, func(results.Finding) error { n++; return stop })
+	if !errors.Is(err, stop) || n != 1 {
+		t.Errorf("Run went on for %d findings and returned %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = Run(ctx, Options{}, func(results.Finding) error { return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Run with a cancelled context: %v", err)
+	}
+}
+
+func TestProgressCountsExperiments(t *testing.T) {
+	var seen []Progress
+	got := runRules(t, Options{
+		Kinds:   []syspipe.Kind{syspipe.Anonymous},
+		Steps:   []string{"capacity", "full"},
+		Observe: func(p Progress) { seen = append(seen, p) },
+	})
+	if len(seen) != 2 || seen[1].Done != 2 || seen[1].Of != 2 ||
+		seen[0].Experiment != "anonymous capacity" ||
+		seen[0].Findings+seen[1].Findings != len(got) {
+		t.Errorf("progress %+v, with %d findings", seen, len(got))
+	}
+}
+
+// What is predicted of this system's pipes is what is found. Other systems' cannot be tried here.
+func TestPredictionsHoldHere(t *testing.T) {
+	if runtime.GOOS == "linux" && os.Getpagesize() != 4096 {
+		t.Skip("predictions are of Linux with pages of 4 KiB")
+	}
+	compared := 0
+	for _, f := range runRules(t, Options{
+		Kinds: []syspipe.Kind{syspipe.Anonymous},
+		Steps: []string{"capacity", "slot", "fill", "growth", "all-or-nothing", "poll", "full",
+			"broken", "eof"},
+	}) {
+		_, step, _ := ParseID(f.ID)
+		want, ok := Predict(runtime.GOOS, ParseStep(step))
+		if !ok {
+			continue
+		}
+		compared++
+		if fmt.Sprint(f.Value) != fmt.Sprint(want) {
+			t.Errorf("%s: found %v, predicted %v", f.ID, f.Value, want)
+		}
+	}
+	if least := 5; compared < least {
+		t.Errorf("only %d predictions were compared", compared)
+	}
+}
+
+func TestIDsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, kind := range []syspipe.Kind{"", syspipe.FIFO, syspipe.SocketPair} {
+		for _, step := range []Step{
+			{Name: "slot"}, {Name: "capacity/fill", N: 2049}, {Name: "poll/after", N: 1},
+			interleaved(512, 4096), brokenAfter(0, "accepted"), brokenAfter(100, "sigpipe"),
+		} {
+			id := ID(kind, step.String())
+			gotKind, text, ok := ParseID(id)
+			got := ParseStep(text)
+			if !ok || gotKind != kind || got.Name != step.Name || got.N != step.N {
+				t.Errorf("%s: %s %+v, want %s %+v", id, gotKind, got, kind, step)
+			}
+		}
+	}
+	if _, _, ok := ParseID("claim/000-pipe-buf"); ok {
+		t.Error("a claim is taken for a rule")
+	}
+}

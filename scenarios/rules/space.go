@@ -1,0 +1,212 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+func findCapacity(t *trial) {
+	w, _ := t.open()
+	n := t.capacityOf(w)
+	if runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind.IsPipe() {
+		t.found(Step{Name: "capacity/stated"}, n, "B", "ask the system about a new pipe")
+		return
+	}
+	t.found(Step{Name: "capacity/accepted"}, n, "B", "")
+}
+
+func findSlot(t *trial) { t.found(Step{Name: "slot"}, t.slot(), "B", "") }
+
+// fillSizes returns the sizes at which rules differ: about PIPE_BUF, a page, half a slot, the
+// capacity.
+func fillSizes(slot int) []int {
+	return ascending(1, 511, 512, 2049, 4095, 4096, 4097, slot/2+1, 60<<10, 64<<10, 64<<10+1)
+}
+
+// ascending returns the numbers in order, each once.
+func ascending(n ...int) []int {
+	slices.Sort(n)
+	return slices.Compact(n)
+}
+
+func fillPipes(t *trial) {
+	for _, n := range fillSizes(t.slot()) {
+		w, _ := t.openNonBlocking()
+		total, last := t.fill(w, n)
+		if t.Err() != nil {
+			return
+		}
+		writable, unpolled := w.Writable()
+		_, one := w.TryWrite([]byte{1})
+		how := fmt.Sprintf("%d-byte writes without blocking until refused", n)
+		t.found(Step{Name: "capacity/fill", N: n}, total, "B", how)
+		how = "what the last of these writes put in, if that was only a part of it, else 0"
+		t.found(Step{Name: "short-write", N: n}, last, "B", how)
+		how = "write one byte after the refusal"
+		t.found(Step{Name: "one-byte-after", N: n}, one == nil, "", how)
+		if unpolled == nil { // some systems have no poll(2)
+			how = "whether poll(2) says writable after the refusal"
+			t.found(Step{Name: "poll/after", N: n}, writable, "", how)
+		}
+	}
+}
+
+func findGrowth(t *trial) {
+	w, _ := t.openNonBlocking()
+	before := t.capacityOf(w)
+	first, _ := t.tryWrite(w, make([]byte, 1<<20)) // Windows takes all of it or nothing
+	how := "what a new pipe takes of one write of 1 MiB"
+	t.found(Step{Name: "growth/first-write"}, first, "B", how)
+	if runtime.GOOS == "linux" && t.kind.IsPipe() {
+		grown := t.capacityOf(w) - before
+		how = "F_GETPIPE_SZ of the full pipe less that of the empty one"
+		t.found(Step{Name: "growth/stated"}, grown, "B", how)
+	}
+}
+
+// setCapacities asks for capacities, and reads what the system says of all pipes together.
+func setCapacities(t *trial) {
+	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // whatever a slot is here
+		w, _ := t.openNonBlocking()
+		if t.Err() != nil {
+			return
+		}
+		step := Step{Name: "settable", N: asked}
+		got, err := w.SetCapacity(asked)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			t.found(step, "unsupported", "", "ask for this capacity")
+		case err != nil:
+			t.found(step, "refused", "", err.Error())
+		default:
+			t.found(step, got, "B", "ask for this capacity and read back")
+		}
+	}
+	t.findLargestCapacity()
+	if !t.kind.IsPipe() || runtime.GOOS != "linux" { // Wine has a /proc too
+		return
+	}
+	for _, l := range []struct{ step, file, unit string }{
+		{"limit/pipe-max-size", "/proc/sys/fs/pipe-max-size", "B"},
+		{"limit/user-pages-soft", "/proc/sys/fs/pipe-user-pages-soft", "pages"},
+		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
+	} {
+		if n, ok := syspipe.ReadLimit(l.file); ok {
+			t.found(Step{Name: l.step}, n, l.unit, "read "+l.file)
+		}
+	}
+}
+
+// findLargestCapacity doubles until refused, up to a bound where kernel memory would be wasted.
+func (t *trial) findLargestCapacity() {
+	w, _ := t.openNonBlocking()
+	best := 0
+	how := ""
+	for n := t.slot(); n <= 64<<20 && t.Err() == nil; n *= 2 {
+		got, err := w.SetCapacity(n)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return // said already
+		}
+		if err != nil {
+			how = err.Error()
+			break
+		}
+		best = got
+		how = fmt.Sprintf("doubled up to %d bytes without a refusal", n)
+	}
+	f := t.finding(Step{Name: "settable/largest"}, best, "B", how)
+	// If best is above the limit this process is privileged, which the rule allows.
+	limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size")
+	if ok && best <= limit && t.system().os == "linux" {
+		f = f.compare(limit, "Linux fs/pipe.c pipe_set_size")
+	}
+	t.emit(f)
+}
+
+// findAllOrNothing looks for the largest write that is never taken in part. It does so by bisection,
+// as a write that is split stays so when larger. For a socket there is no saying how much is free,
+// as that depends on how it was written; so the usual sizes are tried.
+func findAllOrNothing(t *trial) {
+	step := Step{Name: "all-or-nothing"}
+	if !t.kind.IsPipe() {
+		how := "the largest size tried below which writes that fill it were never taken in part"
+		t.found(step, t.largestUnsplit(), "B", how)
+		return
+	}
+	_, _, capacity := t.full()
+	whole := 0
+	split := capacity + 1
+	for split-whole > 1 && t.Err() == nil {
+		n := (whole + split) / 2
+		if t.splits(n, capacity) {
+			split = n
+		} else {
+			whole = n
+		}
+	}
+	how := "the largest n of which a write, with n - 1 bytes free, is refused and not taken in part"
+	t.found(step, whole, "B", how)
+}
+
+// largestUnsplit returns the largest of the usual sizes of which no write was taken in part.
+func (t *trial) largestUnsplit() int {
+	whole := 0
+	for _, n := range fillSizes(t.slot()) {
+		w, _ := t.openNonBlocking()
+		if _, last := t.fill(w, n); last > 0 {
+			break
+		}
+		whole = n
+	}
+	return whole
+}
+
+// splits reports whether a write of n bytes is taken in part where n - 1 bytes are free.
+func (t *trial) splits(n, capacity int) bool {
+	w, _ := t.openNonBlocking()
+	for left := capacity - (n - 1); left > 0 && t.Err() == nil; {
+		k, err := w.TryWrite(make([]byte, left))
+		t.Check(err)
+		left -= k
+	}
+	k, full := t.tryWrite(w, make([]byte, n))
+	return !full && k < n
+}
+
+func pollFullPipe(t *trial) {
+	w, r, capacity := t.full()
+	if t.Err() != nil {
+		return
+	}
+	step := Step{Name: "poll/writable-after"}
+	if _, err := w.Writable(); errors.Is(err, errors.ErrUnsupported) {
+		t.found(step, "unsupported", "", err.Error())
+		return
+	}
+	n := t.readUntil(r, capacity, w.Writable)
+	t.found(step, n, "B", "bytes read from a full pipe until poll(2) calls it writable")
+}
+
+func writeToFullPipe(t *trial) {
+	w, r, capacity := t.full()
+	if t.Err() != nil {
+		return
+	}
+	_, err := w.TryWrite([]byte{1})
+	how := "write one byte to a full pipe that does not block"
+	t.found(Step{Name: "full/write"}, syspipe.ErrorName(err), "", how)
+	if n, err := r.Buffered(); err == nil {
+		how = "ask the reading end how much is in it (FIONREAD)"
+		f := t.finding(Step{Name: "full/buffered"}, n, "B", how)
+		t.emit(f.compare(capacity, "the bytes that were accepted"))
+	}
+	for err = nil; err == nil; {
+		_, err = r.TryRead(make([]byte, 1<<20))
+	}
+	how = "read from an empty pipe that does not block"
+	t.found(Step{Name: "empty/read"}, syspipe.ErrorName(err), "", how)
+}

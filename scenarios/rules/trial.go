@@ -1,0 +1,209 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/experiment"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A trial is one run of an inquiry into one kind of pipe.
+type trial struct {
+	*experiment.Trial
+	kind    syspipe.Kind
+	general bool   // what it finds does not depend on the kind
+	how     string // the inquiry, in a line
+
+	slotSize, capacity int // once found
+}
+
+// found reports what was found beside what is documented: the value that the rules of this system
+// predict, or else what the rule that covers the step says.
+func (t *trial) found(s Step, value any, unit, how string) {
+	t.emit(t.finding(s, value, unit, how))
+}
+
+// A finding is what was found in a step, before it is reported.
+type finding struct {
+	step       Step
+	value      any
+	unit       string
+	how        string
+	documented string
+	verdict    results.Verdict
+}
+
+func (t *trial) finding(s Step, value any, unit, how string) finding {
+	f := finding{step: s, value: value, unit: unit, how: how, verdict: results.Noted}
+	if how == "" {
+		f.how = t.how
+	}
+	if t.Err() != nil || t.general {
+		return f
+	}
+	sys := t.system()
+	rule, covered := documentedRule(sys.os, s)
+	want, predicted := sys.predict(s)
+	if predicted && value != "unsupported" && value != "refused" {
+		return f.compare(want, rule.Source)
+	}
+	if covered {
+		f.documented = fmt.Sprintf("%s (%s)", rule.Says, rule.Source)
+	}
+	return f
+}
+
+// compare notes what a rule predicts, and whether that was found.
+func (f finding) compare(want any, source string) finding {
+	f.verdict = results.Refuted
+	if fmt.Sprint(f.value) == fmt.Sprint(want) {
+		f.verdict = results.Holds
+	}
+	f.documented = strings.TrimSpace(fmt.Sprintf("%v %s", want, f.unit))
+	if source != "" {
+		f.documented += " (" + source + ")"
+	}
+	return f
+}
+
+// emit reports a finding.
+func (t *trial) emit(f finding) {
+	kind := t.kind
+	if t.general {
+		kind = ""
+	}
+	out := results.Finding{
+		ID:      ID(kind, f.step.String()),
+		Title:   f.how,
+		Verdict: f.verdict,
+		Value:   f.value,
+		Unit:    f.unit,
+		Found:   valueText(f.value, f.unit),
+	}
+	if f.documented != "" {
+		out.Found += "; documented: " + f.documented
+		out.Evidence = results.MustEvidence(Evidence{f.documented})
+	}
+	t.Found(out)
+}
+
+// valueText writes a value for people.
+func valueText(value any, unit string) string {
+	if n, ok := (results.Finding{Value: value}).Number(); ok {
+		return results.FormatExact(n, unit)
+	}
+	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
+}
+
+// system returns what the documented rules depend on here. A socket pair is no pipe, nor is a FIFO
+// of macOS, which is a socket pair inside: for them only the rules of all systems hold.
+func (t *trial) system() system {
+	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
+		return system{}
+	}
+	if t.capacity == 0 {
+		w, _ := t.open()
+		t.capacity = t.capacityOf(w)
+	}
+	return system{syspipe.System(), os.Getpagesize(), t.capacity}
+}
+
+// open makes a pipe whose ends block.
+func (t *trial) open() (w, r *syspipe.End) { return t.Open(t.kind) }
+
+// openNonBlocking makes a pipe whose ends do not block.
+func (t *trial) openNonBlocking() (w, r *syspipe.End) {
+	w, r = t.open()
+	t.setIO(w, syspipe.Spin)
+	t.setIO(r, syspipe.Spin)
+	return w, r
+}
+
+func (t *trial) setIO(e *syspipe.End, io syspipe.IO) {
+	if t.Err() == nil {
+		t.Check(e.SetIO(io))
+	}
+}
+
+func (t *trial) capacityOf(e *syspipe.End) int {
+	if t.Err() != nil {
+		return 0
+	}
+	n, err := e.Capacity()
+	t.Check(err)
+	return n
+}
+
+// tryWrite writes without blocking; full says that the pipe had no room.
+func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
+	if t.Err() != nil {
+		return 0, true
+	}
+	n, err := w.TryWrite(p)
+	if errors.Is(err, syscall.EAGAIN) {
+		return n, true
+	}
+	t.Check(err)
+	return n, false
+}
+
+// fill writes n bytes a call until a write is refused. It returns the bytes that were accepted, and
+// the count of the last write if that was short, else 0.
+func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
+	p := make([]byte, n)
+	return fillModel(func(int) int {
+		k, _ := t.tryWrite(w, p)
+		return k
+	}, n)
+}
+
+// full returns a pipe that accepts nothing more. Large writes fill it, as they leave no room unused.
+func (t *trial) full() (w, r *syspipe.End, capacity int) {
+	w, r = t.openNonBlocking()
+	capacity, _ = t.fill(w, 1<<20)
+	if runtime.GOOS == "windows" { // there a write above the quota is refused whole
+		for n := 64 << 10; n > 0; n /= 8 {
+			more, _ := t.fill(w, n)
+			capacity += more
+		}
+	}
+	return w, r, capacity
+}
+
+// slot returns the bytes that must be read from a full pipe before one more fits.
+func (t *trial) slot() int {
+	if t.slotSize == 0 {
+		w, r, capacity := t.full()
+		t.slotSize = t.readUntil(r, capacity, func() (bool, error) {
+			_, full := t.tryWrite(w, []byte{1})
+			return !full, nil
+		})
+	}
+	return t.slotSize
+}
+
+// readUntil reads byte by byte until done says so, and returns how many bytes that took.
+func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
+	p := make([]byte, 1)
+	for n := 1; n <= most && t.Err() == nil; n++ {
+		_, err := r.TryRead(p)
+		if !t.Check(err) {
+			return 0
+		}
+		over, err := done()
+		if !t.Check(err) {
+			return 0
+		}
+		if over {
+			return n
+		}
+	}
+	t.Check(fmt.Errorf("nothing changed in %d bytes", most))
+	return 0
+}

@@ -1,0 +1,226 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// The names of what other processes of an experiment do.
+const (
+	workWrite = "rules/write" // writes one letter again and again until the reader leaves
+	workEcho  = "rules/echo"  // copies from one end to another, a block at a time
+	workHold  = "rules/hold"  // keeps an end open
+	workStdio = "rules/stdio" // tells what its standard streams are
+)
+
+type writeArgs struct {
+	Letter string
+	Size   int // bytes a call
+}
+
+func writeLetters(w *proc.Work) error {
+	var args writeArgs
+	if err := w.Args(&args); err != nil {
+		return err
+	}
+	message := []byte(strings.Repeat(args.Letter, args.Size))
+	runtime.LockOSThread()
+	for {
+		_, err := w.Ends[0].Write(message)
+		if syspipe.ReaderLeft(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// interleaveTime is how long two writers get to come between each other's bytes. For an unbroken
+// pipe to say something, fewMessages have to come through and the writers have to take turns fewRuns
+// times; on a slow machine they get slowInterleaveTime for that.
+const (
+	interleaveTime     = 120 * time.Millisecond
+	slowInterleaveTime = 3 * time.Second
+	fewMessages        = 20
+	fewRuns            = 5
+)
+
+// interleaveWrites lets two processes write messages of one letter each. Sizes that divide the
+// capacity, read as much at once as the pipe holds, look whole without being safe. So other sizes
+// are tried too, and small reads.
+func interleaveWrites(t *trial) {
+	slot := t.slot()
+	w, _ := t.openNonBlocking()
+	capacity := t.capacityOf(w)
+	if t.Err() != nil {
+		return
+	}
+	for _, size := range interleaveSizes(slot) {
+		for _, read := range ascending(max(slot, 4096), capacity) {
+			t.interleave(size, read)
+		}
+	}
+}
+
+// interleaveSizes returns the sizes at which rules differ: about PIPE_BUF of the BSDs and of Linux,
+// a slot, and what is split in any case.
+func interleaveSizes(slot int) []int {
+	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
+}
+
+// interleave reads for a while what two processes write, and counts the runs of one letter that are
+// no whole messages.
+func (t *trial) interleave(size, read int) {
+	w, r := t.open()
+	if t.Err() != nil {
+		return
+	}
+	if err := r.SetIO(syspipe.Poll); !errors.Is(err, errors.ErrUnsupported) {
+		t.Check(err)
+	}
+	a := t.Start(workWrite, writeArgs{"a", size}, w)
+	b := t.Start(workWrite, writeArgs{"b", size}, w)
+	w.Close()
+	c := runCounter{size: size}
+	p := make([]byte, read)
+	began := syspipe.Now()
+	for t.Err() == nil && !c.enough(syspipe.Now()-began) {
+		n, err := r.Read(p)
+		t.Check(err)
+		c.count(p[:n])
+	}
+	r.Close()
+	if t.Err() != nil {
+		return
+	}
+	t.Check(errors.Join(a.Wait(), b.Wait()))
+	t.foundInterleaved(size, read, c)
+}
+
+// A runCounter counts runs of one letter. The first run counts as well as the others, since the
+// bytes of a writer begin with a message.
+type runCounter struct {
+	size     int // bytes of a message
+	messages int // whole ones, in the runs that are over
+	runs     int
+	broken   int // runs that are no whole messages
+	run      int // bytes of the run that goes on
+	letter   byte
+}
+
+func (c *runCounter) count(p []byte) {
+	for _, b := range p {
+		if b != c.letter && c.run > 0 {
+			c.messages += c.run / c.size
+			c.runs++
+			if c.run%c.size != 0 {
+				c.broken++
+			}
+			c.run = 0
+		}
+		c.letter = b
+		c.run++
+	}
+}
+
+// whole returns the whole messages so far.
+func (c *runCounter) whole() int { return c.messages + c.run/c.size }
+
+func (c *runCounter) enough(spent time.Duration) bool {
+	return spent >= interleaveTime && c.whole() >= fewMessages || spent >= slowInterleaveTime
+}
+
+func (t *trial) foundInterleaved(size, read int, c runCounter) {
+	how := fmt.Sprintf("two processes write %d bytes a call, reads of %d: "+
+		"of %d runs of one writer's bytes %d were no whole messages", size, read, c.runs, c.broken)
+	f := t.finding(interleaved(size, read), c.broken > 0, "", how)
+	if c.broken == 0 && (c.whole() < fewMessages || c.runs < fewRuns) {
+		f.value = "too few"
+		f.verdict = results.Noted
+	}
+	t.emit(f)
+}
+
+func echo(w *proc.Work) error {
+	var block int
+	if err := w.Args(&block); err != nil {
+		return err
+	}
+	p := make([]byte, block)
+	for {
+		k, err := io.ReadFull(w.Ends[0], p)
+		if _, err := w.Ends[1].Write(p[:k]); err != nil {
+			return err
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// stallTime without a byte accepted is a deadlock: the other side is a process that has nothing
+// else to do.
+const stallTime = 500 * time.Millisecond
+
+// deadlock builds the classic one: a parent writes all it has before it reads, and the child answers
+// as it goes.
+func deadlock(t *trial) {
+	toChild, in := t.open()
+	out, fromChild := t.open()
+	capacity := t.capacityOf(toChild)
+	child := t.Start(workEcho, capacity, in, out)
+	if t.Err() != nil {
+		return
+	}
+	in.Close()
+	out.Close()
+	t.setIO(toChild, syspipe.Spin)
+	stuck := t.writeUntilStuck(toChild, capacity)
+	how := fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, "+
+		"then writes them; nothing for %v is a hang", capacity, stallTime)
+	f := t.finding(Step{Name: "deadlock/parent-writes"}, stuck, "B", how)
+	if t.system().os == "linux" {
+		f = f.compare(3*capacity, "both capacities and what the child holds")
+	}
+	t.emit(f)
+
+	toChild.Close() // and now the parent reads, which resolves it
+	got, err := io.Copy(io.Discard, fromChild)
+	t.Check(err)
+	t.Check(child.Wait())
+	how = "whether all of it came back once the parent read"
+	f = t.finding(Step{Name: "deadlock/resolved"}, got == int64(stuck), "", how)
+	t.emit(f.compare(true, ""))
+}
+
+// writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its
+// capacity, so more than that shows that the child has started; a stall before does not count.
+func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
+	since := time.Now()
+	p := make([]byte, 4096)
+	for total < 16*capacity && t.Err() == nil {
+		n, full := t.tryWrite(w, p)
+		total += n
+		switch {
+		case !full:
+			since = time.Now()
+		case total > capacity && time.Since(since) > stallTime:
+			return total
+		default:
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return total
+}
