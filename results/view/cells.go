@@ -50,6 +50,28 @@ func cellColumns[L any](differ []string, m *footnotes, row func(L) stat.Row) []c
 	return columns
 }
 
+// cellHeads are the columns that tell the cells of rows apart: framing, size and the fields that
+// differ.
+func cellHeads(differ []string) []Column {
+	heads := []Column{
+		{Title: "framing", Style: Code, Key: true},
+		{Title: "message", Right: true, Key: true},
+	}
+	for _, name := range differ {
+		heads = append(heads, Column{Title: name, Key: true})
+	}
+	return heads
+}
+
+// cellValues are the values of those columns.
+func cellValues(r stat.Row, differ []string) []Value {
+	values := []Value{textValue(r.Cell.Framing), textValue(fieldText(r.Cell, "size"))}
+	for _, name := range differ {
+		values = append(values, textValue(fieldText(r.Cell, name)))
+	}
+	return values
+}
+
 // emptyWord stands where a cell without samples has no figure.
 func emptyWord(r stat.Row) string {
 	known := when(r.Unsupported != "", "unsupported")

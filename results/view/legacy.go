@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -79,4 +80,16 @@ func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
 		t.AppendCells(stat.Map(columns, func(c columnOf[L]) Value { return c.cell(l) })...)
 	}
 	return t
+}
+
+func machineCell(s *results.Set, id string) Value { return machineValue(s, id) }
+
+func cellOf(r stat.Row) results.Cell { return r.Cell }
+
+func machineOf(r stat.Row) string { return r.Machine }
+
+func quantileCell(l results.Latency, name string) Value { return quantileValue(l, name) }
+
+func estimateCell(metric string, samples []results.Sample) Value {
+	return estimateValue(metric, samples)
 }

@@ -296,15 +296,19 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	if len(lines) == 0 {
 		return ErrNothing
 	}
-	_, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n")
-	return writeBenchLines(w, lines, err)
+	if _, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n"); err != nil {
+		return failedTo("write benchmark text", err)
+	}
+	return writeBenchLines(w, lines)
 }
 
-// writeBenchLines writes lines of benchmark text, unless what stands before them failed.
-func writeBenchLines(w io.Writer, lines []benchfmt.Record, err error) error {
+// writeBenchLines writes lines of benchmark text.
+func writeBenchLines(w io.Writer, lines []benchfmt.Record) error {
 	out := benchfmt.NewWriter(w)
-	for i := 0; i < len(lines) && err == nil; i++ {
-		err = out.Write(lines[i])
+	for _, line := range lines {
+		if err := out.Write(line); err != nil {
+			return failedTo("write benchmark text", err)
+		}
 	}
-	return failedTo("write benchmark text", err)
+	return nil
 }

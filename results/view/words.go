@@ -171,42 +171,6 @@ func Truncate(text string, most int) string {
 
 func orDash(s string) string { return cmp.Or(s, "-") }
 
-// MachineTitle returns the name of a machine, "" if it is the only one of the set.
-func MachineTitle(s *results.Set, id string) string {
-	return when(len(s.Machines()) > 1, s.MachineName(id))
-}
-
-// machineCell shows the name of a machine, nothing if it is the only one.
-func machineCell(s *results.Set, id string) Cell { return textCell(MachineTitle(s, id)) }
-
-// MachinesLine describes the only one of machines, or counts them.
-func MachinesLine(machines []results.Environment) string {
-	if len(machines) == 1 {
-		return MachineLine(machines[0])
-	}
-	if len(machines) == 0 {
-		return ""
-	}
-	return results.FormatCount(len(machines), "machine")
-}
-
-// MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
-func MachineLine(e results.Environment) string {
-	return JoinParts(e.Hostname, e.CPU, cpusText(e), systemText(e), e.Imitation, e.Virtualisation)
-}
-
-// cpusText says how many CPUs a machine has, nothing if its file does not tell.
-func cpusText(e results.Environment) string {
-	if e.CPUs == 0 {
-		return ""
-	}
-	return results.FormatCount(e.CPUs, "CPU")
-}
-
-func systemText(e results.Environment) string {
-	return strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
-}
-
 // onMachines is what machines found of the same thing.
 type onMachines[L any] struct {
 	first L            // of the machine that is listed first
@@ -250,62 +214,6 @@ func byMachine[L results.Line](s *results.Set, lines []L, key func(L) string) []
 		rows[at[id]].on[machine] = l
 	}
 	return rows
-}
-
-// FirstRuns returns the environment of the first run on each machine.
-func FirstRuns(s *results.Set) []results.Environment {
-	byMachine := stat.GroupBy(s.Environments, func(e results.Environment) string { return e.Machine })
-	return stat.Map(byMachine, func(runs []results.Environment) results.Environment { return runs[0] })
-}
-
-// machineTable compares the machines: a column each.
-func machineTable(s *results.Set) Table {
-	machines := FirstRuns(s)
-	columns := []columnOf[machineField]{{"", func(f machineField) Cell { return textCell(f.title) }}}
-	for _, e := range machines {
-		value := func(f machineField) Cell { return textCell(f.of(e)) }
-		columns = append(columns, columnOf[machineField]{verbatim("", s.MachineName(e.Machine)), value})
-	}
-	return tableOf("", stat.Filter(machineFields, func(f machineField) bool {
-		return slices.ContainsFunc(machines, func(e results.Environment) bool { return f.of(e) != "" })
-	}), columns...)
-}
-
-// A machineField is what a page tells of a machine.
-type machineField struct {
-	title string
-	of    func(results.Environment) string
-}
-
-// machineFields are in the order of a page.
-var machineFields = []machineField{
-	{"host", func(e results.Environment) string { return e.Hostname }},
-	{"operating system", func(e results.Environment) string { return strings.TrimSpace(e.OS + " " + e.Kernel) }},
-	{"architecture", func(e results.Environment) string { return e.Arch }},
-	{"processor", func(e results.Environment) string { return e.CPU }},
-	{"CPUs", func(e results.Environment) string { return when(e.CPUs > 0, strconv.Itoa(e.CPUs)) }},
-	{"topology", func(e results.Environment) string { return e.Topology }},
-	{"page", func(e results.Environment) string { return when(e.PageSize > 0, results.FormatSize(int64(e.PageSize))) }},
-	{"largest pipe", func(e results.Environment) string {
-		return when(e.PipeMaxSize > 0, results.FormatSize(int64(e.PipeMaxSize)))
-	}},
-	{"imitation", func(e results.Environment) string { return e.Imitation }},
-	{"virtualisation", func(e results.Environment) string { return e.Virtualisation }},
-	{"governor", func(e results.Environment) string { return e.Governor }},
-	{"load", loadText},
-	{"clock", func(e results.Environment) string {
-		return when(e.ClockNS >= 1e-3, results.FormatDuration(e.ClockNS)+" a reading")
-	}},
-	{"Go", func(e results.Environment) string { return e.Go }},
-	{"pipebench", func(e results.Environment) string { return e.Version }},
-}
-
-// loadText is the load average before a run, "-" where the system does not tell.
-func loadText(e results.Environment) string {
-	if e.Load1 == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
 // MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
