@@ -27,27 +27,30 @@ import (
 // as a chunk whatever its size. The compressed form splits what a packer makes of the message.
 type chunked struct{ framing }
 
-const (
-	adaptive = "adaptive"
-	packed   = "chunked+zstd"
-	chunkArg = "size"
-)
-
-var (
-	plainChunks    = &form{"chunked", chunkArg, chunksCarry, sendChunks, readChunks}
-	adaptiveChunks = &form{adaptive, chunkArg, chunksCarry, sendChunks, readChunks}
-	zstdChunks     = &form{packed, chunkArg, chunksCarry, sendChunks, func(f framing, r io.Reader, s settings) Reader {
-		limit := s.maxMessage
-		if limit <= math.MaxInt/4 { // what such a message becomes at the worst: all escaped, and what zstd puts before each block
-			s.maxMessage = 2*limit + limit/1024 + 1<<10
-		}
-		return &zstdReader{chunkReader: newChunkReader(r, f.size, false, s), limit: limit}
-	}}
-)
-
-func readChunks(f framing, r io.Reader, s settings) Reader {
-	return newChunkReader(r, f.size, f.name == adaptive, s)
+var plainChunks = &form{
+	name:    "chunked",
+	arg:     "size",
+	make:    makeChunked,
+	carries: chunksCarry,
+	writer:  newChunkWriter,
+	reader: func(f framing, r io.Reader, s settings) Reader {
+		return newChunkReader(r, f, s)
+	},
 }
+
+var adaptiveChunks = &form{
+	name:    "adaptive",
+	arg:     "size",
+	bare:    true,
+	make:    makeChunked,
+	carries: chunksCarry,
+	writer:  newChunkWriter,
+	reader: func(f framing, r io.Reader, s settings) Reader {
+		return newChunkReader(r, f, s)
+	},
+}
+
+func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
 // newline among them; 0 means DefaultChunk. It carries every message without a newline, the empty
@@ -62,13 +65,6 @@ func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 // chunk only if it begins with a UUID of 36 characters, so neither JSON nor a log line with colons
 // is mistaken for one.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
-
-// Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0
-// means DefaultChunk. It carries every message. It is a format of this package, spoken by nobody
-// else, and is not among [All]: it pays where the pipe, and not the processor, is what is scarce.
-// The limit counts bytes of the message as it was sent; while a message is decompressed, its
-// compressed form is held too.
-func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
 	if size = cmp.Or(size, DefaultChunk); size < MinChunk {
@@ -85,10 +81,10 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 // frames yields the frames of msg under an id of s, each of at most size bytes. Whether the
 // adaptive form sends a bare line is decided by its own size.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
-	switch {
-	case f.name == adaptive && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0:
+	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
-	case f.name == packed:
+	}
+	if f.pack {
 		var p packer
 		msg = p.pack(msg)
 	}
@@ -97,23 +93,26 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 		c := cutter{layout: newLayout(int64(len(msg)), size), id: id, msg: msg}
 		var pieces [][]byte
 		for c.index < int(c.total) {
-			if pieces, _ = c.cut(pieces[:0], 1); !yield(pieces) {
+			pieces, _ = c.cut(pieces[:0], 1)
+			if !yield(pieces) {
 				return
 			}
 		}
 	}
 }
 
-// bareLine reports whether the adaptive form sends msg as a line, unless a newline in it forbids
-// that, which is found out when it is sent.
+// bareLine reports whether the adaptive form sends msg as a line, unless it holds a newline.
 func bareLine(msg []byte, size int, s *settings) bool {
+	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
+		return false
+	}
 	looksFramed := len(msg) >= uuidBytes && uuidPrefix(msg[:uuidBytes])
-	return len(msg)+1 <= size && endsFit(msg, s.verbatim) == nil && !looksFramed
+	return !looksFramed
 }
 
 func chunksCarry(f framing, msg []byte, _ *settings) error {
 	size := int64(len(msg))
-	if f.name == packed {
+	if f.pack {
 		size *= 2 // every byte may have to be escaped
 	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
@@ -124,31 +123,45 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	return nil
 }
 
-// sendChunks sends msg as the bare line that it may be, in one frame, or in several: those in one
-// gather call of as many as it takes, or in one Write each.
-func sendChunks(w *writer, msg []byte) error {
-	checked := false // whether the framing is known to carry msg
-	switch {
-	case w.name == adaptive && bareLine(msg, w.size, &w.set):
-		return w.out.line(nil, msg)
-	case w.name == packed:
-		if err := w.carries(w.framing, msg, &w.set); err != nil {
-			return err
-		}
-		msg, checked = w.packer.pack(msg), true
+// A chunkWriter sends each message as the bare line that it may be, in one frame, or in several.
+type chunkWriter struct {
+	framing
+	set    settings
+	out    frameWriter
+	head   []byte // what stands before a message, or before the chunks of one
+	packer packer
+}
+
+func newChunkWriter(f framing, w io.Writer, s settings) Writer {
+	return &chunkWriter{framing: f, set: s, out: newFrameWriter(w, s.writeSize)}
+}
+
+func (w *chunkWriter) WriteMessage(msg []byte) error {
+	if err := w.set.checkLimit(msg); err != nil {
+		return err
 	}
-	if len(msg) <= w.size-soleHeader-1 { // fits one frame, which is searched for a newline as it is written
-		id := w.set.ids()
-		w.head = appendHeader(w.head[:0], &id, 0, 1)
-		return w.out.line(w.head, msg)
+	if err := w.carries(w.framing, msg, &w.set); err != nil {
+		return err
 	}
-	if !checked {
-		if err := w.carries(w.framing, msg, &w.set); err != nil {
-			return err
-		}
+	if w.bare && bareLine(msg, w.size, &w.set) {
+		return w.out.frame(nil, msg, newline)
 	}
-	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: w.set.ids(), msg: msg, headers: w.head}
-	batch := 1 // frames sent together
+	if w.pack {
+		msg = w.packer.pack(msg)
+	}
+	id := w.set.ids()
+	if len(msg) > w.size-soleHeader-1 {
+		return w.sendMany(id, msg)
+	}
+	w.head = appendHeader(w.head[:0], &id, 0, 1)
+	return w.out.frame(w.head, msg, newline)
+}
+
+// sendMany sends a message in several frames: to a Vectored as many together as a gather list has
+// room for, to any other writer one at a time.
+func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
+	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
+	batch := 1
 	if w.out.v != nil {
 		batch = maxGather / 2 // each is a header with the newline before it, and data
 	}

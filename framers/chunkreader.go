@@ -62,9 +62,9 @@ type chunkReader struct {
 // less than more reads.
 const directFrom = 16 << 10
 
-func newChunkReader(r io.Reader, size int, bare bool, s settings) *chunkReader {
+func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
 	return &chunkReader{
-		lineReader: lineReader{in: newReadBuffer(r, &s), set: s}, size: size, bare: bare,
+		lineReader: lineReader{in: newReadBuffer(r, &s), set: s}, size: f.size, bare: f.bare,
 		partials: partialMessages{top: max(s.maxMessage, 1)},
 	}
 }

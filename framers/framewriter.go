@@ -1,7 +1,6 @@
 package framers
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -60,35 +59,37 @@ func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	return o
 }
 
-// send writes pieces as one frame.
-func (o *frameWriter) send(pieces ...[]byte) error {
-	total := 0
-	for _, p := range pieces {
-		total += len(p)
+// frame writes a frame of one message: what stands before it, the message, what stands behind it.
+func (o *frameWriter) frame(head, msg, tail []byte) error {
+	total := len(head) + len(msg) + len(tail)
+	if total > o.copyMost || total == len(msg) {
+		return o.send(head, msg, tail)
 	}
-	o.vec = append(o.vec[:0], pieces...)
-	return o.sendVec(total)
-}
-
-// line writes head, msg and a newline as one frame, or refuses a msg with a newline in it.
-func (o *frameWriter) line(head, msg []byte) error {
-	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
-		return newlineAt(i)
-	}
-	total := len(head) + len(msg) + 1
-	if total > o.copyMost {
-		o.vec = o.vec[:0]
-		if len(head) > 0 {
-			o.vec = append(o.vec, head)
-		}
-		o.vec = append(o.vec, msg, newline)
-		return o.sendVec(total)
+	if o.broken != nil {
+		return o.broken
 	}
 	frame := o.frameBuffer(len(head), total)
 	copy(frame, head)
 	copy(frame[len(head):], msg)
-	frame[total-1] = '\n'
-	return o.write(frame)
+	copy(frame[len(head)+len(msg):], tail)
+	n, err := o.w.Write(frame)
+	if err == nil && n == total {
+		return nil
+	}
+	return o.writeError(n, total, err)
+}
+
+// send writes pieces as one frame.
+func (o *frameWriter) send(pieces ...[]byte) error {
+	o.vec = o.vec[:0]
+	total := 0
+	for _, p := range pieces {
+		if len(p) > 0 {
+			o.vec = append(o.vec, p)
+			total += len(p)
+		}
+	}
+	return o.sendVec(total)
 }
 
 // sendVec writes the frames in o.vec, of total bytes.
@@ -103,18 +104,15 @@ func (o *frameWriter) sendVec(total int) error {
 }
 
 func (o *frameWriter) sendCalls(total int) error {
-	if total <= o.copyMost {
-		return o.write(o.together(o.vec, total))
-	}
 	left := o.vec
 	for sent := 0; sent < total; {
-		n := o.callBytes(left, total-sent, total)
-		written, err := o.call(left, n)
-		if err == nil && written != n {
-			err = io.ErrShortWrite
+		n := total
+		if total > o.copyMost {
+			n = o.callBytes(left, total-sent, total)
 		}
+		written, err := o.call(left, n, total <= o.copyMost)
 		sent += written
-		if err != nil {
+		if err != nil || written != n {
 			return o.writeError(sent, total, err)
 		}
 		left = drop(left, n)
@@ -157,12 +155,9 @@ func (o *frameWriter) plainBytes(left [][]byte, size int) int {
 	return n &^ (pageSize - 1)
 }
 
-// call hands over the first n bytes of what is left.
-func (o *frameWriter) call(left [][]byte, n int) (written int, err error) {
-	if o.v == nil {
-		if n <= len(left[0]) {
-			return o.w.Write(left[0][:n])
-		}
+// call hands over the first n bytes of what is left, as a gather list unless they are to be copied.
+func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err error) {
+	if o.v == nil || copied {
 		return o.w.Write(o.together(left, n))
 	}
 	o.list = o.list[:0]
@@ -204,20 +199,6 @@ func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 	return frame
 }
 
-func (o *frameWriter) write(frame []byte) error {
-	if o.broken != nil {
-		return o.broken
-	}
-	n, err := o.w.Write(frame)
-	if err == nil && n == len(frame) {
-		return nil
-	}
-	if err == nil {
-		err = io.ErrShortWrite
-	}
-	return o.writeError(n, len(frame), err)
-}
-
 // cacheLine is what a copy is fastest to a multiple of, in bytes.
 const cacheLine = 64
 
@@ -237,6 +218,9 @@ func (o *frameWriter) frameBuffer(head, total int) []byte {
 // the stream cannot be taken back: it breaks the frameWriter for good, while a write that failed
 // before its first byte may be tried again.
 func (o *frameWriter) writeError(n, total int, err error) error {
+	if err == nil {
+		err = io.ErrShortWrite
+	}
 	if n == 0 {
 		return fmt.Errorf("write message: %w", err)
 	}

@@ -162,10 +162,23 @@ type framing struct {
 
 // A form is a way to put messages on the wire and to take them off.
 type form struct {
-	name, arg string                                         // of the spec; arg says what its size is, "" where it has none
-	carries   func(f framing, msg []byte, s *settings) error // the PayloadError with which a Writer refuses msg, or nil
-	send      func(w *writer, msg []byte) error              // a message within the limit
-	reader    func(f framing, r io.Reader, s settings) Reader
+	name string
+	arg  string // what the size in the spec is, "" if it has none
+
+	bare bool // adaptive: sends messages that fit as lines without a header
+	pack bool // what is split is the compressed message
+
+	// make returns the framing of a size in the spec, 0 for the default; it is nil if there is none.
+	make func(f *form, size int) (Framing, error)
+	// carries returns the PayloadError with which a Writer refuses msg, or nil.
+	carries func(f framing, msg []byte, s *settings) error
+	// header appends what stands before a message of size bytes; nil if nothing does.
+	header func(b []byte, size int) []byte
+	// tail is what stands behind a message.
+	tail []byte
+	// writer returns the Writer of a form whose messages are not one frame each, else it is nil.
+	writer func(f framing, w io.Writer, s settings) Writer
+	reader func(f framing, r io.Reader, s settings) Reader
 }
 
 func (f framing) String() string {
@@ -177,6 +190,9 @@ func (f framing) String() string {
 
 func (f framing) NewWriter(w io.Writer, opts ...Option) Writer {
 	s := newSettings(opts)
+	if f.writer != nil {
+		return f.writer(f, w, s)
+	}
 	return &writer{framing: f, set: s, out: newFrameWriter(w, s.writeSize)}
 }
 
@@ -184,20 +200,26 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 	return f.reader(f, r, newSettings(opts))
 }
 
-// A writer sends the messages of a framing. Its buffers are used again.
+// A writer sends each message as one frame. Few calls lie between WriteMessage and the stream: after
+// a system call each return costs as much as it does where the processor has mispredicted it.
 type writer struct {
 	framing
-	set    settings
-	out    frameWriter
-	head   []byte // what stands before a message, or before the chunks of one
-	packer packer
+	set  settings
+	out  frameWriter
+	head []byte
 }
 
 func (w *writer) WriteMessage(msg []byte) error {
-	if err := w.set.admits(msg); err != nil {
+	if err := w.set.checkLimit(msg); err != nil {
 		return err
 	}
-	return w.send(w, msg)
+	if err := w.carries(w.framing, msg, &w.set); err != nil {
+		return err
+	}
+	if w.header != nil {
+		w.head = w.header(w.head[:0], len(msg))
+	}
+	return w.out.frame(w.head, msg, w.tail)
 }
 
 // Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or
@@ -218,18 +240,28 @@ func check(f Framing, msg []byte, s *settings) error {
 	if !ok {
 		return nil
 	}
-	if err := s.admits(msg); err != nil {
+	if err := s.checkLimit(msg); err != nil {
 		return err
 	}
 	return own.carries(own, msg, s)
 }
 
-// admits returns an error for a message beyond a Writer's limit.
-func (s *settings) admits(msg []byte) error {
+// checkLimit returns an error for a message beyond a Writer's limit.
+func (s *settings) checkLimit(msg []byte) error {
 	if s.writerLimit && len(msg) > s.maxMessage {
-		return &TooLargeError{Size: int64(len(msg)), Declared: true, Limit: int64(s.maxMessage), Offset: -1, Head: head(msg, len(msg))}
+		return s.tooLarge(msg)
 	}
 	return nil
+}
+
+func (s *settings) tooLarge(msg []byte) error {
+	return &TooLargeError{
+		Size:     int64(len(msg)),
+		Declared: true,
+		Limit:    int64(s.maxMessage),
+		Offset:   -1,
+		Head:     head(msg, len(msg)),
+	}
 }
 
 // forms are those of the package, in the order of All, which leaves the last out.
@@ -239,13 +271,10 @@ var forms = []*form{
 
 // of returns the framing of a size; 0 is the default.
 func (f *form) of(size int) (Framing, error) {
-	switch f.arg {
-	case chunkArg:
-		return newChunked(f, size)
-	case rawArg:
-		return Raw(size)
+	if f.make == nil {
+		return framing{f, 0}, nil
 	}
-	return framing{f, 0}, nil
+	return f.make(f, size)
 }
 
 // Parse returns the framing of a spec: a name of [All], or chunked+zstd, and where the framing

@@ -20,13 +20,7 @@ var lengthPrefix = &form{
 		}
 		return nil
 	},
-	send: func(w *writer, msg []byte) error {
-		if err := w.carries(w.framing, msg, &w.set); err != nil {
-			return err
-		}
-		w.head = binary.BigEndian.AppendUint32(w.head[:0], uint32(len(msg)))
-		return w.out.send(w.head, msg)
-	},
+	header: func(b []byte, size int) []byte { return binary.BigEndian.AppendUint32(b, uint32(size)) },
 	reader: func(_ framing, r io.Reader, s settings) Reader {
 		b := newBody(r, s)
 		b.receive = b.prefix
@@ -115,7 +109,8 @@ func (b *body) refuse() error {
 // raw puts nothing on the wire: both ends know the size, or there is none.
 var raw = &form{
 	name: "raw",
-	arg:  rawArg,
+	arg:  "N",
+	make: newRaw,
 	carries: func(f framing, msg []byte, _ *settings) error {
 		if len(msg) == 0 {
 			return &PayloadError{Err: ErrEmpty}
@@ -125,12 +120,6 @@ var raw = &form{
 		}
 		return nil
 	},
-	send: func(w *writer, msg []byte) error {
-		if err := w.carries(w.framing, msg, &w.set); err != nil {
-			return err
-		}
-		return w.out.send(msg)
-	},
 	reader: func(f framing, r io.Reader, s settings) Reader {
 		b := newBody(r, s)
 		b.receive = func() error { return b.sized(f.size) }
@@ -138,16 +127,16 @@ var raw = &form{
 	},
 }
 
-const rawArg = "N"
-
 // Raw returns the framing that adds nothing. With a size in bytes, a message is that many bytes.
 // With size 0 the stream has no messages: a Reader delivers what each read gives, which is the
 // floor that every framing is compared with.
-func Raw(size int) (Framing, error) {
+func Raw(size int) (Framing, error) { return newRaw(raw, size) }
+
+func newRaw(f *form, size int) (Framing, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("raw: size %d is negative", size)
 	}
-	return framing{raw, size}, nil
+	return framing{f, size}, nil
 }
 
 // sized receives what each message begins with where its size is known: nothing, so that the stream
@@ -172,10 +161,10 @@ func (b *body) sized(size int) error {
 var contentLength = &form{
 	name:    "content-length",
 	carries: func(framing, []byte, *settings) error { return nil },
-	send: func(w *writer, msg []byte) error {
-		w.head = strconv.AppendInt(append(w.head[:0], lengthPrompt...), int64(len(msg)), 10)
-		w.head = append(w.head, headerEnd...)
-		return w.out.send(w.head, msg)
+	header: func(b []byte, size int) []byte {
+		b = append(b, lengthPrompt...)
+		b = strconv.AppendInt(b, int64(size), 10)
+		return append(b, headerEnd...)
 	},
 	reader: func(_ framing, r io.Reader, s settings) Reader {
 		h := &headerReader{body: newBody(r, s), length: -1}

@@ -8,10 +8,16 @@ import (
 // ndjson ends each message with a newline:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
-var ndjson = &form{name: "ndjson", carries: lineCarries, send: sendLine,
+var ndjson = &form{
+	name:    "ndjson",
+	carries: lineCarries,
+	tail:    newline,
 	reader: func(_ framing, r io.Reader, s settings) Reader {
 		return &lineReader{in: newReadBuffer(r, &s), set: s}
-	}}
+	},
+}
+
+var newline = []byte{'\n'}
 
 // NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into
 // the JSON. A Reader drops white space around a message and skips blank lines (WithVerbatim keeps
@@ -25,14 +31,13 @@ func lineCarries(_ framing, msg []byte, s *settings) error {
 	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
-	return endsFit(msg, s.verbatim)
+	return checkEnds(msg, s.verbatim)
 }
 
 func newlineAt(i int) error { return &PayloadError{Offset: i, Err: ErrNewline} }
 
-// endsFit returns why msg, which holds no newline, cannot be a line, or nil: what its first and
-// last byte tell.
-func endsFit(msg []byte, verbatim bool) error {
+// checkEnds returns why msg cannot be a line because of its first or last byte, or nil.
+func checkEnds(msg []byte, verbatim bool) error {
 	last := len(msg) - 1
 	switch {
 	case verbatim && last >= 0 && msg[last] == '\r':
@@ -47,17 +52,6 @@ func endsFit(msg []byte, verbatim bool) error {
 		return &PayloadError{Offset: last, Err: ErrSpace}
 	}
 	return nil
-}
-
-var newline = []byte{'\n'}
-
-// sendLine leaves the search for a newline to the writing of the frame, but where msg is no line for
-// another reason: a newline is told first.
-func sendLine(w *writer, msg []byte) error {
-	if endsFit(msg, w.set.verbatim) != nil {
-		return w.carries(w.framing, msg, &w.set)
-	}
-	return w.out.line(nil, msg)
 }
 
 type lineReader struct {
@@ -198,8 +192,8 @@ func trim(b []byte) []byte {
 // Both hold a line whole before they look at its length, so the memory bound of the other Readers
 // does not hold for them.
 var (
-	bytewise = &form{name: "ndjson-bytewise", carries: lineCarries, send: sendLine, reader: readNaively(1)}
-	rescan   = &form{name: "ndjson-rescan", carries: lineCarries, send: sendLine, reader: readNaively(rescanRead)}
+	bytewise = &form{name: "ndjson-bytewise", carries: lineCarries, tail: newline, reader: readNaively(1)}
+	rescan   = &form{name: "ndjson-rescan", carries: lineCarries, tail: newline, reader: readNaively(rescanRead)}
 )
 
 // Bytewise returns the line framing whose Reader reads one byte a call until it is a newline.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -27,6 +28,30 @@ const (
 	// undeclared is the most bytes of a message whose zstd frame does not declare its size.
 	undeclared = 255
 )
+
+var zstdChunks = &form{
+	name:    "chunked+zstd",
+	arg:     "size",
+	pack:    true,
+	make:    makeChunked,
+	carries: chunksCarry,
+	writer:  newChunkWriter,
+	reader: func(f framing, r io.Reader, s settings) Reader {
+		limit := s.maxMessage
+		if limit <= maxInt/4 {
+			// At the worst every byte is escaped, and zstd puts something before each block.
+			s.maxMessage = 2*limit + limit/1024 + 1<<10
+		}
+		return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
+	},
+}
+
+// Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0
+// means DefaultChunk. It carries every message. It is a format of this package, spoken by nobody
+// else, and is not among [All]: it pays where the pipe, and not the processor, is what is scarce.
+// The limit counts bytes of the message as it was sent; while a message is decompressed, its
+// compressed form is held too.
+func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
 // encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing between
 // calls.
