@@ -3,6 +3,7 @@ package framers_test
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -217,6 +218,35 @@ func BenchmarkCoalesced(b *testing.B) {
 			b.ReportAllocs()
 			if err := c.carry((b.N + batch - 1) / batch * batch); err != nil {
 				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// BenchmarkWriteOnly and BenchmarkReadOnly measure an end without a pipe.
+func BenchmarkWriteOnly(b *testing.B) {
+	for _, spec := range []string{"ndjson", "length-prefix", "content-length", "chunked"} {
+		b.Run("framing="+spec, func(b *testing.B) {
+			w := mustParse(b, spec).NewWriter(io.Discard)
+			msg := message(256)
+			for b.Loop() {
+				w.WriteMessage(msg)
+			}
+		})
+	}
+}
+
+func BenchmarkReadOnly(b *testing.B) {
+	for _, spec := range []string{"ndjson", "length-prefix", "content-length", "chunked"} {
+		b.Run("framing="+spec, func(b *testing.B) {
+			f := mustParse(b, spec)
+			var msgs [][]byte
+			for range 200 {
+				msgs = append(msgs, message(256))
+			}
+			r := f.NewReader(&repeating{wire: encode(b, f, msgs)})
+			for b.Loop() {
+				r.ReadMessage()
 			}
 		})
 	}
