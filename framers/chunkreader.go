@@ -109,6 +109,33 @@ func (r *chunkReader) nextFrame() (line []byte, err error) {
 	}
 }
 
+// Reset drops the incomplete messages. What remains of a frame of one is dropped as it arrives.
+func (r *chunkReader) Reset() (dropped int) {
+	for _, p := range r.partials.list {
+		if !p.dropped {
+			dropped++
+		}
+	}
+	inside := r.to != nil && (r.stage == inData || r.stage == discarding)
+	if inside {
+		r.to = nil
+		r.refused = refusal{}
+		r.counted = r.in.offset(r.in.pos)
+		r.stage = discarding
+	}
+	if inside || r.run != nil {
+		r.in.base = r.in.pos
+		r.fin = r.in.pos
+	}
+	r.run = nil
+	r.delivered = nil
+	r.partials = partialMessages{top: r.partials.top}
+	came := r.fin - r.in.base
+	r.in.giveBack()
+	r.fin = r.in.base + came
+	return dropped
+}
+
 // chunk returns the frame whose data has come.
 func (r *chunkReader) chunk() Chunk {
 	data := r.in.buf[r.fin-r.got : r.fin : r.fin]

@@ -126,6 +126,13 @@ func (in *readBuffer) replace(n int) {
 	in.shrinkCount = 0
 }
 
+// giveBack replaces a grown buffer by one of the usual size, if that holds what is kept.
+func (in *readBuffer) giveBack() {
+	if len(in.buf) > in.size && in.end-in.base <= in.size/2 {
+		in.replace(in.size)
+	}
+}
+
 func (in *readBuffer) slide(to []byte) {
 	copy(to, in.buf[in.base:in.end])
 	in.pos -= in.base

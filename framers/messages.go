@@ -1,0 +1,120 @@
+package framers
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+)
+
+// Messages yields the messages of r, each valid until the next one, and its errors. It goes on after
+// an error behind which r goes on: a [*HeaderError], a [*ChunkError], and under [Resync] a
+// [*TooLargeError]. It ends after any other error, and without one at the end of the stream.
+//
+//	for msg, err := range framers.Messages(r) {
+//		if err != nil {
+//			log.Print(err)
+//			continue
+//		}
+//		handle(msg)
+//	}
+func Messages(r Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var last error
+		for {
+			msg, err := r.ReadMessage()
+			// A Reader that has given its stream up returns the same error again.
+			if err == io.EOF || err != nil && err == last {
+				return
+			}
+			if !yield(msg, err) || err != nil && !goesOn(err) {
+				return
+			}
+			last = err
+		}
+	}
+}
+
+// goesOn reports whether a Reader may go on after err.
+func goesOn(err error) bool {
+	var header *HeaderError
+	var chunk *ChunkError
+	var large *TooLargeError
+	return errors.As(err, &header) || errors.As(err, &chunk) || errors.As(err, &large)
+}
+
+// A Resetter is a Reader that holds messages of which chunks are missing: the Reader of a framing
+// that is a Chunker.
+type Resetter interface {
+	Reader
+	// Reset drops the incomplete messages, gives their memory back, and returns how many they were.
+	// A message whose only frame is being received is not among them. Chunks of a dropped message
+	// that are still to come are taken for those of a new one.
+	Reset() (dropped int)
+}
+
+// An Assembler puts messages together from frames that are handed to it one by one, for a program
+// that does not read them from a stream. It belongs to one goroutine.
+type Assembler struct {
+	r  Reader
+	in frameSource
+}
+
+// NewAssembler returns an Assembler for frames of f. It takes the options of a Reader.
+func NewAssembler(f Chunker, opts ...Option) *Assembler {
+	a := &Assembler{}
+	a.r = f.NewReader(&a.in, opts...)
+	return a
+}
+
+// ErrSeveralFrames is returned for a frame that holds more than one.
+var ErrSeveralFrames = errors.New("process frame: a newline inside the frame: hand over one at a time")
+
+// ProcessFrame takes one frame, with or without its newline. It returns a message if the frame
+// completes one, valid until the next call, and whether it did. Its errors are those of a Reader.
+func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err error) {
+	frame = bytes.TrimSuffix(frame, newline)
+	if bytes.IndexByte(frame, '\n') >= 0 {
+		return nil, false, ErrSeveralFrames
+	}
+	a.in = frameSource{frame: frame, ends: true}
+	msg, err = a.r.ReadMessage()
+	if err == errNextFrame {
+		return nil, false, nil
+	}
+	return msg, err == nil, err
+}
+
+// Reset drops the incomplete messages and returns how many they were, if the framing is of this
+// package.
+func (a *Assembler) Reset() (dropped int) {
+	r, ok := a.r.(Resetter)
+	if !ok {
+		return 0
+	}
+	return r.Reset()
+}
+
+// errNextFrame is what a frameSource returns behind its frame. A Reader takes it for an error that
+// may pass, and goes on with the next frame.
+var errNextFrame = errors.New("the next frame is to come")
+
+// A frameSource gives a frame and its newline.
+type frameSource struct {
+	frame []byte
+	ends  bool // the newline is still to come
+}
+
+func (s *frameSource) Read(b []byte) (int, error) {
+	n := copy(b, s.frame)
+	s.frame = s.frame[n:]
+	if len(s.frame) == 0 && s.ends && n < len(b) {
+		b[n] = '\n'
+		n++
+		s.ends = false
+	}
+	if n == 0 && len(b) > 0 {
+		return 0, errNextFrame
+	}
+	return n, nil
+}
