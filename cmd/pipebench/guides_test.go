@@ -160,7 +160,9 @@ func TestHelpIsGroupedAndFitsATerminal(t *testing.T) {
 				}
 			}
 		}
-		for line := range strings.Lines(groupedFlags(cmd)) {
+		var flags strings.Builder
+		writeFlags(&flags, cmd)
+		for line := range strings.Lines(flags.String()) {
 			if n := utf8.RuneCountInString(line) - 1; n > helpWidth {
 				t.Errorf("%s: %d columns: %s", cmd.Name(), n, line)
 			}
@@ -170,6 +172,24 @@ func TestHelpIsGroupedAndFitsATerminal(t *testing.T) {
 	run(t.Context(), []string{"drive", "--help"}, nil, &out, &out)
 	if !strings.Contains(out.String(), "\nHow it is connected:\n      --capacity") || !strings.Contains(out.String(), "\nResults and time:\n") {
 		t.Errorf("the flags of drive are not grouped:\n%s", out.String())
+	}
+}
+
+// Each command stands in the help of pipebench, once, in a line that fits a terminal.
+func TestTheRootHelpHasEveryCommand(t *testing.T) {
+	var out strings.Builder
+	root := newRoot()
+	writeRootHelp(&out, root)
+	for _, cmd := range root.Commands() {
+		line := "\n  " + cmd.Name() + " "
+		if cmd.IsAvailableCommand() && cmd.Name() != "completion" && strings.Count(out.String(), line) != 1 {
+			t.Errorf("%s is not in the help once", cmd.Name())
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(line) - 1; n > helpWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
 	}
 }
 

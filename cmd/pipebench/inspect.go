@@ -29,7 +29,7 @@ type inspectFlags struct {
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
 	flags := cmd.Flags()
-	flags.DurationVar(&f.look, "look", 500*time.Millisecond, "time between the two looks at the processes")
+	addDuration(cmd, &f.look, "look", 500*time.Millisecond, "time between the two looks at the processes")
 	flags.BoolVar(&f.watch, "watch", false, "go on looking, and say what changes, until the process ends")
 }
 

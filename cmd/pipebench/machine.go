@@ -31,7 +31,7 @@ type doctorFlags struct {
 func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.part = "invocation"
 	addCount(cmd, &f.invocations, "invocations", 8, 0, mostCounted, "how many; 3 are the least that compare rests on, 0 looks at the environment alone")
-	cmd.Flags().DurationVar(&f.over, "over", 2*time.Minute, "spread them over this long")
+	addDuration(cmd, &f.over, "over", 2*time.Minute, "spread them over this long")
 	f.sharedFlags.register(cmd, 0, "begin none that would end later (default twice --over)", view.FormatBench)
 }
 

@@ -22,7 +22,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/spf13/cobra"
@@ -118,16 +117,16 @@ func (o *output) Fd() uintptr {
 // newRoot makes the command. Where args are given, of the commands in it only those that are named
 // among them have their flags, which take longer to make than all the rest does.
 func newRoot(args ...string) *cobra.Command {
-	root := helped("pipebench")
+	root := withHelp("pipebench")
 	root.Version = machine.Version()
-	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.SuggestionsMinimumDistance = 2
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		available := stat.Filter(cmd.Commands(), (*cobra.Command).IsAvailableCommand)
-		names := stat.Map(available, (*cobra.Command).Name)
-		return usage(fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", ")))
+		return usage(unknownCommand(cmd, args[0]))
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -156,18 +155,35 @@ func newRoot(args ...string) *cobra.Command {
 	root.AddCommand(newGuides(root)...)
 	root.AddCommand(newValuesTopic())
 	root.AddCommand(newOldCommands()...)
-	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flatFlags, "{{groupedFlags .}}", 1))
+	root.SetUsageFunc(writeUsage)
+	commandHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root {
+			writeRootHelp(cmd.OutOrStdout(), root)
+			return
+		}
+		commandHelp(cmd, args)
+	})
 	for _, cmd := range root.Commands() {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { // one that has values of its own keeps them: that is the error
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			// A flag with values of its own keeps them; that is the only error.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeNames(f.Name))
 		})
 	}
 	return root
 }
 
-// flatFlags is how cobra's template lists the flags of a command.
-const flatFlags = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+// unknownCommand says which command may have been meant, or which there are.
+func unknownCommand(root *cobra.Command, name string) error {
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
+	}
+	var names []string
+	for _, group := range commandGroups {
+		names = append(names, group.names...)
+	}
+	return fmt.Errorf("unknown command %q; known are %s", name, strings.Join(names, ", "))
+}
 
 // Exit codes of every command.
 const (

@@ -34,7 +34,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.against, "against", nil,
 		"compare with: result files of other machines, or the documented rules of "+
 			strings.Join(documentedSystems, ", ")+" (default all of them)")
-	flags.DurationVar(&f.options.StepTimeout, "step-timeout", experiment.DefaultLimit,
+	addDuration(cmd, &f.options.StepTimeout, "step-timeout", experiment.DefaultLimit,
 		"after which an experiment is a finding that it hangs; more by default where processes "+
 			"start slowly")
 	flags.BoolVar(&f.detail, "detail", false,

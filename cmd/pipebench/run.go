@@ -57,7 +57,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addCount(cmd, &p.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
 	addCount(cmd, &p.Forks, "forks", bench.DefaultForks, 1, mostCounted,
 		"how often the workers are started anew")
-	flags.DurationVar(&p.Duration, "duration", bench.SliceTime, "of one sample, about")
+	addDuration(cmd, &p.Duration, "duration", bench.SliceTime, "of one sample, about")
 	addParsed(cmd, &p.Precision, "precision", "", parsePrecision,
 		"go on until each median is known this well, such as 2%, or --max-time is over")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")

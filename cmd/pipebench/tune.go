@@ -44,7 +44,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&c.Payload, "payload", c.Payload, "what generated messages are made of")
 	flags.BoolVar(&f.noLevers, "no-levers", false, "try nothing but chunk sizes")
 	flags.BoolVar(&f.detail, "detail", false, "print every cell, not only those of which none waits less at as much goodput")
-	flags.DurationVar(&o.Duration, "duration", o.Duration, "of one sample, about")
+	addDuration(cmd, &o.Duration, "duration", o.Duration, "of one sample, about")
 	f.registerAsserts(cmd, "exit 3 unless this holds for the recommended size, such as 'p99<1ms', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, o.MaxTime, beginNone, view.FormatBench)
 }

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// sharedFlags are those that mean the same for every command that measures.
+type sharedFlags struct {
+	out        string
+	format     view.Format
+	quiet      bool
+	noProgress bool
+	seed       int64
+	maxTime    time.Duration
+	waitQuiet  time.Duration // 0 measures at once
+	detail     bool          // print all figures, not what fits a screen
+	part       string        // what lines of progress call a part of the work, "" for no name
+}
+
+const (
+	beginNone = "begin no sample after this long"
+	stopAfter = "stop after this long, and show what was found (default none)"
+)
+
+// register takes what --max-time is by default, what it means, and formats that not all commands have.
+func (f *sharedFlags) register(
+	cmd *cobra.Command, maxTime time.Duration, means string, own ...view.Format,
+) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "o", "",
+		"a folder for the files of the run (default pipebench-out/<time>)")
+	registerFormat(cmd, &f.format, own...)
+	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
+	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
+	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
+	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
+	addDuration(cmd, &f.waitQuiet, "wait-quiet", 0,
+		"first wait until other programs leave the CPUs alone, this long at most")
+	flags.Lookup("wait-quiet").NoOptDefVal = "10m"
+}
+
+// registerFormat adds the flag of what is printed: as all commands can, and as this one can besides.
+func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format) {
+	var names []string
+	for _, f := range view.Formats() {
+		if f != view.FormatBench {
+			names = append(names, string(f))
+		}
+	}
+	for _, f := range own {
+		names = append(names, string(f))
+	}
+	parse := func(name string) (view.Format, error) {
+		if slices.Contains(names, name) {
+			return view.Format(name), nil
+		}
+		if _, err := view.ParseFormat(name); err != nil {
+			return "", fmt.Errorf("format %q is not known; known are %s", name, strings.Join(names, ", "))
+		}
+		return "", fmt.Errorf("it is of measurements, and %s makes none: use table, markdown, "+
+			"csv or json", cmd.Name())
+	}
+	addParsed(cmd, format, "format", string(view.FormatTable), parse,
+		"of what is printed: "+strings.Join(names, ", "))
+	complete(cmd, map[string][]string{"format": names})
+}
+
+// addDuration adds a flag of a time that cannot be negative.
+func addDuration(
+	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
+) {
+	*into = usual
+	cmd.Flags().Var((*durationFlag)(into), name, usage)
+}
+
+// A durationFlag is a time that cannot be negative.
+type durationFlag time.Duration
+
+// String returns "0" for no time, which pflag does not show as a default.
+func (d *durationFlag) String() string {
+	if *d == 0 {
+		return "0"
+	}
+	return time.Duration(*d).String()
+}
+
+func (d *durationFlag) Type() string   { return "duration" }
+func (d *durationFlag) Set(s string) error {
+	t, err := time.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	if t < 0 {
+		return errors.New("a time cannot be negative")
+	}
+	*d = durationFlag(t)
+	return nil
+}
+
+// complete teaches the shell the values of flags. Each flag exists, so there is no error.
+func complete(cmd *cobra.Command, flags map[string][]string) {
+	for flag, values := range flags {
+		fixed := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+		_ = cmd.RegisterFlagCompletionFunc(flag, fixed)
+	}
+}
+
+// A parsed flag is read as soon as it is given: what it cannot be is an error of usage.
+type parsed struct {
+	set   func(string) error
+	kind  string // of value, for the help
+	given string
+}
+
+func (p *parsed) String() string { return p.given }
+func (p *parsed) Type() string   { return p.kind }
+func (p *parsed) Set(s string) error {
+	p.given = s
+	return p.set(s)
+}
+
+// addParsed adds a flag whose text parse turns into a value. Without a text, which is the usual one
+// if it is "", the value stays as it is.
+func addParsed[T any](
+	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
+) {
+	set := func(s string) error {
+		if s == "" {
+			return nil
+		}
+		value, err := parse(s)
+		if err != nil {
+			return err
+		}
+		*into = value
+		return nil
+	}
+	p := &parsed{kind: "string", set: set}
+	if _, number := any(into).(*int); number {
+		p.kind = "int"
+	}
+	if err := p.Set(usual); err != nil {
+		panic(fmt.Sprintf("--%s: %v", name, err)) // a defect of this program
+	}
+	cmd.Flags().Var(p, name, usage)
+}
+
+// addCellField adds a flag for a field of the cells that are measured, by its name in the file.
+func addCellField(cmd *cobra.Command, c *results.Cell, name string) {
+	f, known := results.FieldByName(name)
+	if !known {
+		panic("a cell has no field " + name) // a defect of this program
+	}
+	flag := strings.ReplaceAll(name, "_", "-")
+	usage := f.Help
+	if f.Default != "" {
+		usage += " (default " + f.Default + ")"
+	}
+	kind := "string"
+	if name == "touch" {
+		kind = "bool"
+	}
+	cmd.Flags().Var(&parsed{kind: kind, set: func(s string) error { return f.Set(c, s) }}, flag, usage)
+	if kind == "bool" {
+		cmd.Flags().Lookup(flag).NoOptDefVal = "true"
+	}
+}
+
+// addList adds a flag of a list, which goes on where the flag is given again.
+func addList[T any](
+	cmd *cobra.Command, into *[]T, name, usual string, parse func(string) ([]T, error), usage string,
+) {
+	more := func(list string) ([]T, error) {
+		items, err := parse(list)
+		if cmd.Flags().Changed(name) {
+			items = append(*into, items...)
+		}
+		return items, err
+	}
+	addParsed(cmd, into, name, usual, more, usage)
+}
+
+// The most of what a flag counts. Requests in flight have a slot each before the first is sent.
+const (
+	mostInflight    = 1 << 16
+	mostConnections = 1 << 10
+	mostCounted     = 1 << 20
+)
+
+// addCount adds a flag of a whole number within limits.
+func addCount(
+	cmd *cobra.Command, into *int, name string, usual, least, most int, usage string,
+) {
+	parse := func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("want a number from %d to %d", least, most)
+		}
+		return n, nil
+	}
+	addParsed(cmd, into, name, strconv.Itoa(usual), parse, usage)
+}
+
+// parseSize reads a size that has to fit into an int, as lengths of messages do.
+func parseSize(s string) (int, error) {
+	n, err := results.ParseSize(s)
+	if err == nil && n > math.MaxInt {
+		err = fmt.Errorf("%q is larger than this machine's memory", s)
+	}
+	return int(n), err
+}
+
+// sizeOr reads a size above 0, or a word for none, which is -1.
+func sizeOr(none string) func(string) (int, error) {
+	return func(s string) (int, error) {
+		if s == none {
+			return -1, nil
+		}
+		n, err := parseSize(s)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%q leaves room for nothing", s)
+		}
+		return n, err
+	}
+}
+
+// each reads the items of a list, one after the other.
+func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(list string) ([]T, error) {
+		var items []T
+		for text := range strings.SplitSeq(list, ",") {
+			item, err := parse(text)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	}
+}
+
+// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means
+// 5 %, and a gate of 500 % would never fail.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	most := 1.0
+	if percent {
+		v /= 100
+		most = 1000
+	}
+	if err != nil || !(v >= 0 && v < most) {
+		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
+	}
+	return v, nil
+}
+
+// addChoice adds a flag that takes one of some values, the first by default, and teaches them to the
+// shell.
+func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
+	parse := func(s string) (string, error) {
+		if !slices.Contains(known, s) {
+			return "", fmt.Errorf("want %s", strings.Join(known, " or "))
+		}
+		return s, nil
+	}
+	addParsed(cmd, into, name, known[0], parse, usage)
+	complete(cmd, map[string][]string{name: known})
+}
