@@ -186,7 +186,7 @@ func errorText(err error) string {
 func newValuesTopic() *cobra.Command {
 	topic := &cobra.Command{
 		Use:   "values",
-		Short: "Framings, pipes, ways of waiting, placements, faults and claims by name",
+		Short: "Names of framings, pipes, placements, faults and claims",
 	}
 	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeValues(cmd) })
 	return topic
