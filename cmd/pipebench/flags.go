@@ -95,7 +95,7 @@ func (d *durationFlag) String() string {
 	return time.Duration(*d).String()
 }
 
-func (d *durationFlag) Type() string   { return "duration" }
+func (d *durationFlag) Type() string { return "duration" }
 func (d *durationFlag) Set(s string) error {
 	t, err := time.ParseDuration(s)
 	if err != nil {
