@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/tap"
 	"github.com/pipebench/pipebench/syspipe/script"
@@ -26,9 +27,12 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "file of the recording (default pipebench-out/tap-<time>-<pid>.jsonl)")
 	addChoice(cmd, &f.options.Protocol, "protocol", tap.Protocols(), "what is spoken: "+strings.Join(tap.Protocols(), ", "))
+	addParsed(cmd, &f.options.Framing, "framing", "", framers.Parse,
+		"how messages are told apart, as in call (default: found out; malformed lines of a header are skipped)")
 	flags.BoolVar(&f.options.Bodies, "bodies", false, "keep what the messages hold, secrets and all")
 	flags.BoolVar(&f.options.Redact, "redact", false, "keep the structure and the lengths of what they hold, its values overwritten")
 	cmd.MarkFlagsMutuallyExclusive("bodies", "redact")
+	complete(cmd, map[string][]string{"framing": callFramings})
 }
 
 // run does not return once the command has been started: the process ends as the command does.

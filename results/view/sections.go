@@ -270,7 +270,6 @@ func directionTable(messages []results.Message) Table {
 			return when(lasted > 0, results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3))
 		}),
 		textColumn(">largest", func(own way) string { return results.FormatSize(slices.Max(sizes(own))) }),
-		textColumn(">cut by reads", count(func(m results.Message) bool { return len(m.Cuts) > 1 })),
 	}
 	for _, n := range Thresholds {
 		over := count(func(m results.Message) bool { return m.Size > n })
@@ -359,6 +358,5 @@ func messageTable(s *results.Set) Table {
 		{">message|message (B)", func(m message) Cell { return bytesCell(m.Size) }},
 		{"method", func(m message) Cell { return textCell(m.Method) }},
 		{"id", func(m message) Cell { return textCell(string(m.ID)) }},
-		{">reads", func(m message) Cell { return textCell(fmt.Sprint(max(1, len(m.Cuts)))) }},
 	}...)
 }

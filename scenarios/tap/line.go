@@ -43,10 +43,6 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	if m.failed {
 		dst = append(dst, `,"error":true`...)
 	}
-	if len(m.cuts) > 1 {
-		dst = appendNumbers(append(dst, `,"cuts":`...), m.cuts, 0)
-		dst = appendNumbers(append(dst, `,"cut_ns":`...), m.when, m.first)
-	}
 	if m.stalled > 0 {
 		dst = strconv.AppendInt(append(dst, `,"stall_ns":`...), m.stalled, 10)
 	}
@@ -54,17 +50,6 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 		dst = jsonrpc.AppendString(append(dst, `,"body":`...), m.body)
 	}
 	return append(dst, "}\n"...)
-}
-
-func appendNumbers(dst []byte, list []int64, less int64) []byte {
-	dst = append(dst, '[')
-	for i, n := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendInt(dst, n-less, 10)
-	}
-	return append(dst, ']')
 }
 
 // appendText appends a string whose inside is given as it stood in JSON text.

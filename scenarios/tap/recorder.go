@@ -199,12 +199,9 @@ func (t *track) record(m *message) {
 	if t.protocol == "" || t.protocol == "jsonrpc" {
 		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)
 	}
-	whole := t.Bodies && int64(len(m.body)) >= m.size
+	whole := t.Bodies && int64(len(m.body)) == m.size
 	if t.Bodies && !whole {
 		t.account.BodiesLeftOut++
-	}
-	if whole {
-		m.body = m.body[:m.size] // a carriage return before the newline is the terminator's
 	}
 	if whole && t.Redact {
 		redact(m.body)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -18,7 +19,7 @@ const readSize = 128 << 10
 type relay struct {
 	from, to stream
 	track    *track
-	splitter splitter
+	decoder  *decoder
 
 	bytes   atomic.Int64
 	reads   atomic.Int64
@@ -31,13 +32,15 @@ type relay struct {
 	yielded int64 // when it last let others run
 }
 
-func newRelay(from, to stream, t *track, protocol framing) *relay {
-	r := &relay{from: from, to: to, track: t, done: make(chan struct{})}
-	r.splitter = splitter{framing: protocol, length: -1, next: -1, emit: t.record}
+func newRelay(from, to stream, t *track, f framers.Framing) *relay {
+	limit := heldBytes
 	if t.Bodies {
-		r.splitter.keep = largestBody
+		limit = largestBody
 	}
-	return r
+	return &relay{
+		from: from, to: to, track: t, done: make(chan struct{}),
+		decoder: newDecoder(f, limit, t.record),
+	}
 }
 
 // run passes bytes on until one side is closed, and closes the other then: who reads meets an end
@@ -103,7 +106,7 @@ func (r *relay) pass(p []byte) error {
 func (r *relay) record(p []byte, when readEvent) {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	r.splitter.feed(p, when)
+	r.decoder.feed(p, when)
 	r.track.flush()
 }
 
@@ -111,7 +114,7 @@ func (r *relay) record(p []byte, when readEvent) {
 func (r *relay) end() {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
-	r.splitter.close(readEvent{at: r.track.now()})
+	r.decoder.close(readEvent{at: r.track.now()})
 	r.track.flush()
 }
 

@@ -70,7 +70,7 @@ func relayed(t *testing.T, open func(*os.File) (stream, error)) (in, out *os.Fil
 			t.Fatal(err)
 		}
 	}
-	r = newRelay(ends[0], ends[1], newRecorder(Options{Record: io.Discard}).track(fromClient), byLines)
+	r = newRelay(ends[0], ends[1], newRecorder(Options{Record: io.Discard}).track(fromClient), lines())
 	deadline := time.Now().Add(20 * time.Second)
 	in.SetDeadline(deadline)
 	out.SetDeadline(deadline)

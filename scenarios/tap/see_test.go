@@ -14,7 +14,7 @@ func BenchmarkSee(b *testing.B) {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			rec := newRecorder(Options{Run: "0199f2d5-1111-7000-8000-000000000000"})
 			track := rec.track(fromServer)
-			r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
+			r := newRelay(nil, nil, track, lines())
 			head, tail := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"text":"`, "\"}}\n"
 			msg := []byte(head + strings.Repeat("x", max(0, size-len(head)-len(tail))) + tail)
 			stream := bytes.Repeat(msg, max(1, 64<<10/len(msg)))

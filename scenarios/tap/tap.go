@@ -8,7 +8,7 @@
 //	end.ExitLike() // leaves as the server left
 //
 // Each direction has a goroutine of its own that reads what is there, writes it on, and only then
-// looks at it: the directions do not wait for each other, and nothing is held back for a message to
+// looks at it, by a reader of the framing: the directions do not wait for each other, and nothing is held back for a message to
 // be whole. Ends of file, closed streams, the exit status and signals pass through, too. Standard
 // error is the server's own.
 //
@@ -45,7 +45,7 @@
 //
 // So a message costs what it costs to copy it through two more pipes and to switch to one more
 // process and back; splice shows what the copies are of that. Small messages in bulk cost their
-// finding and their line in the recording, too: about 0.12 µs each and direction (BenchmarkSee),
+// finding and their line in the recording, too: about 0.25 µs each and direction (BenchmarkSee),
 // and 130 bytes for the disk's cache to take. Across two CPUs a round trip is the waking of an idle
 // CPU, some 60 µs there, with a tap and without. It uses less than 20 MB, however long a line,
 // unless bodies are kept or the recording falls behind.
@@ -53,7 +53,8 @@
 // # What it does not promise
 //
 // The server sees pipes of the same kind and capacity as the tap's own, but twice as many bytes fit
-// on the way. Batches are recorded as one message without id and method.
+// on the way. Batches are recorded as one message without id and method, and so may be a message
+// above 2 MiB, or 16 MiB if bodies are kept, whose id does not stand in its first KiB.
 package tap
 
 import (
@@ -68,6 +69,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -83,15 +85,26 @@ type Options struct {
 	Record   io.Writer // where the recording goes, in whole lines; nil is nowhere
 	Run      string    // the run that its lines belong to
 	Protocol string    // "mcp", "lines" or "jsonrpc" by lines, "lsp" by headers; "" and "auto" find out
-	Bodies   bool      // keep what messages hold, up to 16 MiB each
-	Redact   bool      // keep it with its values overwritten; implies Bodies
+	// Framing is how messages are told apart; nil: as the protocol has it. Lines may have frames of
+	// chunked messages among them either way.
+	Framing framers.Framing
+	Bodies  bool // keep what messages hold, up to 16 MiB each
+	Redact  bool // keep it with its values overwritten; implies Bodies
 }
-
-// framings say how each protocol frames its messages.
-var framings = map[string]framing{"": unknown, "auto": unknown, "mcp": byLines, "jsonrpc": byLines, "lines": byLines, "lsp": byHeaders}
 
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
+
+// framingOf returns how a protocol frames its messages; nil if that is to be found out.
+func framingOf(protocol string) framers.Framing {
+	switch protocol {
+	case "mcp", "jsonrpc", "lines":
+		return lines()
+	case "lsp":
+		return framers.ContentLength()
+	}
+	return nil
+}
 
 // sessionThreads is the largest number of threads that a session needs: two directions and the wait
 // for the server, all of them in the kernel most of the time, the recording, signals, and one to
@@ -111,9 +124,11 @@ const (
 // ended and its output has been passed on. Where it could not be started, the Ending is nil; else
 // the error is about the last of the output, or about the recording.
 func Run(o Options) (*Ending, error) {
-	protocol, known := framings[o.Protocol]
-	if !known {
+	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
+	}
+	if o.Framing == nil {
+		o.Framing = framingOf(o.Protocol)
 	}
 	if len(o.Command) == 0 {
 		return nil, errors.New("tap: no command to start")
@@ -125,7 +140,7 @@ func Run(o Options) (*Ending, error) {
 		defer runtime.GOMAXPROCS(before)
 	}
 	s := &session{recorder: newRecorder(o), enough: make(chan struct{})}
-	if err := s.start(protocol); err != nil {
+	if err := s.start(); err != nil {
 		return nil, err
 	}
 	return s.finish()
@@ -139,7 +154,7 @@ type session struct {
 	enough  chan struct{} // closed by a signal that comes when the server has ended
 }
 
-func (s *session) start(protocol framing) error {
+func (s *session) start() error {
 	toChild, childIn, err := pipeLike(s.Stdin)
 	if err != nil {
 		return fmt.Errorf("tap: %w", err)
@@ -170,8 +185,8 @@ func (s *session) start(protocol framing) error {
 		return fmt.Errorf("%w (is it installed, and spelt as on a command line?)", err)
 	}
 	s.forward()
-	s.in = newRelay(ends[0], ends[1], s.track(fromClient), protocol)
-	s.out = newRelay(ends[2], ends[3], s.track(fromServer), protocol)
+	s.in = newRelay(ends[0], ends[1], s.track(fromClient), s.Framing)
+	s.out = newRelay(ends[2], ends[3], s.track(fromServer), s.Framing)
 	go s.recorder.run()
 	go s.in.run()
 	go s.out.run()
@@ -219,8 +234,7 @@ func (s *session) finish() (*Ending, error) {
 		protocol := s.Protocol
 		if protocol == "" || protocol == "auto" {
 			s.in.track.lock.Lock()
-			seen := [...]string{unknown: "unknown", byLines: "lines", byHeaders: "headers"}[s.in.splitter.framing]
-			protocol = cmp.Or(s.in.track.protocol, seen)
+			protocol = cmp.Or(s.in.track.protocol, s.in.decoder.name())
 			s.in.track.lock.Unlock()
 		}
 		written <- s.recorder.close(append(records, results.Target{

@@ -633,7 +633,7 @@ func TestWhatIsRecordedOfAMessage(t *testing.T) {
 				t.Fatalf("recorded %+v", set.Messages)
 			}
 			for i, m := range set.Messages {
-				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" || len(m.Cuts) != 2 || m.Cuts[0] != 20 || len(m.CutNS) != 2 || m.CutNS[1] <= 0 || m.Body != row.body {
+				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" || m.Body != row.body {
 					t.Errorf("message %d: %+v", i, m)
 				}
 			}

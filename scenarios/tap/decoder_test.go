@@ -11,34 +11,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 )
 
 // seen are the messages of a stream that comes in pieces of at most size bytes: length, method and
 // id of each.
-func seen(stream string, size int, protocol framing) []string {
+func seen(stream string, size int, f framers.Framing) []string {
 	var out []string
-	s := splitter{framing: protocol, length: -1, next: -1, emit: func(m *message) {
-		total := int64(0)
-		for _, n := range m.cuts {
-			total += n
-		}
-		if total != m.size && total != m.size+1 { // a carriage return is cut, and not size
-			out = append(out, fmt.Sprintf("cuts %v of %d bytes", m.cuts, m.size))
-		}
+	d := newDecoder(f, heldBytes, func(m *message) {
 		out = append(out, fmt.Sprintf("%d %s %s", m.size, m.method, m.id))
-	}}
+	})
 	at := int64(0)
 	for p := []byte(stream); len(p) > 0; at++ {
 		n := min(size, len(p))
-		s.feed(p[:n], readEvent{at: at})
+		d.feed(p[:n], readEvent{at: at})
 		p = p[n:]
 	}
-	s.close(readEvent{at: at})
+	d.close(readEvent{at: at})
 	return out
 }
 
-func TestSplitterFindsMessagesHoweverTheyAreCut(t *testing.T) {
+func TestDecoderFindsMessagesHoweverTheyAreCut(t *testing.T) {
 	request := `{"id":7,"method":"m"}` // 21 bytes
 	framed := "Content-Length: 21\r\n\r\n" + request
 	for _, row := range []struct {
@@ -55,51 +49,88 @@ func TestSplitterFindsMessagesHoweverTheyAreCut(t *testing.T) {
 		{"lower case, no space, LF alone, another header", "content-length:21\nContent-Type: x\n\n" + request, []string{"21 m 7"}},
 		{"an empty body", "Content-Length: 0\r\n\r\n" + framed, []string{"0  ", "21 m 7"}},
 		{"a header without a length", "Content-Type: x\r\n\r\n" + framed, []string{"21 m 7"}},
-		{"a header of endless length", "Content-X: " + strings.Repeat("y", 3*maxHeader) + "\r\n" + framed, []string{"21 m 7"}},
+		{"a header of endless length", "Content-X: " + strings.Repeat("y", 24<<10) + "\r\n" + framed, []string{"21 m 7"}},
 		{"nothing", "", nil},
 	} {
 		for size := 1; size <= len(row.stream)+1; size = size*3/2 + 1 {
-			if got := seen(row.stream, size, unknown); !slices.Equal(got, row.want) {
+			if got := seen(row.stream, size, nil); !slices.Equal(got, row.want) {
 				t.Errorf("%s, in pieces of %d: got %q, want %q", row.name, size, got, row.want)
 			}
 		}
 	}
 }
 
-func TestSplitterHoldsNothingOfALongLine(t *testing.T) {
+func TestDecoderHoldsNothingOfALongLine(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("the race detector uses memory of its own")
 	}
-	var sizes []int64
-	s := splitter{framing: byLines, emit: func(m *message) { sizes = append(sizes, m.size); m.body = m.body[:0] }}
+	var last message
+	d := newDecoder(lines(), heldBytes, func(m *message) { last = *m })
+	line := `{"jsonrpc":"2.0","id":7,"result":"`
 	piece := bytes.Repeat([]byte("x"), 1<<16)
-	end := []byte("\n")
-	for i := range int64(maxCuts) { // the slices grow once
-		s.feed(piece, readEvent{at: i})
-	}
-	s.feed(end, readEvent{})
-	n := testing.AllocsPerRun(3, func() {
-		for i := range int64(2 * maxCuts) {
-			s.feed(piece, readEvent{at: i})
+	long := func() {
+		d.feed([]byte(line), readEvent{at: 1})
+		for range 1000 {
+			d.feed(piece, readEvent{at: 2})
 		}
-		s.feed(end, readEvent{})
-	})
-	if n > 1 { // sizes
+		d.feed([]byte("\"}\n"), readEvent{at: 3})
+	}
+	long()
+	if n := testing.AllocsPerRun(3, long); n > 20 {
 		t.Errorf("%v allocations", n)
 	}
-	if want := int64(2 * maxCuts << 16); sizes[len(sizes)-1] != want {
-		t.Errorf("a line of %d bytes, not %d", sizes[len(sizes)-1], want)
+	if want := int64(len(line) + 1000<<16 + 2); last.size != want || string(last.id) != "7" || last.at != 3 {
+		t.Errorf("got %d bytes with the id %s at %d, want %d with 7 at 3", last.size, last.id, last.at, want)
 	}
 }
 
-func FuzzSplitter(f *testing.F) {
+// A message in chunks is one message, whatever stands between its frames.
+func TestDecoderJoinsChunks(t *testing.T) {
+	answer := []byte(`{"jsonrpc":"2.0","id":2,"result":"` + strings.Repeat("x", 5000) + `"}`)
+	for _, f := range framers.All() {
+		if f.String() == "raw" {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			var stream bytes.Buffer
+			w := f.NewWriter(&stream)
+			for range 3 {
+				if err := w.WriteMessage(answer); err != nil {
+					t.Skip(err)
+				}
+			}
+			want := []string{"5036  2", "5036  2", "5036  2"}
+			for _, size := range []int{1, 700, 1 << 20} {
+				if got := seen(stream.String(), size, f); !slices.Equal(got, want) {
+					t.Errorf("in pieces of %d: got %q, want %q", size, got, want)
+				}
+			}
+		})
+	}
+	small, err := framers.Adaptive(1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stream bytes.Buffer
+	stream.WriteString(`{"id":1,"method":"m"}` + "\n")
+	if err := small.NewWriter(&stream).WriteMessage(answer); err != nil {
+		t.Fatal(err)
+	}
+	stream.WriteString("a line\n")
+	if got, want := seen(stream.String(), 100, nil), []string{"21 m 1", "5036  2", "6  "}; !slices.Equal(got, want) {
+		t.Errorf("lines and frames: got %q, want %q", got, want)
+	}
+}
+
+func FuzzDecoder(f *testing.F) {
 	f.Add("Content-Length: 3\r\n\r\nabc{\"id\":1}\n", 2)
 	f.Fuzz(func(t *testing.T, stream string, size int) {
 		if size < 1 {
 			size = 1
 		}
-		for _, protocol := range []framing{unknown, byLines, byHeaders} {
-			if whole, cut := seen(stream, len(stream)+1, protocol), seen(stream, size, protocol); !slices.Equal(whole, cut) {
+		for _, framing := range []framers.Framing{nil, lines(), framers.ContentLength()} {
+			whole, cut := seen(stream, len(stream)+1, framing), seen(stream, size, framing)
+			if !slices.Equal(whole, cut) {
 				t.Errorf("%q in pieces of %d: %q, whole %q", stream, size, cut, whole)
 			}
 		}
@@ -114,10 +145,11 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 		{"id that is no JSON", `{"id":12x,"method":"m"}`},
 		{"log line", "<b>listening</b> \x00 \xff"},
 	} {
-		m := &message{at: 5, first: 3, size: int64(len(row.text)), cuts: []int64{1, 2}, when: []int64{3, 5}, stalled: 9, body: []byte(row.text)}
-		m.scanPrefix([]byte(row.text))
-		m.end()
-		line := appendMessage(nil, linePrefix("r", fromClient), m, true)
+		var line []byte
+		d := newDecoder(lines(), heldBytes, func(m *message) {
+			line = appendMessage(nil, linePrefix("r", fromClient), m, true)
+		})
+		d.feed([]byte(row.text+"\n"), readEvent{at: 5, stalled: 9})
 		var got results.Message
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Errorf("%s: %v in %s", row.name, err, line)
@@ -125,7 +157,7 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 		}
 		want := results.Message{
 			Kind: results.KindMessage, Run: "r", Dir: "request", T: 5, Size: int64(len(row.text)), Method: got.Method, ID: got.ID,
-			Cuts: []int64{1, 2}, CutNS: []int64{0, 2}, Stall: 9, Body: strings.ToValidUTF8(row.text, "\uFFFD"),
+			Stall: 9, Body: strings.ToValidUTF8(row.text, "\uFFFD"),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", row.name, diff)
@@ -140,7 +172,7 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	rec := newRecorder(Options{Run: "run"})
 	track := rec.track(fromServer)
 	p := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":12,"result":{"text":"abc"}}`+"\n", 10))
-	r := &relay{track: track, splitter: splitter{framing: byLines, emit: track.record}}
+	r := newRelay(nil, nil, track, lines())
 	r.record(p, readEvent{at: 1})
 	if n := testing.AllocsPerRun(100, func() { r.record(p, readEvent{at: 2}) }); n != 0 {
 		t.Errorf("%v allocations for ten messages", n)
