@@ -86,7 +86,7 @@ func framingCells(spec string, sizes []int) []results.Cell {
 		for _, framing := range []string{"raw", spec} {
 			cells = append(cells, Placed(results.Cell{
 				Framing: framing, Size: size, Pipe: "anonymous", IO: "blocking",
-				Peer: "process", Pattern: pattern, Payload: "json",
+				Pattern: pattern, Payload: "json",
 			})...)
 		}
 	}

@@ -54,43 +54,47 @@ type endpoint struct {
 }
 
 // newEndpoint makes what an endpoint needs for a cell. One of one thread gets descriptors of its
-// own; a workload brings what it needs, and may have more threads.
-//
-// The pipes between the endpoints block, whatever the measured ends do: a go that is slow to arrive
-// would count as time of the pipe. But where two threads wait in Go's poller, their go does, too: a
-// thread in a raw call counts as one that runs, so when the other parks, Go has nobody poll for it
-// until its monitor looks, 10 ms later, or not for a minute where that sleeps.
-func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (e *endpoint, err error) {
-	e = &endpoint{job: j, endpointConfig: c, pipeEnds: ends, out: ends.data, in: ends.back}
+// own; a workload brings what it needs, and may have more threads. The pipes between the endpoints
+// block, whatever the measured ends do: a go that is slow to arrive would count as time of the pipe.
+func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoint, error) {
+	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
+	var err error
 	if e.preparedCell, err = j.prepare(made.of); err != nil {
 		return nil, err
 	}
-	waits := e.writerIO
-	if !e.Role.isOrigin() {
-		waits, e.out, e.in = e.readerIO, e.in, e.out
+	var waits syspipe.IO
+	if e.Role.isOrigin() {
+		waits, e.out, e.in = e.writerIO, e.data, e.back
+	} else {
+		waits, e.out, e.in = e.readerIO, e.back, e.data
 	}
-	meets := syspipe.Blocking
-	if !e.Alone && waits == syspipe.Poller {
-		meets = waits
+	if err := e.setIO(waits); err != nil || e.Workload != "" {
+		return e, err
 	}
-	err = errors.Join(e.toPeer.SetIO(meets), e.fromPeer.SetIO(meets), e.data.SetIO(waits))
+	// An end that is closed in one table of descriptors stays open in another.
+	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
+		ownDescriptors()
+	}
+	if e.Closes || e.isLoad() {
+		if e.clock, err = NewClock(); err != nil {
+			return nil, err
+		}
+	}
+	e.exchange = e.exchanger()
+	return e, nil
+}
+
+// setIO says how the endpoint waits at its ends.
+func (e *endpoint) setIO(waits syspipe.IO) error {
+	err := errors.Join(
+		e.toPeer.SetIO(syspipe.Blocking),
+		e.fromPeer.SetIO(syspipe.Blocking),
+		e.data.SetIO(waits),
+	)
 	if err == nil && e.back != nil {
 		err = e.back.SetIO(waits)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if e.Workload != "" {
-		return e, nil
-	}
-	if waits != syspipe.Poller && !e.isLoad() && !e.hadSpares { // an end closed in one table stays open in another
-		ownDescriptors()
-	}
-	if j.Cell.ClosesAfter > 0 || e.isLoad() {
-		e.clock, err = NewClock()
-	}
-	e.exchange = e.exchanger()
-	return e, err
+	return err
 }
 
 // A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs
@@ -120,75 +124,6 @@ func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCel
 	}
 	c.writerIO, c.readerIO, err = parseIO(j.Cell.IO)
 	return c, err
-}
-
-// sources are the messages of an endpoint's cells. Cells with the same messages at the same place
-// share them, so that none of them has its own in the cache and another has not.
-type sources struct {
-	sends bool // the endpoint is the one that messages come from
-	made  map[sourceKey]*payload.Source
-}
-
-// A sourceKey is what of a job its messages depend on.
-type sourceKey struct {
-	Payload, Messages, Offset, Source string
-	Size                              int
-}
-
-func (s sources) of(j job) (*payload.Source, error) {
-	c := j.Cell
-	key := sourceKey{c.Payload, c.Messages, c.PayloadOffset, c.Source, c.Size}
-	if made, known := s.made[key]; known {
-		return made, nil
-	}
-	source, err := j.messages()
-	if err != nil {
-		return nil, err
-	}
-	if s.sends {
-		if err := j.place(source); err != nil {
-			return nil, err
-		}
-	}
-	s.made[key] = source
-	return source, nil
-}
-
-// place has the messages of the end that sends them lie where the cell says.
-func (j job) place(source *payload.Source) error {
-	switch j.Cell.PayloadOffset {
-	case asAllocated:
-	case "":
-		source.Place(j.Offset)
-	default:
-		offset, err := results.ParseOffset(j.Cell.PayloadOffset)
-		if err != nil {
-			return err
-		}
-		source.Place(offset)
-	}
-	if j.Cell.Source == results.SourceFresh {
-		source.Spread()
-	}
-	return nil
-}
-
-// asAllocated is the payload offset of messages that lie where Go's allocator puts them. From some
-// KiB on that is the beginning of a page.
-const asAllocated = "0"
-
-func (j job) messages() (*payload.Source, error) {
-	if j.Cell.Messages == "" {
-		return payload.Generate(j.Cell.Payload, j.Cell.Size, j.Seed)
-	}
-	recording, err := payload.ReadRecording(j.Recording)
-	if err != nil {
-		return nil, err
-	}
-	if recording.Hash != j.Cell.Messages {
-		return nil, fmt.Errorf("recording %s was changed while the run went on", j.Recording)
-	}
-	return recording.Source(), nil
 }
 
 // parseIO reads how the two ends of a cell wait: one strategy, or "writer/reader".
@@ -242,7 +177,7 @@ func (e *endpoint) run(j job) (err error) {
 	if raw, ok := e.r.(*rawReader); ok {
 		raw.next = 0
 	}
-	if most := int(max(e.Warmup, e.Messages)); e.timesTrips() && cap(e.trips) < most {
+	if most := int(max(e.Warmup, e.Messages)); e.Role == client && cap(e.trips) < most {
 		e.trips = resident(make([]int64, 0, most))
 	}
 	before := usage{heap: e.heap()}
@@ -366,12 +301,14 @@ var unknownTime = cpuTime{-1, -1, -1, -1}
 
 // snapshot reads the counters into u, all but the heap's: reading those stops the world.
 func (e *endpoint) snapshot(u *usage) {
-	u.calls, u.wire, u.time = e.counters(), e.data.Counters().Bytes, readCPUTime(e.Alone)
+	u.calls = e.counters()
+	u.wire = e.data.Counters().Bytes
+	u.time = readCPUTime()
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap. That stops the world, which only an endpoint that has its
-// process to itself may do.
+// heap reads the statistics of the heap. That stops the world, for which a raw system call has to
+// end first.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -380,7 +317,7 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 }
 
 // alone reports whether no other goroutine of the process may be in a raw system call that lasts.
-func (e *endpoint) alone() bool { return e.Alone && (e.load == nil || e.Role != client) }
+func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
 // counters returns the counters of the pipes that messages and replies pass through. A read takes
 // what there is, and is no short write.

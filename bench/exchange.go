@@ -111,7 +111,7 @@ func (e *endpoint) receive(from, n int64) error {
 // request times each trip from the end of the one before, by one reading of the clock: what a trip
 // costs is in it, and none falls between two.
 func (e *endpoint) request(from, n int64) error {
-	check, timed := e.checker(), e.timesTrips()
+	check := e.checker()
 	last := syspipe.Now()
 	for i := from; i < from+n; i++ {
 		if err := e.w.WriteMessage(e.source.Message(i)); err != nil {
@@ -124,17 +124,12 @@ func (e *endpoint) request(from, n int64) error {
 		if err := check(i, msg); err != nil {
 			return err
 		}
-		if timed {
-			now := syspipe.Now()
-			e.trips = append(e.trips, int64(now-last))
-			last = now
-		}
+		now := syspipe.Now()
+		e.trips = append(e.trips, int64(now-last))
+		last = now
 	}
 	return nil
 }
-
-// timesTrips reports whether this end takes the time of each round trip.
-func (e *endpoint) timesTrips() bool { return e.Role == client && e.Cell.Clock != clockPerSample }
 
 func (e *endpoint) respond(from, n int64) error {
 	check := e.checker()
@@ -179,7 +174,7 @@ func (e *endpoint) part() error {
 		}
 		last = n
 	}
-	e.report.Departed = e.clock.Now()
+	e.report.ClosedAt = e.clock.Now()
 	return e.in.Close()
 }
 
@@ -190,7 +185,7 @@ func (e *endpoint) writeUntilTold() (err error) {
 	for i := e.Warmup + e.Messages; err == nil; i++ {
 		err = e.exchange(i, 1)
 	}
-	e.report.Departed = e.clock.Now()
+	e.report.ClosedAt = e.clock.Now()
 	if !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
@@ -356,7 +351,7 @@ func (e *endpoint) readRaw(from, n int64) error {
 // requestRaw makes the round trips of a raw cell. Where all messages are alike the body is looked
 // up once: in a trip of 2 µs everything beside the four calls shows.
 func (e *endpoint) requestRaw(from, n int64) error {
-	timed, alike := e.timesTrips(), e.source.IsOne()
+	alike := e.source.IsOne()
 	body := e.source.Body(from)
 	last := syspipe.Now()
 	for i := from; i < from+n; i++ {
@@ -369,11 +364,9 @@ func (e *endpoint) requestRaw(from, n int64) error {
 		if err := e.readFull(e.buf[:len(body)]); err != nil {
 			return fmt.Errorf("receive the answer to message %d: %w", i, err)
 		}
-		if timed {
-			now := syspipe.Now()
-			e.trips = append(e.trips, int64(now-last))
-			last = now
-		}
+		now := syspipe.Now()
+		e.trips = append(e.trips, int64(now-last))
+		last = now
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestIdleWorkersDoNotRun(t *testing.T) {
 	p := small(cell())
 	any := placement.CPUs{Writer: placement.Any, Reader: placement.Any}
 	start := func() *fork {
-		f, err := startFork(t.Context(), p.jobOf(cell()), any, func() time.Duration { return grace }, 0)
+		f, err := startFork(t.Context(), p.jobOf(cell()), any, func() time.Duration { return grace })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 			}
 		}
 	}
-	cells = slices.DeleteFunc(append(cells, cell(func(c *results.Cell) { c.Peer, c.ClosesAfter, c.IO = "thread", 2, "poll/blocking" }),
+	cells = slices.DeleteFunc(append(cells,
 		cell(func(c *results.Cell) { c.Pipe, c.ClosesAfter = string(syspipe.SocketPair), 2 })),
 		func(c results.Cell) bool { return Unsupported(c) != nil })
 	p := small(cells...)

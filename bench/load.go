@@ -161,7 +161,7 @@ func (e *endpoint) runClientLoad() error {
 	}
 	go onOwnThread(e.generate)
 	go onOwnThread(func() error {
-		if e.Alone && e.in.IO() == syspipe.Poller {
+		if e.in.IO() == syspipe.Poller {
 			runtime.UnlockOSThread() // or Go would not poll for it while the other one sleeps: see newEndpoint
 		}
 		return e.receive(e.Warmup, e.Messages)

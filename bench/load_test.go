@@ -19,10 +19,9 @@ func TestALoadIsAccountedFor(t *testing.T) {
 		{"an open loop one way", func(c *results.Cell) { c.Rate = 20_000 }, []string{"due", "oneway", "lateness"}},
 		{"an open loop there and back", func(c *results.Cell) { c.Rate, c.Pattern = 10_000, "roundtrip" }, []string{"due", "roundtrip", "lateness"}},
 		{"the same with raw messages in threads", func(c *results.Cell) {
-			c.Rate, c.Pattern, c.Framing, c.Peer = 10_000, "roundtrip", "raw", "thread"
+			c.Rate, c.Pattern, c.Framing = 10_000, "roundtrip", "raw"
 		}, []string{"due", "roundtrip", "lateness"}},
 		{"a closed loop of several", func(c *results.Cell) { c.Inflight, c.Pattern = 8, "roundtrip" }, []string{"roundtrip"}},
-		{"a closed loop in threads", func(c *results.Cell) { c.Inflight, c.Pattern, c.Peer = 8, "roundtrip", "thread" }, []string{"roundtrip"}},
 		{"more on the way than both pipes hold", func(c *results.Cell) {
 			c.Inflight, c.Pattern, c.Size = 8, "roundtrip", 1<<17
 		}, []string{"roundtrip"}},
@@ -65,12 +64,12 @@ func TestAnOverloadIsConfessed(t *testing.T) {
 
 // A client that gives an open loop up ends it for the server, too.
 func TestAnOverloadThereAndBackEnds(t *testing.T) {
-	for _, peer := range []string{"process", "thread"} {
-		p := small(cell(func(c *results.Cell) { c.Rate, c.Pattern, c.Size, c.Peer = 1e6, "roundtrip", 1<<16, peer }))
-		p.Samples, p.Duration = 1, 5*time.Millisecond
-		if l := collect(t, p)[0].Samples[0].Load; l.Unsent == 0 {
-			t.Errorf("peer %s: %+v", peer, l)
-		}
+	p := small(cell(func(c *results.Cell) {
+		c.Rate, c.Pattern, c.Size = 1e6, "roundtrip", 1<<16
+	}))
+	p.Samples, p.Duration = 1, 5*time.Millisecond
+	if l := collect(t, p)[0].Samples[0].Load; l.Unsent == 0 {
+		t.Errorf("%+v", l)
 	}
 }
 

@@ -5,7 +5,7 @@
 //		bench.Worker() // does a worker's job and exits, or returns
 //		plan := bench.Plan{
 //			Cells:    []results.Cell{{Framing: "ndjson", Size: 4096, Pipe: "anonymous", IO: "blocking",
-//				Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"}},
+//				Placement: "same", Pattern: "stream", Payload: "json"}},
 //			Samples:  24,
 //			Duration: bench.SliceTime,
 //		}
@@ -15,8 +15,7 @@
 // # The controller and its workers
 //
 // [Run] is a controller: it opens the pipes, hands their ends to workers, and never reads or writes
-// them. Cells that are compared share their workers: one process with an end each (peer process) or
-// one with both, a locked thread each (peer thread). They are started once a fork, take a short
+// them. Cells that are compared share their workers: a process for each end. They are started once a fork, take a short
 // slice of every cell in turn, and wait in a read in between. A worker is this same program, started
 // again by syspipe/proc: it does its work in an init function, or in [Worker] where the framing is
 // registered. It is bound to its CPUs, has the garbage collector off while the clock runs, and is
@@ -41,7 +40,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,69 +168,34 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
-// DefaultForks is the number of forks where none is asked for.
-const DefaultForks = stat.Forks
-
-// forksOf returns how many forks a cell's slices are spread over: one each where the workers leave
-// after an open loop.
-func (p Plan) forksOf(c results.Cell) int {
-	if isOpenLoop(c) {
-		return p.Samples
-	}
-	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
-}
-
-// What starting the workers of a fork takes, and what a slice takes beyond its duration: its
-// warm-up, the quiet before the clock starts, and the job and its reports. Measured on a machine of
-// two cores.
-const (
-	forkOverhead  = 45 * time.Millisecond
-	sliceOverhead = 3 * time.Millisecond
-)
-
-// expected returns what a group of n cells such as c is expected to cost.
-func (p Plan) expected(c results.Cell, n int) cost {
-	cells, d := time.Duration(n), p.Duration
-	if pause, sleeps := sleepOf(c); sleeps {
-		d = max(d, leastFills*pause)
-	}
-	return cost{fork: forkOverhead + cells*(p.Duration/4+sliceOverhead), round: cells * (d*11/10 + sliceOverhead)}
-}
-
-// Estimate returns about how long the plan takes, if its precision is not what decides that.
-func (p Plan) Estimate() (all time.Duration) {
-	supported := stat.Filter(p.Cells, func(c results.Cell) bool { return Unsupported(c) == nil })
-	for _, cells := range stat.GroupBy(supported, sharedBy) {
-		cost := p.expected(cells[0], len(cells))
-		all += time.Duration(p.forksOf(cells[0]))*cost.fork + time.Duration(p.Samples)*cost.round
-	}
-	return all
-}
-
 // sharedBy returns what is the same in cells that share workers: what is compared, and messages of
 // other sizes, as each start of two processes takes the time of some ten slices.
 func sharedBy(c results.Cell) results.Cell {
-	c = comparedBy(c)
-	if !isOpenLoop(c) {
-		c.Size = 0
+	if takesOneJob(c) {
+		return c
 	}
+	c = comparedBy(c)
+	c.Size = 0
 	return c
 }
 
+// takesOneJob reports whether the workers of a cell do one timed job alone: an open loop may be given
+// up, and a reader that closes its end leaves no pipe for another.
+func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
+
 // isOpenLoop reports whether the cell's messages fall due one by one. The loop may be given up if
-// the pipe cannot take them, so its workers do one job alone.
+// the pipe cannot take them.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
 // comparedBy returns what is the same in cells that are compared: all but the framing, and what the
-// ends do with their memory and beside reading and writing. The workers of an open loop do one job
-// alone.
+// ends do with their memory and beside reading and writing.
 func comparedBy(c results.Cell) results.Cell {
-	if !isOpenLoop(c) {
-		c.Framing, c.ReadBuffer, c.WriteSize = "", 0, 0
-		c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
-		c = withoutReadersWork(c)
+	if takesOneJob(c) {
+		return c
 	}
-	return c
+	c.Framing, c.ReadBuffer, c.WriteSize = "", 0, 0
+	c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
+	return withoutReadersWork(c)
 }
 
 // withoutReadersWork is the cell with a reader that only reads.
@@ -245,23 +208,12 @@ func withoutReadersWork(c results.Cell) results.Cell {
 // once.
 func verifiedBy(c results.Cell) results.Cell { return withoutReadersWork(c) }
 
-// Patterns, Peers and Clocks are the values of a cell's fields, with a line for a list. The first
-// of Clocks is the default, which a cell has as "".
-var (
-	Patterns = [][2]string{
-		{"stream", "messages one way, as fast as the pipe takes them"},
-		{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
-		{PatternMixed, "large messages without pause, and small ones of 256 B before their next frame, at a rate"},
-	}
-	Peers = [][2]string{
-		{"process", "each end is a process of its own"},
-		{"thread", "both ends are threads of one process"},
-	}
-	Clocks = [][2]string{
-		{"trip", "it is read after each round trip, which costs about 1 % of a short one"},
-		{clockPerSample, "it is read at a sample's ends alone: no trip has a time of its own, as in lat_pipe and perf bench"},
-	}
-)
+// Patterns are the values of a cell's pattern, with a line for a list.
+var Patterns = [][2]string{
+	{"stream", "messages one way, as fast as the pipe takes them"},
+	{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
+	{PatternMixed, "large messages without pause, and small ones of 256 B before their next frame, at a rate"},
+}
 
 // validate reports what of a cell cannot be, on any system.
 func (p Plan) validate(c results.Cell) error {
@@ -270,7 +222,7 @@ func (p Plan) validate(c results.Cell) error {
 	}
 	_, unknownKind := syspipe.ParseKind(c.Pipe)
 	_, _, unknownIO := parseIO(c.IO)
-	unknown := []error{checkKnown("pattern", c.Pattern, Patterns), checkKnown("peer", c.Peer, Peers), unknownKind, unknownIO}
+	unknown := []error{checkKnown("pattern", c.Pattern, Patterns), unknownKind, unknownIO}
 	if err := errors.Join(unknown...); err != nil {
 		return err
 	}
@@ -291,9 +243,6 @@ func (p Plan) validate(c results.Cell) error {
 	}
 	return nil
 }
-
-// clockPerSample is the clock of a cell whose round trips are not timed one by one.
-const clockPerSample = "sample"
 
 // maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two
 // moments of each, and a worker may hold twice that in all.
@@ -327,10 +276,6 @@ func (p Plan) validateLoad(c results.Cell) error {
 		return errors.New("inflight counts messages without an answer: it is for round trips")
 	case c.Batch > 1 && (c.Pattern != "stream" || c.Rate > 0):
 		return errors.New("a batch is of a stream without a rate: what waits for others to leave with it is late")
-	case c.Clock != "" && c.Clock != clockPerSample:
-		return fmt.Errorf("clock %q is unknown; known is %s", c.Clock, clockPerSample)
-	case c.Clock != "" && (c.Pattern != "roundtrip" || c.Rate > 0 || c.Inflight > 1):
-		return errors.New("clock is for round trips one at a time: a stream has no trips, and a load needs the time of each message")
 	case c.Drain > 0 && c.Pattern == "roundtrip":
 		return errors.New("drain holds up the reader of a stream: the one that answers has its own pace")
 	case due > maxLoadMessages:
@@ -392,8 +337,7 @@ func IsUnsupported(err error) bool {
 }
 
 // placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it. Pages
-// can be lent to pipes alone, nor where an end is left to Go's poller. Of two threads none is
-// while the other may wait elsewhere: see [newEndpoint].
+// can be lent to pipes alone, nor where an end is left to Go's poller.
 func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
 		return cpus, err
@@ -401,10 +345,6 @@ func placeCell(c results.Cell) (cpus placement.CPUs, err error) {
 	writer, reader, err := parseIO(c.IO)
 	if err := errors.Join(err, writer.Supported(), reader.Supported()); err != nil {
 		return cpus, err
-	}
-	elsewhere := writer != reader || c.Rate > 0 || c.Drain > 0
-	if c.Peer == "thread" && (writer == syspipe.Poller || reader == syspipe.Poller) && elsewhere {
-		return cpus, syspipe.Unsupported("io poller for a thread whose peer, a thread beside it, waits elsewhere: unavailable, as Go polls late then")
 	}
 	if c.Transfer != "" {
 		if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
@@ -430,7 +370,7 @@ func checkKnown(what, value string, values [][2]string) error {
 }
 
 // labelDefaults are values that a label leaves out.
-var labelDefaults = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "peer": "process", "payload": "json"}
+var labelDefaults = map[string]string{"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json"}
 
 // Label names a cell shortly, for a line of progress or an error: framing, size, pattern and
 // placement, and what else of it is not as usual.

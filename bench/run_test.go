@@ -14,18 +14,16 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
-	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // cell is a small cell that every system can run.
 func cell(change ...func(*results.Cell)) results.Cell {
 	c := results.Cell{
 		Framing: "ndjson", Size: 512, Pipe: "anonymous", IO: "blocking",
-		Placement: "free", Peer: "process", Pattern: "stream", Payload: "json",
+		Placement: "free", Pattern: "stream", Payload: "json",
 	}
 	for _, f := range change {
 		f(&c)
@@ -64,12 +62,10 @@ func every(t *testing.T) []results.Cell {
 	cells = append(cells, cell(func(c *results.Cell) { c.Framing = "raw:512" }))
 	for _, kind := range syspipe.Kinds() {
 		for _, io := range syspipe.IOs() {
-			for _, peer := range []string{"process", "thread"} {
-				for _, framing := range []string{"raw", "chunked:300"} {
-					cells = append(cells, cell(func(c *results.Cell) {
-						c.Framing, c.Pipe, c.IO, c.Peer = framing, string(kind), io.String(), peer
-					}))
-				}
+			for _, framing := range []string{"raw", "chunked:300"} {
+				cells = append(cells, cell(func(c *results.Cell) {
+					c.Framing, c.Pipe, c.IO = framing, string(kind), io.String()
+				}))
 			}
 		}
 	}
@@ -180,60 +176,12 @@ func counted(c results.Cell, s results.Sample, wire int64) error {
 	return nil
 }
 
-// A thread in a raw call counts as one that runs, so Go would poll for the other one late, or not at all.
-func TestThreadsInThePollerWaitForNothingOutsideIt(t *testing.T) {
-	tried := cell(func(c *results.Cell) { c.IO, c.Peer = "poller", "thread" })
-	if err := tryPipe(tried); IsUnsupported(err) {
-		t.Skip(err)
-	}
-	for _, alone := range []bool{false, true} {
-		origin, other, err := openPipes(tried, placement.CPUs{}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer proc.CloseAll(append(origin.ends, other.ends...))
-		for _, s := range []endpointSpec{origin, other} {
-			s.Alone = alone
-			made := sources{made: map[sourceKey]*payload.Source{}}
-			j := small(tried).jobOf(tried)
-			e, err := newEndpoint(j, s.endpointConfig, endsOf(s.Role, s.ends), made)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e.data.IO() != syspipe.Poller || (e.toPeer.IO() == syspipe.Poller) == alone || (e.fromPeer.IO() == syspipe.Poller) == alone {
-				t.Errorf("the %s, alone %v, moves its data by %s, and its signals by %s and %s", s.Role, alone, e.data.IO(), e.toPeer.IO(), e.fromPeer.IO())
-			}
-		}
-	}
-	for _, tt := range []struct {
-		io       string
-		rate     float64
-		drain    int64
-		possible bool
-	}{
-		{"poller", 0, 0, true}, {"blocking", 0, 0, true}, {"poll/spin", 0, 0, true}, {"blocking", 1000, 0, true},
-		{"poller/blocking", 0, 0, false}, {"spin/poller", 0, 0, false}, {"poller", 1000, 0, false}, {"poller", 0, 1e6, false},
-	} {
-		c := cell(func(c *results.Cell) { c.IO, c.Peer, c.Rate, c.Drain = tt.io, "thread", tt.rate, tt.drain })
-		process := c
-		process.Peer = "process"
-		if Unsupported(process) != nil {
-			continue // as on Windows, whose anonymous pipes have no poller
-		}
-		if err := Unsupported(c); (err == nil) != tt.possible || !tt.possible && !strings.Contains(err.Error(), "peer, a thread") {
-			t.Errorf("%+v: %v", tt, err)
-		}
-	}
-}
-
 func TestPlacedEndsRunWhereTheyWerePut(t *testing.T) {
 	var cells []results.Cell
 	for _, place := range []string{"same", "apart"} {
-		for _, peer := range []string{"process", "thread"} {
-			c := cell(func(c *results.Cell) { c.Placement, c.Peer = place, peer })
-			if Unsupported(c) == nil {
-				cells = append(cells, c)
-			}
+		c := cell(func(c *results.Cell) { c.Placement = place })
+		if Unsupported(c) == nil {
+			cells = append(cells, c)
 		}
 	}
 	if len(cells) == 0 {
@@ -243,7 +191,7 @@ func TestPlacedEndsRunWhereTheyWerePut(t *testing.T) {
 		for _, s := range r.Samples {
 			w, rd := s.Writer.CPUs, s.Reader.CPUs
 			if len(w) != 1 || len(rd) != 1 || (w[0] == rd[0]) != (r.Cell.Placement == "same") {
-				t.Errorf("%s %s: writer on %v, reader on %v", r.Cell.Placement, r.Cell.Peer, w, rd)
+				t.Errorf("%s: writer on %v, reader on %v", r.Cell.Placement, w, rd)
 			}
 		}
 	}
@@ -315,7 +263,6 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 		{"an unknown pipe", func(c *results.Cell) { c.Pipe = "tube" }, "socketpair"},
 		{"an unknown io", func(c *results.Cell) { c.IO = "poll/hope" }, "poller"},
 		{"an unknown placement", func(c *results.Cell) { c.Placement = "near" }, "apart"},
-		{"an unknown peer", func(c *results.Cell) { c.Peer = "fibre" }, "thread"},
 		{"an unknown pattern", func(c *results.Cell) { c.Pattern = "zigzag" }, "roundtrip"},
 		{"an unknown payload", func(c *results.Cell) { c.Payload = "xml" }, "utf8"},
 		{"binary on lines", func(c *results.Cell) { c.Payload, c.Size = "random", 8192 }, "ndjson"},
@@ -580,20 +527,6 @@ func children(t *testing.T) int {
 }
 
 // Round trips that are not timed one by one have a time, and no latency that nobody measured.
-func TestTripsNeedNotBeTimedOneByOne(t *testing.T) {
-	trips := func(clock, framing string) results.Cell {
-		return cell(func(c *results.Cell) { c.Framing, c.Pattern, c.Clock = framing, "roundtrip", clock })
-	}
-	for _, r := range collect(t, small(trips("", "raw"), trips("", "ndjson"), trips("sample", "raw"), trips("sample", "ndjson"))) {
-		for _, s := range r.Samples {
-			_, timed := s.Latency["roundtrip"]
-			if timed != (r.Cell.Clock == "") || s.ElapsedNS <= 0 {
-				t.Errorf("%s: latency %v, %d ns", Label(r.Cell), s.Latency, s.ElapsedNS)
-			}
-		}
-	}
-}
-
 func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -604,10 +537,10 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 		{"pages that are lent", func(c *results.Cell) { c.Transfer = "vmsplice" }, "raw 64 KiB stream same transfer=vmsplice"},
 		{"another pipe, its capacity, and how ends wait", func(c *results.Cell) { c.Pipe, c.Capacity, c.IO = "fifo", 4096, "poll/spin" },
 			"raw 64 KiB stream same capacity=4096 io=poll/spin pipe=fifo"},
-		{"threads, and a rate", func(c *results.Cell) { c.Peer, c.Rate = "thread", 2e6 }, "raw 64 KiB stream same peer=thread rate=2000000"},
+		{"a rate", func(c *results.Cell) { c.Rate = 2e6 }, "raw 64 KiB stream same rate=2000000"},
 		{"a recording", func(c *results.Cell) { c.Size, c.Payload, c.Messages = 0, "recorded", "0123abcd" }, "raw recorded stream same"},
 	} {
-		cell := results.Cell{Framing: "raw", Size: 64 << 10, Pipe: "anonymous", IO: "blocking", Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"}
+		cell := results.Cell{Framing: "raw", Size: 64 << 10, Pipe: "anonymous", IO: "blocking", Placement: "same", Pattern: "stream", Payload: "json"}
 		c.change(&cell)
 		if got := Label(cell); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

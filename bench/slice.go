@@ -48,11 +48,11 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	if err != nil {
 		return err
 	}
-	timer := reports.timerReport()
+	timer := reports.timer()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
 	c.size = float64(timer.PayloadBytes) / float64(j.Messages)
 	c.rate = rate(j.Messages, timer.ElapsedNS) // comparing is slower than checking, so this is on the safe side
-	c.capacity = reports.of(sender, client).Capacity
+	c.capacity = reports.origin().Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 	return nil
 }
@@ -70,7 +70,7 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 		if err != nil {
 			return err
 		}
-		moved = got.timerReport().Messages
+		moved = got.timer().Messages
 	}
 	c.calibrated = true
 	r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
@@ -86,7 +86,7 @@ func (c *cellRun) adapts() bool {
 
 // addSample adds to a cell's record what its ends report of a slice.
 func (r *runner) addSample(c *cellRun, got reports) (err error) {
-	s, timer := got.joined(), got.timerReport()
+	s, timer := got.joined(), got.timer()
 	s.Fork, s.Round = c.group.forks, c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
 	if len(timer.Trips) > mostTrips {
@@ -124,9 +124,9 @@ func (c *cellRun) sumUp() error {
 // for a microsecond.
 const fallbackDivisor = 1000
 
-// errRetry ends a fork in which a slice took much longer than the one before let expect: the next
+// errLeftOut ends a fork in which a slice took much longer than the one before let expect: the next
 // fork tries again with as few messages as will do.
-var errRetry = errors.New("a slice was left out")
+var errLeftOut = errors.New("a slice was left out")
 
 // slice has the workers move as many messages of a cell as fill d at the best rate seen so far, so
 // that slices of a cell hold the same work: one that others disturbed says nothing of the next.
@@ -136,12 +136,12 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {
 		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and close other programs", n, slow.limit, d))
 		c.rate /= fallbackDivisor
-		return nil, errRetry
+		return nil, errLeftOut
 	}
 	if err == nil {
-		timer := got.timerReport()
+		timer := got.timer()
 		c.rate = max(c.rate, rate(timer.Messages, timer.ElapsedNS))
-		c.capacity = got.of(sender, client).Capacity
+		c.capacity = got.origin().Capacity
 	}
 	return got, err
 }
@@ -246,7 +246,7 @@ func (p Plan) single(ctx context.Context, j job) (*fork, error) {
 		return nil, err
 	}
 	limit := func() time.Duration { return grace + 20*p.Duration }
-	f, err := startFork(ctx, j, cpus, limit, min(1, j.Cell.ClosesAfter))
+	f, err := startFork(ctx, j, cpus, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
 	}

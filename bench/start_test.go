@@ -34,7 +34,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Run("program="+program+"/of=worker", func(b *testing.B) {
 			var cpu time.Duration
 			for range b.N {
-				p, err := proc.Self(cellWork, []endpointConfig{})
+				p, err := proc.Self(cellWork, endpointConfig{})
 				if err != nil {
 					b.Fatal(err)
 				}

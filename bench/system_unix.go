@@ -8,18 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rusageThread is RUSAGE_THREAD of Linux and of FreeBSD, for which x/sys does not name it. macOS
-// refuses it: there no thread's time is told.
-const rusageThread = 1
-
-// readCPUTime reads the processor time of this thread or of this process.
-func readCPUTime(ofProcess bool) cpuTime {
-	who := rusageThread
-	if ofProcess {
-		who = unix.RUSAGE_SELF
-	}
+// readCPUTime reads the processor time of this process.
+func readCPUTime() cpuTime {
 	var r unix.Rusage
-	if err := unix.Getrusage(who, &r); err != nil {
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
 		return unknownTime
 	}
 	return cpuTime{r.Utime.Nano() + r.Stime.Nano(), int64(r.Nvcsw), int64(r.Nivcsw), -1}

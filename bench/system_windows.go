@@ -5,11 +5,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// readCPUTime reads the processor time of this process; x/sys has no call for a thread's. Windows
-// does not count switches.
-func readCPUTime(ofProcess bool) cpuTime {
+// readCPUTime reads the processor time of this process. Windows does not count switches.
+func readCPUTime() cpuTime {
 	spent, known := proc.OwnCPU()
-	if !ofProcess || !known {
+	if !known {
 		return unknownTime
 	}
 	return cpuTime{spent.Nanoseconds(), -1, -1, -1}

@@ -84,9 +84,6 @@ func (w *WorkloadContext) Count() func() results.Counters {
 // ends returned. Both get params. Of the plan it uses the seed, the recording, and the duration: a
 // workload that takes more than twenty times that and half a minute is killed.
 func (p Plan) RunWorkload(ctx context.Context, workload string, c results.Cell, params, writer, reader any) error {
-	if c.Peer != "process" {
-		return fmt.Errorf("%s: a workload needs a process for each end, not peer %s", workload, c.Peer)
-	}
 	if _, known := workloads.Load(workload); !known {
 		return fmt.Errorf("the workload %q is unknown: give it to bench.RegisterWorkload in an init function", workload)
 	}

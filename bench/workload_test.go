@@ -62,7 +62,6 @@ func TestAWorkloadThatCannotBeIsSaidToBeSo(t *testing.T) {
 		{"a workload that nobody registered", "sing", func(*results.Cell) {}, "", `the workload "sing" is unknown`},
 		{"an end that fails, not the one that waits for it", "leave", func(*results.Cell) {}, "", "not in the mood"},
 		{"parameters of another shape", "greet", func(*results.Cell) {}, 7, "read the parameters of greet"},
-		{"two ends in one process", "greet", func(c *results.Cell) { c.Peer = "thread" }, "", "needs a process for each end"},
 		{"a cell that cannot be", "greet", func(c *results.Cell) { c.Framing = "smoke" }, "", "smoke"},
 		{"parameters that have no JSON", "greet", func(*results.Cell) {}, func() {}, "write the parameters of greet"},
 	} {

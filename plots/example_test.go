@@ -11,7 +11,7 @@ import (
 )
 
 func ExampleWrite() {
-	cell := results.Cell{Framing: "ndjson", Size: 4096, Pipe: "anonymous", IO: "blocking", Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"}
+	cell := results.Cell{Framing: "ndjson", Size: 4096, Pipe: "anonymous", IO: "blocking", Placement: "same", Pattern: "stream", Payload: "json"}
 	sample := results.Sample{ElapsedNS: 1e6, Messages: 100, PayloadBytes: 409_600, WireBytes: 409_700}
 	set := &results.Set{Records: []results.Record{{Cell: cell, Samples: []results.Sample{sample}}}}
 

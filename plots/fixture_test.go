@@ -96,7 +96,7 @@ func testRecords(sizes []int, measure func(f cost, size int, placement string) r
 func testCell(framing string, size int, placement, pattern string) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
-		Placement: placement, Peer: "process", Pattern: pattern, Payload: "json",
+		Placement: placement, Pattern: pattern, Payload: "json",
 	}
 }
 

@@ -195,7 +195,7 @@ func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
 	charts := v.charts(cellChartOf("overhead"))
 	for i := range charts {
-		charts[i].Subtitle = v.subtitle("placement", "size", "framing", "io", "peer", "pipe", "capacity")
+		charts[i].Subtitle = v.subtitle("placement", "size", "framing", "io", "pipe", "capacity")
 	}
 	return charts
 }

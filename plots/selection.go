@@ -98,7 +98,7 @@ func (v selection) where(d dimension, value string) selection {
 }
 
 // seriesOrder lists the dimensions that can make the series: the first one that varies does.
-var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "peer", "drain", "closes_after", "batch", "read_buffer", "clock", "inflight", "rate", "payload", "messages", "sender"}
+var seriesOrder = []dimension{"framing", "io", "pipe", "capacity", "transfer", "older", "drain", "closes_after", "batch", "read_buffer", "inflight", "rate", "payload", "messages", "sender"}
 
 // grouping returns the dimension that makes the lines of a chart, unless it is given, and those that
 // tell the charts of one kind apart: what varies beside the dimensions of the x axis and the panels.
@@ -168,7 +168,7 @@ func isRaw(spec string) bool { return spec == "raw" || strings.HasPrefix(spec, "
 // what all records have in common of the things that decide a figure.
 func (v selection) subtitle(skip ...dimension) []string {
 	var parts []string
-	for _, d := range []dimension{"pipe", "capacity", "peer", "io", "payload", "size", "placement", "transfer", "drain", "closes_after", "rate", "inflight", "batch", "read_buffer", "clock", "messages", "sender"} {
+	for _, d := range []dimension{"pipe", "capacity", "older", "io", "payload", "size", "placement", "transfer", "drain", "closes_after", "rate", "inflight", "batch", "read_buffer", "messages", "sender"} {
 		values := v.values(d)
 		if len(values) != 1 || slices.Contains(skip, d) {
 			continue

@@ -13,7 +13,7 @@ import (
 
 // A Cell is one point of a sweep: what to measure, and nothing of what was measured.
 //
-// The first nine fields are always in the file. The others are in the file only if they differ from
+// The first eight fields are always in the file. The others are in the file only if they differ from
 // their default, so that a new field changes the [Cell.Key] of no cell in an older file. [Fields]
 // describes each of them.
 type Cell struct {
@@ -23,7 +23,6 @@ type Cell struct {
 	Capacity  int    `json:"capacity"`  // bytes asked for; 0 leaves it to the operating system
 	IO        string `json:"io"`        // "blocking", or "writer/reader" if the ends differ
 	Placement string `json:"placement"` // "same", "sibling", "apart", "far", "free"
-	Peer      string `json:"peer"`      // "thread", "process"
 	Pattern   string `json:"pattern"`   // "stream", "roundtrip"
 	Payload   string `json:"payload"`   // "json", "utf8", "random", "recorded"
 
@@ -48,7 +47,7 @@ type Cell struct {
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages after which it closes its end
 
 	// Only in older files.
-	Clock  string `json:"clock,omitempty"`  // "sample": no round trip has a time of its own
+	Older  string `json:"older,omitempty"`  // what cells cannot be any more: "peer=thread"
 	Sender string `json:"sender,omitempty"` // "watermark=16384", "wait=200µs"
 }
 
@@ -68,7 +67,9 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
 		plain
-		Leave int `json:"leave"` // became closes_after
+		Leave int    `json:"leave"` // became closes_after
+		Peer  string `json:"peer"`  // was "thread" if both ends were in one process
+		Clock string `json:"clock"` // was "sample" if no round trip had a time of its own
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -78,6 +79,12 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	*c = Cell(read.plain)
 	if c.ClosesAfter == 0 {
 		c.ClosesAfter = read.Leave
+	}
+	if read.Peer != "" && read.Peer != "process" {
+		c.Older = "peer=" + read.Peer
+	}
+	if read.Clock != "" {
+		c.Older = strings.TrimSpace(c.Older + " clock=" + read.Clock)
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 
 func TestKeyIsWhatStandsInTheFile(t *testing.T) {
 	c := resultstest.Cell("ndjson", 256)
-	const always = "capacity=65536 framing=ndjson io=blocking pattern=stream payload=json peer=process pipe=anonymous placement=same size=256"
+	const always = "capacity=65536 framing=ndjson io=blocking pattern=stream payload=json pipe=anonymous placement=same size=256"
 	if got := c.Key(); got != always {
 		t.Errorf("got %q, want %q", got, always)
 	}
 	c.Rate, c.Inflight = 2e6, 4
-	const more = "capacity=65536 framing=ndjson inflight=4 io=blocking pattern=stream payload=json peer=process pipe=anonymous placement=same rate=2000000 size=256"
+	const more = "capacity=65536 framing=ndjson inflight=4 io=blocking pattern=stream payload=json pipe=anonymous placement=same rate=2000000 size=256"
 	if got := c.Key(); got != more {
 		t.Errorf("got %q, want %q", got, more)
 	}
@@ -26,7 +26,7 @@ func TestKeyIsWhatStandsInTheFile(t *testing.T) {
 func with(c results.Cell) results.Cell {
 	usual := resultstest.Cell("raw", 0)
 	c.Framing, c.Pipe, c.IO = usual.Framing, usual.Pipe, usual.IO
-	c.Placement, c.Peer, c.Pattern, c.Payload = usual.Placement, usual.Peer, usual.Pattern, usual.Payload
+	c.Placement, c.Pattern, c.Payload = usual.Placement, usual.Pattern, usual.Payload
 	return c
 }
 

@@ -19,7 +19,7 @@ func measured() *results.Set {
 	for framing, ns := range map[string]int64{"raw": 10_000, "ndjson": 11_000} {
 		record := results.Record{Run: "run-1", Stopped: "samples", Cell: results.Cell{
 			Framing: framing, Size: 65536, Pipe: "anonymous", IO: "blocking",
-			Placement: "same", Peer: "process", Pattern: "stream", Payload: "json",
+			Placement: "same", Pattern: "stream", Payload: "json",
 		}}
 		for i := range int64(6) {
 			record.Samples = append(record.Samples, results.Sample{

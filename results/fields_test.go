@@ -80,8 +80,15 @@ func TestFieldsRefuseWhatTheyCannotBe(t *testing.T) {
 }
 
 func TestTheOldNameOfAFieldIsRead(t *testing.T) {
-	var c results.Cell
-	if err := json.Unmarshal([]byte(`{"framing":"raw","leave":3}`), &c); err != nil || c.ClosesAfter != 3 {
-		t.Errorf("got %+v, %v", c, err)
+	for text, want := range map[string]results.Cell{
+		`{"framing":"raw","leave":3}`:                         {Framing: "raw", ClosesAfter: 3},
+		`{"framing":"raw","peer":"process"}`:                  {Framing: "raw"},
+		`{"framing":"raw","peer":"thread"}`:                   {Framing: "raw", Older: "peer=thread"},
+		`{"framing":"raw","peer":"process","clock":"sample"}`: {Framing: "raw", Older: "clock=sample"},
+	} {
+		var c results.Cell
+		if err := json.Unmarshal([]byte(text), &c); err != nil || c != want {
+			t.Errorf("%s: got %+v, %v", text, c, err)
+		}
 	}
 }

@@ -120,7 +120,7 @@ func matches(b *testing.B) []match {
 		b.Fatal(err)
 	}
 	var all []match
-	add := func(pattern, peer, place string, size int) {
+	add := func(pattern, place string, size int) {
 		cpus, err := topology.Choose(place)
 		if err != nil {
 			return
@@ -128,20 +128,18 @@ func matches(b *testing.B) []match {
 		all = append(all, match{
 			results.Cell{
 				Framing: "raw", Size: size, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
-				Placement: place, Peer: peer, Pattern: pattern, Payload: "json",
+				Placement: place, Pattern: pattern, Payload: "json",
 				ReadBuffer: size, // as the C program reads
 			},
-			work{Size: size, Capacity: capacity, WriterCPU: cpus.Writer, ReaderCPU: cpus.Reader, Threads: peer == "thread"},
+			work{Size: size, Capacity: capacity, WriterCPU: cpus.Writer, ReaderCPU: cpus.Reader},
 		})
 	}
 	for _, place := range []string{"same", "apart"} {
-		for _, peer := range []string{"process", "thread"} {
-			for _, size := range []int{64, 4 << 10, 64 << 10, 1 << 20} {
-				add("stream", peer, place, size)
-			}
+		for _, size := range []int{64, 4 << 10, 64 << 10, 1 << 20} {
+			add("stream", place, size)
 		}
 		for _, size := range []int{1, 1 << 10, 64 << 10} {
-			add("roundtrip", "process", place, size)
+			add("roundtrip", place, size)
 		}
 	}
 	return all
@@ -153,7 +151,7 @@ func matches(b *testing.B) []match {
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {
-		b.Run(fmt.Sprintf("%s/size=%d/peer=%s/placement=%s", m.cell.Pattern, m.cell.Size, m.cell.Peer, m.cell.Placement), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/size=%d/placement=%s", m.cell.Pattern, m.cell.Size, m.cell.Placement), func(b *testing.B) {
 			e, err := m.ratio(b.Context(), c, *forks)
 			if err != nil {
 				b.Fatal(err)
@@ -249,7 +247,7 @@ func TestSlicesOfBothAreHeldAgainstEachOther(t *testing.T) {
 	c := build(t)
 	cell := results.Cell{
 		Framing: "raw", Size: 4096, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
-		Placement: "free", Peer: "process", Pattern: "stream", Payload: "json",
+		Placement: "free", Pattern: "stream", Payload: "json",
 	}
 	e, err := match{cell, work{Size: 4096, Capacity: capacity, WriterCPU: -1, ReaderCPU: -1}}.ratio(t.Context(), c, 2)
 	if err != nil || e.N+e.LeftOut != 2*rounds || e.Median <= 0 {

@@ -23,7 +23,7 @@ var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 func Cell(framing string, size int) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
-		Placement: "same", Peer: "process", Pattern: "stream", Payload: "json",
+		Placement: "same", Pattern: "stream", Payload: "json",
 	}
 }
 

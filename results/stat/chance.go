@@ -311,14 +311,14 @@ func (b bound) change() float64 { return max(b.log, b.rare) }
 
 // noiseBound finds out from noise records how far a metric of a series may move without meaning
 // anything, at a level. Where its cell was not measured, the widest bound of the cells that run in
-// the same way (placement, peer, pattern, io and pipe) stands in, and is named.
+// the same way (placement, pattern, io and pipe) stands in, and is named.
 func noiseBound(noise []results.Noise, s Series, level float64) bound {
 	if s.Cell == nil {
 		return bound{}
 	}
 	alike := Filter(noise, func(n results.Noise) bool {
 		a, b := n.Cell, *s.Cell
-		return n.Machine == s.Machine && n.Metric == s.Metric.Name && a.Placement == b.Placement && a.Peer == b.Peer &&
+		return n.Machine == s.Machine && n.Metric == s.Metric.Name && a.Placement == b.Placement && a.Older == b.Older &&
 			a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
 	})
 	var widest bound

@@ -414,7 +414,7 @@ func TestBenchNamesAreStable(t *testing.T) {
 		want   string
 	}{
 		{func(*results.Cell) {}, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/rate=1000"},
-		{func(c *results.Cell) { c.Peer, c.Rate = "thread", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/peer=thread"},
+		{func(c *results.Cell) { c.Older, c.Rate = "peer=thread", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/older=peer=thread"},
 		{func(c *results.Cell) { c.Messages, c.Rate = "a b-8", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/messages=a_b_8"},
 	} {
 		changed := c

@@ -378,7 +378,7 @@ func RoundFigure(v float64) float64 {
 // benchDefaults are the values that a benchmark's name leaves out. They are part of the names'
 // stability: a cell has one name, whatever else was run.
 var benchDefaults = map[string]string{
-	"pipe": "anonymous", "capacity": "0", "peer": "process", "payload": "json",
+	"pipe": "anonymous", "capacity": "0", "payload": "json",
 }
 
 // benchNamed are the fields that every name has, in this order.

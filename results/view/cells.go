@@ -83,7 +83,7 @@ func tableTitle(c results.Cell, differ []string) string {
 	roundTrips := when(c.Pattern == results.PatternRoundtrip, "Round trips ")
 	kind := cmp.Or(when(c.IsWaiting(), "Non-blocking writers "), roundTrips, "Streams ")
 	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
-	names := []string{"pipe", "capacity", "peer", "io", "payload"}
+	names := []string{"pipe", "capacity", "io", "payload"}
 	for _, f := range c.Values() {
 		if !slices.Contains(names, f.Name) && !slices.Contains([]string{"framing", "size", "placement", "pattern"}, f.Name) {
 			names = append(names, f.Name)

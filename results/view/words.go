@@ -137,8 +137,6 @@ func FieldPhrase(name, value string) string {
 	switch {
 	case name == "placement":
 		return PlacementPhrase(value)
-	case name == "peer":
-		return map[string]string{"process": "two processes", "thread": "two threads"}[value]
 	case name == "pipe" && value != "anonymous" && value != "named": // "fifo" and the rest say what they are
 		return text
 	}

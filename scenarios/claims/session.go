@@ -101,7 +101,7 @@ var compared = []string{"ndjson", "chunked:61440", "adaptive:61440"}
 func (s *session) costs(ctx context.Context) []results.Record {
 	places := script.Must(placement.Read()).Best()
 	p := bench.Plan{Samples: costSamples, Duration: costDuration}
-	cell := results.Cell{Pipe: string(syspipe.Anonymous), IO: "blocking", Peer: "process", Payload: "json"}
+	cell := results.Cell{Pipe: string(syspipe.Anonymous), IO: "blocking", Payload: "json"}
 	for _, cell.Framing = range compared {
 		cell.Pattern = "stream"
 		for _, cell.Placement = range places {

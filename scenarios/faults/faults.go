@@ -244,7 +244,7 @@ func recordOf(records []results.Record, framing string, size int, io string) []r
 func streamCell(framing string, size int, io string) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: string(syspipe.Anonymous), IO: io,
-		Placement: script.Must(placement.Read()).Best()[0], Peer: "process", Pattern: "stream", Payload: "json",
+		Placement: script.Must(placement.Read()).Best()[0], Pattern: "stream", Payload: "json",
 	}
 }
 

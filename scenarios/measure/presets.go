@@ -57,7 +57,6 @@ func usualCell(framing string, size int, place string) results.Cell {
 		Pipe:      string(syspipe.Anonymous),
 		IO:        syspipe.Blocking.String(),
 		Placement: place,
-		Peer:      "process",
 		Pattern:   "stream",
 		Payload:   "json",
 	}

@@ -84,7 +84,6 @@ func (s Sweep) Cells() ([]results.Cell, error) {
 	}
 	c := s.Further
 	c.Payload = s.Payload
-	c.Peer = "process"
 	if s.Recording != nil {
 		c.Payload = payload.Recorded
 		c.Messages = s.Recording.Hash

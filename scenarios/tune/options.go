@@ -91,7 +91,7 @@ func Default() Options {
 	return Options{
 		Cell: results.Cell{
 			Size: 1 << 20, Pipe: "anonymous", IO: "blocking", Placement: topology.Best()[0],
-			Peer: "process", Pattern: "stream", Payload: "json", Rate: 4000,
+			Pattern: "stream", Payload: "json", Rate: 4000,
 		},
 		Seed:      1,
 		Objective: Balanced,

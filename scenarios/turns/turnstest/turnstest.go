@@ -12,7 +12,7 @@ import (
 
 // FakeCell is the cell that [Fake] records.
 var FakeCell = results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: "blocking",
-	Placement: "same", Peer: "process", Pattern: "stream", Payload: "json"}
+	Placement: "same", Pattern: "stream", Payload: "json"}
 
 // Fake stands in for the run command in tests of packages that invoke it: it leaves a record of
 // [FakeCell] with one sample, of 1,000 ns a message, in dir, which it makes, and measures nothing.

@@ -29,7 +29,7 @@ func run(args []string) error {
 		return fmt.Errorf("%q: run is all there is", args)
 	}
 	plan := bench.Plan{Duration: bench.SliceTime, Turn: turns.Turn}
-	cell := results.Cell{Pipe: "anonymous", IO: "blocking", Peer: "process", Payload: "json"}
+	cell := results.Cell{Pipe: "anonymous", IO: "blocking", Payload: "json"}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&cell.Framing, "framing", "", "")
 	flags.StringVar(&cell.Pattern, "pattern", "", "")

@@ -1,0 +1,214 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// grace is what a slice may take beyond twenty times its planned duration: the slowest cells (a 16
+// MiB message, searched again after every read) take seconds for one message.
+const grace = 30 * time.Second
+
+// An errSlow is a slice that did not finish within its limit.
+type errSlow struct{ limit time.Duration }
+
+func (e errSlow) Error() string {
+	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
+}
+
+// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer and
+// fromPeer that they are ready, or to go. Replies pass through back, which is nil in a stream.
+type pipeEnds struct {
+	toPeer, fromPeer, data, back *syspipe.End
+}
+
+// endsOf tells the ends of a role apart, which come in the order in which [openPipes] opens the
+// pipes.
+func endsOf(r role, ends []*syspipe.End) pipeEnds {
+	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
+	if !r.isOrigin() {
+		p.toPeer, p.fromPeer = p.fromPeer, p.toPeer
+	}
+	if r == client || r == server {
+		p.back = ends[3]
+	}
+	return p
+}
+
+// pipes are what joins the two endpoints of a cell, in the controller's hands only to be passed on.
+type pipes struct {
+	origin, other []*syspipe.End
+	err           error // the first
+}
+
+// openPipes opens two pipes over which the endpoints say that they are ready, the measured one, and
+// one back for replies.
+func openPipes(c results.Cell) (*pipes, error) {
+	var p pipes
+	p.open(syspipe.Anonymous, 0, true)
+	p.open(syspipe.Anonymous, 0, false)
+	p.open(syspipe.Kind(c.Pipe), c.Capacity, true)
+	if c.Pattern == results.PatternRoundtrip {
+		p.open(syspipe.Kind(c.Pipe), c.Capacity, false)
+	}
+	if p.err != nil {
+		p.close()
+		return nil, p.err
+	}
+	return &p, nil
+}
+
+// open opens a pipe from the origin to the other end, or back.
+func (p *pipes) open(kind syspipe.Kind, capacity int, fromOrigin bool) {
+	if p.err != nil {
+		return
+	}
+	w, r, err := syspipe.Open(kind, syspipe.Options{Capacity: capacity, IO: syspipe.Blocking})
+	if err != nil {
+		p.err = err
+		return
+	}
+	if !fromOrigin {
+		w, r = r, w
+	}
+	p.origin = append(p.origin, w)
+	p.other = append(p.other, r)
+}
+
+func (p *pipes) close() {
+	proc.CloseAll(p.origin)
+	proc.CloseAll(p.other)
+}
+
+// A worker is a process that runs one endpoint.
+type worker struct {
+	*proc.Process
+	jobs *os.File // takes a job a line; its end tells the worker to leave
+	role role
+}
+
+// startWorker starts a worker with its ends of pipes, which are closed here in any case.
+func startWorker(
+	ctx context.Context, work string, c endpointConfig, ends []*syspipe.End,
+) (*worker, error) {
+	w := &worker{role: c.Role}
+	var err error
+	if w.Process, err = proc.Self(work, c, ends...); err != nil {
+		return nil, err
+	}
+	if w.jobs, err = w.Pipe(0); err != nil {
+		return nil, err
+	}
+	if err := w.Start(ctx); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// do has the worker do a job.
+func (w *worker) do(ctx context.Context, j job) (report, error) {
+	sent := json.NewEncoder(w.jobs).Encode(j)
+	var r report
+	if err := w.Report(&r); err != nil {
+		return r, w.explain(ctx, errors.Join(err, sent))
+	}
+	return r, nil
+}
+
+// explain says why a worker does not report as it should, and ends it.
+func (w *worker) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))
+	}
+	w.Stop(time.Second, 0) // it said the last it had to say, so it is about to end
+	if exit := w.Wait(); exit != nil {
+		return fmt.Errorf("the %s died: %w", w.role, exit)
+	}
+	if errors.Is(err, proc.ErrNotBegun) { // a program that runs on although it is a worker
+		err = fmt.Errorf("%w; main, or TestMain, has to call bench.Worker first", err)
+	}
+	return fmt.Errorf("the %s: %w", w.role, err)
+}
+
+// A fork is the workers that share the pipes of a group of cells, started once. They do jobs until
+// it is closed, and wait in between for the next, each in a read.
+type fork struct {
+	ctx     context.Context // ends the workers
+	cancel  context.CancelCauseFunc
+	limit   func() time.Duration // that a job which begins now may take
+	offset  int                  // of its messages within a page, unless a cell says otherwise
+	workers []*worker            // of the origin, and of the other end
+}
+
+// startFork opens pipes for cells such as a job's and starts their workers.
+func startFork(
+	ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration,
+) (*fork, error) {
+	p, err := openPipes(j.Cell)
+	if err != nil {
+		return nil, err
+	}
+	closes := j.Cell.ClosesAfter > 0
+	origin := endpointConfig{Role: sender, CPU: cpus.Writer, Closes: closes}
+	other := endpointConfig{Role: receiver, CPU: cpus.Reader, Closes: closes}
+	if j.Cell.Pattern == results.PatternRoundtrip {
+		origin.Role, other.Role = client, server
+	}
+	f := &fork{limit: limit, offset: j.Offset}
+	f.ctx, f.cancel = context.WithCancelCause(ctx)
+	first, err := startWorker(f.ctx, j.work(), origin, p.origin)
+	if err != nil {
+		proc.CloseAll(p.other)
+		f.close()
+		return nil, err
+	}
+	f.workers = append(f.workers, first)
+	second, err := startWorker(f.ctx, j.work(), other, p.other)
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	f.workers = append(f.workers, second)
+	return f, nil
+}
+
+// close ends the workers and waits until they are gone.
+func (f *fork) close() {
+	for _, w := range f.workers {
+		w.Close()
+	}
+	f.cancel(nil)
+}
+
+// run has the workers do a job together, and returns the reports of both endpoints. When one dies,
+// the other finds its pipes closed and reports that. One that takes longer than the limit is killed,
+// and the other with it.
+func (f *fork) run(j job) (reports, error) {
+	j.Offset = f.offset
+	limit := f.limit()
+	alarm := time.AfterFunc(limit, func() { f.cancel(errSlow{limit}) })
+	defer alarm.Stop()
+	all := make(reports, len(f.workers))
+	errs := make([]error, len(f.workers))
+	var done sync.WaitGroup
+	for i, w := range f.workers {
+		done.Go(func() { all[i], errs[i] = w.do(f.ctx, j) })
+	}
+	done.Wait()
+	err := errors.Join(errs...)
+	blamed, failed := all.failure()
+	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
+		return all, err
+	}
+	return nil, fmt.Errorf("%s: %s", blamed.Role, blamed.Error)
+}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A report is what a worker answers: a line of JSON.
+type report struct {
+	Role     role
+	Error    string // empty if all went well
+	PeerGone bool   // the error is that the other endpoint left, so the cause lies there
+
+	results.Sample // what this endpoint knows of it
+
+	Counters    results.Counters
+	Checked     bool    // each message was, by number and length
+	Trips       []int64 // nanoseconds of each round trip
+	Collections uint32  // of the garbage collector while the clock ran: none is expected
+	ClosedAt    int64   // when a reader closed its end, or its writer was told, on the shared clock
+
+	Returned json.RawMessage // by a workload
+}
+
+// reports are those of the two endpoints of one sample.
+type reports []report
+
+// of returns the report of the endpoint that has one of the roles.
+func (rs reports) of(roles ...role) report {
+	i := slices.IndexFunc(rs, func(r report) bool { return slices.Contains(roles, r.Role) })
+	if i < 0 {
+		return report{}
+	}
+	return rs[i]
+}
+
+// timer returns the report of the endpoint that timed the sample.
+func (rs reports) timer() report { return rs.of(receiver, client) }
+
+// origin returns the report of the endpoint that messages come from.
+func (rs reports) origin() report { return rs.of(sender, client) }
+
+// sample puts the two halves together.
+func (rs reports) sample() (results.Sample, error) {
+	s := rs.joined()
+	err := addRoundTrips(&s, rs.timer().Trips)
+	return s, err
+}
+
+// joined is the sample without the latency of its round trips, which takes a millisecond to sum up.
+func (rs reports) joined() results.Sample {
+	timer, origin := rs.timer(), rs.origin()
+	s := timer.Sample
+	s.WireBytes = origin.WireBytes
+	s.Capacity = origin.Capacity
+	s.PayloadOffset = origin.PayloadOffset
+	s.Writer = origin.Counters
+	s.Reader = rs.of(receiver, server).Counters
+	s.Left = origin.Left
+	if s.Left != nil {
+		s.Left.ToldNS = max(0, origin.ClosedAt-timer.ClosedAt)
+	}
+	return s
+}
+
+// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. That is for the
+// controller: a worker does not collect the garbage that it makes.
+func addRoundTrips(s *results.Sample, trips []int64) error {
+	if len(trips) == 0 {
+		return nil
+	}
+	latency, err := results.NewLatency(trips)
+	s.Latency = map[string]results.Latency{"roundtrip": latency}
+	return err
+}
+
+// failure returns the report to blame for a failed sample: one whose error is not just that the
+// other endpoint left, if there is one.
+func (rs reports) failure() (blamed report, failed bool) {
+	for _, r := range rs {
+		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {
+			blamed, failed = r, true
+		}
+	}
+	return blamed, failed
+}
