@@ -113,7 +113,7 @@ func TestScreensFitATerminal(t *testing.T) {
 		lines int // of the first screen at 100 columns, at most
 		show  show
 	}{
-		"run":           {twice, 50, set},
+		"run":           {twice, 100, set},
 		"doctor":        {recorded("doctor"), 40, set},
 		"drive":         {recorded("drive"), 40, drive},
 		"drive --load":  {recorded("load"), 40, drive},

@@ -43,8 +43,8 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		how = results.FormatCount(c.Pairs, "interleaved pair") + ", signed-rank test, Holm's correction"
 	}
 	var p Page
-	colour, verdict := comparisonVerdict(c)
-	p.headline(format, o, colour, verdict, fmt.Sprintf("%s against %s: %s", c.New, c.Old, how))
+	p.Tone, p.Verdict = comparisonVerdict(c)
+	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
 	var counters, times []stat.Change
 	for _, ch := range c.Changes {
 		switch {
@@ -147,9 +147,9 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// comparisonVerdict says in a sentence what changed, and in which colour: green where something is
+// comparisonVerdict says in a sentence what changed, and what that means: good where something is
 // known and nothing is worse.
-func comparisonVerdict(c *stat.Comparison) (colour, text string) {
+func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	count := make(map[stat.Verdict]int)
 	var worst stat.Change
 	for _, ch := range c.Changes {
@@ -170,11 +170,11 @@ func comparisonVerdict(c *stat.Comparison) (colour, text string) {
 	text = fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(parts, ", "))
 	switch {
 	case worst.Worse() > 0:
-		return red, text + fmt.Sprintf(" The worst: %s.", ChangeText(worst))
+		return Bad, text + fmt.Sprintf(" The worst: %s.", ChangeText(worst))
 	case worst.Verdict != "" || c.Conclusive():
-		return green, text
+		return Good, text
 	}
-	return "", text
+	return Neutral, text
 }
 
 // comparisonTable has a row for each change.

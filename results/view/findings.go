@@ -32,7 +32,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	}
 	var p Page
 	passed := len(FailedFindings(all)) == 0
-	p.headline(format, o, passColour(passed), FindingSummary(all), "")
+	p.Verdict = FindingSummary(all)
+	p.Tone = passTone(passed)
 	var shown, fine []results.Finding
 	for _, f := range all {
 		if isFine(f.Verdict) {

@@ -343,10 +343,10 @@ func noiseTable(s *results.Set) Table {
 		{Title: "placement", Key: true},
 		{Title: "pattern"},
 		{Title: "metric", Key: true},
-		{Title: "median", Right: true, Key: true},
+		{Title: "median", Right: true},
 		{Title: "runs", Right: true},
-		{Title: "spread", Data: "spread (%)", Right: true, Key: true},
-		{Title: "min. detectable change", Data: "min. detectable change (%)", Right: true, Key: true},
+		{Title: "spread", Data: "spread (%)", Right: true},
+		{Title: "min. detectable change", Data: "min. detectable change (%)", Right: true},
 	}}
 	for _, n := range s.Noise {
 		var median Value

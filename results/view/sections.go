@@ -147,7 +147,7 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		}
 	}
 	sections := []Section{
-		{ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows, nil), Notes: sum.Notes,
+		{ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows), Notes: sum.Notes,
 			Commands: commandsOf(s, s.Records, "pipebench run")},
 		{ID: "side-by-side", Title: "Side by side", Tables: beside,
 			Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{words().SideBySide})},

@@ -157,6 +157,9 @@ func (t Table) writeText(w io.Writer, o Options) error {
 		if i > 0 {
 			part.Title = "\n"
 		}
+		if o.Colour {
+			part = part.painted(o)
+		}
 		if err := part.render(w, rendition); err != nil {
 			return err
 		}
@@ -171,6 +174,23 @@ func (t Table) writeText(w io.Writer, o Options) error {
 		}
 	}
 	return nil
+}
+
+// painted colours the values that mean something for a person. A value of several lines stays as it
+// is: a colour would go on into the next column.
+func (t Table) painted(o Options) Table {
+	out := t
+	out.Rows = nil
+	for _, row := range t.Rows {
+		row = slices.Clone(row)
+		for i, v := range row {
+			if !strings.Contains(v.Text, "\n") {
+				row[i].Text = o.paint(v.Text, v.Tone.colour())
+			}
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
 }
 
 func (t Table) writeMarkdown(w io.Writer) error {

@@ -43,8 +43,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if err != nil {
 		return err
 	}
-	var p Page
-	p.headline(format, o, passColour(result.Passed), result.String(), about)
+	p := Page{Verdict: result.String(), Tone: passTone(result.Passed), Header: []string{about}}
 	for _, t := range tables {
 		p.Tables = append(p.Tables, t.dropEmpty())
 	}
@@ -121,14 +120,14 @@ func sizeTable(targets []results.Target) Table {
 		{Title: "message", Data: "message (B)", Right: true, Key: true},
 		{Title: "verdict", Style: Verdict, Key: true},
 		{Title: "time", Data: "time (ns)", Right: true, Detail: true},
-		{Title: "p50", Data: "p50 (ns)", Right: true, Key: true},
-		{Title: "p99", Data: "p99 (ns)", Right: true, Key: true},
+		{Title: "p50", Data: "p50 (ns)", Right: true},
+		{Title: "p99", Data: "p99 (ns)", Right: true},
 		{Title: "ns/B", Data: "time (ns/B)", Right: true},
 		{Title: "MB/s both ways", Data: "both ways (B/s)", Right: true},
 		{Title: "reply", Data: "reply (B)", Right: true, Detail: true},
 		{Title: "server memory", Data: "server memory (B)", Right: true},
 		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true, Detail: true},
-		{Title: "n", Right: true, Key: true},
+		{Title: "n", Right: true},
 		{Title: "evidence", Style: Long, Only: PageOnly},
 	}}
 	for _, target := range targets {
@@ -211,11 +210,11 @@ func loadTable(targets []results.Target) Table {
 	t := Table{Columns: []Column{
 		{Title: "message", Data: "message (B)", Right: true, Key: true},
 		{Title: "in flight", Right: true, Key: true},
-		{Title: "rate asked", Data: "rate asked (/s)", Right: true, Key: true},
+		{Title: "rate asked", Data: "rate asked (/s)", Right: true},
 		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "requests/s", Data: "requests (/s)", Right: true, Key: true},
-		{Title: "p50", Data: "p50 (ns)", Right: true, Key: true},
-		{Title: "p99", Data: "p99 (ns)", Right: true, Key: true},
+		{Title: "requests/s", Data: "requests (/s)", Right: true},
+		{Title: "p50", Data: "p50 (ns)", Right: true},
+		{Title: "p99", Data: "p99 (ns)", Right: true},
 		{Title: "out of order", Right: true},
 		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true},
 	}}
@@ -251,16 +250,16 @@ func loadTable(targets []results.Target) Table {
 func targetTable(s *results.Set) Table {
 	t := Table{Title: "What the servers did", Columns: []Column{
 		{Title: "command", Style: Code, Key: true},
-		{Title: "machine", Key: true},
-		{Title: "protocol", Key: true},
+		{Title: "machine"},
+		{Title: "protocol"},
 		{Title: "message", Data: "message (B)", Right: true, Key: true},
 		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "request limit", Data: "request limit (B)", Right: true, Key: true},
-		{Title: "reply limit", Data: "reply limit (B)", Right: true, Key: true},
-		{Title: "searched to", Data: "searched to (B)", Right: true, Key: true},
-		{Title: "time/msg", Data: "time/msg (ns)", Right: true, Key: true},
+		{Title: "request limit", Data: "request limit (B)", Right: true},
+		{Title: "reply limit", Data: "reply limit (B)", Right: true},
+		{Title: "searched to", Data: "searched to (B)", Right: true},
+		{Title: "time/msg", Data: "time/msg (ns)", Right: true},
 		{Title: "evidence", Style: Long, Only: PageOnly},
-		{Title: "warnings", Style: Warning, Key: true},
+		{Title: "warnings", Style: Warning},
 	}}
 	for _, target := range s.Targets {
 		var size Value

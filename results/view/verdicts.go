@@ -37,7 +37,8 @@ func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error 
 		return checkTable(set).Write(w, format, o)
 	}
 	var p Page
-	p.headline(format, o, passColour(len(FailedChecks(all)) == 0), CheckSummary(all), "")
+	p.Verdict = CheckSummary(all)
+	p.Tone = passTone(len(FailedChecks(all)) == 0)
 	shown := stat.Filter(all, func(c results.Check) bool { return o.Detail || c.Verdict != results.CheckOK })
 	if len(shown) > 0 {
 		p.Tables = []Table{tableOf("", shown, []columnOf[results.Check]{
@@ -250,6 +251,7 @@ func claimsScreen(all []results.Claim, o Options) Page {
 		p.Blocks = append(p.Blocks, "", o.paint("Refuted", red))
 	}
 	const around = 9 // lines: totals, a heading, the head of the table, the note, and blanks between
+	const screenLines = 39
 	room := screenLines - around - len(p.Tables[0].Rows)
 	shown := refuted[:min(len(refuted), room)]
 	for i, c := range shown {

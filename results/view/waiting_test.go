@@ -40,14 +40,11 @@ func waitingSweep() *results.Set {
 func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	s := waitingSweep()
 	lines := screenOf(t, s, Options{})
-	if len(lines) > 44-1 { // a line says where the files are
-		t.Errorf("%d lines", len(lines))
-	}
-	text := strings.Join(lines, "\n")
+	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	for _, want := range []string{
-		"reader at full speed", "reader at 50 MB/s", "leaves (EPIPE, SIGPIPE)",
-		" sleep=10ms 128 KiB  0.10–0.20      0.00   ×0.0025  0.10–0.20      0.00   ×0.0025 64.0 KiB   8.00 ms",
-		" poller       4 KiB  0.10–0.20      0.00     ×0.80", "Round trip vs raw, two cores",
+		"Non-blocking writer, same CPU", "full speed", "50 MB/s", "learns that its reader left by EPIPE, SIGPIPE",
+		"sleep=10ms 0.10–0.20 0.00 ×0.0025", "poller 0.10–0.20 0.00 ×0.80", "64.0 KiB 8.00 ms",
+		"Round trip vs raw, two cores",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)

@@ -1,0 +1,59 @@
+package view
+
+import (
+	"io"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
+// it is. An error other than the writer's is [ErrNothing].
+func WriteBench(w io.Writer, s *results.Set) error {
+	var lines []benchfmt.Record
+	for _, r := range s.Records {
+		e, _ := s.Environment(r.Run)
+		config := benchConfig(e)
+		name := benchfmt.Name(stat.BenchName(r.Cell))
+		for _, line := range stat.BenchLines(r) {
+			lines = append(lines, &benchfmt.Result{
+				Config: config, Name: name, Iters: int(line.Iters), Values: line.Values,
+			})
+		}
+	}
+	if len(lines) == 0 {
+		return ErrNothing
+	}
+	if _, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n"); err != nil {
+		return failedTo("write benchmark text", err)
+	}
+	return writeBenchLines(w, lines)
+}
+
+// benchConfig is what go test prints of a machine too, and no more: benchstat compares only what
+// agrees in all of it. A value is on one line, whatever the file says.
+func benchConfig(e results.Environment) []benchfmt.Config {
+	var config []benchfmt.Config
+	for _, c := range []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+		oneLine := strings.Join(strings.Fields(Escape(c.value)), " ")
+		if oneLine != "" {
+			// without File the writer drops it
+			config = append(config, benchfmt.Config{Key: c.key, Value: []byte(oneLine), File: true})
+		}
+	}
+	return config
+}
+
+// writeBenchLines writes lines of benchmark text.
+func writeBenchLines(w io.Writer, lines []benchfmt.Record) error {
+	out := benchfmt.NewWriter(w)
+	for _, line := range lines {
+		if err := out.Write(line); err != nil {
+			return failedTo("write benchmark text", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,392 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// cellTables lays rows out for a person: a table for each machine, placement and pattern. What all
+// cells of a table share stands in its title, what they differ in has a column.
+func cellTables(rows []stat.Row) []Table {
+	type group struct {
+		machine, placement, pattern string
+		waiting                     bool
+	}
+	var order []group
+	groups := make(map[group][]stat.Row)
+	machines := make(map[string]bool)
+	for _, r := range rows {
+		g := group{r.Machine, r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], r)
+		machines[r.Machine] = true
+	}
+	var tables []Table
+	for _, g := range order {
+		t := cellTable(groups[g])
+		if len(machines) > 1 {
+			t.Title = "machine " + results.ShortID(g.machine) + ", " + t.Title
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// cellTable has a row for each cell. A page has the warnings of a cell below its row, a terminal and
+// markdown have them below the table.
+func cellTable(rows []stat.Row) Table {
+	var cells []results.Cell
+	for _, r := range rows {
+		cells = append(cells, r.Cell)
+	}
+	differ := results.DifferingFields(cells, "framing", "size")
+	t := Table{Title: tableTitle(cells[0], differ), Columns: cellHeads(differ)}
+	isRoundtrip := cells[0].Pattern == results.PatternRoundtrip
+	titles := []string{"GB/s", "vs raw", "vs raw, wire", "time/msg", "overhead", "calls/msg", "CPU/MiB",
+		"p50", "p99", "EAGAIN/msg", "short/msg", "waiting", "lost", "told after", "told"}
+	if isRoundtrip {
+		titles = []string{"p50", "p99", "p99.9", "time/trip", "vs raw", "overhead", "calls/trip",
+			"EAGAIN/trip", "CPU/trip"}
+	}
+	for _, title := range titles {
+		t.Columns = append(t.Columns, Column{Title: title, Right: true})
+	}
+	t.Columns = append(t.Columns, Column{Title: "warnings", Style: Warning, Only: PageOnly})
+	for _, r := range rows {
+		figures := streamFigures(r)
+		if isRoundtrip {
+			figures = roundtripFigures(r)
+		}
+		if r.Samples == 0 {
+			figures[0] = emptyWord(r)
+		}
+		row := cellValues(r, differ)
+		for _, figure := range figures {
+			row = append(row, textValue(figure))
+		}
+		t.AppendValues(append(row, textValue(strings.Join(rowWarnings(r), "; ")))...)
+	}
+	t.Notes = warningNotes(rows)
+	return t.dropEmpty()
+}
+
+// streamFigures are the columns of a stream's row.
+func streamFigures(r stat.Row) []string {
+	goodput := ""
+	if e, ok := r.Estimates["goodput"]; ok {
+		goodput = withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
+	}
+	cpu := ""
+	if e, ok := r.Estimates["cpu"]; ok {
+		cpu = results.FormatDuration(e.Median)
+	}
+	return []string{
+		goodput,
+		ratioText(r.ToRaw),
+		ratioText(r.ToRawWire),
+		metricText(r, "time"),
+		metricText(r, "overhead"),
+		callsText(r),
+		cpu,
+		percentileText(r, "p50"),
+		percentileText(r, "p99"),
+		refusalText(r, "eagain"),
+		refusalText(r, "short"),
+		metricText(r, "waiting"),
+		metricText(r, "lost"),
+		metricText(r, "told"),
+		r.Told,
+	}
+}
+
+// roundtripFigures are the columns of a round trip's row.
+func roundtripFigures(r stat.Row) []string {
+	trip := ""
+	if e, ok := r.Estimates["time"]; ok {
+		trip = withSpread(results.FormatDuration(e.Median), e)
+	}
+	return []string{
+		percentileText(r, "p50"),
+		percentileText(r, "p99"),
+		percentileText(r, "p99.9"),
+		trip,
+		ratioText(r.ToRaw),
+		metricText(r, "overhead"),
+		callsText(r),
+		refusalText(r, "eagain"),
+		metricText(r, "cpu-time"),
+	}
+}
+
+// cellHeads are the columns that tell the cells of rows apart: framing, size and the fields that
+// differ.
+func cellHeads(differ []string) []Column {
+	heads := []Column{
+		{Title: "framing", Style: Code, Key: true},
+		{Title: "message", Right: true, Key: true},
+	}
+	for _, name := range differ {
+		heads = append(heads, Column{Title: name, Key: true})
+	}
+	return heads
+}
+
+// cellValues are the values of those columns.
+func cellValues(r stat.Row, differ []string) []Value {
+	values := []Value{textValue(r.Cell.Framing), textValue(fieldText(r.Cell, "size"))}
+	for _, name := range differ {
+		values = append(values, textValue(fieldText(r.Cell, name)))
+	}
+	return values
+}
+
+// emptyWord stands where a cell without samples has no figure.
+func emptyWord(r stat.Row) string {
+	switch {
+	case r.Unsupported != "":
+		return "unsupported"
+	case r.Failed != "":
+		return "failed"
+	}
+	return "not run (" + r.Stopped + ")"
+}
+
+// tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
+func tableTitle(c results.Cell, differ []string) string {
+	kind := "Streams "
+	switch {
+	case c.IsWaiting():
+		kind = "Non-blocking writers "
+	case c.Pattern == results.PatternRoundtrip:
+		kind = "Round trips "
+	}
+	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
+	names := []string{"pipe", "capacity", "io", "payload"}
+	left := append([]string{"framing", "size", "placement", "pattern"}, differ...)
+	for _, v := range c.Values() {
+		if !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	for _, name := range names {
+		if value := c.Field(name); value != "" && !slices.Contains(left, name) {
+			parts = append(parts, FieldPhrase(name, value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rowWarnings returns all that is to be said of a row.
+func rowWarnings(r stat.Row) []string {
+	var out []string
+	if r.Unsupported != "" {
+		out = append(out, "unsupported: "+r.Unsupported)
+	}
+	if r.Failed != "" {
+		out = append(out, "failed: "+r.Failed)
+	}
+	return append(out, r.Warnings...)
+}
+
+// mostNamed is how many cells the note on a warning names.
+const mostNamed = 3
+
+// warningNotes say the warnings of rows, each once with the cells that it is about.
+func warningNotes(rows []stat.Row) []string {
+	var order []string
+	cells := make(map[string][]string)
+	for _, r := range rows {
+		for _, warning := range rowWarnings(r) {
+			if cells[warning] == nil {
+				order = append(order, warning)
+			}
+			cells[warning] = append(cells[warning], r.Cell.Framing+" "+fieldText(r.Cell, "size"))
+		}
+	}
+	var out []string
+	for _, warning := range order {
+		names := slices.Compact(cells[warning])
+		about := strings.Join(names[:min(len(names), mostNamed)], ", ")
+		if more := len(names) - mostNamed; more > 0 {
+			about += fmt.Sprintf(" and %d more", more)
+		}
+		out = append(out, about+": "+warning)
+	}
+	return out
+}
+
+// metricText shows the median of a metric in its unit, "" if the row has none.
+func metricText(r stat.Row, metric string) string {
+	e, ok := r.Estimates[metric]
+	if !ok {
+		return ""
+	}
+	return stat.MustMetric(metric).Format(e.Median)
+}
+
+// refusalText shows what ends meet that do not block.
+func refusalText(r stat.Row, metric string) string {
+	e, ok := r.Estimates[metric]
+	if !ok || r.Cell.IO == "blocking" {
+		return ""
+	}
+	return countText(e.Median)
+}
+
+// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
+const MaxShownSpread = 50
+
+// tooNoisy stands in the place of such a figure.
+const tooNoisy = "too noisy"
+
+// withSpread writes half the interval behind a figure: "0.94 ± 2%".
+func withSpread(figure string, e stat.Estimate) string {
+	percent, ok := e.Spread()
+	switch {
+	case !ok:
+		return figure
+	case percent > MaxShownSpread:
+		return tooNoisy
+	}
+	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
+}
+
+// ratioText writes a ratio with its interval: "0.94 [0.92, 0.96]".
+func ratioText(e *stat.Estimate) string {
+	if e == nil {
+		return ""
+	}
+	text := withSpread(fmt.Sprintf("%.2f", e.Median), *e)
+	if e.Interval == nil || text == tooNoisy {
+		return text
+	}
+	return fmt.Sprintf("%.2f [%.2f, %.2f]", e.Median, e.Interval.Lo, e.Interval.Hi)
+}
+
+// callsText is the system calls of the writing and the reading end.
+func callsText(r stat.Row) string {
+	writer, okWriter := r.Estimates["writer-calls"]
+	reader, okReader := r.Estimates["reader-calls"]
+	if !okWriter || !okReader {
+		return ""
+	}
+	return countText(writer.Median) + " + " + countText(reader.Median)
+}
+
+// countText writes a count a message: two decimals, fewer where it is large.
+func countText(v float64) string {
+	if v < 10 {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return results.FormatNumber(v, 3)
+}
+
+// percentileText shows a percentile of the latency that is felt.
+func percentileText(r stat.Row, name string) string {
+	l, _ := r.PrimaryLatency()
+	return quantileValue(l, name).Text
+}
+
+// figureTable has a row for each cell: its machine and fields, then each metric that any cell has,
+// as median, both ends of the interval and n, in base units. Each row repeats what every measured
+// cell is warned of: a program may look at one row alone.
+func figureTable(sum Summary) Table {
+	var fields []string
+	for _, f := range results.Fields() {
+		for _, r := range sum.Rows {
+			if f.Text(r.Cell) != "" {
+				fields = append(fields, f.Name)
+				break
+			}
+		}
+	}
+	slices.Sort(fields)
+	var metrics []stat.Metric
+	for _, m := range stat.Metrics() {
+		for _, r := range sum.Rows {
+			if r.Estimates[m.Name].N > 0 {
+				metrics = append(metrics, m)
+				break
+			}
+		}
+	}
+	told := false
+	for _, r := range sum.Rows {
+		told = told || r.Told != ""
+	}
+	var t Table
+	add := func(titles ...string) {
+		for _, title := range titles {
+			t.Columns = append(t.Columns, Column{Title: title, Key: true})
+		}
+	}
+	add("machine")
+	add(fields...)
+	add("samples")
+	for _, m := range metrics {
+		title := m.Name
+		if m.Unit != "" {
+			title += " (" + m.Unit + ")"
+		}
+		add(title, m.Name+" lo", m.Name+" hi", m.Name+" n")
+	}
+	add("to_raw", "to_raw lo", "to_raw hi", "to_raw n")
+	add("to_raw_wire", "to_raw_wire lo", "to_raw_wire hi", "to_raw_wire n")
+	add("unsupported", "failed", "warnings")
+	if told {
+		add("told")
+	}
+	for _, r := range sum.Rows {
+		row := []string{r.Machine}
+		for _, name := range fields {
+			row = append(row, r.Cell.Field(name))
+		}
+		row = append(row, strconv.Itoa(r.Samples))
+		for _, m := range metrics {
+			row = append(row, plainEstimate(r.Estimates[m.Name])...)
+		}
+		row = append(row, plainRatio(r.ToRaw)...)
+		row = append(row, plainRatio(r.ToRawWire)...)
+		warnings := r.Warnings
+		if r.Samples > 0 {
+			warnings = append(slices.Clone(r.Warnings), sum.Warnings...)
+		}
+		row = append(row, r.Unsupported, r.Failed, strings.Join(warnings, "; "))
+		if told {
+			row = append(row, r.Told)
+		}
+		t.Append(row...)
+	}
+	return t
+}
+
+func plainRatio(e *stat.Estimate) []string {
+	if e == nil {
+		return plainEstimate(stat.Estimate{})
+	}
+	return plainEstimate(*e)
+}
+
+// plainEstimate returns the median, both ends of the interval and n, each "" where it is not known.
+func plainEstimate(e stat.Estimate) []string {
+	out := make([]string, 4)
+	if e.N == 0 {
+		return out
+	}
+	out[0] = plainNumber(e.Median)
+	if e.Interval != nil {
+		out[1] = plainNumber(e.Interval.Lo)
+		out[2] = plainNumber(e.Interval.Hi)
+	}
+	out[3] = strconv.Itoa(e.N)
+	return out
+}
+
+func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
