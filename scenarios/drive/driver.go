@@ -80,6 +80,7 @@ type Driver struct {
 	failedStarts int    // after a failure, that no record tells of yet
 	failure      string // how a sweep failed, for a search that finds no limit
 	unswept      int    // bytes from which on a sweep had no time, 0 where it had
+	toolFails    bool   // the tool did not answer a first, small request
 }
 
 // Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError]
@@ -121,6 +122,7 @@ func (d *Driver) begin(ctx context.Context) {
 		p.echoes = true
 		out := d.first(ctx, toolRequest)
 		p.echoes = out.verdict == OK && out.code == ""
+		d.toolFails = out.verdict != OK && out.verdict != ErrorReply
 	}
 }
 

@@ -21,47 +21,115 @@ const (
 
 // FindLimits searches for the largest request and the largest reply that work, up to most bytes
 // each: in coarse steps first, then to the byte. Requests are measured by the way that stops
-// soonest, a method that the server refuses, unless another was asked for; replies by an echo as
-// far as requests go, and beyond by a tool that makes as many bytes as it is asked for, where there
-// is one.
+// soonest, a method that the server refuses, unless another was asked for. Replies are measured by
+// an echo as far as requests go, and beyond by a tool that makes as many bytes as it is asked for,
+// if there is one. If neither finds a limit, requests of a tool that was named, or that failed
+// before, are searched too: what the refused method says is not said of them.
 //
 // Each limit is a record: with the largest message that works, in RequestLimit or ReplyLimit, and
 // the verdict on one byte more, or with SearchedTo, up to where there is none.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	defer d.heed(ctx)()
+	f := &limitFinder{d: d, most: most}
+	err := f.find(ctx)
+	for i := range f.found {
+		err = errors.Join(err, sink(f.found[i]))
+	}
+	return f.found, err
+}
+
+// A limitFinder searches both sides for their limits.
+type limitFinder struct {
+	d     *Driver
+	most  int
+	found []results.Target
+}
+
+func (f *limitFinder) find(ctx context.Context) error {
+	d, p := f.d, f.d.protocol
 	kind := toolRequest
 	if d.o.Request == RequestAuto {
 		kind = transportRequest
 	}
-	ofKind := func(kind requestKind) func(int) *requestTemplate {
-		return func(size int) *requestTemplate { return d.request(kind, size) }
+	if err := f.search(ctx, requestSide, f.sized(kind), f.most); err != nil {
+		return err
 	}
-	request, err := d.findLimit(ctx, requestSide, ofKind(kind), most)
-	if request.Kind != "" {
-		err = errors.Join(err, sink(request))
-	}
-	limits := []results.Target{request}
-	p := d.protocol
-	bySize := p.demand != nil
-	if err != nil || !p.tools() {
-		return limits, err
-	}
-	var reply results.Target
-	if p.echoes && d.o.ReplyTool == "" {
-		echoed := most
-		if n := request.RequestLimit; n != nil {
-			echoed = int(*n)
+	byTool := kind == toolRequest || !p.tools() // else another method was searched
+	if p.tools() {
+		echoed, err := f.searchReplies(ctx)
+		if err != nil {
+			return err
 		}
-		reply, err = d.findLimit(ctx, replySide, ofKind(toolRequest), echoed)
-		bySize = bySize && echoed < most && reply.ReplyLimit == nil
+		byTool = byTool || echoed
 	}
-	if err == nil && bySize {
-		reply, err = d.findLimit(ctx, replySide, p.demand, most)
+	if !byTool && !f.limited() && (d.o.Tool != "" || d.toolFails || d.failure != "") {
+		refused := f.found[0]
+		f.found = f.found[1:]
+		if err := f.search(ctx, requestSide, f.sized(toolRequest), f.most); err != nil {
+			f.found = append(f.found, refused)
+			return err
+		}
 	}
-	if reply.Kind == "" {
-		return limits, err
+	f.warnOfFailure()
+	return nil
+}
+
+// sized makes requests of a kind by their size.
+func (f *limitFinder) sized(kind requestKind) func(int) *requestTemplate {
+	return func(size int) *requestTemplate { return f.d.request(kind, size) }
+}
+
+// search searches one side, and keeps what it found.
+func (f *limitFinder) search(
+	ctx context.Context, side string, tries func(int) *requestTemplate, most int,
+) error {
+	t, err := f.d.findLimit(ctx, side, tries, most)
+	if t.Kind != "" {
+		f.found = append(f.found, t)
 	}
-	return append(limits, reply), errors.Join(err, sink(reply))
+	return err
+}
+
+// searchReplies searches for the limit of replies, if there is a tool that shows it. It reports
+// whether that was the tool that requests call, with requests of every size up to most.
+func (f *limitFinder) searchReplies(ctx context.Context) (echoed bool, err error) {
+	d, p := f.d, f.d.protocol
+	bySize := p.demand != nil
+	if p.echoes && d.o.ReplyTool == "" {
+		most := f.most
+		if n := f.found[0].RequestLimit; n != nil {
+			most = int(*n)
+		}
+		if err := f.search(ctx, replySide, f.sized(toolRequest), most); err != nil {
+			return false, err
+		}
+		echoed = true
+		last := len(f.found) - 1
+		bySize = bySize && most < f.most && f.found[last].ReplyLimit == nil
+		if bySize { // the next search goes further, and says more
+			f.found = f.found[:last]
+		}
+	}
+	if bySize {
+		err = f.search(ctx, replySide, p.demand, f.most)
+	}
+	return echoed, err
+}
+
+// limited reports whether a limit was found.
+func (f *limitFinder) limited() bool {
+	return slices.ContainsFunc(f.found, func(t results.Target) bool { return t.SearchedTo == nil })
+}
+
+// warnOfFailure says of a failure in the sweep that it was not one of size, if every size works with
+// the same requests.
+func (f *limitFinder) warnOfFailure() {
+	if f.d.failure == "" || f.limited() {
+		return
+	}
+	t := &f.found[0]
+	warnIf(*t.SearchedTo >= int64(f.most), t,
+		"the failure in the sweep is not one of size, since all sizes work when tried again: %s", f.d.failure)
 }
 
 // A search is the sizes that were tried so far, and what came of them.
@@ -218,9 +286,6 @@ func (s *search) record() results.Target {
 	if s.bad == 0 {
 		t.SearchedTo = &largest
 		warnIf(s.good < s.most, &t, "the search was cut short: larger ones were not tried")
-		// replies may well have no limit where requests have one
-		warnIf(s.good >= s.most && s.d.failure != "" && s.side == requestSide, &t,
-			"the failure in the sweep is not one of size, since all sizes work when tried again: %s", s.d.failure)
 		return t
 	}
 	setFailure(&t, s.tried[s.bad])

@@ -3,6 +3,7 @@ package drive_test
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,5 +119,67 @@ func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
 	}
 	if l := limitOf(limits[0]); l.bytes != 70001 || l.above != "exit 7" {
 		t.Errorf("found %+v", l)
+	}
+}
+
+// deafTool is an MCP server whose tool echo is never answered, or under another id, while it answers
+// everything else.
+const deafTool = `
+import json, sys
+mode = sys.argv[1]
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m: continue
+    a = {"jsonrpc": "2.0", "id": m["id"]}
+    if m["method"] == "initialize":
+        a["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "f", "version": "0"}}
+    elif m["method"] == "tools/list":
+        a["result"] = {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}
+    elif m["method"] == "tools/call":
+        if mode == "swallow": continue
+        a["id"] = 7
+        a["result"] = {"content": []}
+    else:
+        a["error"] = {"code": -32601, "message": "no such method"}
+    print(json.dumps(a), flush=True)
+`
+
+func TestFindLimitsFailsAServerWhoseToolIsNotAnswered(t *testing.T) {
+	leakCheck(t)
+	for _, tool := range []string{"echo", ""} {
+		for _, mode := range []string{"swallow", "misnumber"} {
+			t.Run(mode+" "+tool, func(t *testing.T) {
+				t.Parallel()
+				o := drive.Options{Command: python(t, deafTool, mode), Tool: tool, Patience: 2e8, Longest: 1e9, Start: 5 * time.Second}
+				var set results.Set
+				d := begin(t, o)
+				if _, err := d.FindLimits(t.Context(), 64<<10, keepIn(&set)); err != nil {
+					t.Fatal(err)
+				}
+				if len(set.Targets) != 1 {
+					t.Fatalf("%d records, want one: %+v", len(set.Targets), set.Targets)
+				}
+				if l := limitOf(set.Targets[0]); l.searchedTo > 0 || l.bytes != 0 || l.above != drive.Unanswered {
+					t.Errorf("found %+v, want that no size is answered", l)
+				}
+				if drive.AllFailed(&set) == nil {
+					t.Error("the gate passes")
+				}
+			})
+		}
+	}
+}
+
+func TestASweepDoesNotSayThatAllSizesWorkIfTheToolIsNotAnswered(t *testing.T) {
+	leakCheck(t)
+	d := begin(t, drive.Options{Command: python(t, deafTool, "swallow"), Patience: 2e8, Longest: 1e9, Start: 5 * time.Second, Budget: 1e7})
+	var set results.Set
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 8 << 10}, SmallPipe: -1}, keepIn(&set)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range set.Targets {
+		if strings.Contains(strings.Join(r.Warnings, " "), "all sizes work") || r.SearchedTo != nil {
+			t.Errorf("%+v", r)
+		}
 	}
 }
