@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Options say what is checked, and how.
@@ -51,6 +51,7 @@ type Options struct {
 	Stdin   []byte   // what a filter reads; nil is nothing
 
 	Deterministic bool          // two runs of a program have to write the same
+	ExpectExit    *int          // the exit status of a program when its output is a file; nil is any
 	Timeout       time.Duration // of one start; 0 is 5 s
 	Config        string        // a file, a template of a client's configuration
 	Expect        string        // what a client has to say when its server is good
@@ -72,9 +73,9 @@ const usualTime = 5 * time.Second
 // A Sink takes the records as they come.
 type Sink func(results.Line) error
 
-// A situation is one thing that is done to what is checked, a script: it tries it and tells the finding
-// what came of it; what it does not judge is ok. An error makes the verdict "cannot-tell".
-type situation func(ctx context.Context, f *finding)
+// A situation does one thing to what is checked, and records in the finding what came of it. The
+// verdict is ok unless it says otherwise; an error makes it "cannot-tell".
+type situation func(ctx context.Context, f *finding) error
 
 // alone are the situations beside which nothing else runs: they measure times.
 var alone = []string{"block-buffer", "many-starts"}
@@ -103,6 +104,9 @@ func (f *finding) slow(format string, args ...any)  { f.judge(results.CheckSlow,
 func (f *finding) cannotTell(format string, args ...any) {
 	f.judge(results.CheckCannotTell, format, args...)
 }
+
+// clear takes back what was judged so far.
+func (f *finding) clear() { f.Verdict, f.Found, f.class = results.CheckOK, "", "" }
 
 // command readies a start of argv: in a session of its own, without our terminal, under the mark.
 func (f *finding) command(argv []string) *proc.Process {
@@ -165,13 +169,13 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 	if o.Observe != nil && ctx.Err() == nil {
 		o.Observe(m.Name)
 	}
-	f := finding{o: o, mark: fmt.Sprintf("%s=%s/%s/%s", markName, o.Run, side, m.Name), Check: results.Check{
+	f := finding{o: o, mark: newMark(), Check: results.Check{
 		Kind: results.KindCheck, Run: o.Run, Side: string(side), Name: m.Name, Verdict: results.CheckOK, How: m.Title, Command: o.Command,
 		Runtime: o.runtime,
 	}}
 	err := ctx.Err()
 	if err == nil {
-		err = script.Run(func() { s(ctx, &f) })
+		err = s(ctx, &f)
 	}
 	proc.EndMarked(f.mark, 0)
 	if err == nil && f.evidence != nil {
@@ -192,6 +196,10 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 // markName is the variable in the environment of all that a situation starts, by which it is found
 // again though it left its group.
 const markName = "PIPEBENCH_CHECK"
+
+// newMark returns the variable of one situation. Two of them differ in digits alone, so that what a
+// program prints of its environment differs no more than by a number.
+func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
 // Validate reports what cannot be checked.
 func (o Options) Validate(side catalogue.Side) error {

@@ -282,6 +282,7 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 		{wrong: "kills", situation: "mcp-shutdown", says: "by a signal in 1 session"},
 		{wrong: "early", situation: "mcp-opening", says: `begins with "tools/call"`},
 		{wrong: "repeats ids", situation: "mcp-messages", says: "uses the id 1 twice"},
+		{wrong: "trusting of bytes", situation: "corrupt"},
 		{wrong: "trusting", situation: "split-utf8", says: `"` + textSent + `" is not in its output`},
 	} {
 		t.Run(row.wrong, func(t *testing.T) {
@@ -293,7 +294,7 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 				Run: runOf(t), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
 				Only: strings.Split(row.situation, ","), Timeout: cmp.Or(row.timeout, 30*time.Second),
 			}
-			if row.wrong == "trusting" {
+			if strings.HasPrefix(row.wrong, "trusting") {
 				o.Expect = textSent
 			}
 			var found []results.Check
@@ -320,6 +321,30 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A client that does not work with a good server is judged by nothing else, and that is no PASS.
+func TestAClientThatDoesNotWorkIsNotJudged(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := check.Options{
+		Run: runOf(t), Serve: []string{self, ourServe}, Timeout: 30 * time.Second,
+		Command: []string{"sh", "-c", "echo no such option >&2; exit 2", "{}"},
+	}
+	var found []results.Check
+	err = check.Client(t.Context(), o, func(l results.Line) error {
+		found = append(found, l.(results.Check))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 || found[0].Name != "good-server" || found[0].Verdict != results.CheckCannotTell ||
+		!strings.Contains(found[0].Found, "no such option") {
+		t.Errorf("found %+v", found)
 	}
 }
 

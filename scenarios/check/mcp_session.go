@@ -14,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A rule of MCP is tried on a session of its own. Its error says how the server breaks it; a
@@ -41,8 +40,8 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 		if !strings.HasPrefix(d.Protocol(), "mcp") || d.Framing() != "ndjson" {
 			continue
 		}
-		tries[name] = func(ctx context.Context, f *finding) {
-			script.Check(tryRule(ctx, f, rule, patience))
+		tries[name] = func(ctx context.Context, f *finding) error {
+			return tryRule(ctx, f, rule, patience)
 		}
 	}
 }

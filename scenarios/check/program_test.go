@@ -3,11 +3,14 @@
 package check_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/check"
@@ -22,12 +25,17 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	}
 	t.Parallel()
 	for name, s := range specimens {
+		if s.situation == "" {
+			continue // another test is about it
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := check.Options{
-				Command: []string{self(t)}, Env: append(os.Environ(), specimenEnv+"="+name), Only: []string{s.situation}, Timeout: s.timeout,
+				Command: []string{self(t)}, Only: []string{s.situation}, Timeout: s.timeout,
 				Deterministic: name == "throws dice",
 			}
+			mark := fmt.Sprintf("CHECK_TEST_OF=%d %s", os.Getpid(), name)
+			o.Env = append(os.Environ(), specimenEnv+"="+name, mark, specimenFile+"="+filepath.Join(t.TempDir(), "starts"))
 			if s.stdin != "" {
 				o.Stdin = []byte(s.stdin)
 			}
@@ -36,13 +44,11 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 				want = results.CheckFails
 			}
 			c := program(t, o)[s.situation]
-			if c.Verdict != want || !strings.Contains(c.Found, s.found) || c.Advice == "" || c.Runtime != "Go" {
+			if c.Verdict != want || !strings.Contains(c.Found, s.found) || (c.Advice == "") != (want == results.CheckOK || want == results.CheckCannotTell) || c.Runtime != "Go" {
 				t.Errorf("%+v, want %s: %s", c, want, s.found)
 			}
-			for _, name := range []string{"reference", s.situation} {
-				if left, _ := proc.EndMarked("PIPEBENCH_CHECK="+c.Run+"/program/"+name, 0); len(left) > 0 {
-					t.Errorf("%v of %s are left", left, name)
-				}
+			if left, _ := proc.EndMarked(mark, 0); len(left) > 0 {
+				t.Errorf("%v are left", left)
 			}
 		})
 	}
@@ -102,6 +108,61 @@ func TestRightProgramsPass(t *testing.T) {
 				c, ok := found[m.Name]
 				if !ok || c.Verdict == results.CheckFails || c.Verdict == results.CheckSlow || runtime.GOOS == "linux" && c.Verdict != results.CheckOK && command != "yes" {
 					t.Errorf("%s: %s: %s", m.Name, c.Verdict, c.Found)
+				}
+			}
+		})
+	}
+}
+
+// A command that is wrong itself is not judged.
+func TestACommandThatOnlyFailsIsAnError(t *testing.T) {
+	command := []string{"sh", "-c", "echo this cannot work >&2; exit 3"}
+	err := check.Program(t.Context(), check.Options{Command: command}, func(l results.Line) error {
+		t.Errorf("kept %+v", l)
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "exit 3") || !strings.Contains(err.Error(), "this cannot work") ||
+		!strings.Contains(err.Error(), "--expect-exit 3") {
+		t.Errorf("err = %v", err)
+	}
+	for status, verdict := range map[int]string{3: results.CheckOK, 4: results.CheckFails} {
+		found := program(t, check.Options{Command: command, ExpectExit: &status})
+		if c := found["reference"]; c.Verdict != verdict {
+			t.Errorf("exit %d expected: %s: %s", status, c.Verdict, c.Found)
+		}
+	}
+}
+
+// What had not ended when its time was up, and was at work, may end or not.
+func TestAProgramThatIsStillAtWorkIsNotJudged(t *testing.T) {
+	o := check.Options{Command: []string{self(t)}, Env: append(os.Environ(), specimenEnv+"=computes"), Timeout: time.Second}
+	found := program(t, o)
+	c := found["reference"]
+	if len(found) != 1 || c.Verdict != results.CheckCannotTell || !strings.Contains(c.Found, "--timeout 6s") {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// What no two runs have in common is not judged, and the rest is.
+func TestProgramsThatVaryAreJudgedByTheRest(t *testing.T) {
+	t.Parallel()
+	for name, verdict := range map[string]string{
+		"begins alike by chance": results.CheckOK,
+		"tells the time":         results.CheckOK,
+		"prints its environment": results.CheckOK,
+		"shuffles":               results.CheckOK,
+		"takes so long":          results.CheckOK,
+		"babbles":                results.CheckCannotTell,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := program(t, check.Options{
+				Command: []string{self(t)}, Only: []string{"fast-reader", "late-reader", "small-pipe", "socketpair"},
+				Env: append(os.Environ(), specimenEnv+"="+name, specimenFile+"="+filepath.Join(t.TempDir(), "starts")),
+			})
+			for _, c := range found {
+				if c.Verdict != verdict {
+					t.Errorf("%s: %s: %s", c.Name, c.Verdict, c.Found)
 				}
 			}
 		})

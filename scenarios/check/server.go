@@ -8,7 +8,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Server checks a server that speaks over its standard input and output: how it starts, lives and
@@ -29,8 +28,11 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	d.Close()                                            // what it speaks is known: each situation starts its own
 	tries := map[string]situation{}
 	for _, m := range catalogue.Situations(catalogue.Server) {
-		tries[m.Name] = func(ctx context.Context, f *finding) {
-			found := script.Must(d.Treat(ctx, m, f.mark))
+		tries[m.Name] = func(ctx context.Context, f *finding) error {
+			found, err := d.Treat(ctx, m, f.mark)
+			if err != nil {
+				return err
+			}
 			f.evidence = found.Evidence
 			verdict := results.CheckFails
 			switch {
@@ -42,6 +44,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 				verdict = results.CheckSlow
 			}
 			f.judge(verdict, "%s", found.Found)
+			return nil
 		}
 	}
 	addRules(tries, d, patience)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -41,6 +42,22 @@ func rawWrite(p []byte) (int, error) {
 	return syscall.Write(1, p)
 }
 
+// shuffled returns the lines of a text in another order each time.
+func shuffled(text []byte) []byte {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	return bytes.Join(lines, nil)
+}
+
+// babble returns letters that are others each time.
+func babble(n int) []byte {
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = 'a' + byte(rand.IntN(26))
+	}
+	return text
+}
+
 func pollStdin() {
 	syscall.SetNonblock(0, true)
 	for n, err := 1, error(nil); n > 0 || err == syscall.EAGAIN; {
@@ -48,7 +65,60 @@ func pollStdin() {
 	}
 }
 
+// specimenFile names, in the environment of a specimen, a file in which it counts its starts.
+const specimenFile = "CHECK_TEST_STARTS"
+
+// starts counts the starts of a specimen, this one among them.
+func starts() int {
+	f, err := os.OpenFile(os.Getenv(specimenFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	f.WriteString(".")
+	info, _ := f.Stat()
+	return int(info.Size())
+}
+
+// exitWithQueue writes as an event loop does, and exits before all is written.
+func exitWithQueue(p []byte) {
+	for len(p) > 0 {
+		n, err := rawWrite(p)
+		if err != nil {
+			os.Exit(0)
+		}
+		p = p[n:]
+	}
+}
+
 var specimens = map[string]specimen{
+	"begins with the time and exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
+		exitWithQueue(fmt.Appendf(nil, "%d %s", time.Now().UnixNano(), output()[:300_000]))
+	}},
+	"shuffles and exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
+		exitWithQueue(shuffled(output()[:300_000]))
+	}},
+	"babbles and exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
+		exitWithQueue(babble(300_000))
+	}},
+	"refuses terminals": {situation: "terminal", verdict: "ok", found: "refuses to write to a terminal, and says so: exit 1", run: func() {
+		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
+			fmt.Fprintln(os.Stderr, "compressed data not written to a terminal")
+			os.Exit(1)
+		}
+		os.Stdout.Write(output())
+	}},
+	"begins alike by chance": {run: func() { // the first three times
+		fmt.Println(min(starts(), 4)/4, time.Now().UnixNano())
+	}},
+	"tells the time":         {run: func() { fmt.Println(time.Now().UnixNano()) }},
+	"prints its environment": {run: func() { fmt.Println(strings.Join(os.Environ(), "\n")) }},
+	"shuffles":               {run: func() { os.Stdout.Write(shuffled(output()[:20_000])) }},
+	"takes so long":          {run: func() { fmt.Printf("{\"took\": %d}\n", rand.IntN(1_000_000)) }},
+	"babbles":                {run: func() { os.Stdout.Write(babble(20_000 + rand.IntN(1000))) }},
+	"computes": {run: func() {
+		for {
+		}
+	}},
 	"exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
 		for p := output(); len(p) > 0; {
 			n, err := rawWrite(p)

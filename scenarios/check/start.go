@@ -17,7 +17,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A manner is what the standard streams of one start are, and what is done at their other ends. The
@@ -94,42 +93,50 @@ type arrival struct {
 }
 
 // start starts the program once and watches it until it ends, or limit is over.
-func (f *finding) start(ctx context.Context, m manner, limit time.Duration, bound int64) *outcome {
+func (f *finding) start(
+	ctx context.Context, m manner, limit time.Duration, bound int64,
+) (*outcome, error) {
 	if m.device != "" {
-		m.file = script.Must(os.OpenFile(m.device, os.O_WRONLY, 0))
-		defer m.file.Close()
+		device, err := os.OpenFile(m.device, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		m.file = device
+		defer device.Close()
 	}
 	argv := f.Command
-	if m.closed && runtime.GOOS == "windows" {
-		script.Check(errors.New("a process without a standard input cannot be started on Windows"))
-	} else if m.closed { // which os/exec cannot
+	if m.closed { // which os/exec cannot
+		if runtime.GOOS == "windows" {
+			return nil, errors.New("a process without a standard input cannot be started on Windows")
+		}
 		argv = append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...)
 	}
 	p := f.command(argv)
 	defer p.Close()
 	o := &outcome{manner: m, process: p}
-	if p.Cmd.Stdout = m.file; m.file == nil {
-		o.reader = script.Must(p.Connect(1, cmp.Or(m.pipe, syspipe.Anonymous), m.capacity, m.nonBlock))
+	if m.file != nil {
+		p.Cmd.Stdout = m.file
+	} else {
+		reader, err := p.Connect(1, cmp.Or(m.pipe, syspipe.Anonymous), m.capacity, m.nonBlock)
+		if err != nil {
+			return nil, err
+		}
+		o.reader = reader
 	}
 	nothing, silence := io.Pipe() // an input that gives nothing, and ends when silence is closed
-	switch {
-	case m.trickle:
-		p.Cmd.Stdin = &pieces{rest: f.o.Stdin, size: max(7, len(f.o.Stdin)/20), pauses: []time.Duration{0, m.settle, 10 * time.Millisecond}}
-	case m.input != nil:
-		p.Cmd.Stdin = m.input(f.o.Stdin)
-	case m.silent:
-		p.Cmd.Stdin = nothing
-	case f.o.Stdin != nil:
-		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
-	}
+	p.Cmd.Stdin = m.stdin(f.o.Stdin, nothing)
 	if m.unreadErr {
-		script.Must(p.Pipe(2))
+		if _, err := p.Pipe(2); err != nil {
+			return nil, err
+		}
 	}
 	if m.leaves == leavesAtOnce {
 		o.reader.Close()
 	}
 	o.begun = time.Now()
-	script.Check(p.Start(ctx))
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
 	if o.reader != nil && o.reader.Kind().IsPipe() && m.leaves != leavesAtOnce {
 		o.holds, _ = o.reader.Capacity()
 	}
@@ -140,9 +147,27 @@ func (f *finding) start(ctx context.Context, m manner, limit time.Duration, boun
 		o.watch(o.reader, m.wait)
 	}
 	left := o.follow(limit, bound, silence)
-	script.Check(context.Cause(ctx))
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	o.conclude(f, left)
-	return o
+	return o, nil
+}
+
+// stdin returns the input of a start; nil for none.
+func (m manner) stdin(whole []byte, nothing io.Reader) io.Reader {
+	switch {
+	case m.trickle:
+		pauses := []time.Duration{0, m.settle, 10 * time.Millisecond}
+		return &pieces{rest: whole, size: max(7, len(whole)/20), pauses: pauses}
+	case m.input != nil:
+		return m.input(whole)
+	case m.silent:
+		return nothing
+	case whole != nil:
+		return bytes.NewReader(whole)
+	}
+	return nil
 }
 
 // follow reads what comes until the program has ended and everything was read, or until limit is

@@ -1,0 +1,151 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// usualLimits are those of readers in use, in bytes.
+var usualLimits = []int64{64 << 10, 1 << 20, 4 << 20, 8 << 20, 10 << 20, 16 << 20, 32 << 20}
+
+const (
+	largestAnswer = 64 << 20 // bytes
+	fairLimit     = 1 << 20  // a lower limit is a fault
+	searchTime    = 6        // in times of a visit
+)
+
+// findLimit looks for the largest answer that the client takes, first around the usual limits. A
+// size is too large that failed twice: on a busy machine an answer may be late once.
+func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
+	if !c.good.Ended || c.good.Asked == 0 {
+		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
+		return nil
+	}
+	var failed *visit
+	low, high, begun := int64(0), int64(0), time.Now()
+	for time.Since(begun) < searchTime*f.o.Timeout && (high == 0 || high-low > 1) {
+		at := max(4*low, fairLimit/16)
+		if high > 0 {
+			at = pivot(low, high)
+		}
+		v, err := f.refusesAnswer(ctx, at)
+		if err != nil {
+			return err
+		}
+		switch {
+		case v != nil:
+			high, failed = at, v
+		case at >= largestAnswer:
+			f.ok("takes answers of %s", size(at))
+			return nil
+		default:
+			low = at
+		}
+	}
+	if failed == nil {
+		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(low))
+		return nil
+	}
+	judgeLimit(f, failed, low, high)
+	return nil
+}
+
+// refusesAnswer visits a server whose answers have n bytes, and returns the visit if it failed twice.
+func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
+	var failed *visit
+	for range 2 {
+		v, err := f.visit(ctx, nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
+		if err != nil {
+			return nil, err
+		}
+		if v.Ended && v.Code == 0 {
+			return nil, nil
+		}
+		failed = v
+	}
+	return failed, nil
+}
+
+// judgeLimit judges a client that takes answers of low bytes and none of high.
+func judgeLimit(f *finding, failed *visit, low, high int64) {
+	failed.Limit = low
+	f.evidence = failed.ClientEvidence
+	limit := "takes answers of " + size(low)
+	if high-low > 1 {
+		limit += ", and none of " + size(high)
+	}
+	switch {
+	case !failed.Ended:
+		f.fails("%s; of a larger one it waits for more than %v", limit, round(failed.TookNS))
+	case strings.TrimSpace(failed.Said+failed.out) == "":
+		f.fails("%s; of a larger one it ends with code %d and says nothing", limit, failed.Code)
+	case high <= fairLimit:
+		f.fails("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
+	default:
+		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
+	}
+}
+
+// pivot returns a size between two: at a usual limit or beside it, else in the middle.
+func pivot(low, high int64) int64 {
+	for _, usual := range usualLimits {
+		for _, n := range []int64{usual, usual + 1, usual - 1} {
+			if low < n && n < high {
+				return n
+			}
+		}
+	}
+	return (low + high) / 2
+}
+
+// manyStarts is the number of failed starts after which a leak of a descriptor each is seen.
+const manyStarts = 20
+
+// failStarts has a client that lives on start a server that fails, again and again.
+func failStarts(ctx context.Context, f *finding) error {
+	starts, first, last, firstStart := 0, 0, 0, 0
+	watch := func(pid int, record string) bool {
+		text, _ := os.ReadFile(record) // nothing before the first start
+		fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+		starts = bytes.Count(text, []byte(`"kind":"environment"`))
+		if err != nil || starts == 0 {
+			return false
+		}
+		last = len(fds)
+		if firstStart == 0 {
+			first, firstStart = last, starts
+		}
+		return starts > manyStarts+firstStart
+	}
+	v, err := f.visit(ctx, watch, "--fault", "limit@1")
+	if err != nil {
+		return err
+	}
+	more := last - first
+	v.Descriptors = &more
+	f.evidence = v.ClientEvidence
+	since := starts - firstStart
+	failed := results.FormatCount(len(v.Sessions), "failed start")
+	switch {
+	case v.LeftAlive > 0:
+		f.fails("leaves %s of its servers behind", results.FormatCount(v.LeftAlive, "process"))
+	case since >= manyStarts && 2*more > since:
+		f.fails("has %d descriptors more after %d failed starts of its server", more, since)
+	case since >= manyStarts:
+		f.ok("has %d descriptors more after %d failed starts of its server", more, since)
+	case v.Ended && v.Code == 0:
+		f.fails("ends with code 0 though its server does not start")
+	case v.Ended:
+		f.ok("ends with code %d after %s: %s", v.Code, failed, v.last())
+	default:
+		f.cannotTell("tried %s in %v, where %d show a leak", failed, round(v.TookNS), manyStarts)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
+)
+
+// clientRules are the rules of MCP over stdio that a client keeps or breaks in the visit to a good
+// server, by their names in the catalogue: each says what is broken, "" for nothing.
+var clientRules = map[string]func(*visit) string{
+	"mcp-opening":  perSession(breaksOpening),
+	"mcp-messages": perSession(breaksMessages),
+	"mcp-shutdown": breaksShutdown,
+}
+
+func breaksShutdown(v *visit) string {
+	forced := 0
+	for _, end := range v.Sessions {
+		if end != mcpstdio.EndOfInput {
+			forced++
+		}
+	}
+	if !v.Ended || forced == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ends the server by a signal in %s: its input is to be closed first",
+		results.FormatCount(forced, "session"))
+}
+
+// perSession makes a rule of one for the requests and notifications of a session: the first session
+// that breaks it tells.
+func perSession(broken func([]results.Message) string) func(*visit) string {
+	return func(v *visit) string {
+		for _, session := range v.bySession() {
+			if what := broken(session); what != "" {
+				return what
+			}
+		}
+		return ""
+	}
+}
+
+// bySession returns the messages of each start of the server, in order.
+func (v *visit) bySession() [][]results.Message {
+	var sessions [][]results.Message
+	place := map[string]int{} // by run
+	for _, m := range v.messages {
+		i, known := place[m.Run]
+		if !known {
+			i = len(sessions)
+			place[m.Run] = i
+			sessions = append(sessions, nil)
+		}
+		sessions[i] = append(sessions[i], m)
+	}
+	return sessions
+}
+
+// breaksOpening looks for a handshake in its order: initialize, its answer, the notification, all
+// else. What opens with server/discover, or speaks a revision without handshake, has another one.
+func breaksOpening(session []results.Message) string {
+	first := session[0]
+	m, err := jsonrpc.Parse([]byte(first.Body))
+	var params struct {
+		ProtocolVersion string
+		Capabilities    json.RawMessage
+		ClientInfo      struct{ Name, Version string }
+		Meta            map[string]any `json:"_meta"`
+	}
+	if err == nil {
+		err = json.Unmarshal(m.Params, &params)
+	}
+	switch {
+	case params.Meta["io.modelcontextprotocol/protocolVersion"] != nil:
+		return "" // each request carries the version
+	case first.Method != "initialize":
+		return fmt.Sprintf("begins with %q, where initialize, "+
+			"or server/discover with its version, comes first", first.Method)
+	case err != nil, params.ProtocolVersion == "", len(params.Capabilities) == 0,
+		params.ClientInfo.Name == "":
+		return "sends initialize without a protocolVersion, capabilities or clientInfo"
+	}
+	for _, m := range session[1:] {
+		switch {
+		case m.Dir == "reply" || m.Method == "ping":
+		case m.Method == "notifications/initialized":
+			return ""
+		default:
+			return fmt.Sprintf("sends %s before notifications/initialized", m.Method)
+		}
+	}
+	return "does not send notifications/initialized"
+}
+
+// breaksMessages looks at each message by itself, and for ids that are used twice.
+func breaksMessages(session []results.Message) string {
+	ids := map[string]bool{}
+	for _, m := range session {
+		if m.Dir != "request" || m.Body == "" {
+			continue
+		}
+		parsed, err := jsonrpc.Parse([]byte(m.Body))
+		id := string(parsed.ID)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("sends what is no message: %.60q", m.Body)
+		case parsed.Kind() != jsonrpc.Request:
+		case !isStringOrInteger(id):
+			return fmt.Sprintf("sends %s with the id %s, which is to be a string or an integer",
+				m.Method, id)
+		case ids[id]:
+			return fmt.Sprintf("uses the id %s twice in a session", id)
+		}
+		ids[id] = true
+	}
+	return ""
+}
+
+// isStringOrInteger reports whether an id, which is JSON text of a string or a number, is one that
+// MCP allows. A number such as 1.0 is an integer, too.
+func isStringOrInteger(id string) bool {
+	if id[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseFloat(id, 64)
+	return err == nil && n == math.Trunc(n)
+}

@@ -1,0 +1,354 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A likeness is what several runs of a program have in common. The lower, the more can be compared.
+type likeness int
+
+const (
+	sameBytes   likeness = iota
+	sameDigits           // the same but for the digits themselves: a time, a process number
+	sameNumbers          // the same but for numbers, however long: a duration
+	sameLines            // that, and the same lines in any order: what several threads write
+	sameLength           // nothing but the number of bytes
+	unlike               // not even that
+)
+
+var likenessText = [...]string{
+	"the same", "the same but for digits", "the same but for numbers",
+	"the same lines in another order, but for numbers", "as long, and otherwise different", "different",
+}
+
+// A reference is what the program did when its output was a file, every time it was started so. It
+// is started again when another start seems to differ: two runs may be alike by chance.
+type reference struct {
+	mu   sync.Mutex
+	runs []*outcome
+}
+
+// mostReferences bounds how often a program is started to learn what it usually does.
+const mostReferences = 8
+
+// last returns the latest run.
+func (r *reference) last() *outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[len(r.runs)-1]
+}
+
+// all returns the runs so far.
+func (r *reference) all() []*outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.runs)
+}
+
+// add adds a run.
+func (r *reference) add(o *outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs = append(r.runs, o)
+}
+
+// likeness returns what all runs have in common.
+func (r *reference) likeness() likeness {
+	runs := r.all()
+	for level := sameBytes; level < unlike; level++ {
+		if alikeAt(level, runs) {
+			return level
+		}
+	}
+	return unlike
+}
+
+func alikeAt(level likeness, runs []*outcome) bool {
+	first := runs[0]
+	want := level.normalise(first.out)
+	for _, o := range runs[1:] {
+		if level == sameLength && o.total != first.total {
+			return false
+		}
+		if level < sameLength && !bytes.Equal(level.normalise(o.out), want) {
+			return false
+		}
+	}
+	return true
+}
+
+// ends reports whether the program ended in this way with a file, at least once.
+func (r *reference) ends(end string) bool {
+	return slices.ContainsFunc(r.all(), func(o *outcome) bool { return o.end == end })
+}
+
+// endsAlike reports whether all runs ended in the same way.
+func (r *reference) endsAlike() bool {
+	runs := r.all()
+	return !slices.ContainsFunc(runs, func(o *outcome) bool { return o.end != runs[0].end })
+}
+
+// endless reports whether a run did not end by itself.
+func (r *reference) endless() bool { return r.ends("") }
+
+// lengths returns the fewest and the most bytes that a run wrote.
+func (r *reference) lengths() (least, most int64) {
+	runs := r.all()
+	least = runs[0].total
+	for _, o := range runs {
+		least, most = min(least, o.total), max(most, o.total)
+	}
+	return least, most
+}
+
+// stable returns how many bytes at the beginning all runs have in common.
+func (r *reference) stable() int {
+	runs := r.all()
+	n := len(runs[0].out)
+	for _, o := range runs[1:] {
+		n = min(n, samePrefix(runs[0].out, o.out))
+	}
+	return n
+}
+
+// normalise replaces what differs between runs that are alike on this level.
+func (k likeness) normalise(out []byte) []byte {
+	switch k {
+	case sameDigits:
+		return hideDigits(out, false)
+	case sameNumbers:
+		return hideDigits(out, true)
+	case sameLines:
+		return []byte(strings.Join(normalLines(out), "\n"))
+	}
+	return out
+}
+
+// hideDigits makes every digit a 0, or every number of several digits a single one.
+func hideDigits(out []byte, whole bool) []byte {
+	hidden := make([]byte, 0, len(out))
+	inNumber := false
+	for _, c := range out {
+		isDigit := '0' <= c && c <= '9'
+		if isDigit {
+			c = '0'
+		}
+		if !(isDigit && inNumber && whole) {
+			hidden = append(hidden, c)
+		}
+		inNumber = isDigit
+	}
+	return hidden
+}
+
+// normalLines returns the lines of an output in order, with numbers replaced, and the columns of a
+// table drawn together.
+func normalLines(out []byte) []string {
+	var lines []string
+	for line := range bytes.Lines(hideDigits(out, true)) {
+		lines = append(lines, strings.Join(strings.Fields(string(line)), " "))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// toFile starts the program with a file as its output.
+func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
+	file, err := os.CreateTemp("", "pipebench-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	o, err := f.start(ctx, manner{file: file}, p.o.Timeout, mostCompared)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	o.total = info.Size()
+	o.out = make([]byte, min(o.total, mostCompared))
+	_, err = file.ReadAt(o.out, 0)
+	return o, err
+}
+
+// refer starts the program with a file until it is known what it usually does: twice, and once more
+// if the two differ.
+func (p *program) refer(ctx context.Context, f *finding) error {
+	for range 2 {
+		if err := p.again(ctx, f); err != nil {
+			return err
+		}
+	}
+	if p.ref.likeness() > sameBytes {
+		return p.again(ctx, f)
+	}
+	return nil
+}
+
+// again adds one run to the reference.
+func (p *program) again(ctx context.Context, f *finding) error {
+	o, err := p.toFile(ctx, f)
+	if err == nil {
+		p.ref.add(o)
+	}
+	return err
+}
+
+// judgeReference says what the program does with a file, and whether it can be judged by that.
+func (p *program) judgeReference(f *finding) {
+	ref := p.ref.last()
+	alike := p.ref.likeness()
+	wrote := size(ref.total) + ", " + ref.end
+	switch {
+	case len(ref.holding) > 0:
+		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
+			strings.Join(ref.holding, ", "))
+	case p.o.ExpectExit != nil && !p.ref.ends(fmt.Sprint("exit ", *p.o.ExpectExit)):
+		f.fails("ends with %s, where exit %d is expected: %s", ref.end, *p.o.ExpectExit, ref.words())
+	case p.ref.endless():
+		f.ok("runs on: what it writes at first is compared")
+	case alike > sameBytes && p.o.Deterministic:
+		f.Advice = "leave out of the output what no two runs have in common: " +
+			"times, process numbers, the order of a map"
+		f.fails("two runs differ from byte %s on (%s)",
+			results.FormatGrouped(int64(p.ref.stable())), wrote)
+	case alike > sameBytes:
+		f.ok("%s; runs differ from byte %s on: they are %s",
+			wrote, results.FormatGrouped(int64(p.ref.stable())), likenessText[alike])
+	case len(ref.left) > 0:
+		f.ok("%s; leaves %s behind, which holds none of its output",
+			wrote, strings.Join(ref.left, ", "))
+	default:
+		f.ok("%s, twice the same%s", wrote, failureWords(ref))
+	}
+}
+
+// failureWords quotes what a program said that ended with another code than 0.
+func failureWords(o *outcome) string {
+	if o.code == 0 || o.words() == "" {
+		return ""
+	}
+	return ": " + o.words()
+}
+
+// unusable returns why nothing can be judged by what the program does with a file; nil if it can.
+func (p *program) unusable() error {
+	ref := p.ref.last()
+	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.o.ExpectExit != nil {
+		return nil
+	}
+	said := ref.words()
+	if said == "" {
+		said = "it says nothing"
+	}
+	return fmt.Errorf("%s fails before anything can be judged: %s, nothing on standard output: %s"+
+		"\nis the command right? if it is to end so, say so by --expect-exit %d",
+		p.o.Command[0], ref.end, said, ref.code)
+}
+
+// unfinished reports whether the program was still at work when its time was up, so that it cannot be
+// told from one that never ends.
+func (p *program) unfinished() bool {
+	for _, o := range p.ref.all() {
+		if o.end == "" && o.total <= mostCompared && 2*o.cpu > o.took {
+			return true
+		}
+	}
+	return false
+}
+
+// compare says how an output differs from that to a file, where it is wrong beyond doubt. If nothing
+// can be compared, told is false.
+func (p *program) compare(o *outcome) (d difference, told bool) {
+	if p.ref.endless() {
+		return p.compareBeginning(o), true
+	}
+	level := p.ref.likeness()
+	want := p.ref.last()
+	switch level {
+	case sameLines:
+		return p.nameCut(compareLines(want.out, o.out), o), true
+	case sameLength, unlike:
+		return p.compareLengths(o)
+	}
+	wanted, came := level.normalise(want.out), level.normalise(o.out)
+	d = differ(wanted, came[:min(len(came), len(wanted))])
+	switch {
+	case d.class == "lost" && d.at == len(came):
+		d.class = "cut"
+	case d.class == "" && o.total > want.total && len(came) > len(wanted):
+		d = difference{"longer", size(o.total-want.total) + " too many at the end", int(want.total)}
+	}
+	return p.nameCut(d, o), true
+}
+
+// compareBeginning compares what a program writes at first that runs on.
+func (p *program) compareBeginning(o *outcome) difference {
+	n := min(p.ref.stable(), 4*spill, len(o.out))
+	return differ(p.ref.last().out[:n], o.out[:n])
+}
+
+// compareLines compares outputs whose lines come in any order.
+func compareLines(want, got []byte) difference {
+	wanted, came := normalLines(want), normalLines(got)
+	missing := 0
+	for _, line := range wanted {
+		i, found := slices.BinarySearch(came, line)
+		if !found {
+			missing++
+			continue
+		}
+		came = slices.Delete(came, i, i+1)
+	}
+	switch {
+	case missing > 0 && len(got) < len(want):
+		return difference{"cut", fmt.Sprintf("lost %d of %d lines", missing, len(wanted)), len(got)}
+	case missing > 0:
+		return difference{"altered", fmt.Sprintf("altered %d of %d lines", missing, len(wanted)), 0}
+	case len(came) > 0:
+		return difference{"longer", fmt.Sprintf("%d lines too many", len(came)), len(want)}
+	}
+	return difference{}
+}
+
+// compareLengths judges an output of which nothing but its length can be compared.
+func (p *program) compareLengths(o *outcome) (d difference, told bool) {
+	least, most := p.ref.lengths()
+	spread := most - least
+	if o.total >= least-2*spread {
+		return difference{}, spread == 0 && o.total == least
+	}
+	if 10*spread > least || o.total > least-10*spread {
+		return difference{}, false
+	}
+	return p.nameCut(difference{"cut", "", int(o.total)}, o), true
+}
+
+// nameCut says at which size an output was cut, and what holds so much.
+func (p *program) nameCut(d difference, o *outcome) difference {
+	if d.class != "cut" {
+		return d
+	}
+	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.last().total))
+	if o.total == int64(o.holds) {
+		d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
+	} else if o.queued > 0 && o.total == int64(o.queued) {
+		queue := "pair of sockets"
+		if o.holds > 0 {
+			queue = "pipe"
+		}
+		d.text = fmt.Sprintf("cut at %s: what a %s holds that nobody reads", size(o.total), queue)
+	}
+	return d
+}
