@@ -323,12 +323,32 @@ func (r Row) Figure(metric string) (float64, bool) {
 // checkCases count the checks of a verdict.
 func checkCases(verdict string) func(*results.Set) []AssertCase {
 	return func(s *results.Set) []AssertCase {
-		if len(s.Checks) == 0 {
+		checks := checksOf(s)
+		if len(checks) == 0 {
 			return nil
 		}
-		n := len(Filter(s.Checks, func(c results.Check) bool { return c.Verdict == verdict }))
+		n := 0
+		for _, f := range checks {
+			if string(f.Verdict) == verdict {
+				n++
+			}
+		}
 		return []AssertCase{{Case: "checks", known: true, value: float64(n)}}
 	}
+}
+
+// checksOf returns what was found of programs, servers and clients, in records of any age.
+func checksOf(s *results.Set) []results.Finding {
+	var checks []results.Finding
+	for _, c := range s.Checks {
+		checks = append(checks, c.Finding())
+	}
+	for _, f := range s.Findings {
+		if f.Area() == results.AreaCheck {
+			checks = append(checks, f)
+		}
+	}
+	return checks
 }
 
 func toRawCases(s *results.Set) []AssertCase {

@@ -88,8 +88,8 @@ func judgedSeries(s *results.Set) (all []Series) {
 			judge("Fault/"+f.ID, f.Verdict)
 		}
 	}
-	for _, c := range s.Checks {
-		judge("Check/"+c.Side+"/"+c.Name, c.Verdict)
+	for _, f := range checksOf(s) {
+		judge("Check/"+f.Name(), string(f.Verdict))
 	}
 	return all
 }

@@ -45,6 +45,9 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	}
 	if len(shown) > 0 {
 		p.Tables = []Table{findingTable(set, shown, "").dropEmpty()}
+		if aboutOneCommand(all) {
+			p.Tables = []Table{situationTable(shown)}
+		}
 	}
 	p.Conclusions = findingAdvice(all)
 	if len(fine) > 0 && !o.Detail {
@@ -214,6 +217,26 @@ func findingTable(s *results.Set, all []results.Finding, title string) Table {
 	return t
 }
 
+// aboutOneCommand reports whether all findings are checks of one command, which its user knows.
+func aboutOneCommand(all []results.Finding) bool {
+	for _, f := range all {
+		if f.Area() != results.AreaCheck || !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
+			return false
+		}
+	}
+	return true
+}
+
+// situationTable has a row for each finding about one command.
+func situationTable(all []results.Finding) Table {
+	t := Table{Columns: Columns("`situation", "!verdict", "~what was found")}
+	for i, name := range findingNames(all) {
+		f := all[i]
+		t.AppendCells(textCell(name), verdictCell(string(f.Verdict)), textCell(f.Found))
+	}
+	return t
+}
+
 // areaTitles name the tables and sections of findings.
 var areaTitles = []struct{ area, title, command string }{
 	{results.AreaRule, "What the pipes do", "pipebench probe"},
@@ -302,7 +325,8 @@ type junitResult struct {
 
 // writeJUnitOf writes findings as XML. Those that are undecided are skipped.
 func writeJUnitOf(w io.Writer, all []results.Finding) error {
-	suite := junitSuite{Name: "pipebench " + Escape(strings.Join(all[0].About, " ")), Tests: len(all)}
+	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
+	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}
 	for i, name := range findingNames(all) {
 		f := all[i]
 		class := f.Area()

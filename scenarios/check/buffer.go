@@ -58,8 +58,8 @@ func (p *program) holdsBack(ctx context.Context, f *finding) (bool, error) {
 			results.FormatCount(len(piped.arrivals), "piece"))
 		return false, nil
 	}
-	f.class = "buffer"
-	f.Reproduce = strings.Replace(reproduce()[f.Name], "CMD", proc.ShellLine(f.Command), 1)
+	f.Class = "buffer"
+	f.Reproduce = strings.Replace(reproduce()[f.name], "CMD", proc.ShellLine(f.o.Command), 1)
 	buffer := size(piped.total) + " or more"
 	if first := piped.firstBurst(); first < piped.total { // blocks come, and the last may be smaller
 		buffer = size(first)

@@ -4,7 +4,7 @@
 //		func(l results.Line) error { return w.Write(l) })
 //
 // Each situation of the catalogue ([catalogue.Situations]) is tried on a start of its own, several
-// at once, and becomes one [results.Check]: "ok", "fails", "slow", or "cannot-tell" with why. A
+// at once, and becomes one [results.Finding]: "ok", "fails", "slow", or "cannot-tell" with why. A
 // right program is never to be called wrong: what does not show it beyond doubt is "cannot-tell".
 //
 // What is checked has a session of its own, so that it cannot touch the user's terminal, and a
@@ -82,31 +82,43 @@ var alone = []string{"block-buffer", "many-starts"}
 
 // A finding is the record of a situation while it is made.
 type finding struct {
-	results.Check
-	evidence any    // a struct; nil for none
-	class    string // of what is wrong, by which a runtime has advice of its own; "" for none
-	mark     string // in the environment of all that the situation starts
-	o        Options
+	results.Finding // its Class is what a runtime has advice of its own for
+	name            string
+	evidence        any    // a struct; nil for none
+	mark            string // in the environment of all that the situation starts
+	o               Options
 }
 
 // judge sets the verdict and what was found. The worst that a situation finds counts, and of
 // several alike the first.
-func (f *finding) judge(verdict, format string, args ...any) {
-	rank := []string{results.CheckOK, results.CheckCannotTell, results.CheckSlow, results.CheckFails}
-	if f.Found == "" || slices.Index(rank, verdict) > slices.Index(rank, f.Verdict) {
+func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
+	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
 		f.Verdict, f.Found = verdict, fmt.Sprintf(format, args...)
 	}
 }
 
-func (f *finding) ok(format string, args ...any)    { f.judge(results.CheckOK, format, args...) }
-func (f *finding) fails(format string, args ...any) { f.judge(results.CheckFails, format, args...) }
-func (f *finding) slow(format string, args ...any)  { f.judge(results.CheckSlow, format, args...) }
+// rank orders verdicts: the higher, the worse.
+func rank(v results.Verdict) int {
+	switch v {
+	case results.CannotTell:
+		return 1
+	case results.Slow:
+		return 2
+	case results.Fails:
+		return 3
+	}
+	return 0
+}
+
+func (f *finding) ok(format string, args ...any)    { f.judge(results.OK, format, args...) }
+func (f *finding) fails(format string, args ...any) { f.judge(results.Fails, format, args...) }
+func (f *finding) slow(format string, args ...any)  { f.judge(results.Slow, format, args...) }
 func (f *finding) cannotTell(format string, args ...any) {
-	f.judge(results.CheckCannotTell, format, args...)
+	f.judge(results.CannotTell, format, args...)
 }
 
 // clear takes back what was judged so far.
-func (f *finding) clear() { f.Verdict, f.Found, f.class = results.CheckOK, "", "" }
+func (f *finding) clear() { f.Verdict, f.Found, f.Class = results.OK, "", "" }
 
 // command readies a start of argv: in a session of its own, without our terminal, under the mark.
 func (f *finding) command(argv []string) *proc.Process {
@@ -157,7 +169,7 @@ func (o Options) try(ctx context.Context, side catalogue.Side, tries map[string]
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if err := sink(f.Check); err != nil {
+		if err := sink(f.Finding); err != nil {
 			return err
 		}
 	}
@@ -169,10 +181,10 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 	if o.Observe != nil && ctx.Err() == nil {
 		o.Observe(m.Name)
 	}
-	f := finding{o: o, mark: newMark(), Check: results.Check{
-		Kind: results.KindCheck, Run: o.Run, Side: string(side), Name: m.Name, Verdict: results.CheckOK, How: m.Title, Command: o.Command,
-		Runtime: o.runtime,
-	}}
+	f := finding{name: m.Name, o: o, mark: newMark()}
+	f.Kind, f.Run = results.KindFinding, o.Run
+	f.ID = results.AreaCheck + "/" + string(side) + "/" + m.Name
+	f.Title, f.About, f.Verdict = m.Title, o.Command, results.OK
 	err := ctx.Err()
 	if err == nil {
 		err = s(ctx, &f)
@@ -182,10 +194,10 @@ func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbe
 		f.Evidence, err = results.NewEvidence(f.evidence)
 	}
 	if err != nil {
-		f.judge(results.CheckCannotTell, "%s", strings.TrimSpace(err.Error()))
+		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
-	if f.Verdict == results.CheckFails || f.Verdict == results.CheckSlow {
-		f.Advice = cmp.Or(f.Advice, advice()[f.class+" "+f.Runtime], m.Advice)
+	if f.Verdict == results.Fails || f.Verdict == results.Slow {
+		f.Advice = cmp.Or(f.Advice, advice()[f.Class+" "+o.runtime], m.Advice)
 	} else {
 		f.Advice, f.Reproduce = "", ""
 	}

@@ -141,7 +141,7 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	if failed != nil || works {
 		return works, failed
 	}
-	return false, sink(f.Check)
+	return false, sink(f.Finding)
 }
 
 // quote returns what the client said last, as the end of a sentence.

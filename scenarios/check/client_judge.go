@@ -23,7 +23,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
 	switch {
 	case !c.good.Ended:
 		c.judgeLongLived(f, v, due)
-	case c.good.Asked == 0 && due != carriesOn && f.Name != "odd-version":
+	case c.good.Asked == 0 && due != carriesOn && f.name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: have it call a tool")
 	case !v.Ended:
 		f.fails("is still there after %v, and prints %q in the end%s", round(v.TookNS), v.last(), v.story())
@@ -58,10 +58,10 @@ func gaveUp(f *finding, v *visit) {
 		f.fails("ends with code 0, as if all were well%s", v.story())
 	case strings.TrimSpace(said) == "":
 		f.fails("ends with code %d and says nothing%s", v.Code, v.story())
-	case !strings.Contains(said, reasons[f.Name]):
+	case !strings.Contains(said, reasons[f.name]):
 		f.fails("ends with code %d, and the reason that the server gave is lost: %q%s",
 			v.Code, v.last(), v.story())
-	case f.Name == "odd-version" && v.Asked > 0:
+	case f.name == "odd-version" && v.Asked > 0:
 		f.fails("goes on with a version of the protocol that it cannot know")
 	default:
 		f.ok("ends after %v with code %d: %s%s", round(v.TookNS), v.Code, v.last(), v.story())
@@ -73,7 +73,7 @@ func (c *clientCheck) passedOn(f *finding, v *visit) {
 	switch {
 	case v.Code != 0:
 		f.ok("notices it, and ends with code %d: %s", v.Code, v.last())
-	case f.Name == "corrupt":
+	case f.name == "corrupt":
 		f.ok("passes on what it gets: a byte that was changed on purpose is for its user to see")
 	case f.o.Expect == "":
 		f.ok("passes on what it gets; --expect TEXT shows whether it was altered")

@@ -297,21 +297,21 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 			if strings.HasPrefix(row.wrong, "trusting") {
 				o.Expect = textSent
 			}
-			var found []results.Check
-			if err := check.Client(t.Context(), o, func(l results.Line) error { found = append(found, l.(results.Check)); return nil }); err != nil {
+			var found []results.Finding
+			if err := check.Client(t.Context(), o, func(l results.Line) error { found = append(found, l.(results.Finding)); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if len(found) != len(o.Only) {
 				t.Errorf("%d records of %d", len(found), len(o.Only))
 			}
-			wants := results.CheckFails
+			wants := results.Fails
 			if row.situation == "mcp-cancel" { // which is what should be, not what has to be
-				wants = results.CheckSlow
+				wants = results.Slow
 			}
 			for _, c := range found {
-				t.Logf("%s: %s: %s", c.Name, c.Verdict, c.Found)
-				if row.says == "" && c.Verdict != results.CheckOK || row.says != "" && (c.Verdict != wants || !strings.Contains(c.Found, row.says)) {
-					t.Errorf("%s: %s, %s: want %q", c.Name, c.Verdict, c.Found, row.says)
+				t.Logf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
+				if row.says == "" && c.Verdict != results.OK || row.says != "" && (c.Verdict != wants || !strings.Contains(c.Found, row.says)) {
+					t.Errorf("%s: %s, %s: want %q", c.Name(), c.Verdict, c.Found, row.says)
 				}
 				// It goes on while it is looked at, and leaves a descriptor at least with each start.
 				var more, starts int
@@ -334,15 +334,15 @@ func TestAClientThatDoesNotWorkIsNotJudged(t *testing.T) {
 		Run: runOf(t), Serve: []string{self, ourServe}, Timeout: 30 * time.Second,
 		Command: []string{"sh", "-c", "echo no such option >&2; exit 2", "{}"},
 	}
-	var found []results.Check
+	var found []results.Finding
 	err = check.Client(t.Context(), o, func(l results.Line) error {
-		found = append(found, l.(results.Check))
+		found = append(found, l.(results.Finding))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 1 || found[0].Name != "good-server" || found[0].Verdict != results.CheckCannotTell ||
+	if len(found) != 1 || found[0].ID != "check/client/good-server" || found[0].Verdict != results.CannotTell ||
 		!strings.Contains(found[0].Found, "no such option") {
 		t.Errorf("found %+v", found)
 	}
@@ -375,7 +375,7 @@ func TestClientGetsItsServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := check.Options{Run: "r", Serve: []string{self, ourServe}, Command: row.command, Config: row.config, Expect: row.prints, Only: []string{"good-server"}, Timeout: time.Minute}
 			err := check.Client(t.Context(), o, func(l results.Line) error {
-				if c := l.(results.Check); c.Verdict != results.CheckOK {
+				if c := l.(results.Finding); c.Verdict != results.OK {
 					t.Errorf("%s: %s", c.Verdict, c.Found)
 				}
 				return nil

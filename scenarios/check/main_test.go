@@ -5,6 +5,7 @@ package check_test
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,13 +39,13 @@ func self(t *testing.T) string {
 }
 
 // checks keeps the records of a side by their names.
-func checks(t *testing.T, do func(check.Sink) error) map[string]results.Check {
+func checks(t *testing.T, do func(check.Sink) error) map[string]results.Finding {
 	t.Helper()
-	found := map[string]results.Check{}
+	found := map[string]results.Finding{}
 	if err := do(func(l results.Line) error {
-		c := l.(results.Check)
-		found[c.Name] = c
-		t.Logf("%s: %s: %s", c.Name, c.Verdict, c.Found)
+		c := l.(results.Finding)
+		found[strings.TrimPrefix(c.ID, "check/program/")] = c
+		t.Logf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func checks(t *testing.T, do func(check.Sink) error) map[string]results.Check {
 	return found
 }
 
-func program(t *testing.T, o check.Options) map[string]results.Check {
+func program(t *testing.T, o check.Options) map[string]results.Finding {
 	t.Helper()
 	o.Run = runOf(t)
 	if o.Timeout == 0 {

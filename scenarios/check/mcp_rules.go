@@ -178,7 +178,7 @@ func acknowledgesSubscriptions(s *mcpSession) error {
 		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
 	}
 	if !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
-		return departure{results.CheckOK, "speaks no version that has subscriptions"}
+		return departure{results.OK, "speaks no version that has subscriptions"}
 	}
 	const id = `"listen"`
 	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
@@ -196,7 +196,7 @@ func acknowledgesSubscriptions(s *mcpSession) error {
 	changes := about.Capabilities.Tools.ListChanged
 	switch {
 	case m.Failure != nil && !changes:
-		return departure{results.CheckOK, "has no changes to tell of, and refuses " + mcpstdio.Listen}
+		return departure{results.OK, "has no changes to tell of, and refuses " + mcpstdio.Listen}
 	case m.Failure != nil:
 		return fmt.Errorf("has a list of tools that changes, and refuses %s", mcpstdio.Listen)
 	case m.Method != mcpstdio.Acknowledged:
@@ -237,7 +237,7 @@ func heedsCancellation(s *mcpSession) error {
 			return cancelCall(s, `{"name":"`+name+`","arguments":`+arguments+`}`)
 		}
 	}
-	return departure{results.CheckCannotTell, "it has no tool that is known to take long"}
+	return departure{results.CannotTell, "it has no tool that is known to take long"}
 }
 
 func cancelCall(s *mcpSession, call string) error {
@@ -267,7 +267,7 @@ func cancelCall(s *mcpSession, call string) error {
 	for _, m := range s.heard[before:] {
 		if m.Kind().Answers() && m.ID == id {
 			text := fmt.Sprintf("answers a call that was cancelled: %.80s", m.text)
-			return departure{results.CheckSlow, text}
+			return departure{results.Slow, text}
 		}
 	}
 	return nil

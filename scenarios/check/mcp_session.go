@@ -22,7 +22,10 @@ type mcpRule func(*mcpSession) error
 
 // A departure is what is to be said of a server that breaks no rule: it leaves undone what it should
 // do, or does not show whether it keeps the rule.
-type departure struct{ verdict, text string }
+type departure struct {
+	verdict results.Verdict
+	text    string
+}
 
 func (d departure) Error() string { return d.text }
 
@@ -49,7 +52,7 @@ func addRules(tries map[string]situation, d *drive.Driver, patience time.Duratio
 // tryRule starts the server and judges how it keeps a rule.
 func tryRule(ctx context.Context, f *finding, rule mcpRule, patience time.Duration) error {
 	o := child.Options{MaxMessage: longestLine}
-	conn, err := child.Start(ctx, f.command(f.Command), framers.NDJSON(), o)
+	conn, err := child.Start(ctx, f.command(f.o.Command), framers.NDJSON(), o)
 	if err != nil {
 		return err
 	}
@@ -184,7 +187,7 @@ func (s *mcpSession) initialize(version string) (initialized, error) {
 		return answer, err
 	}
 	if m.Failure != nil {
-		return answer, departure{results.CheckOK, "opens no session of " + version}
+		return answer, departure{results.OK, "opens no session of " + version}
 	}
 	_ = json.Unmarshal(m.Result, &answer) // what is missing is found missing
 	return answer, nil
@@ -200,7 +203,7 @@ func (s *mcpSession) open() (tools heardMessage, err error) {
 		return tools, err
 	}
 	if answer.Capabilities["tools"] == nil {
-		return tools, departure{results.CheckOK, "has no tools"}
+		return tools, departure{results.OK, "has no tools"}
 	}
 	return s.ask("tools/list", nil)
 }

@@ -133,13 +133,13 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			if len(found) != len(o.Only) {
 				t.Errorf("%d records of %d", len(found), len(o.Only))
 			}
-			wants := results.CheckFails
+			wants := results.Fails
 			if wrong == "restless" { // no answer is what should be, not what has to be
-				wants = results.CheckSlow
+				wants = results.Slow
 			}
 			for _, c := range found {
-				if broken == "" && c.Verdict != results.CheckOK || broken != "" && (c.Verdict != wants || !strings.HasPrefix(c.Found, text)) {
-					t.Errorf("%s: %s: %s", c.Name, c.Verdict, c.Found)
+				if broken == "" && c.Verdict != results.OK || broken != "" && (c.Verdict != wants || !strings.HasPrefix(c.Found, text)) {
+					t.Errorf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
 				}
 			}
 		})

@@ -61,7 +61,7 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 		return err
 	}
 	if p.unfinished() {
-		return sink(first.Check)
+		return sink(first.Finding)
 	}
 	tries := map[string]situation{
 		"reference": func(_ context.Context, f *finding) error {
@@ -119,11 +119,11 @@ func (p *program) try(ctx context.Context, f *finding, w way) error {
 	if m.pipe == syspipe.PTY {
 		p.shown = o
 	}
-	line := proc.ShellLine(f.Command)
+	line := proc.ShellLine(f.o.Command)
 	if f.o.Stdin != nil && !m.closed && !m.trickle && m.input == nil && !m.silent {
 		line += " < INPUT"
 	}
-	f.Reproduce = strings.Replace(reproduce()[f.Name], "CMD", line, 1)
+	f.Reproduce = strings.Replace(reproduce()[f.name], "CMD", line, 1)
 	judge := w.judge
 	if judge == nil {
 		judge = (*program).same
@@ -132,7 +132,7 @@ func (p *program) try(ctx context.Context, f *finding, w way) error {
 		f.clear()
 		f.evidence = p.evidence(o)
 		judge(p, f, o)
-		if f.Verdict != results.CheckFails || o.end == "" || tries == mostReferences {
+		if f.Verdict != results.Fails || o.end == "" || tries == mostReferences {
 			break
 		}
 		alike := p.ref.likeness()
@@ -152,7 +152,7 @@ func (p *program) try(ctx context.Context, f *finding, w way) error {
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref.last().cpu
 	if o.spins && !p.ref.endless() && o.cpu-usual > max(100*time.Millisecond, usual) {
-		f.class = "spin"
+		f.Class = "spin"
 		f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
 			duration(o.cpu), duration(usual))
 	}
@@ -223,7 +223,7 @@ func (p *program) evidence(o *outcome) *ProgramEvidence {
 func (p *program) same(f *finding, o *outcome) {
 	ref := p.ref.last()
 	d, told := p.compare(o)
-	f.class = d.class
+	f.Class = d.class
 	if d.class != "" {
 		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
 	}
@@ -245,7 +245,7 @@ func (p *program) same(f *finding, o *outcome) {
 	case !p.ref.ends(o.end) && p.ref.endsAlike() && !p.ref.endless():
 		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
 	case o.wait > 0 && ref.peak > 0 && ref.total >= 8*spill && grown > ref.total/2:
-		f.class = "memory"
+		f.Class = "memory"
 		f.fails("holds what is not read in memory: %s, where with a file it is %s",
 			results.FormatSize(o.peak), results.FormatSize(ref.peak))
 	case !told:
@@ -286,7 +286,7 @@ func (p *program) ends(f *finding, o *outcome) {
 // working reports whether a start that did not end in its time still did the work that it does with
 // a file: it used a CPU to the end, and not more of it than that work takes.
 func (o *outcome) working(ref *outcome) bool {
-	return 2*o.cpu > o.took && o.cpu < 2*ref.cpu+time.Second/2
+	return (o.running || 2*o.cpu > o.took) && o.cpu < 2*ref.cpu+time.Second/2
 }
 
 // refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs do
@@ -300,7 +300,7 @@ func (o *outcome) refusesTerminal() bool {
 // notices judges a program whose reader has left.
 func (p *program) notices(f *finding, o *outcome) {
 	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
-	f.class = "leave"
+	f.Class = "leave"
 	ref := p.ref.last()
 	switch {
 	case o.end != "":
@@ -316,7 +316,7 @@ func (p *program) notices(f *finding, o *outcome) {
 
 // complains judges a program whose output has no room.
 func (p *program) complains(f *finding, o *outcome) {
-	f.class = "full"
+	f.Class = "full"
 	ref := p.ref.last()
 	switch {
 	case ref.total == 0:
@@ -341,7 +341,7 @@ func (p *program) keepsLast(f *finding, o *outcome) {
 	lost := bytes.Count(o.out, last) < bytes.Count(p.ref.last().out, last)
 	p.ends(f, o)
 	alike := p.ref.likeness() == sameBytes
-	if f.Verdict == results.CheckOK && len(last) >= 4 && alike && lost {
+	if f.Verdict == results.OK && len(last) >= 4 && alike && lost {
 		f.Found = ""
 		f.fails("leaves out the last line, of %s", size(int64(len(last))))
 	}

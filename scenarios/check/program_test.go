@@ -41,10 +41,10 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			}
 			want := s.verdict
 			if want == "" {
-				want = results.CheckFails
+				want = results.Fails
 			}
 			c := program(t, o)[s.situation]
-			if c.Verdict != want || !strings.Contains(c.Found, s.found) || (c.Advice == "") != (want == results.CheckOK || want == results.CheckCannotTell) || c.Runtime != "Go" {
+			if c.Verdict != want || !strings.Contains(c.Found, s.found) || (c.Advice == "") != (want == results.OK || want == results.CannotTell) {
 				t.Errorf("%+v, want %s: %s", c, want, s.found)
 			}
 			if left, _ := proc.EndMarked(mark, 0); len(left) > 0 {
@@ -78,7 +78,7 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 			}
 			flag := map[string]string{"node": "-e", "python3": "-c", "sh": "-c"}[s.name]
 			c := program(t, check.Options{Command: []string{command, flag, s.text}, Env: append(os.Environ(), "PYTHONUNBUFFERED="), Only: []string{s.situation}})[s.situation]
-			if c.Verdict != s.verdict || !strings.Contains(c.Found, s.found) || !strings.Contains(c.Advice, s.advice) {
+			if c.Verdict != results.Verdict(s.verdict) || !strings.Contains(c.Found, s.found) || !strings.Contains(c.Advice, s.advice) {
 				t.Errorf("%+v", c)
 			}
 		})
@@ -106,7 +106,7 @@ func TestRightProgramsPass(t *testing.T) {
 			found := program(t, check.Options{Command: argv, Stdin: input})
 			for _, m := range catalogue.Situations(catalogue.Program) {
 				c, ok := found[m.Name]
-				if !ok || c.Verdict == results.CheckFails || c.Verdict == results.CheckSlow || runtime.GOOS == "linux" && c.Verdict != results.CheckOK && command != "yes" {
+				if !ok || c.Verdict == results.Fails || c.Verdict == results.Slow || runtime.GOOS == "linux" && c.Verdict != results.OK && command != "yes" {
 					t.Errorf("%s: %s: %s", m.Name, c.Verdict, c.Found)
 				}
 			}
@@ -125,7 +125,7 @@ func TestACommandThatOnlyFailsIsAnError(t *testing.T) {
 		!strings.Contains(err.Error(), "--expect-exit 3") {
 		t.Errorf("err = %v", err)
 	}
-	for status, verdict := range map[int]string{3: results.CheckOK, 4: results.CheckFails} {
+	for status, verdict := range map[int]results.Verdict{3: results.OK, 4: results.Fails} {
 		found := program(t, check.Options{Command: command, ExpectExit: &status})
 		if c := found["reference"]; c.Verdict != verdict {
 			t.Errorf("exit %d expected: %s: %s", status, c.Verdict, c.Found)
@@ -138,7 +138,7 @@ func TestAProgramThatIsStillAtWorkIsNotJudged(t *testing.T) {
 	o := check.Options{Command: []string{self(t)}, Env: append(os.Environ(), specimenEnv+"=computes"), Timeout: time.Second}
 	found := program(t, o)
 	c := found["reference"]
-	if len(found) != 1 || c.Verdict != results.CheckCannotTell || !strings.Contains(c.Found, "--timeout 6s") {
+	if len(found) != 1 || c.Verdict != results.CannotTell || !strings.Contains(c.Found, "--timeout 6s") {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -146,13 +146,13 @@ func TestAProgramThatIsStillAtWorkIsNotJudged(t *testing.T) {
 // What no two runs have in common is not judged, and the rest is.
 func TestProgramsThatVaryAreJudgedByTheRest(t *testing.T) {
 	t.Parallel()
-	for name, verdict := range map[string]string{
-		"begins alike by chance": results.CheckOK,
-		"tells the time":         results.CheckOK,
-		"prints its environment": results.CheckOK,
-		"shuffles":               results.CheckOK,
-		"takes so long":          results.CheckOK,
-		"babbles":                results.CheckCannotTell,
+	for name, verdict := range map[string]results.Verdict{
+		"begins alike by chance": results.OK,
+		"tells the time":         results.OK,
+		"prints its environment": results.OK,
+		"shuffles":               results.OK,
+		"takes so long":          results.OK,
+		"babbles":                results.CannotTell,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +162,7 @@ func TestProgramsThatVaryAreJudgedByTheRest(t *testing.T) {
 			})
 			for _, c := range found {
 				if c.Verdict != verdict {
-					t.Errorf("%s: %s: %s", c.Name, c.Verdict, c.Found)
+					t.Errorf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
 				}
 			}
 		})

@@ -258,10 +258,10 @@ func (p *program) unusable() error {
 }
 
 // unfinished reports whether the program was still at work when its time was up, so that it cannot be
-// told from one that never ends.
+// told from one that never ends. One that has written much by then can be judged by that.
 func (p *program) unfinished() bool {
 	for _, o := range p.ref.all() {
-		if o.end == "" && o.total <= mostCompared && 2*o.cpu > o.took {
+		if o.end == "" && o.total < spill && (o.running || 2*o.cpu > o.took) {
 			return true
 		}
 	}

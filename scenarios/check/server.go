@@ -34,14 +34,14 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 				return err
 			}
 			f.evidence = found.Evidence
-			verdict := results.CheckFails
+			verdict := results.Fails
 			switch {
 			case found.Fine:
-				verdict = results.CheckOK
+				verdict = results.OK
 			case found.Verdict == drive.NotTried:
-				verdict = results.CheckCannotTell
+				verdict = results.CannotTell
 			case found.Verdict == drive.Slow, found.Mild:
-				verdict = results.CheckSlow
+				verdict = results.Slow
 			}
 			f.judge(verdict, "%s", found.Found)
 			return nil

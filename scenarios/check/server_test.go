@@ -30,12 +30,12 @@ func serverOptions(t *testing.T, job string) Options {
 const shortStart = 5 * time.Second
 
 // serverChecks checks a server and returns what was found, by situation.
-func serverChecks(t *testing.T, o Options) map[string]results.Check {
+func serverChecks(t *testing.T, o Options) map[string]results.Finding {
 	t.Helper()
-	found := map[string]results.Check{}
+	found := map[string]results.Finding{}
 	if err := Server(t.Context(), o, func(l results.Line) error {
-		c := l.(results.Check)
-		found[c.Name] = c
+		c := l.(results.Finding)
+		found[strings.TrimPrefix(c.ID, "check/server/")] = c
 		return c.Validate()
 	}); err != nil {
 		t.Fatal(err)
@@ -73,9 +73,9 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"drops":             {"pipelined": "of 32 requests sent at once 29 were answered"},
 		"twice":             {"pipelined": "answers or more came to no request, or as the second to one"},
 		"leaky":             {"memory-growth": "memory grows by "},
-		"ours deaf@65536B": {"large-request": "deaf at a request of 65,537 B, where those of 65,536 B are answered",
-			"nonblocking-stdout": "cannot tell: a request of 256 KiB is not served in any case: deaf"},
-		"ours exit0@1000B":    {"large-request": "exit 0 at a request of 1,001 B, where those of 1,000 B are answered"},
+		"ours deaf@65536B": {"large-request": "no reply, process alive at a request of 65,537 B, where those of 65,536 B are answered",
+			"nonblocking-stdout": "cannot tell: a request of 256 KiB is not served in any case: no reply, process alive"},
+		"ours exit0@1000B":    {"large-request": "exited silently (code 0) at a request of 1,001 B, where those of 1,000 B are answered"},
 		"ours stderr-flood":   {"unread-stderr": "deadlock"},
 		"ours split-utf8=100": {"split-utf8": "corrupt: "},
 	} {
@@ -90,7 +90,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 			for situation, text := range found {
 				c := checks[situation]
 				text, told := strings.CutPrefix(text, "cannot tell: ")
-				want := map[bool]string{false: results.CheckFails, true: results.CheckCannotTell}[told]
+				want := map[bool]results.Verdict{false: results.Fails, true: results.CannotTell}[told]
 				if c.Verdict != want || !strings.Contains(c.Found, text) {
 					t.Errorf("%s: %s: %s; want %q", situation, c.Verdict, c.Found, text)
 				}
@@ -122,10 +122,10 @@ func TestAWrapperIsToldFromItsServer(t *testing.T) {
 	o.Only = []string{"sigterm", "many-starts"}
 	o.Command = []string{"sh", "-c", os.Args[0] + "; exit"}
 	found := serverChecks(t, o)
-	if c := found["sigterm"]; c.Verdict != results.CheckFails || !strings.Contains(c.Found, "what it started stays: ") {
+	if c := found["sigterm"]; c.Verdict != results.Fails || !strings.Contains(c.Found, "what it started stays: ") {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
 	}
-	if c := found["many-starts"]; c.Verdict != results.CheckOK || !strings.Contains(c.Found, " → "+filepath.Base(os.Args[0])+" runs") {
+	if c := found["many-starts"]; c.Verdict != results.OK || !strings.Contains(c.Found, " → "+filepath.Base(os.Args[0])+" runs") {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
 	}
 }
@@ -156,7 +156,7 @@ func TestServersThatAreRight(t *testing.T) {
 					}
 					continue
 				}
-				if !ok || c.Verdict != results.CheckOK && c.Verdict != results.CheckCannotTell && !slices.Contains(known[job], m.Name) {
+				if !ok || c.Verdict != results.OK && c.Verdict != results.CannotTell && !slices.Contains(known[job], m.Name) {
 					t.Errorf("%s: %s: %s %s", m.Name, c.Verdict, c.Found, c.Evidence)
 				}
 				t.Logf("%s: %s: %s", m.Name, c.Verdict, c.Found)
@@ -169,7 +169,7 @@ func TestServersThatAreRight(t *testing.T) {
 func TestAHeapThatIsNotCollectedYetIsNoLeak(t *testing.T) {
 	o := serverOptions(t, "uncollected")
 	o.Only = []string{"memory-growth"}
-	if c := serverChecks(t, o)["memory-growth"]; c.Verdict != results.CheckOK && c.Verdict != results.CheckCannotTell {
+	if c := serverChecks(t, o)["memory-growth"]; c.Verdict != results.OK && c.Verdict != results.CannotTell {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
 	}
 }

@@ -15,13 +15,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // A specimen is a program that is wrong in one way.
 type specimen struct {
-	situation string // that shows it
-	found     string // part of what is found then
-	verdict   string // "fails" where empty
+	situation string          // that shows it
+	found     string          // part of what is found then
+	verdict   results.Verdict // "fails" where empty
 	run       func()
 	stdin     string
 	timeout   time.Duration // of a start, where it never ends

@@ -82,6 +82,7 @@ type outcome struct {
 	peak                 int64         // bytes, when nothing was read yet, or at the end; 0 where it is not known
 	queued, holds        int           // bytes that waited when the reader began; that the pipe holds, 0 if that is not known
 	spins                bool          // it ran all the while that it had to wait
+	running              bool          // it had a CPU, or waited for one, when its time was up
 	arrivals             []arrival
 	left, holding        []string // processes that it left behind, and of them those that hold its output
 }
@@ -104,7 +105,7 @@ func (f *finding) start(
 		m.file = device
 		defer device.Close()
 	}
-	argv := f.Command
+	argv := f.o.Command
 	if m.closed { // which os/exec cannot
 		if runtime.GOOS == "windows" {
 			return nil, errors.New("a process without a standard input cannot be started on Windows")
@@ -188,6 +189,7 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 			}
 			o.process.PeakMemory() // which is not told of one that has ended
 		}
+		o.running = o.process.Runnable()
 		return <-read
 	}
 	select {
@@ -205,6 +207,7 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 		}
 		return left
 	case <-over:
+		o.running = o.process.Runnable()
 	}
 	o.reader.Close()
 	return <-read

@@ -217,7 +217,7 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		}
 		alone, size := plain.roundTrip(ctx, r.asked, 1), results.FormatSize(int64(len(r.asked.msg)))
 		untriedIf(alone.verdict != OK,
-			"a request of %s is not served in any case: %s", size, alone.verdict)
+			"a request of %s is not served in any case: %s", size, alone.verdict.text())
 	})
 	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
 	if why, untried := errors.AsType[notTried](err); untried {
@@ -234,7 +234,7 @@ func (r *faultRun) sentence() string {
 	case r.Found != "":
 		return r.Found
 	case e.Why != "":
-		return string(r.Verdict) + ": " + e.Why
+		return r.Verdict.text() + ": " + e.Why
 	case e.Ended != "":
 		return fmt.Sprintf("left after %s: %s", results.FormatDuration(float64(e.LeftAfterNS)), e.Ended)
 	case e.LeftAfterNS > 0:
@@ -242,7 +242,7 @@ func (r *faultRun) sentence() string {
 	case r.Verdict == OK:
 		return "answered as it should"
 	}
-	return string(r.Verdict)
+	return r.Verdict.text()
 }
 
 // found takes what a request met.
@@ -352,7 +352,7 @@ func largeRequest(ctx context.Context, r *faultRun) {
 			stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
 	default:
 		r.judge(Verdict(t.Verdict), "%s at a request of %s, where those of %s are answered",
-			t.Verdict, stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
+			Verdict(t.Verdict).text(), stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
 		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.FailureEvidence, t.Evidence.Why
 	}
 }

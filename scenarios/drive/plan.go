@@ -366,6 +366,9 @@ func (v Verdict) Ended() bool {
 	return strings.HasPrefix(string(v), exitPrefix) || strings.HasPrefix(string(v), signalPrefix)
 }
 
+// text is the verdict as people read it.
+func (v Verdict) text() string { return view.VerdictText(string(v)) }
+
 //go:embed advice.txt
 var adviceText string
 

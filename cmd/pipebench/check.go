@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/check"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+)
+
+// checkFlags are what check was asked for, as it was typed.
+type checkFlags struct {
+	options        check.Options
+	server, client bool
+	stdin          string
+	expectExit     int
+	assertFlags
+	sharedFlags
+}
+
+func (f *checkFlags) register(cmd *cobra.Command) {
+	flags, o := cmd.Flags(), &f.options
+	flags.BoolVar(&f.server, "server", false, "it is a server that speaks over its stdin and stdout")
+	flags.BoolVar(&f.client, "client", false,
+		`it is a client: "{}" in its arguments becomes the command of a server`)
+	flags.StringSliceVar(&o.Only, "only", nil,
+		"try these situations alone. Of a program:\n"+situations(catalogue.Program)+
+			"\nof a server:\n"+situations(catalogue.Server)+
+			"\nof a client, what its server does:\n"+situations(catalogue.Client)+"\n")
+	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
+	flags.BoolVar(&o.Deterministic, "deterministic", false,
+		"it fails where two runs do not write the same")
+	flags.IntVar(&f.expectExit, "expect-exit", 0,
+		"the exit status of a program when its output is a file (default any, if it writes something)")
+	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
+		"of one start; a client has to notice in it what is wrong")
+	flags.StringVar(&o.Config, "config", "",
+		`of a client, a file that "{config}" in its arguments becomes a copy of, with "{}" replaced`)
+	flags.StringVar(&o.Expect, "expect", "", "a text that a client prints when all is well")
+	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")
+	f.registerAsserts(cmd,
+		"exit 3 unless this holds, such as 'fails<1' or 'slow<1', and 4 where it cannot be told")
+	f.sharedFlags.register(cmd, 0, stopAfter, view.FormatJUnit)
+	cmd.MarkFlagsMutuallyExclusive("server", "client")
+	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
+}
+
+// situations lists the names for the help of a flag.
+func situations(side catalogue.Side) string {
+	lines := []string{" "}
+	for _, m := range catalogue.Situations(side) {
+		last := &lines[len(lines)-1]
+		if len(*last)+len(m.Name) < 72 {
+			*last += " " + m.Name
+		} else {
+			lines = append(lines, "  "+m.Name)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
+	o := &f.options
+	o.Command = command
+	if cmd.Flags().Changed("expect-exit") {
+		o.ExpectExit = &f.expectExit
+	}
+	if f.stdin != "" {
+		input, err := interruptibly(cmd.Context(), f.stdin, os.ReadFile)
+		if err != nil {
+			return err
+		}
+		o.Stdin = input
+	}
+	side, do := catalogue.Program, check.Program
+	switch {
+	case f.server:
+		side, do = catalogue.Server, check.Server
+	case f.client:
+		side, do = catalogue.Client, check.Client
+	}
+	if err := o.Validate(side); err != nil {
+		return usage(err)
+	}
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	o.Run, o.Observe = s.run, s.progress.step
+	measured := s.measure(f.maxTime, func(ctx context.Context) error {
+		return unfit(do(ctx, *o, func(l results.Line) error { return keepFinding(s, l) }))
+	})
+	return s.finish(measured, ending{
+		show: func(_, own *results.Set) error {
+			return view.WriteFindings(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
+		},
+		gate: func(own *results.Set) error {
+			return allGates(f.judge(cmd, f.format, own), checkGate(own.Findings))
+		},
+	})
+}
+
+// keepFinding writes a finding, and says it while others are still made.
+func keepFinding(s *session, l results.Line) error {
+	if f, ok := l.(results.Finding); ok {
+		_, name, _ := strings.Cut(f.Name(), "/")
+		text := fmt.Sprintf("%s: %s, %s", name, view.VerdictText(string(f.Verdict)), f.Found)
+		s.progress.note(view.Escape(text))
+	}
+	return s.Write(l)
+}
+
+// checkGate fails if something is wrong with what was checked, and if nothing could be judged.
+func checkGate(found []results.Finding) error {
+	if n := len(view.FailedFindings(found)); n > 0 {
+		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
+	}
+	if len(found) > 0 && view.AllUndecided(found) {
+		return &statusError{exitInconclusive, fmt.Errorf("nothing could be judged: %s", found[0].Found)}
+	}
+	return nil
+}
