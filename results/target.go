@@ -112,6 +112,9 @@ type LimitEvidence struct {
 	FailedAt int    `json:"failed_at,omitempty"`
 	AtTwice  string `json:"at_twice,omitempty"` // the verdict at twice the limit
 	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked
+
+	Flaky      bool `json:"flaky,omitempty"`       // tried again, the limit did not hold
+	ByRequests bool `json:"by_requests,omitempty"` // replies were searched as far as requests go
 }
 
 // GrowthEvidence says how time grows with size: the server's CPU time where WallSlope is there, else

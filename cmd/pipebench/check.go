@@ -95,7 +95,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	}
 	o.Run, o.Observe = s.run, s.progress.step
 	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		return unfit(do(ctx, *o, func(l results.Line) error { return keepFinding(s, l) }))
+		return withAdvice(do(ctx, *o, func(l results.Line) error { return keepFinding(s, l) }))
 	})
 	return s.finish(measured, ending{
 		show: func(_, own *results.Set) error {

@@ -136,19 +136,27 @@ func (f *driveFlags) comparison(own *results.Set) *stat.Comparison {
 	return c
 }
 
-// unfit makes it a failed gate that a server cannot be spoken to: it works at no size.
-func unfit(err error) error {
+// withAdvice adds to the error of a server that cannot be spoken to what to look at first.
+func withAdvice(err error) error {
 	if e, ok := errors.AsType[*drive.HandshakeError](err); ok {
-		return &statusError{exitGate, fmt.Errorf("%w\n%s", err, e.Advice())}
+		return fmt.Errorf("%w\n%s", err, e.Advice())
 	}
 	return err
+}
+
+// unfit is withAdvice. If something was asserted it is a failed gate: the server works at no size.
+func (f *driveFlags) unfit(err error) error {
+	if _, ok := errors.AsType[*drive.HandshakeError](err); ok && len(f.asserts) > 0 {
+		return &statusError{exitGate, withAdvice(err)}
+	}
+	return withAdvice(err)
 }
 
 // drive is a script. It drives the server and keeps what it finds.
 func (f *driveFlags) drive(ctx context.Context, s *session) {
 	f.options.Run, f.options.Observe = s.run, s.progress.step
 	d, err := drive.Open(ctx, f.options)
-	script.Check(unfit(err))
+	script.Check(f.unfit(err))
 	defer d.Close()
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s", f.options.Command[0], d.Protocol(), d.Framing(), d.Request()))
 	keep := func(l results.Line) error {
@@ -167,7 +175,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) {
 		o := f.options
 		o.Command = f.against
 		other, err := drive.Open(ctx, o)
-		script.Check(unfit(err))
+		script.Check(f.unfit(err))
 		defer other.Close()
 		script.Check(drive.Against(ctx, other, d, f.plan, keep))
 	case f.messages != "":

@@ -26,20 +26,20 @@ func TestBadge(t *testing.T) {
 		targets []results.Target
 		has     []string
 	}{
-		{"all served", []results.Target{served}, []string{"PASS to 16 MiB", "brightgreen"}},
-		{"silent exit", []results.Target{served, {Verdict: "exit 0", RequestLimit: new(int64(10485759))}}, []string{"FAIL at 10,485,760 B: exited silently (code 0)", "red"}},
-		{"refused in words", []results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, []string{"PASS to 16 MiB, then error reply", "brightgreen"}},
+		{"all served", []results.Target{served}, []string{"works to 16 MiB", "brightgreen"}},
+		{"silent exit", []results.Target{served, {Verdict: "exit 0", RequestLimit: new(int64(10485759))}}, []string{"breaks at 10,485,760 B: exited silently (code 0)", "red"}},
+		{"refused in words", []results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, []string{"works to 16 MiB, then error reply", "brightgreen"}},
 		{"too small", []results.Target{{Size: 1 << 10, Verdict: "ok"}}, []string{"yellow"}},
 		{"grows", []results.Target{served, {Verdict: results.VerdictSuperlinear}}, []string{"faster than linear", "yellow"}},
 		{"replies break first", []results.Target{
 			served, {Size: 32 << 20, Verdict: "exit 0"}, {Verdict: "exit 0", RequestLimit: new(int64(20 << 20))}, {Verdict: "truncated", ReplyLimit: new(int64(100000))},
-		}, []string{"FAIL at 100,001 B: truncated", "red"}},
+		}, []string{"breaks at 100,001 B: truncated", "red"}},
 		{"replies break alone", []results.Target{
 			{Verdict: "ok", SearchedTo: new(int64(16 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-		}, []string{"FAIL at 8,388,609 B: corrupt", "red"}},
+		}, []string{"breaks at 8,388,609 B: corrupt", "red"}},
 		{"requests break first", []results.Target{
 			{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))}, {Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-		}, []string{"FAIL at 5,242,881 B: exited silently (code 0)", "red"}},
+		}, []string{"breaks at 5,242,881 B: exited silently (code 0)", "red"}},
 		{"a replay", []results.Target{{Verdict: "ok", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"PASS: 9 messages replayed]", "brightgreen"}},
 		{"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}}}, []string{"FAIL: 9 messages replayed; no reply, process alive", "red"}},
 		{"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, []string{"FAIL at every size: no reply, process alive", "red"}},
@@ -63,8 +63,8 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 		faults      []results.Fault
 		want        view.DriveResult
 	}{
-		{"all served", "PASS to 64 MiB", []results.Target{served}, nil, view.DriveResult{Passed: true, Limit: 64 << 20}},
-		{"a limit", "FAIL at 10,485,760 B: no reply, process alive", []results.Target{slow, {Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(10485759))}}, nil,
+		{"all served", "works to 64 MiB", []results.Target{served}, nil, view.DriveResult{Passed: true, Limit: 64 << 20}},
+		{"a limit", "breaks at 10,485,760 B: no reply, process alive", []results.Target{slow, {Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(10485759))}}, nil,
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
 		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, nil, view.DriveResult{Failure: "exit 7"}},
 		{"faults", "FAIL: stands 1 of 2 faults of clients; dirty-line: deaf", nil, []results.Fault{{ID: "trickle", Verdict: "ok"}, {ID: "dirty-line", Verdict: "deaf"}},

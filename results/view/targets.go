@@ -336,11 +336,14 @@ func targetSentence(t results.Target) string {
 	case t.ReplyLimit != nil:
 		return limitSentence("replies", *t.ReplyLimit, t)
 	case t.SearchedTo != nil:
-		side := "message"
+		side, until := "message", ""
 		if e := t.Evidence.LimitEvidence; e != nil {
 			side = e.Side
+			if e.ByRequests {
+				until = ", which is as far as requests go"
+			}
 		}
-		return fmt.Sprintf("no limit on a %s up to %s", side, stat.FormatBytes(*t.SearchedTo))
+		return fmt.Sprintf("no limit on a %s up to %s%s", side, stat.FormatBytes(*t.SearchedTo), until)
 	case t.Evidence.ReplayEvidence != nil:
 		return replaySentence(t)
 	}
@@ -359,7 +362,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 		s += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(e.PayloadBytes)))
 	}
 	above := "one byte more"
-	atTwice := ""
+	atTwice, often := "", ""
 	if e := t.Evidence.LimitEvidence; e != nil {
 		if e.Side == "request" && int64(e.FailedAt) > n+1 { // the time was too short for the exact byte
 			above = stat.FormatBytes(int64(e.FailedAt))
@@ -367,8 +370,11 @@ func limitSentence(what string, n int64, t results.Target) string {
 		if e.AtTwice != t.Verdict {
 			atTwice = e.AtTwice
 		}
+		if e.Flaky {
+			often = ", but not every time"
+		}
 	}
-	s += "; " + above + ": " + VerdictText(t.Verdict)
+	s += "; " + above + ": " + VerdictText(t.Verdict) + often
 	if atTwice != "" {
 		s += "; twice the limit: " + VerdictText(atTwice)
 	}
@@ -446,6 +452,7 @@ type DriveResult struct {
 	failedAt int64  // bytes of the smallest message that fails, 0 if that is not known
 	whole    string // of what has no size, what was done
 	growth   string // the verdict on the growth of time, where it is too fast
+	flaky    bool   // the failure depends on more than the size
 }
 
 // resultOf sums up what was found. A server that refuses large messages with an error passes; one
@@ -479,8 +486,12 @@ func resultOf(set *results.Set) DriveResult {
 			r.Limit = *limit
 			r.Failure = t.Verdict
 			r.failedAt = *limit + 1
-			if e := t.Evidence.LimitEvidence; e != nil && e.Side == "request" {
-				r.failedAt = max(r.failedAt, int64(e.FailedAt)) // where the exact byte was not found
+			r.flaky = false
+			if e := t.Evidence.LimitEvidence; e != nil {
+				r.flaky = e.Flaky
+				if e.Side == "request" {
+					r.failedAt = max(r.failedAt, int64(e.FailedAt)) // where the exact byte was not found
+				}
 			}
 		case t.SearchedTo != nil:
 			served = max(served, *t.SearchedTo)
@@ -522,8 +533,9 @@ func faultResult(faults []results.Fault) DriveResult {
 	return DriveResult{Passed: failure == "", Failure: failure, whole: whole}
 }
 
-// String returns the result in a line: "PASS to 64 MiB", "FAIL at 10,485,760 B: no reply, process
-// alive".
+// String returns the result in a line: "works to 64 MiB", "breaks at 10,485,760 B: no reply, process
+// alive". PASS and FAIL are for what was to be done as a whole: a limit that was looked for and found
+// is an answer.
 func (r DriveResult) String() string {
 	failure := VerdictText(r.Failure)
 	limit := results.FormatSize(r.Limit)
@@ -542,12 +554,14 @@ func (r DriveResult) String() string {
 		return s
 	case !r.Passed && r.Limit == 0:
 		return "FAIL at every size: " + failure
+	case !r.Passed && r.flaky:
+		return "breaks near " + stat.FormatBytes(r.failedAt) + ", but not every time: " + failure
 	case !r.Passed:
-		return "FAIL at " + stat.FormatBytes(r.failedAt) + ": " + failure
+		return "breaks at " + stat.FormatBytes(r.failedAt) + ": " + failure
 	case r.Failure != "":
-		return "PASS to " + limit + ", then " + failure + r.growth
+		return "works to " + limit + ", then " + failure + r.growth
 	}
-	return "PASS to " + limit + r.growth
+	return "works to " + limit + r.growth
 }
 
 // modest is the least that a server should serve, in bytes: large tool results have that.

@@ -343,11 +343,12 @@ func detect(ctx context.Context, o Options) (*protocol, *conn) {
 // bothFailed makes one error of those of two attempts: what a server did says more than its silence.
 func bothFailed(lines, headers greeting) error {
 	e, other := lines.err.(*HandshakeError), headers.err.(*HandshakeError)
-	why := e.Why + "; and " + other.Why
-	if e.Verdict == Deaf {
-		e = other
+	if e.Verdict == Deaf || other.Verdict == ErrorReply {
+		e, other = other, e
 	}
-	e.Why = why
+	if e.Verdict != ErrorReply { // an answer says why by itself
+		e.Why = lines.err.(*HandshakeError).Why + "; and " + headers.err.(*HandshakeError).Why
+	}
 	return e
 }
 
@@ -391,11 +392,19 @@ func speakMCP(h handshake, o Options) *protocol {
 	m := newMCP(o, h.framing)
 	h.protocol.Store(&m.protocol)
 	err = script.Run(func() { m.enter(h, reply) })
-	if _, refused := errors.AsType[*jsonrpc.Error](err); refused && o.Tool == "" {
+	if knowsNoInitialize(err) && o.Tool == "" {
 		return newBare(h.framing)
 	}
 	script.Check(err)
 	return &m.protocol
+}
+
+// knowsNoInitialize reports whether a server refused initialize as a method that it does not have. It
+// speaks JSON-RPC without a protocol above it then. One that refuses for another reason is not ready to
+// be driven, whatever else it answers.
+func knowsNoInitialize(err error) bool {
+	refusal, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
 }
 
 // speakLSP speaks as an editor does.

@@ -105,6 +105,7 @@ func (f *limitFinder) searchReplies(ctx context.Context) (echoed bool, err error
 		}
 		echoed = true
 		last := len(f.found) - 1
+		f.found[last].Evidence.ByRequests = most < f.most && f.found[last].SearchedTo != nil
 		bySize = bySize && most < f.most && f.found[last].ReplyLimit == nil
 		if bySize { // the next search goes further, and says more
 			f.found = f.found[:last]
@@ -277,7 +278,9 @@ var roundSizes = []int{
 // record sums the search up.
 func (s *search) record() results.Target {
 	t := s.d.record()
-	e := &results.LimitEvidence{Side: s.side, Tried: len(s.tried), FailedAt: s.bad}
+	e := &results.LimitEvidence{
+		Side: s.side, Tried: len(s.tried), FailedAt: s.bad, Flaky: s.flaky != "",
+	}
 	t.Evidence.LimitEvidence = e
 	warnIf(s.once != "" && s.flaky == "", &t, "a failure was met that did not come again: %s", s.once)
 	largest := int64(s.tried[s.good].size)

@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -181,5 +182,38 @@ func TestASweepDoesNotSayThatAllSizesWorkIfTheToolIsNotAnswered(t *testing.T) {
 		if strings.Contains(strings.Join(r.Warnings, " "), "all sizes work") || r.SearchedTo != nil {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// notReady is a language server that refuses initialize, since it lacks something, and answers every
+// other method as if nothing were wrong.
+const notReady = `
+import json, sys
+while True:
+    n = 0
+    while True:
+        line = sys.stdin.buffer.readline()
+        if not line: sys.exit()
+        if line.lower().startswith(b"content-length:"): n = int(line.split(b":")[1])
+        if line == b"\r\n": break
+    m = json.loads(sys.stdin.buffer.read(n))
+    if "id" not in m: continue
+    code, why = -32601, "no such method"
+    if m["method"] == "initialize": code, why = -32603, "could not find a compiler"
+    a = json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {"code": code, "message": why}}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(a) + a)
+    sys.stdout.buffer.flush()
+`
+
+func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
+	leakCheck(t)
+	d, err := drive.Open(t.Context(), drive.Options{Command: python(t, notReady), Start: 5 * time.Second})
+	if err == nil {
+		d.Close()
+		t.Fatalf("it is driven as %s", d.Protocol())
+	}
+	var refused *drive.HandshakeError
+	if !errors.As(err, &refused) || refused.Verdict != drive.ErrorReply || !strings.Contains(refused.Why, "could not find a compiler") {
+		t.Errorf("err = %v", err)
 	}
 }

@@ -320,7 +320,8 @@ func (l *lsp) greet(h handshake) {
 		ProtocolVersion string // which language servers have none of
 	}
 	err := reply.decode(&hello)
-	failIf(err != nil, "initialize: %w: %w", errNotLSP, err)
+	failIf(knowsNoInitialize(err), "initialize: %w: %w", errNotLSP, err)
+	checkAs("initialize", err)
 	failIf(hello.ProtocolVersion != "", "initialize: %w", errSpeaksMCP)
 	failIf(len(hello.Capabilities) == 0,
 		"initialize: the answer names no capabilities: %w", errNotLSP)
