@@ -145,7 +145,7 @@ func newRoot(args ...string) *cobra.Command {
 		command("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
 		command("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),
 		command("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
-		command("tap", &tapFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench tap -- my-server")),
+		command("tap", &tapFlags{}, tapArgs),
 		command("tune", &tuneFlags{}, nil),
 		command("claims", &claimsFlags{}, cobra.ArbitraryArgs),
 		command("compare", &compareFlags{}, beforeDash(2, "compare takes two files of results, or two builds of pipebench")),

@@ -14,56 +14,93 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/tap"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // tapFlags are what tap was asked for, as it was typed.
 type tapFlags struct {
-	out     string
-	options tap.Options
+	out        string
+	wrapFile   string
+	unwrapFile string
+	options    tap.Options
 }
 
 func (f *tapFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", "file of the recording (default pipebench-out/tap-<time>-<pid>.jsonl)")
-	addChoice(cmd, &f.options.Protocol, "protocol", tap.Protocols(), "what is spoken: "+strings.Join(tap.Protocols(), ", "))
+	flags.StringVarP(&f.out, "out", "o", "",
+		"file of the recording (default pipebench-out/tap-<time>-<pid>.jsonl)")
+	addChoice(cmd, &f.options.Protocol, "protocol", tap.Protocols(),
+		"what is spoken: "+strings.Join(tap.Protocols(), ", "))
 	addParsed(cmd, &f.options.Framing, "framing", "", framers.Parse,
-		"how messages are told apart, as in call (default: found out; malformed lines of a header are skipped)")
-	flags.BoolVar(&f.options.Bodies, "bodies", false, "keep what the messages hold, secrets and all")
-	flags.BoolVar(&f.options.Redact, "redact", false, "keep the structure and the lengths of what they hold, its values overwritten")
+		"how messages are told apart, as in call (default: found out; malformed lines of a header "+
+			"are skipped)")
+	flags.BoolVar(&f.options.Bodies, "bodies", false,
+		"keep what the messages hold, secrets and all")
+	flags.BoolVar(&f.options.Redact, "redact", false,
+		"keep the structure and the lengths of what they hold, its values overwritten")
+	flags.StringVar(&f.wrapFile, "wrap", "",
+		"put tap before the servers of a client's configuration, those that are named or all")
+	flags.StringVar(&f.unwrapFile, "unwrap", "", "take it away again")
 	cmd.MarkFlagsMutuallyExclusive("bodies", "redact")
+	cmd.MarkFlagsMutuallyExclusive("wrap", "unwrap")
 	complete(cmd, map[string][]string{"framing": callFramings})
 }
 
+const tapNeedsCommand = "which command? put it behind --, as in: pipebench tap -- my-server"
+
+// tapArgs demands a command, unless a configuration is to be changed.
+func tapArgs(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("wrap") || cmd.Flags().Changed("unwrap") {
+		return takes(0, anyNumber, "")(cmd, args)
+	}
+	return takes(1, anyNumber, tapNeedsCommand)(cmd, args)
+}
+
 // run does not return once the command has been started: the process ends as the command does.
-func (f *tapFlags) run(cmd *cobra.Command, command []string) {
-	o := &f.options
-	o.Run = script.Must(results.NewRun())
+func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
+	if f.wrapFile != "" || f.unwrapFile != "" {
+		return f.wrap(cmd, command)
+	}
+	run, err := results.NewRun()
+	if err != nil {
+		return err
+	}
 	file, err := interruptibly(cmd.Context(), f.out, createRecording)
-	script.Check(wrap("open the recording, a pipe that nobody reads", cmd.Context().Err()))
-	script.Check(err)
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("open the recording, a pipe that nobody reads: %w", cmd.Context().Err())
+	}
+	if err != nil {
+		return err
+	}
 	signal.Reset() // what signals mean is up to the server from here on
 	defer file.Close()
-	env := describeRun(o.Run, 0)
-	script.Check(wrap("begin the recording", results.NewWriter(file).Write(env)))
-	o.Command, o.Record = command, file
-	end, err := tap.Run(*o)
-	if end == nil {
-		script.Check(err)
-		return
+	err = results.NewWriter(file).Write(describeRun(run, 0))
+	if err != nil {
+		return fmt.Errorf("begin the recording: %w", err)
 	}
-	if err := errors.Join(err, file.Close()); err != nil {
+	o := f.options
+	o.Run = run
+	o.Command = command
+	o.Record = file
+	end, err := tap.Run(o)
+	if end == nil {
+		return err
+	}
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
 	}
 	end.ExitLike()
+	return nil
 }
 
-// createRecording makes the file of the recording, which only the user may read: what passed may be secret.
-// Without a name several clients may start one each at the same time, and the file is a new one.
+// createRecording makes the file of the recording, which only the user may read: what passed may be
+// secret. Without a name the file is a new one, though several clients may start one each at the
+// same time.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {
-		path = filepath.Join("pipebench-out", fmt.Sprintf("tap-%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid()))
+		name := fmt.Sprintf("tap-%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid())
+		path = filepath.Join("pipebench-out", name)
 		flag = os.O_EXCL // no link of another user's is followed
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -132,7 +132,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return errors.New("start server: it was started before")
 	}
 	s.began = time.Now()
-	s.mux = framers.NewMux(s.fault.output(s.out), s.opts.Framing)
+	s.mux = framers.NewMux(s.fault.output(s.out), s.opts.Framing, framers.WithWait(s.opts.Wait))
 	s.workers.Go(s.takeTurns)
 	go s.supervise(ctx)
 	return nil
@@ -345,6 +345,9 @@ type Options struct {
 	// MaxInFlight is how many requests are served at a time, others wait: DefaultMaxInFlight. Each
 	// stands for 256 KiB, of requests and of answers.
 	MaxInFlight int
+	// Wait has the size of frames be chosen so that a message waits about so long for a frame of
+	// another one; 0: frames have the size of the framing.
+	Wait time.Duration
 	// Lenient skips lines of a header that are malformed; of content-length alone.
 	Lenient bool
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
@@ -197,7 +196,14 @@ type toolsPage struct {
 }
 
 // ListTools returns all tools of the server.
-func (c *Conn) ListTools(ctx context.Context) ([]mcp.ToolInfo, error) {
+func (c *Conn) ListTools(ctx context.Context) ([]mcp.ToolInfo, error) { return listTools(ctx, c) }
+
+// A Caller sends requests: a [Conn] or a [Pool].
+type Caller interface {
+	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
+}
+
+func listTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
 	var tools []mcp.ToolInfo
 	for params := any(nil); ; {
 		page, err := callFor[toolsPage](ctx, c, "tools/list", params)
@@ -214,6 +220,10 @@ func (c *Conn) ListTools(ctx context.Context) ([]mcp.ToolInfo, error) {
 
 // CallTool calls a tool. A tool that fails is no error: its result has IsError.
 func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.ToolResult, error) {
+	return callTool(ctx, c, name, arguments)
+}
+
+func callTool(ctx context.Context, c Caller, name string, arguments any) (*mcp.ToolResult, error) {
 	if arguments == nil {
 		arguments = struct{}{}
 	}
@@ -222,7 +232,7 @@ func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.T
 }
 
 // callFor decodes the result of a call.
-func callFor[Result any](ctx context.Context, c *Conn, method string, params any) (*Result, error) {
+func callFor[Result any](ctx context.Context, c Caller, method string, params any) (*Result, error) {
 	text, err := c.Call(ctx, method, params)
 	if err != nil {
 		return nil, err
@@ -270,76 +280,4 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 		c.stats.Strays++
 	}
 	return nil
-}
-
-// A Model answers a conversation, or asks for tools to be called. One that is reached over a
-// network is not part of this package.
-type Model interface {
-	Chat(ctx context.Context, conversation []Turn, tools []mcp.ToolInfo) (Turn, error)
-}
-
-// A Turn is one entry of a conversation.
-type Turn struct {
-	Role  string // "user", "assistant" or "tool"
-	Text  string
-	Calls []ToolCall // what an assistant asks for
-}
-
-// A ToolCall is a tool that a model wants called.
-type ToolCall struct {
-	Name      string
-	Arguments map[string]any
-}
-
-// MaxRounds bounds how often in a row a model may ask for tools before ToolLoop gives up.
-const MaxRounds = 16
-
-// ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text.
-// Failures of tools and errors of the server are told to the model; only a lost connection and an
-// error of the model end the conversation.
-func ToolLoop(ctx context.Context, c *Conn, model Model, query string) (string, error) {
-	tools, err := c.ListTools(ctx)
-	if err != nil {
-		return "", err
-	}
-	conversation := []Turn{{Role: "user", Text: query}}
-	for range MaxRounds {
-		reply, err := model.Chat(ctx, conversation, tools)
-		if err != nil {
-			return "", fmt.Errorf("ask the model: %w", err)
-		}
-		if len(reply.Calls) == 0 {
-			return reply.Text, nil
-		}
-		conversation = append(conversation, reply)
-		for _, call := range reply.Calls {
-			text, err := c.callForModel(ctx, call)
-			if err != nil {
-				return "", err
-			}
-			conversation = append(conversation, Turn{Role: "tool", Text: text})
-		}
-	}
-	return "", fmt.Errorf("the model asked for tools %d times in a row", MaxRounds)
-}
-
-// callForModel calls a tool and returns the text of its answer.
-func (c *Conn) callForModel(ctx context.Context, call ToolCall) (string, error) {
-	res, err := c.CallTool(ctx, call.Name, call.Arguments)
-	if failed := new(jsonrpc.Error); errors.As(err, &failed) {
-		return "error: " + failed.Message, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	var text strings.Builder
-	if res.IsError {
-		text.WriteString("error: ")
-	}
-	for _, content := range res.Content {
-		if content.Type == "text" {
-			text.WriteString(content.Text)
-		}
-	}
-	return text.String(), nil
 }

@@ -28,6 +28,7 @@ type link struct {
 	init  jsonrpc.ID    // of the handshake
 	limit int           // of requests, in bytes; negative: none
 	noise int           // lines in a row that were no message; the reader's alone
+	meter *meter        // the reader's alone
 	tasks sync.WaitGroup
 }
 
@@ -115,14 +116,50 @@ func (l *link) read() {
 		f, _ = framers.Adaptive(framers.DefaultChunk) // lines are read as lines, and frames taken too
 	}
 	chunks := mcp.ChunkLog{Logger: o.Logger}
-	r := f.NewReader(l.proc.Stdout, framers.WithMaxMessage(o.MaxMessage), framers.WithPolicy(policy), framers.WithProgress(func(c framers.Chunk) {
+	progress := func(c framers.Chunk) {
 		chunks.Received(c)
 		if o.OnChunk != nil && c.Total > 1 {
 			o.OnChunk(c)
 		}
-	}))
-	for l.handle(r.ReadMessage()) {
 	}
+	opts := []framers.Option{
+		framers.WithMaxMessage(o.MaxMessage), framers.WithPolicy(policy),
+		framers.WithProgress(progress),
+	}
+	if o.Lenient {
+		opts = append(opts, framers.WithLenient())
+	}
+	l.meter = &meter{r: l.proc.Stdout, limit: -1}
+	r := f.NewReader(l.meter, opts...)
+	for {
+		l.meter.came = 0
+		msg, err := r.ReadMessage()
+		if !l.handle(msg, err) {
+			return
+		}
+	}
+}
+
+// A meter counts what comes of a message while it is read, and ends one that is longer than a limit
+// which was agreed on after reading had begun. A reader asks for more only if its message is not
+// whole yet: so all that has come belongs to that one, but for what the framing adds to it.
+type meter struct {
+	r     io.Reader
+	came  int64 // bytes since the message was asked for, less what had come before
+	limit int64 // -1: none but the reader's own
+}
+
+// framingShare is how much of the stream may be what framings add to messages: one part in 64 and
+// a header.
+func framingShare(n int64) int64 { return n/64 + 8<<10 }
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.limit >= 0 && m.came > m.limit+framingShare(m.limit) {
+		return 0, &framers.TooLargeError{Size: m.came, Limit: m.limit}
+	}
+	n, err := m.r.Read(p)
+	m.came += int64(n)
+	return n, err
 }
 
 // handle parses what was read. It reports whether to read on. What is within this end's limit, by which
@@ -171,6 +208,9 @@ func (l *link) invalidMessage(err error) bool {
 // rejectOversized ends the link over a frame beyond the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
+	if !e.Declared {
+		size.Size = max(e.Size, l.meter.came) // so far: there may be more
+	}
 	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}}
 	if l.c.opts.Policy == ErrorOnOversize {
 		data.id, _ = jsonrpc.FindID(e.Head)
@@ -295,6 +335,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 			l.limit = int(min(theirs, float64(l.limit)))
 		}
 	}
+	l.meter.limit = int64(l.limit)
 	if !c.opts.stateless() {
 		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
 	}

@@ -54,6 +54,7 @@ type Options struct {
 	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
 	Policy     Policy          // CloseOnOversize
+	Lenient    bool            // skip malformed lines of a header; of content-length alone
 	MaxNoise   int             // lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative: none may be
 
 	Queue          int           // requests that wait to be written; a further one waits for a place: DefaultQueue

@@ -69,17 +69,42 @@ func TestOversizedWhileReady(t *testing.T) {
 		t.Errorf("got %v, want the size and the limit", err)
 	}
 	s.reach(Backoff)
-	want := Violation{FrameSize: limit + 1, Max: limit, Reason: "oversized_frame"}
-	if diff := cmp.Diff(want, <-s.events); diff != "" {
+	told := <-s.events
+	want := Violation{FrameSize: size.Size, Max: limit, Reason: "oversized_frame"}
+	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
-	if text, _ := json.Marshal(want); string(text) != `{"frame_size":16777217,"max":16777216,"reason":"oversized_frame"}` {
+	if text, _ := json.Marshal(Violation{17_000_000, limit, ReasonOversized}); string(text) != `{"frame_size":17000000,"max":16777216,"reason":"oversized_frame"}` {
 		t.Errorf("event is %s", text)
 	}
-	for _, line := range []string{"Frame size exceeds limit: 16777217 bytes (max: 16777216)", "Closing connection due to protocol violation."} {
+	firstLine := fmt.Sprintf("Frame size exceeds limit: %d bytes (max: 16777216)", size.Size)
+	for _, line := range []string{firstLine, "Closing connection due to protocol violation."} {
 		if !strings.Contains(s.logs.String(), line) {
 			t.Errorf("log is %s, want %s", s.logs, line)
 		}
+	}
+}
+
+// What has come of a line when it is refused is told, not what is one more than the limit; and an
+// agreed limit is held to before the line is whole.
+func TestOversizedTellsWhatHasCome(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		opts Options
+	}{
+		{"own limit", Options{MaxMessage: 4000}},
+		{"agreed limit", Options{MaxMessage: 1 << 20, Policy: Negotiate}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newFixture(t, row.opts)
+			srv := s.server()
+			srv.welcome(`{"experimental":{"maxFrameSize":4000}}`)
+			s.reach(Ready)
+			srv.raw(bytes.Repeat([]byte("x"), 30_000)) // and no newline
+			if v := <-s.events; v.Max != 4000 || v.FrameSize <= 4001 || v.FrameSize > 30_000 {
+				t.Errorf("got %+v, want what came of 30,000 bytes", v)
+			}
+		})
 	}
 }
 

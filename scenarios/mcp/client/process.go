@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Launcher starts servers.
@@ -74,20 +73,24 @@ func (c Command) Launch() (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", c.Path, unsupported)
 	}
 	p := proc.Command(c.Path, c.Args...)
-	p.Cmd.Env, p.Cmd.Dir = c.Env, c.Dir
+	p.Cmd.Env = c.Env
+	p.Cmd.Dir = c.Dir
 	var ours [3]*os.File
-	err := script.Run(func() {
-		for i := range ours {
-			ours[i] = script.Must(p.Pipe(i))
+	for i := range ours {
+		var err error
+		ours[i], err = p.Pipe(i)
+		if err != nil {
+			return nil, err
 		}
-		script.Check(p.Start(context.Background()))
-		if err := c.Limits.apply(p.Cmd.Process.Pid); err != nil {
-			p.Close()
-			script.Check(fmt.Errorf("start %s: %w", c.Path, err))
-		}
-	})
+	}
+	err := p.Start(context.Background())
 	if err != nil {
 		return nil, err
+	}
+	err = c.Limits.apply(p.Cmd.Process.Pid)
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	grace := cmp.Or(c.Grace, DefaultGrace)
 	return &Process{

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/mcp"
+	"github.com/pipebench/pipebench/scenarios/mcp/client"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A lineModel is a program that stands for a language model. It is told of a conversation and of the
+// tools there are on a line, and answers on a line, by a text or by the tools that it wants called.
+type lineModel struct {
+	mu      sync.Mutex // a turn is a line each way
+	process *proc.Process
+	stdin   io.Closer
+	w       framers.Writer
+	r       framers.Reader
+}
+
+var errModelLeft = errors.New("it has left")
+
+// modelGrace is how long a model may go on when it has been asked everything.
+const modelGrace = 2 * time.Second
+
+// startModel starts the command of a model, which ends with ctx.
+func startModel(cmd *cobra.Command, line string) (*lineModel, error) {
+	words, err := shellwords.Parse(line)
+	if err != nil || len(words) == 0 {
+		return nil, usage(fmt.Errorf("--model %q: no command", line))
+	}
+	m := &lineModel{process: proc.Command(words[0], words[1:]...)}
+	m.process.Cmd.Stderr = cmd.ErrOrStderr()
+	stdin, err := m.process.Pipe(0)
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := m.process.Pipe(1)
+	if err != nil {
+		return nil, err
+	}
+	err = m.process.Start(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	m.stdin = stdin
+	m.w = framers.NDJSON().NewWriter(stdin)
+	m.r = framers.NDJSON().NewReader(stdout)
+	return m, nil
+}
+
+func (m *lineModel) close() {
+	_ = m.stdin.Close()
+	m.process.Stop(modelGrace, modelGrace)
+}
+
+// Chat asks for the next turn of a conversation.
+func (m *lineModel) Chat(
+	ctx context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
+) (client.Turn, error) {
+	question, err := json.Marshal(map[string]any{"conversation": conversation, "tools": tools})
+	if err != nil {
+		return client.Turn{}, err
+	}
+	type answer struct {
+		turn client.Turn
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		turn, err := m.ask(question)
+		answered <- answer{turn, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.turn, a.err
+	case <-ctx.Done():
+		return client.Turn{}, ctx.Err()
+	}
+}
+
+func (m *lineModel) ask(question []byte) (client.Turn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.w.WriteMessage(question)
+	if syspipe.ReaderLeft(err) {
+		return client.Turn{}, errModelLeft
+	}
+	if err != nil {
+		return client.Turn{}, err
+	}
+	line, err := m.r.ReadMessage()
+	if err == io.EOF {
+		return client.Turn{}, errModelLeft
+	}
+	if err != nil {
+		return client.Turn{}, err
+	}
+	turn := client.Turn{Role: "assistant"}
+	err = json.Unmarshal(line, &turn)
+	if err != nil {
+		return client.Turn{}, fmt.Errorf("its answer is no turn of a conversation: %w", err)
+	}
+	return turn, nil
+}
+
+// A modelAnswer is what a question led to, as it is printed.
+type modelAnswer struct {
+	Query  string `json:"query"`
+	Answer string `json:"answer,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// runModel puts each line of the input to a model, which calls the server's tools, and prints what
+// it answers.
+func (s *callSession) runModel(cmd *cobra.Command, command string) error {
+	ctx := cmd.Context()
+	m, err := startModel(cmd, command)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	err = s.pool.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	defer close(over)
+	for l := range readLines(cmd.InOrStdin(), over) {
+		if l.err != nil {
+			return fmt.Errorf("read questions: %w", l.err)
+		}
+		a := modelAnswer{Query: queryOf(l.text)}
+		s.asked++
+		a.Answer, err = client.ToolLoop(ctx, s.pool, m, a.Query)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			a.Error = err.Error()
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		s.print(reply{text, a.Error != ""})
+		if s.err != nil {
+			return fmt.Errorf("write answers: %w", s.err)
+		}
+	}
+	if s.asked == 0 {
+		return errors.New(`no question on stdin: write one a line, such as {"query":"weather in NYC"}`)
+	}
+	if s.failed > 0 {
+		return fmt.Errorf("%d of %d questions failed", s.failed, s.asked)
+	}
+	return nil
+}
+
+// queryOf returns the question on a line: the member query of an object, or all of it.
+func queryOf(line []byte) string {
+	var q struct{ Query *string }
+	err := json.Unmarshal(line, &q)
+	if err != nil || q.Query == nil {
+		return string(line)
+	}
+	return *q.Query
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcp"
+)
+
+// serveFlags are what serve was asked for, as it was typed.
+type serveFlags struct {
+	options      mcp.Options
+	parseErrorID string
+	toolErrors   string
+	messages     string
+	record       string
+	logLevel     slog.Level
+}
+
+func (f *serveFlags) register(cmd *cobra.Command) {
+	cmd.Long += "\n"
+	for _, m := range catalogue.Of(catalogue.Server) {
+		cmd.Long += fmt.Sprintf("\n  %-23s %s", m.Usage(), m.Title)
+	}
+	flags := cmd.Flags()
+	o := &f.options
+	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse,
+		"how messages are told apart: "+framingUsage)
+	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
+	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"),
+		"the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
+	addCount(cmd, &o.MaxInFlight, "inflight", mcp.DefaultMaxInFlight, 1, mostInflight,
+		"requests served at a time; 1 MiB of others wait, more stay in the pipe")
+	addChoice(cmd, &f.parseErrorID, "parse-error-id", []string{"empty", "null"},
+		`id of the answer to what has none: empty ("") or null`)
+	addChoice(cmd, &f.toolErrors, "tool-errors", []string{"result", "jsonrpc"},
+		"what a failing tool gives: result (isError) or jsonrpc (an error of code -32603)")
+	addDuration(cmd, &o.ToolTimeout, "tool-timeout", mcp.DefaultToolTimeout,
+		"for one call; 0 for none")
+	addDuration(cmd, &o.EOFGrace, "eof-grace", mcp.DefaultEOFGrace,
+		"how long what was asked may go on when stdin has ended")
+	addDuration(cmd, &o.FlushTimeout, "flush-timeout", mcp.DefaultFlushTimeout,
+		"how long answers may then take to be written")
+	addDuration(cmd, &o.ShutdownTimeout, "shutdown-timeout", mcp.DefaultShutdownTimeout,
+		"for all of that together")
+	addDuration(cmd, &o.Wait, "frame-wait", 0,
+		"choose the size of frames so that a small answer waits about this long for a large one")
+	flags.BoolVar(&o.StrictLifecycle, "strict-lifecycle", false,
+		"answer nothing but ping before initialize")
+	flags.BoolVar(&o.ChangingTools, "changing-tools", false,
+		"have a list of tools that changes: the tool change_tools tells of it")
+	addParsed(cmd, &o.Fault, "fault", "", mcp.ParseFault, "misbehave, as listed above")
+	flags.StringVar(&f.messages, "messages", "",
+		"answer from a recording (see tap), or a file of both sides' messages, one a line")
+	flags.StringVar(&f.record, "record", "",
+		"append what passes to this file, arguments and all, as tap does")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
+}
+
+func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
+	o := f.complete(cmd)
+	if f.messages != "" {
+		messages, err := interruptibly(cmd.Context(), f.messages, payload.ReadMessages)
+		if err != nil {
+			return err
+		}
+		o.Playback, err = mcp.NewPlayback(messages)
+		if err != nil {
+			return err
+		}
+	}
+	if f.record != "" {
+		file, err := interruptibly(cmd.Context(), f.record, createRecording)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		o.Run, err = results.NewRun()
+		if err != nil {
+			return err
+		}
+		o.Record = results.NewWriter(file)
+		err = o.Record.Write(describeRun(o.Run, 0))
+		if err != nil {
+			return err
+		}
+	}
+	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; "+
+		"the end of input (Ctrl-D) ends it")
+	// A client that closes stdout is an error of a write, not the end of the process.
+	signal.Ignore(syscall.SIGPIPE)
+	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+	if err != nil {
+		return usage(err)
+	}
+	err = s.Start(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return s.Wait()
+}
+
+// complete turns what the flags say into what the server takes.
+func (f *serveFlags) complete(cmd *cobra.Command) mcp.Options {
+	o := f.options
+	o.Version = machine.Version()
+	o.Tools = mcp.Samples()
+	o.Stderr = cmd.ErrOrStderr()
+	o.Logger = slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: f.logLevel}))
+	o.ToolTimeout = cmp.Or(o.ToolTimeout, -1) // in Go 0 is the default
+	o.EOFGrace = cmp.Or(o.EOFGrace, -1)
+	o.FlushTimeout = cmp.Or(o.FlushTimeout, -1)
+	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, -1)
+	o.ToolErrorsAsRPC = f.toolErrors == "jsonrpc"
+	o.ParseErrorID = jsonrpc.Empty
+	if f.parseErrorID == "null" {
+		o.ParseErrorID = jsonrpc.Null
+	}
+	return o
+}

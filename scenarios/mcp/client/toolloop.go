@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcp"
+)
+
+// A Model answers a conversation, or asks for tools to be called. One that is reached over a
+// network is not part of this package.
+type Model interface {
+	Chat(ctx context.Context, conversation []Turn, tools []mcp.ToolInfo) (Turn, error)
+}
+
+// A Turn is one entry of a conversation.
+type Turn struct {
+	Role  string     `json:"role"` // "user", "assistant" or "tool"
+	Text  string     `json:"text,omitempty"`
+	Calls []ToolCall `json:"calls,omitempty"` // what an assistant asks for
+}
+
+// A ToolCall is a tool that a model wants called.
+type ToolCall struct {
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+// MaxRounds bounds how often in a row a model may ask for tools before ToolLoop gives up.
+const MaxRounds = 16
+
+// ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text.
+// Failures of tools and errors of the server are told to the model; only a lost connection and an
+// error of the model end the conversation.
+func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
+	tools, err := listTools(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	conversation := []Turn{{Role: "user", Text: query}}
+	for range MaxRounds {
+		reply, err := model.Chat(ctx, conversation, tools)
+		if err != nil {
+			return "", fmt.Errorf("ask the model: %w", err)
+		}
+		if len(reply.Calls) == 0 {
+			return reply.Text, nil
+		}
+		conversation = append(conversation, reply)
+		for _, call := range reply.Calls {
+			text, err := callForModel(ctx, c, call)
+			if err != nil {
+				return "", err
+			}
+			conversation = append(conversation, Turn{Role: "tool", Text: text})
+		}
+	}
+	return "", fmt.Errorf("the model asked for tools %d times in a row", MaxRounds)
+}
+
+// callForModel calls a tool and returns the text of its answer.
+func callForModel(ctx context.Context, c Caller, call ToolCall) (string, error) {
+	res, err := callTool(ctx, c, call.Name, call.Arguments)
+	var failed *jsonrpc.Error
+	if errors.As(err, &failed) {
+		return "error: " + failed.Message, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	if res.IsError {
+		text.WriteString("error: ")
+	}
+	for _, content := range res.Content {
+		if content.Type == "text" {
+			text.WriteString(content.Text)
+		}
+	}
+	return text.String(), nil
+}
