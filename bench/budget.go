@@ -46,6 +46,7 @@ func (p Plan) expected(c results.Cell, n int) cost {
 
 // Estimate returns about how long the plan takes, if its precision is not what decides that.
 func (p Plan) Estimate() time.Duration {
+	p = p.withDefaults()
 	groups := map[results.Cell][]results.Cell{}
 	for _, c := range p.Cells {
 		if Unsupported(c) == nil {

@@ -105,6 +105,7 @@ func (p Plan) Validate() error {
 // Checked validates the plan, and returns it with what that found, so that [Run] and
 // [Plan.Estimate] do not look again. A plan whose cells are changed afterwards is checked anew.
 func (p Plan) Checked() (Plan, error) {
+	p = p.withDefaults()
 	same := func(a placedCell, c results.Cell) bool { return a.cell == c }
 	if len(p.placed) > 0 && slices.EqualFunc(p.placed, p.Cells, same) {
 		return p, nil
@@ -113,7 +114,8 @@ func (p Plan) Checked() (Plan, error) {
 	case len(p.Cells) == 0:
 		return p, errors.New("the plan has no cells")
 	case p.Samples < 1 || p.Duration <= 0:
-		return p, fmt.Errorf("the plan asks for %d samples of %s; both must be positive", p.Samples, p.Duration)
+		return p, fmt.Errorf("the plan asks for %d samples of %s; neither can be negative",
+			p.Samples, p.Duration)
 	case p.MaxTime < 0 || p.Precision < 0 || p.Forks < 0:
 		return p, fmt.Errorf("the plan asks for a time of %s, a precision of %v and %d forks; none can be negative", p.MaxTime, p.Precision, p.Forks)
 	}

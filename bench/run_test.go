@@ -280,7 +280,7 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 
 func TestAPlanOfLessThanNothingIsRefused(t *testing.T) {
 	for says, change := range map[string]func(*Plan){
-		"0 samples":       func(p *Plan) { p.Samples = 0 },
+		"-1 samples":      func(p *Plan) { p.Samples = -1 },
 		"-1s":             func(p *Plan) { p.Duration = -time.Second },
 		"a time of -1m0s": func(p *Plan) { p.MaxTime = -time.Minute },
 		"precision of -1": func(p *Plan) { p.Precision = -1 },
@@ -458,7 +458,7 @@ func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := small(cell()).Measure(t.Context(), cell(), 1); err == nil || !strings.Contains(err.Error(), says) {
+	if _, err := sliceOf(t, cell(), 1); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("Measure: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -212,16 +211,6 @@ func (j job) of(n int64) job {
 // mixedWarmup is how many large messages go before a slice of a mixed cell.
 const mixedWarmup = 2
 
-// Measure takes one sample of n messages of a cell, by workers of its own and without calibration:
-// for a caller that decides itself how many messages a sample has. The plan's cells are not used.
-func (p Plan) Measure(ctx context.Context, c results.Cell, n int64) (s results.Sample, err error) {
-	got, err := p.runAlone(ctx, p.jobOf(c).of(n))
-	if err != nil {
-		return s, err
-	}
-	return got.sample()
-}
-
 // runAlone has workers do a job that are started for it.
 func (p Plan) runAlone(ctx context.Context, j job) (reports, error) {
 	f, err := p.single(ctx, j)
@@ -251,36 +240,4 @@ func (p Plan) single(ctx context.Context, j job) (*fork, error) {
 		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
 	}
 	return f, nil
-}
-
-// SliceTime is about how long a slice is where nobody says otherwise: long beside an error of the
-// clock, and short enough that most lie between two disturbances.
-const SliceTime = 3 * time.Millisecond
-
-// measureSlices moves n messages of a cell in slices of one fork, and returns the sample of median
-// time, with the latencies of all.
-func (p Plan) measureSlices(f *fork, c results.Cell, n int64) (s results.Sample, err error) {
-	one := &cellRun{record: results.Record{Cell: c}}
-	for left := n; left > 0; left -= s.Messages {
-		got, err := f.run(p.jobOf(c).of(min(left, one.messagesFor(SliceTime))))
-		if err == nil {
-			s, err = got.sample()
-		}
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", Label(c), err)
-		}
-		one.rate, one.capacity = max(one.rate, rate(s.Messages, s.ElapsedNS)), s.Capacity
-		one.size = float64(s.PayloadBytes) / float64(s.Messages)
-		one.record.Samples = append(one.record.Samples, s)
-	}
-	bySpeed := func(a, b results.Sample) int {
-		return cmp.Compare(rate(a.Messages, a.ElapsedNS), rate(b.Messages, b.ElapsedNS))
-	}
-	s = slices.SortedFunc(slices.Values(one.record.Samples), bySpeed)[len(one.record.Samples)/2]
-	for key := range s.Latency {
-		if s.Latency[key], err = results.MergeLatencies(one.record.Samples, key); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
 }

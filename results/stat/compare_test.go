@@ -463,3 +463,19 @@ func TestTextsOfRunsThatTookTurnsArePairs(t *testing.T) {
 		}
 	}
 }
+
+// Benchmark text says what a writer meets that does not block, and whose reader leaves.
+func TestBenchTextTellsOfEAGAINAndEPIPE(t *testing.T) {
+	c := resultstest.Cell("ndjson", 4096)
+	c.IO, c.ClosesAfter = "poll/blocking", 1
+	s := resultstest.Sample(4096, 4097, 1000)
+	s.Writer.EAGAIN = new(int64(2000))
+	s.Left = &results.Left{LostBytes: 64016, ToldNS: 98847, Error: "EPIPE"}
+	got := map[string]float64{}
+	for _, v := range BenchValues(c, s) {
+		got[v.Unit] = v.Value
+	}
+	if got["eagain/op"] != 2 || got["lost-B"] != 64016 || got["told-ns"] != 98847 {
+		t.Errorf("got %v", got)
+	}
+}

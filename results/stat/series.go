@@ -291,6 +291,8 @@ var benchUnits = []benchUnit{
 	{name: "cpu-ns/op", metric: "cpu-time", scale: 1},
 	{name: "eagain/op", metric: "eagain", scale: 1, waits: true},
 	{name: "short/op", metric: "short", scale: 1, waits: true},
+	{name: "lost-B", metric: "lost", scale: 1},
+	{name: "told-ns", metric: "told", scale: 1},
 	{name: "allocs/op", metric: "allocs", scale: 1, known: true},
 }
 

@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/pipebench/pipebench/framers"
+)
+
+// registered are framings that are not pipebench's own, by their spec.
+var registered sync.Map
+
+// Register makes a framing of the caller's known to the engine, under its String, in this process
+// and in the workers it starts. Call it before [Worker], in main or TestMain. A name that framers
+// knows is that one's.
+func Register(f framers.Framing) { registered.Store(f.String(), f) }
+
+// parseFraming finds a framing by its spec, a registered one too.
+func parseFraming(spec string) (framers.Framing, error) {
+	f, err := framers.Parse(spec)
+	if err == nil {
+		return f, nil
+	}
+	if own, ok := registered.Load(spec); ok {
+		return own.(framers.Framing), nil
+	}
+	return nil, err
+}
+
+// CheckRegistered returns why a worker would not find f by its name, or find another one there,
+// whose figures would pass for those of f.
+func CheckRegistered(f framers.Framing) error {
+	known, err := parseFraming(f.String())
+	if err != nil {
+		return fmt.Errorf("%w; for one of your own, call bench.Register before bench.Worker, "+
+			"in TestMain", err)
+	}
+	if reflect.TypeOf(known) != reflect.TypeOf(f) {
+		return fmt.Errorf("framing %q is %T, not %T: give yours a name of its own",
+			f.String(), known, f)
+	}
+	return nil
+}
