@@ -23,7 +23,7 @@ type stage int
 
 const (
 	atHeader   stage = iota // at the beginning of a line, or inside a header
-	atRoute                 // behind a header
+	atData                  // behind a header that has not been judged yet
 	inData                  // inside the data of a frame
 	discarding              // inside the data of a frame that is dropped
 	inLine                  // inside a bare line
@@ -31,58 +31,42 @@ const (
 
 // A chunkReader receives frames and puts messages together.
 //
-// A message whose frames come one after another is put together where it was read: the data of each
-// frame is moved down over the header before it. And as the size of a frame is known from the first
-// one, reads can end where the next header ends: the data behind it then is read over that header,
-// to its place in the message, and nothing is moved at all.
+// A message is put together in the read buffer as long as its frames come one after another: the
+// data of each is moved down over the header before it, to dataEnd.
 //
-//	base            fin
-//	 | data 0 data 1 | newline header 2 |          <- the next read begins at fin
+//	base            dataEnd     pos          end
+//	 | data 0 data 1 |           | header 2 ...
 //
-// A frame of another message in between moves what there is of this one out of the buffer.
+// A frame of another message in between moves what has come of it out of the buffer, into its
+// partialMessage. Everything that the chunkReader knows of a frame under way is in its fields, so
+// that an error of the stream loses nothing.
 type chunkReader struct {
 	lineReader // holds the read buffer, and receives the bare lines
 
-	size      int  // the bound of a frame that is assumed until one has been seen
-	bare      bool // lines that are no frames are messages
-	stage     stage
-	frame     chunkHeader
-	got       int             // bytes of data of the frame
-	offset    int64           // where in the stream the frame begins
-	to        *partialMessage // whose chunk the frame is; nil where it is all of a message
-	run       *partialMessage // of those that are incomplete the one at buf[base:fin]; nil for none
-	full      int             // bytes of a full frame of it
-	fin       int             // end in the buffer of what the frame's data are added to
-	counted   int64           // where in the stream the bytes of a frame that is dropped are to be counted from
+	bare  bool // lines that are no frames are messages
+	stage stage
+
+	frame       chunkHeader     // of the frame under way
+	offset      int64           // where in the stream that frame begins
+	frameBytes  int             // of its data that have come
+	to          *partialMessage // the message it is of; nil if it is a message's only frame
+	discardFrom int64           // where in the stream the data begin that are discarded
+
+	inBuffer  *partialMessage // the incomplete message at buf[base:dataEnd]; nil for none
+	dataEnd   int
 	partials  partialMessages
 	delivered *partialMessage // recycled at the next call
 }
 
-// directFrom is the frame size from which reads end with a header: below, moving the data costs
-// less than more reads.
-const directFrom = 16 << 10
-
 func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
 	return &chunkReader{
-		lineReader: lineReader{in: newReadBuffer(r, &s), set: s}, size: f.size, bare: f.bare,
-		partials: partialMessages{top: max(s.maxMessage, 1)},
+		lineReader: lineReader{in: newReadBuffer(r, &s), set: s},
+		bare:       f.bare,
+		partials:   partialMessages{top: max(s.maxMessage, 1)},
 	}
 }
 
 func (r *chunkReader) ReadMessage() ([]byte, error) {
-	for {
-		line, err := r.nextFrame()
-		if err != nil || line != nil {
-			return line, err
-		}
-		if msg, whole := r.deliver(); whole {
-			return msg, nil
-		}
-	}
-}
-
-// nextFrame receives a frame to the end of its data, or else returns a bare line.
-func (r *chunkReader) nextFrame() (line []byte, err error) {
 	if r.delivered != nil {
 		r.partials.recycle(r.delivered)
 		r.delivered = nil
@@ -91,73 +75,34 @@ func (r *chunkReader) nextFrame() (line []byte, err error) {
 		return nil, r.broken
 	}
 	for {
-		switch r.stage {
-		case inData:
-			return nil, r.data()
-		case inLine:
-			line, err = r.line()
-		case discarding:
-			err = r.discard()
-		case atRoute:
-			err = r.route()
-		case atHeader:
-			err = r.header()
+		msg, whole, err := r.step()
+		if err != nil {
+			return nil, err
 		}
-		if err != nil || line != nil {
-			return line, err
+		if whole {
+			return msg, nil
 		}
 	}
 }
 
-// Reset drops the incomplete messages. What remains of a frame of one is dropped as it arrives.
-func (r *chunkReader) Reset() (dropped int) {
-	for _, p := range r.partials.list {
-		if !p.dropped {
-			dropped++
-		}
+// step receives the next part of a frame, and returns the message that it completes.
+func (r *chunkReader) step() (msg []byte, whole bool, err error) {
+	switch r.stage {
+	case atHeader:
+		return nil, false, r.header()
+	case atData:
+		return nil, false, r.judge()
+	case discarding:
+		return nil, false, r.discard()
+	case inLine:
+		line, err := r.line()
+		return line, line != nil, err
 	}
-	inside := r.to != nil && (r.stage == inData || r.stage == discarding)
-	if inside {
-		r.to = nil
-		r.refused = refusal{}
-		r.counted = r.in.offset(r.in.pos)
-		r.stage = discarding
+	if err := r.data(); err != nil {
+		return nil, false, err
 	}
-	if inside || r.run != nil {
-		r.in.base = r.in.pos
-		r.fin = r.in.pos
-	}
-	r.run = nil
-	r.delivered = nil
-	r.partials = partialMessages{top: r.partials.top}
-	came := r.fin - r.in.base
-	r.in.giveBack()
-	r.fin = r.in.base + came
-	return dropped
-}
-
-// chunk returns the frame whose data has come.
-func (r *chunkReader) chunk() Chunk {
-	data := r.in.buf[r.fin-r.got : r.fin : r.fin]
-	c := Chunk{ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total, Data: data, Received: 1, Size: r.got}
-	if p := r.to; p != nil {
-		c.Received, c.Size, c.Began = p.received+1, p.size()+r.fin-r.in.base, p.began
-	}
-	return c
-}
-
-// fill reads. What it reads comes behind pos; fin stays where it is in the message.
-func (r *chunkReader) fill(limit int) error {
-	in := &r.in
-	length := r.fin - in.base
-	if length > keepPartialBytes { // the buffer is to grow as large
-		if r.partials.large = nil; r.run != nil {
-			r.run.data = nil
-		}
-	}
-	err := in.fill(limit)
-	r.fin = in.base + length
-	return err
+	msg, whole = r.deliver()
+	return msg, whole, nil
 }
 
 // header receives the header of a frame.
@@ -168,142 +113,247 @@ func (r *chunkReader) header() error {
 			return r.end(err)
 		}
 	}
-	if r.run == nil {
-		in.base, r.fin = in.pos, in.pos
+	if r.inBuffer == nil {
+		r.startAt(in.pos)
 	}
 	for {
 		switch r.frame.parse(in.buf[in.pos:in.end], r.bare) {
 		case aChunk:
 			r.offset = in.offset(in.pos)
 			in.pos += r.frame.length
-			r.got = 0
-			r.stage = atRoute
+			r.frameBytes = 0
+			r.stage = atData
 			return nil
 		case noChunk:
 			return r.notAFrame()
 		}
-		// What there is of the header closes the gap that the headers before it have left behind
-		// the data. Otherwise the gap would grow with every frame that comes alone, until a message
-		// below the limit did not fit the buffer.
-		in.end = r.fin + copy(in.buf[r.fin:], in.buf[in.pos:in.end])
-		in.pos = r.fin
-		rest := 0 // of the header expected, where the read is to end with it
-		if r.direct() {
-			rest = max(headerBytes(int(r.run.id.n), r.run.next, r.run.total)-(in.end-in.pos), 0)
-		}
-		if err := r.fill(rest); err != nil {
+		// The beginning of the header closes the gap that the headers before it left behind the data.
+		// Else the gap would grow with every frame that comes alone, until a message below the limit
+		// did not fit the buffer.
+		in.end = r.dataEnd + copy(in.buf[r.dataEnd:], in.buf[in.pos:in.end])
+		in.pos = r.dataEnd
+		if err := r.fill(); err != nil {
 			return r.end(err)
 		}
 	}
 }
 
-// shortID is how many hexadecimal digits a stream of the adaptive framing may end with to be a bare
-// line that lacks its newline. One more is the dash of a UUID: a frame that was cut. So are fewer
-// while a message is incomplete.
-const shortID = 8
-
-// end judges an error at or inside a header. At the end of the stream, messages that are incomplete
-// are reported first.
-func (r *chunkReader) end(err error) error {
-	in := &r.in
-	if err != io.EOF {
+// judge decides what becomes of the frame whose header has come.
+func (r *chunkReader) judge() error {
+	f := &r.frame
+	if f.index >= f.total {
+		return r.reject(ErrIndex, 0)
+	}
+	if f.total == 1 && len(r.partials.list) == 0 {
+		r.receive(nil)
+		return nil
+	}
+	now := r.set.now()
+	if err := r.expire(now); err != nil {
 		return err
 	}
-	if r.bare && len(r.partials.list) == 0 && in.pos < in.end && in.end-in.pos <= shortID {
-		return r.notAFrame()
+	p := r.partials.find(&f.id)
+	if r.inBuffer != nil && (p != r.inBuffer || f.index > p.next) {
+		r.moveOut()
 	}
-	if in.pos < in.end {
-		return io.ErrUnexpectedEOF
+	switch {
+	case p == nil:
+		return r.begin(now)
+	case p.total != f.total:
+		return r.reject(ErrTotal, p.received)
+	case p.dropped:
+		r.receive(p)
+		r.stage = discarding
+		r.discardFrom = r.in.offset(r.in.pos)
+		return nil
+	case p.has(f.index):
+		return r.reject(ErrDuplicate, p.received)
 	}
-	if missing := r.incomplete(func(time.Time) bool { return true }, ErrMissing); missing != nil {
-		return missing
+	p.touched = now
+	if p == r.inBuffer {
+		r.to = p
+		r.stage = inData
+		return nil
 	}
-	return err
+	r.receive(p)
+	return nil
 }
 
-// incomplete drops the first message that is old, and returns the error about it.
-func (r *chunkReader) incomplete(old func(touched time.Time) bool, why error) error {
-	for i := 0; i < len(r.partials.list); i++ {
-		p := r.partials.list[i]
-		if !old(p.touched) {
-			continue
-		}
-		if p == r.run {
-			r.run, r.in.base, r.fin = nil, r.in.pos, r.in.pos
-		}
-		r.partials.forget(p)
-		i--
-		p.refused.tell(&r.set)
-		if !p.dropped {
-			return &ChunkError{Offset: p.offset, ID: p.id.String(), Index: p.next, Total: p.total, Received: p.received, Err: why}
-		}
+// begin begins a message with the frame whose header has come.
+func (r *chunkReader) begin(now time.Time) error {
+	f := &r.frame
+	if f.total == 1 {
+		r.receive(nil)
+		return nil
+	}
+	if len(r.partials.list) >= r.set.flightMessages {
+		return r.reject(ErrInFlight, 0)
+	}
+	p := r.partials.add(&f.id, f.total, r.offset, now)
+	r.receive(p)
+	if f.index == 0 {
+		r.inBuffer = p
 	}
 	return nil
 }
 
-// notAFrame takes a line that is no frame: a message, a blank line, or an error.
-func (r *chunkReader) notAFrame() error {
-	in := &r.in
-	r.spill()
-	in.base = in.pos
-	r.fin = in.pos
-	if r.bare {
-		r.stage = inLine
-		return nil
-	}
-	end, err := r.shortLine()
-	if err != nil {
-		return err
-	}
-	text := in.held()
-	if end >= 0 {
-		text = text[:end]
-	}
-	in.pos = in.base
-	r.skipping = true
-	if len(trim(text)) == 0 && end >= 0 {
-		return nil
-	}
-	return &ChunkError{Offset: in.offset(in.base), Line: excerpt(text), Err: ErrMalformed}
+// receive has the data at pos received for a message, or as one if it is nil.
+func (r *chunkReader) receive(to *partialMessage) {
+	r.startAt(r.in.pos)
+	r.to = to
+	r.stage = inData
 }
 
-// shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes, or
-// if the stream ends in it. What it returns does not depend on how much has come.
-func (r *chunkReader) shortLine() (end int, err error) {
+// startAt has what is kept of the buffer begin at i, without data yet.
+func (r *chunkReader) startAt(i int) {
+	r.in.base = i
+	r.dataEnd = i
+}
+
+// reject drops the frame whose header has come, and returns the error about it.
+func (r *chunkReader) reject(why error, received int) error {
+	r.moveOut()
+	r.startAt(r.in.pos)
+	r.to = nil
+	r.stage = atHeader
+	r.skipping = true
+	return r.chunkError(why, received)
+}
+
+// data receives the rest of a frame's data, to its place behind dataEnd.
+func (r *chunkReader) data() error {
 	in := &r.in
 	for {
-		seen := in.held()
-		seen = seen[:min(len(seen), excerptBytes+1)]
-		end = bytes.IndexByte(seen, '\n')
-		if end >= 0 || len(seen) > excerptBytes {
-			return end, nil
+		n := bytes.IndexByte(in.buf[in.pos:in.end], '\n')
+		ended := n >= 0
+		if !ended {
+			n = in.end - in.pos
 		}
-		err := in.fill(0)
-		if err == io.EOF {
-			return -1, nil
+		if in.pos != r.dataEnd {
+			copy(in.buf[r.dataEnd:], in.buf[in.pos:in.pos+n])
 		}
-		if err != nil {
-			return -1, err
+		r.dataEnd += n
+		r.frameBytes += n
+		in.pos += n
+		if err := r.checkLimits(); err != nil {
+			return err
+		}
+		if ended {
+			in.pos++
+			return nil
+		}
+		in.pos = r.dataEnd
+		in.end = r.dataEnd
+		if err := r.fill(); err != nil {
+			return inside(err)
 		}
 	}
 }
 
-// line receives a bare line. It returns nil for a blank one that is skipped.
-func (r *chunkReader) line() ([]byte, error) {
-	line, err := r.lineReader.line()
-	if err != nil {
-		if r.skipping || r.in.base == r.in.pos {
-			r.stage = atHeader
+// fill reads. dataEnd stays where it is in the message.
+func (r *chunkReader) fill() error {
+	in := &r.in
+	came := r.dataEnd - in.base
+	if came > keepPartialBytes { // the read buffer is to grow as large as a spare one is
+		r.partials.large = nil
+		if r.inBuffer != nil {
+			r.inBuffer.data = nil
 		}
-		return nil, err
+	}
+	err := in.fill(0)
+	r.dataEnd = in.base + came
+	return err
+}
+
+// deliver puts the chunk whose data has come into its message, and returns the message if it is
+// whole.
+func (r *chunkReader) deliver() (msg []byte, whole bool) {
+	in := &r.in
+	if r.set.progress != nil {
+		r.set.progress(r.chunk())
 	}
 	r.stage = atHeader
+	data := in.buf[in.base:r.dataEnd:r.dataEnd]
+	p := r.to
+	r.to = nil
+	if p == nil {
+		in.next(in.pos)
+		r.partials.countUninterrupted()
+		return data, true
+	}
+	together := p == r.inBuffer
+	if together {
+		p.next++
+		p.received++
+	} else {
+		r.partials.store(p, r.frame.index, data)
+		in.next(in.pos)
+	}
+	if p.received < p.total {
+		return nil, false
+	}
+	r.partials.forget(p)
+	r.delivered = p
+	if !together {
+		return p.data, true
+	}
+	r.inBuffer = nil
+	in.next(in.pos)
 	r.partials.countUninterrupted()
-	if r.set.verbatim {
-		return line, nil
+	return data, true
+}
+
+// chunk returns the frame whose data has come.
+func (r *chunkReader) chunk() Chunk {
+	c := Chunk{
+		ID:       r.frame.id.bytes(),
+		Index:    r.frame.index,
+		Total:    r.frame.total,
+		Data:     r.in.buf[r.dataEnd-r.frameBytes : r.dataEnd : r.dataEnd],
+		Received: 1,
+		Size:     r.frameBytes,
 	}
-	if line = trim(line); len(line) == 0 {
-		return nil, nil
+	if p := r.to; p != nil {
+		c.Received = p.received + 1
+		c.Size = p.size() + r.dataEnd - r.in.base
+		c.Began = p.began
 	}
-	return line, nil
+	return c
+}
+
+// moveOut moves the message in the buffer out of it.
+func (r *chunkReader) moveOut() {
+	p := r.inBuffer
+	if p == nil {
+		return
+	}
+	r.inBuffer = nil
+	p.extend(r.in.buf[r.in.base:r.dataEnd], r.partials.top)
+	r.partials.bytes += p.bytes()
+}
+
+// Reset drops the incomplete messages. What remains of a frame of one is dropped as it arrives.
+func (r *chunkReader) Reset() (dropped int) {
+	for _, p := range r.partials.list {
+		if !p.dropped {
+			dropped++
+		}
+	}
+	insideOne := r.to != nil && (r.stage == inData || r.stage == discarding)
+	if insideOne {
+		r.to = nil
+		r.refused = refusal{}
+		r.discardFrom = r.in.offset(r.in.pos)
+		r.stage = discarding
+	}
+	if insideOne || r.inBuffer != nil {
+		r.startAt(r.in.pos)
+	}
+	r.inBuffer = nil
+	r.delivered = nil
+	r.partials = partialMessages{top: r.partials.top}
+	came := r.dataEnd - r.in.base
+	r.in.giveBack()
+	r.dataEnd = r.in.base + came
+	return dropped
 }

@@ -14,7 +14,7 @@ type ChunkReader interface {
 
 func (r *chunkReader) Held() (bytes int) {
 	for _, p := range r.partials.list {
-		if p != r.run {
+		if p != r.inBuffer {
 			bytes += cap(p.data) + p.waiting
 		}
 	}
@@ -28,8 +28,8 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 		}
 	}
 	bytes = r.partials.bytes
-	if r.run != nil {
-		bytes += r.fin - r.in.base
+	if r.inBuffer != nil {
+		bytes += r.dataEnd - r.in.base
 	}
 	return messages, bytes
 }

@@ -1,0 +1,248 @@
+package framers
+
+import (
+	"bytes"
+	"io"
+	"time"
+)
+
+// This file is what a chunkReader does with frames and messages that it does not deliver.
+
+// chunkError returns the error about the frame under way.
+func (r *chunkReader) chunkError(why error, received int) *ChunkError {
+	return &ChunkError{
+		Offset:   r.offset,
+		ID:       r.frame.id.String(),
+		Index:    r.frame.index,
+		Total:    r.frame.total,
+		Received: received,
+		Err:      why,
+	}
+}
+
+// checkLimits returns an error, and drops the message, if what has come of the frame under way
+// exceeds what may be held. If that exceeds two limits, the one that it exceeds by more was passed
+// first: both count the same bytes, and one read may have brought them all.
+func (r *chunkReader) checkLimits() error {
+	came := r.dataEnd - r.in.base
+	size := came
+	held := 0
+	if r.to != nil {
+		size += r.to.size()
+		held = r.partials.bytes + came
+	}
+	tooLarge := size - r.set.maxMessage
+	tooMany := held - r.set.flightBytes
+	if tooLarge <= 0 && tooMany <= 0 {
+		return nil
+	}
+	if tooMany > tooLarge {
+		err := r.chunkError(ErrInFlight, r.to.received)
+		r.abandon(refusal{})
+		return err
+	}
+	start := r.offset
+	if r.to != nil {
+		start = r.to.offset
+	}
+	err := tooLong(r.beginning(), r.set.maxMessage, start)
+	r.abandon(refusal{err: err, size: int64(size)})
+	return r.set.refuse(err, &r.broken)
+}
+
+// beginning returns the first bytes of the message under way, as far as they are known.
+func (r *chunkReader) beginning() []byte {
+	came := r.in.buf[r.in.base:r.dataEnd]
+	p := r.to
+	if p == nil {
+		return came
+	}
+	begins := head(p.data, len(p.data))
+	if p.next == r.frame.index && len(p.ahead) == 0 {
+		begins = append(begins, head(came, len(came))...)
+	}
+	return begins
+}
+
+// abandon drops the message of the frame under way, and remembers it so that its other chunks are
+// dropped too.
+func (r *chunkReader) abandon(why refusal) {
+	r.inBuffer = nil // the frame was of it, if there was one
+	if r.to == nil {
+		r.refused = why
+	} else {
+		r.refused = refusal{}
+		r.to.refused = why
+		r.partials.empty(r.to)
+	}
+	r.discardFrom = r.in.offset(r.in.pos)
+	r.startAt(r.in.pos)
+	r.stage = discarding
+}
+
+// discard drops the rest of a frame of a message that is dropped.
+func (r *chunkReader) discard() error {
+	in := &r.in
+	err := in.skipLine()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	size := in.offset(in.base) - r.discardFrom
+	if err == nil {
+		size-- // the newline
+	}
+	p := r.to
+	if p == nil {
+		r.refused.size += size
+		r.refused.tell(&r.set)
+	} else {
+		p.received++
+		p.refused.size += size
+		if err == io.EOF || p.received >= p.total {
+			p.refused.tell(&r.set)
+		}
+	}
+	if err != nil {
+		return inside(err)
+	}
+	if p != nil && p.received >= p.total {
+		r.partials.forget(p)
+		r.to = nil
+	}
+	r.dataEnd = in.base
+	r.stage = atHeader
+	return nil
+}
+
+// expire drops a message of which no chunk has come for too long, and returns the error about it.
+func (r *chunkReader) expire(now time.Time) error {
+	if r.set.expiry <= 0 {
+		return nil
+	}
+	return r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired)
+}
+
+// dropIncomplete drops the first message that was last touched before a time, and returns the error
+// about it.
+func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
+	for i := 0; i < len(r.partials.list); {
+		p := r.partials.list[i]
+		if !p.touched.Before(before) {
+			i++
+			continue
+		}
+		if p == r.inBuffer {
+			r.inBuffer = nil
+			r.startAt(r.in.pos)
+		}
+		r.partials.forget(p)
+		p.refused.tell(&r.set)
+		if p.dropped {
+			continue // which has been said
+		}
+		return &ChunkError{
+			Offset:   p.offset,
+			ID:       p.id.String(),
+			Index:    p.next,
+			Total:    p.total,
+			Received: p.received,
+			Err:      why,
+		}
+	}
+	return nil
+}
+
+// shortID is how many hexadecimal digits a stream of the adaptive framing may end with to be a bare
+// line that lacks its newline. One more is the dash of a UUID: a frame that was cut. So are fewer
+// while a message is incomplete.
+const shortID = 8
+
+// end judges an error at or inside a header. At the end of the stream, messages that are incomplete
+// are reported first.
+func (r *chunkReader) end(err error) error {
+	in := &r.in
+	if err != io.EOF {
+		return err
+	}
+	if r.bare && len(r.partials.list) == 0 && in.pos < in.end && in.end-in.pos <= shortID {
+		return r.notAFrame()
+	}
+	if in.pos < in.end {
+		return io.ErrUnexpectedEOF
+	}
+	missing := r.dropIncomplete(endOfTime, ErrMissing)
+	if missing != nil {
+		return missing
+	}
+	return io.EOF
+}
+
+// endOfTime is later than every chunk.
+var endOfTime = time.Unix(1<<62, 0)
+
+// notAFrame takes a line that is no frame: a message, a blank line, or an error.
+func (r *chunkReader) notAFrame() error {
+	in := &r.in
+	r.moveOut()
+	r.startAt(in.pos)
+	if r.bare {
+		r.stage = inLine
+		return nil
+	}
+	end, err := r.shortLine()
+	if err != nil {
+		return err
+	}
+	text := in.held()
+	if end >= 0 {
+		text = text[:end]
+	}
+	in.pos = in.base
+	r.skipping = true
+	if len(trim(text)) == 0 && end >= 0 {
+		return nil
+	}
+	return &ChunkError{Offset: in.offset(in.base), Line: excerpt(text), Err: ErrMalformed}
+}
+
+// shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes, or
+// if the stream ends in it. What it returns does not depend on how much has come.
+func (r *chunkReader) shortLine() (end int, err error) {
+	in := &r.in
+	for {
+		seen := in.held()
+		seen = seen[:min(len(seen), excerptBytes+1)]
+		end = bytes.IndexByte(seen, '\n')
+		if end >= 0 || len(seen) > excerptBytes {
+			return end, nil
+		}
+		err := in.fill(0)
+		if err == io.EOF {
+			return -1, nil
+		}
+		if err != nil {
+			return -1, err
+		}
+	}
+}
+
+// line receives a bare line. It returns nil for a blank one that is skipped.
+func (r *chunkReader) line() ([]byte, error) {
+	line, err := r.lineReader.line()
+	if err != nil {
+		if r.skipping || r.in.base == r.in.pos {
+			r.stage = atHeader
+		}
+		return nil, err
+	}
+	r.stage = atHeader
+	r.partials.countUninterrupted()
+	if r.set.verbatim {
+		return line, nil
+	}
+	line = trim(line)
+	if len(line) == 0 {
+		return nil, nil
+	}
+	return line, nil
+}

@@ -1,0 +1,174 @@
+package framers
+
+import (
+	"slices"
+	"time"
+)
+
+// A partialMessage is a message of which some chunks have come. It holds their data once other
+// frames have interrupted it; before, they are in the read buffer.
+type partialMessage struct {
+	id       chunkID
+	total    int // chunks
+	received int
+	next     int            // the first chunk missing
+	data     []byte         // chunks before next
+	ahead    map[int][]byte // chunks behind next
+	waiting  int            // bytes of data in ahead
+	offset   int64          // where in the stream its first frame begins
+	began    time.Time
+	touched  time.Time // when its last chunk came
+	dropped  bool      // what comes of it is thrown away
+	refused  refusal
+}
+
+// outOfOrderCost is charged for a chunk out of order beside its data: an empty one takes memory too.
+const outOfOrderCost = 64
+
+// size is how long the message is so far; bytes is what is charged for holding it.
+func (p *partialMessage) size() int  { return len(p.data) + p.waiting }
+func (p *partialMessage) bytes() int { return p.size() + outOfOrderCost*len(p.ahead) }
+
+func (p *partialMessage) has(index int) bool {
+	_, ahead := p.ahead[index]
+	return index < p.next || ahead
+}
+
+// store takes a copy of a chunk. The buffer grows by a quarter, up to top: there may be many, and
+// what they hold is to be about what is charged.
+func (p *partialMessage) store(index int, chunk []byte, top int) {
+	p.received++
+	if index != p.next {
+		if p.ahead == nil {
+			p.ahead = make(map[int][]byte)
+		}
+		p.ahead[index] = slices.Clone(chunk)
+		p.waiting += len(chunk)
+		return
+	}
+	came := true
+	for came {
+		p.extend(chunk, top)
+		p.next++
+		chunk, came = p.ahead[p.next]
+		if came {
+			p.waiting -= len(chunk)
+			delete(p.ahead, p.next)
+		}
+	}
+}
+
+func (p *partialMessage) extend(chunk []byte, top int) {
+	if need := len(p.data) + len(chunk); need > cap(p.data) {
+		larger := max(need, min(cap(p.data)/4*5, top))
+		p.data = append(make([]byte, 0, larger), p.data...)
+	}
+	p.data = append(p.data, chunk...)
+}
+
+const (
+	// keepPartials and keepPartialBytes bound what is kept for the next interleaved messages: so
+	// many buffers of at most so many bytes, and one larger. The garbage collector has the rest.
+	keepPartials     = 4
+	keepPartialBytes = 1 << 20
+)
+
+// partialMessages are the incomplete messages of a stream, oldest first. There are few, so a search
+// is a walk, from the one that most likely goes on.
+type partialMessages struct {
+	list        []*partialMessage
+	spare       []*partialMessage
+	large       *partialMessage // a spare of more than keepPartialBytes
+	shrinkCount int             // messages in a row that did without it, or that a quarter of it would have held
+	bytes       int             // of all
+	top         int             // largest capacity of one
+}
+
+func (s *partialMessages) find(id *chunkID) *partialMessage {
+	for _, p := range slices.Backward(s.list) {
+		if p.id == *id {
+			return p
+		}
+	}
+	return nil
+}
+
+// add begins a message. It takes a spare buffer, the large one first: how long a message will be is
+// not known from its first chunk.
+func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Time) *partialMessage {
+	p := s.takeSpare()
+	p.id = *id
+	p.total = total
+	p.offset = offset
+	p.began = now
+	p.touched = now
+	s.list = append(s.list, p)
+	return p
+}
+
+func (s *partialMessages) takeSpare() *partialMessage {
+	if p := s.large; p != nil {
+		s.large = nil
+		return p
+	}
+	n := len(s.spare)
+	if n == 0 {
+		return new(partialMessage)
+	}
+	p := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	return p
+}
+
+func (s *partialMessages) store(p *partialMessage, index int, chunk []byte) {
+	s.bytes -= p.bytes()
+	p.store(index, chunk, s.top)
+	s.bytes += p.bytes()
+}
+
+// forget takes p off the list; its data stays as it is.
+func (s *partialMessages) forget(p *partialMessage) {
+	s.bytes -= p.bytes()
+	i := slices.Index(s.list, p)
+	s.list = slices.Delete(s.list, i, i+1)
+}
+
+// empty drops the data of a message but keeps its name, so that the rest of it can be thrown away.
+func (s *partialMessages) empty(p *partialMessage) {
+	s.bytes -= p.bytes()
+	p.data = nil
+	p.ahead = nil
+	p.waiting = 0
+	p.dropped = true
+}
+
+// recycle takes back a partial message that is on no list. Memory that is new for each large message
+// costs more than all else, so one large buffer is kept, by the rule of a readBuffer: until
+// shrinkAfter messages in a row have not needed it.
+func (s *partialMessages) recycle(p *partialMessage) {
+	used := len(p.data)
+	*p = partialMessage{data: p.data[:0], ahead: p.ahead}
+	clear(p.ahead)
+	if cap(p.data) <= keepPartialBytes {
+		if len(s.spare) < keepPartials {
+			s.spare = append(s.spare, p)
+		}
+		return
+	}
+	if used > cap(p.data)/4 {
+		s.shrinkCount = 0
+	} else if used > 0 { // one that was put together in the read buffer is counted as that
+		s.shrinkCount++
+	}
+	if s.shrinkCount < shrinkAfter && s.large == nil {
+		s.large = p
+	}
+}
+
+// countUninterrupted notes a message that was not interrupted.
+func (s *partialMessages) countUninterrupted() {
+	s.shrinkCount++
+	if s.shrinkCount >= shrinkAfter {
+		s.large = nil
+	}
+}
