@@ -39,9 +39,9 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 const maxFrameOverhead = 128
 
 func (e *endpoint) writer() framers.Writer {
-	var out io.Writer = e.out
+	var out io.Writer = bareEnd{e.out}
 	if e.Cell.Batch > 1 {
-		e.batch = framers.NewCoalescer(e.out, e.Cell.Batch*(e.source.Largest()+maxFrameOverhead))
+		e.batch = framers.NewCoalescer(out, e.Cell.Batch*(e.source.Largest()+maxFrameOverhead))
 		out = e.batch
 	}
 	if e.raw {
@@ -303,7 +303,7 @@ func (e *endpoint) writeRaw(from, n int64) error {
 		return e.writeRawPieces(from, n)
 	}
 	for i := from; i < from+n; i++ {
-		if _, err := e.out.Write(e.source.Body(i)); err != nil {
+		if _, err := e.out.WriteUnguarded(e.source.Body(i)); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
 	}
@@ -336,7 +336,7 @@ func (e *endpoint) vmsplice(from, n int64) error {
 func (e *endpoint) readRaw(from, n int64) error {
 	buf, left := e.buf, e.source.Bytes(from, n)
 	for left > 0 {
-		got, err := e.in.Read(buf[:min(int64(len(buf)), left)])
+		got, err := e.in.ReadUnguarded(buf[:min(int64(len(buf)), left)])
 		if err != nil {
 			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
 		}

@@ -76,5 +76,13 @@ func (e *endpoint) input() io.Reader {
 	if e.Cell.Work > 0 && e.isReader() {
 		return workingReader{e.in, e}
 	}
-	return e.in
+	return bareEnd{e.in}
 }
+
+// A bareEnd is an end that nobody closes while another call is in it, as a C program has it. Raw cells
+// and framings move their bytes by the same calls.
+type bareEnd struct{ *syspipe.End }
+
+func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }
+
+func (b bareEnd) Write(p []byte) (int, error) { return b.WriteUnguarded(p) }

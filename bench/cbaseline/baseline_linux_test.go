@@ -1,5 +1,5 @@
-// Package cbaseline holds the engine's raw cells against the same work in C: what a pipe gives to a
-// program that has nothing between it and the system calls. It has tests only, and needs Linux and
+// Package cbaseline holds the engine's cells against the same work in C: what a pipe gives to a
+// program that has nothing but its framing between it and the system calls. It has tests only, and needs Linux and
 // a C compiler, named by CC or cc. The comparison itself, slice by slice, is a benchmark:
 //
 //	go test -run '^$' -bench AgainstC ./bench/cbaseline
@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,11 +38,13 @@ type program struct{ path string }
 
 // A work is what one start of the program does.
 type work struct {
+	Framing   string
 	Size      int // of a message, in bytes
 	Capacity  int // of the pipe, in bytes
+	WriteSize int // most bytes per write, 0 for no limit
+	Offset    int // of the message within a page
 	WriterCPU int // -1 leaves it to the scheduler
 	ReaderCPU int
-	Threads   bool // both ends in one process; streams alone
 }
 
 // build compiles the program into a folder of the test. Without a C compiler the test is skipped.
@@ -50,8 +54,9 @@ func build(tb testing.TB) *program {
 	if _, err := exec.LookPath(compiler); err != nil {
 		tb.Skipf("no C compiler (set CC): %v", err)
 	}
-	path := filepath.Join(tb.TempDir(), "pipe_ref")
-	out, err := exec.CommandContext(tb.Context(), compiler, "-O2", "-pthread", "-o", path, "testdata/pipe_ref.c").CombinedOutput()
+	path := filepath.Join(tb.TempDir(), "yardstick")
+	cmd := exec.CommandContext(tb.Context(), compiler, "-O2", "-o", path, "testdata/yardstick.c")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		tb.Fatalf("%s: %v: %s", compiler, err, out)
 	}
@@ -67,14 +72,10 @@ type running struct {
 }
 
 func (p *program) start(ctx context.Context, pattern string, w work) (*running, error) {
-	args := []string{
-		pattern, "-s", strconv.Itoa(w.Size), "-c", strconv.Itoa(w.Capacity),
-		"-w", strconv.Itoa(w.WriterCPU), "-r", strconv.Itoa(w.ReaderCPU),
-	}
-	if w.Threads {
-		args = append(args, "-T")
-	}
-	r := &running{Process: proc.Command(p.path, args...)}
+	r := &running{Process: proc.Command(p.path, pattern,
+		"-f", w.Framing, "-s", strconv.Itoa(w.Size), "-c", strconv.Itoa(w.Capacity),
+		"-W", strconv.Itoa(w.WriteSize), "-a", strconv.Itoa(w.Offset),
+		"-w", strconv.Itoa(w.WriterCPU), "-r", strconv.Itoa(w.ReaderCPU))}
 	var err error
 	if r.jobs, err = r.Pipe(0); err == nil {
 		r.times, err = r.Pipe(1)
@@ -115,34 +116,42 @@ type match struct {
 
 func matches(b *testing.B) []match {
 	b.Helper()
-	topology, err := placement.Read()
-	if err != nil {
-		b.Fatal(err)
-	}
 	var all []match
-	add := func(pattern, place string, size int) {
-		cpus, err := topology.Choose(place)
-		if err != nil {
-			return
-		}
-		all = append(all, match{
-			results.Cell{
-				Framing: "raw", Size: size, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
-				Placement: place, Pattern: pattern, Payload: "json",
-				ReadBuffer: size, // as the C program reads
-			},
-			work{Size: size, Capacity: capacity, WriterCPU: cpus.Writer, ReaderCPU: cpus.Reader},
-		})
-	}
 	for _, place := range []string{"same", "apart"} {
-		for _, size := range []int{64, 4 << 10, 64 << 10, 1 << 20} {
-			add("stream", place, size)
+		for _, framing := range []string{
+			"raw", "ndjson", "length-prefix", "content-length", "chunked:61440",
+		} {
+			for _, size := range []int{256, 4000, 65_000, 1_000_000} {
+				for _, offset := range []string{"0", "1811"} {
+					all = append(all, streamOf(framing, size, offset, place))
+				}
+			}
 		}
 		for _, size := range []int{1, 1 << 10, 64 << 10} {
-			add("roundtrip", place, size)
+			m := streamOf("raw", size, "0", place)
+			m.cell.Pattern = "roundtrip"
+			all = append(all, m)
+		}
+		for _, size := range []int{8 << 10, 64 << 10} {
+			m := streamOf("ndjson", 1_000_000, "0", place)
+			m.cell.WriteSize, m.work.WriteSize = size, size
+			m.cell.Capacity, m.work.Capacity = 1<<20, 1<<20
+			all = append(all, m)
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(m match) bool { return bench.Unsupported(m.cell) != nil })
+}
+
+// streamOf is a stream of messages that lie at an offset within a page: "0" is as Go allocates,
+// which from some KiB on is the beginning of a page.
+func streamOf(framing string, size int, offset, place string) match {
+	name, _, _ := strings.Cut(framing, ":")
+	at, _ := results.ParseOffset(offset)
+	cell := results.Cell{
+		Framing: framing, Size: size, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
+		Placement: place, Pattern: "stream", Payload: "json", PayloadOffset: offset,
+	}
+	return match{cell, work{Framing: name, Size: size, Capacity: capacity, Offset: at}}
 }
 
 // BenchmarkAgainstC runs each cell in C and here, a slice of the one and a slice of the other, and
@@ -151,7 +160,7 @@ func matches(b *testing.B) []match {
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {
-		b.Run(fmt.Sprintf("%s/size=%d/placement=%s", m.cell.Pattern, m.cell.Size, m.cell.Placement), func(b *testing.B) {
+		b.Run(stat.BenchName(m.cell), func(b *testing.B) {
 			e, err := m.ratio(b.Context(), c, *forks)
 			if err != nil {
 				b.Fatal(err)
@@ -166,6 +175,17 @@ func BenchmarkAgainstC(b *testing.B) {
 	}
 }
 
+// place has C run on the CPUs that the cell's ends are to have.
+func (m *match) place() error {
+	topology, err := placement.Read()
+	if err != nil {
+		return err
+	}
+	cpus, err := topology.Choose(m.cell.Placement)
+	m.work.WriterCPU, m.work.ReaderCPU = cpus.Writer, cpus.Reader
+	return err
+}
+
 // rounds of each start.
 const rounds = 5
 
@@ -174,6 +194,9 @@ const rounds = 5
 func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate, error) {
 	var theirs, ours results.Record
 	var r *running
+	if err := m.place(); err != nil {
+		return stat.Estimate{}, err
+	}
 	turns := 0
 	turn := func(ctx context.Context) (err error) {
 		turns++
@@ -222,22 +245,29 @@ func TestTheCBaselineRuns(t *testing.T) {
 		}
 		return took, err
 	}
-	w := work{Size: 4096, Capacity: capacity, WriterCPU: -1, ReaderCPU: -1}
-	for _, threads := range []bool{false, true} {
-		w.Threads = threads
-		for _, pattern := range []string{"stream", "roundtrip"} {
-			if took, err := take(pattern, w); err != nil || took <= 0 {
-				t.Errorf("%s, threads %v: %v, %v", pattern, threads, took, err)
+	usual := work{Framing: "raw", Size: 4096, Capacity: capacity, WriterCPU: -1, ReaderCPU: -1}
+	if took, err := take("roundtrip", usual); err != nil || took <= 0 {
+		t.Errorf("round trips: %v, %v", took, err)
+	}
+	for _, framing := range []string{"raw", "ndjson", "length-prefix", "content-length", "chunked"} {
+		for _, size := range []int{2, 65_000, 1_000_000} {
+			for _, writeSize := range []int{0, 8192} {
+				w := usual
+				w.Framing, w.Size, w.WriteSize, w.Offset = framing, size, writeSize, 5
+				if took, err := take("stream", w); err != nil || took <= 0 {
+					t.Errorf("%+v: %v, %v", w, took, err)
+				}
 			}
 		}
 	}
-	lost := w
-	lost.Threads, lost.WriterCPU = false, 100_000 // the writing end dies of it
+	lost := usual
+	lost.WriterCPU = 100_000 // the writing end dies of it
 	if _, err := take("stream", lost); err == nil {
 		t.Error("a CPU that is not there was taken")
 	}
-	w.Size = 0
-	if _, err := take("stream", w); err == nil {
+	empty := usual
+	empty.Size = 0
+	if _, err := take("stream", empty); err == nil {
 		t.Error("messages of no bytes were sent")
 	}
 }
@@ -245,12 +275,11 @@ func TestTheCBaselineRuns(t *testing.T) {
 // The slices of both sides are paired, fork by fork and round by round.
 func TestSlicesOfBothAreHeldAgainstEachOther(t *testing.T) {
 	c := build(t)
-	cell := results.Cell{
-		Framing: "raw", Size: 4096, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
-		Placement: "free", Pattern: "stream", Payload: "json",
-	}
-	e, err := match{cell, work{Size: 4096, Capacity: capacity, WriterCPU: -1, ReaderCPU: -1}}.ratio(t.Context(), c, 2)
-	if err != nil || e.N+e.LeftOut != 2*rounds || e.Median <= 0 {
-		t.Errorf("got %+v, %v", e, err)
+	for _, framing := range []string{"raw", "chunked:61440"} {
+		m := streamOf(framing, 4096, "1811", "free")
+		e, err := m.ratio(t.Context(), c, 2)
+		if err != nil || e.N+e.LeftOut != 2*rounds || e.Median <= 0 {
+			t.Errorf("%s: got %+v, %v", framing, e, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -232,4 +233,130 @@ func sizeGrowth(targets []results.Target) []string {
 		return []string{g.String()}
 	}
 	return nil
+}
+
+// endings say how the servers ended that tap recorded.
+func endings(s *results.Set) []string {
+	recorded := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic != nil })
+	return stat.Map(recorded, func(t results.Target) string {
+		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
+		return Escape(fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict))
+	})
+}
+
+// Thresholds are message sizes at which something is known to change: a page and Linux's PIPE_BUF,
+// the usual capacity of a pipe, and two limits that are in use for a message.
+var Thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
+
+// directionTable counts the messages each way, and those above the thresholds.
+func directionTable(messages []results.Message) Table {
+	type way = []results.Message
+	sizes := func(own way) []int64 { return stat.Map(own, func(m results.Message) int64 { return m.Size }) }
+	count := func(keep func(results.Message) bool) func(way) string {
+		return func(own way) string { return fmt.Sprint(len(stat.Filter(own, keep))) }
+	}
+	columns := []columnOf[way]{
+		textColumn("direction", func(own way) string { return own[0].Dir }),
+		textColumn(">messages", func(own way) string { return fmt.Sprint(len(own)) }),
+		textColumn(">bytes", func(own way) string {
+			var sum int64
+			for _, n := range sizes(own) {
+				sum += n
+			}
+			return results.FormatGrouped(sum)
+		}),
+		textColumn(">a second", func(own way) string {
+			lasted := own[len(own)-1].T - own[0].T
+			return when(lasted > 0, results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3))
+		}),
+		textColumn(">largest", func(own way) string { return results.FormatSize(slices.Max(sizes(own))) }),
+	}
+	for _, n := range Thresholds {
+		over := count(func(m results.Message) bool { return m.Size > n })
+		columns = append(columns, textColumn(">over "+results.FormatSize(n), over))
+	}
+	return tableOf("What passed", stat.Directions(messages), columns...)
+}
+
+// RecordingSummary says what was recorded, and what of it went wrong: requests without an answer,
+// answers that are errors, times in which a side took nothing. Of a recording of nothing it says how
+// it ended.
+func RecordingSummary(s *results.Set) []string {
+	if len(s.Messages) == 0 {
+		return endings(s)
+	}
+	largest := slices.Max(stat.Map(s.Messages, func(m results.Message) int64 { return m.Size }))
+	requests := len(stat.Filter(s.Messages, func(m results.Message) bool { return m.Dir == "request" }))
+	out := []string{fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
+		results.FormatCount(requests, "message"), len(s.Messages)-requests, results.FormatSize(largest))}
+	times, unanswered := stat.Replies(s.Messages)
+	if l, err := results.NewLatency(slices.Concat(slices.Collect(maps.Values(times))...)); err == nil && l.Count > 0 {
+		parts := append([]string{results.FormatCount(int(l.Count), "answer")}, quantileTexts(l, "slowest")...)
+		out = append(out, "Time to the reply: "+strings.Join(parts, ", ")+".")
+	}
+	if n := len(unanswered); n > 0 {
+		named := unanswered[:min(n, maxUnanswered)]
+		ids := stat.Map(named, func(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) })
+		if n > maxUnanswered {
+			ids = append(ids, "...")
+		}
+		out = append(out, fmt.Sprintf("%s without an answer: %s.", results.FormatCount(n, "request"), strings.Join(ids, ", ")))
+	}
+	if n := len(stat.Filter(s.Messages, func(m results.Message) bool { return m.Error })); n > 0 {
+		out = append(out, results.FormatCount(n, "answer")+" by an error.")
+	}
+	for _, side := range [][2]string{{"request", "server"}, {"reply", "client"}} {
+		var sum, longest int64
+		for _, m := range s.Messages {
+			if m.Dir == side[0] {
+				sum, longest = sum+m.Stall, max(longest, m.Stall)
+			}
+		}
+		if sum >= NotableStall {
+			out = append(out, fmt.Sprintf("The %s took nothing of what there was for %s in all, for %s at the longest.",
+				side[1], results.FormatDuration(float64(sum)), results.FormatDuration(float64(longest))))
+		}
+	}
+	return out
+}
+
+const (
+	// maxUnanswered is the number of requests without an answer that are named.
+	maxUnanswered = 10
+	// NotableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
+	// idle CPU.
+	NotableStall = 1e8
+)
+
+// maxMethods is the number of methods of a recording that a table lists.
+const maxMethods = 30
+
+// replyTable holds the times to the reply, the most frequent method first.
+func replyTable(messages []results.Message) Table {
+	times, _ := stat.Replies(messages)
+	methods := stat.ByCount(times)
+	time := func(name string) func(string) Cell {
+		return func(method string) Cell {
+			l, _ := results.NewLatency(times[method]) // a histogram that it made itself always encodes
+			return quantileCell(l, name)
+		}
+	}
+	return tableOf("Time to the reply", methods[:min(len(methods), maxMethods)], []columnOf[string]{
+		{"`method", textCell},
+		{">replies", func(method string) Cell { return textCell(fmt.Sprint(len(times[method]))) }},
+		{">p50", time("p50")},
+		{">p99", time("p99")},
+		{">slowest", time("max")},
+	}...)
+}
+
+func messageTable(s *results.Set) Table {
+	type message = results.Message
+	return tableOf("What passed", s.Messages, []columnOf[message]{
+		{">time|time (ns)", func(m message) Cell { return nanosCell(float64(m.T)) }},
+		{"dir", func(m message) Cell { return textCell(m.Dir) }},
+		{">message|message (B)", func(m message) Cell { return bytesCell(m.Size) }},
+		{"method", func(m message) Cell { return textCell(m.Method) }},
+		{"id", func(m message) Cell { return textCell(string(m.ID)) }},
+	}...)
 }
