@@ -67,7 +67,8 @@ type Finding struct {
 	Evidence  Evidence `json:"evidence,omitempty"`
 }
 
-func (Finding) kind() string { return KindFinding }
+func (Finding) kind() string  { return KindFinding }
+func (f Finding) run() string { return f.Run }
 
 // Area returns the first part of the ID: "check" of "check/server/ids".
 func (f Finding) Area() string {

@@ -26,4 +26,5 @@ type Message struct {
 	Body   string          `json:"body,omitempty"`
 }
 
-func (Message) kind() string { return KindMessage }
+func (Message) kind() string  { return KindMessage }
+func (m Message) run() string { return m.Run }

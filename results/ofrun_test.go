@@ -9,7 +9,7 @@ import (
 func TestOfRunLeavesNoKindOut(t *testing.T) {
 	lines := func(run string) []results.Line {
 		return []results.Line{
-			results.Environment{Run: run}, results.Record{Run: run}, results.Probe{Run: run}, results.Fault{Run: run}, results.Claim{Run: run},
+			results.Environment{Run: run}, results.Record{Run: run}, results.Finding{Run: run}, results.Probe{Run: run}, results.Fault{Run: run}, results.Claim{Run: run},
 			results.Target{Run: run}, results.Check{Run: run}, results.Tune{Run: run}, results.Noise{Run: run}, results.Message{Run: run},
 		}
 	}
@@ -21,7 +21,7 @@ func TestOfRunLeavesNoKindOut(t *testing.T) {
 	}
 	a := s.OfRun("a")
 	for name, n := range map[string]int{
-		"environment": len(a.Environments), "record": len(a.Records), "probe": len(a.Probes), "fault": len(a.Faults), "claim": len(a.Claims),
+		"environment": len(a.Environments), "record": len(a.Records), "finding": len(a.Findings), "probe": len(a.Probes), "fault": len(a.Faults), "claim": len(a.Claims),
 		"target": len(a.Targets), "check": len(a.Checks), "tune": len(a.Tunes), "noise": len(a.Noise), "message": len(a.Messages),
 	} {
 		if n != 1 {

@@ -141,12 +141,18 @@ type RecommendationEvidence struct {
 // IsEnvironment reports whether the fault is one of the machine, which disturbs measurements.
 func (f Fault) IsEnvironment() bool { return strings.HasPrefix(f.ID, EnvironmentFault) }
 
-func (Probe) kind() string { return KindProbe }
-func (Fault) kind() string { return KindFault }
-func (Claim) kind() string { return KindClaim }
-func (Check) kind() string { return KindCheck }
-func (Tune) kind() string  { return KindTune }
-func (Noise) kind() string { return KindNoise }
+func (Probe) kind() string  { return KindProbe }
+func (p Probe) run() string { return p.Run }
+func (Fault) kind() string  { return KindFault }
+func (f Fault) run() string { return f.Run }
+func (Claim) kind() string  { return KindClaim }
+func (c Claim) run() string { return c.Run }
+func (Check) kind() string  { return KindCheck }
+func (c Check) run() string { return c.Run }
+func (Tune) kind() string   { return KindTune }
+func (t Tune) run() string  { return t.Run }
+func (Noise) kind() string  { return KindNoise }
+func (n Noise) run() string { return n.Run }
 
 // FindingsOf returns the findings of an area, those among them that earlier versions wrote in
 // another kind of line.

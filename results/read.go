@@ -11,10 +11,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -172,15 +170,39 @@ func decode(text []byte) (Line, error) {
 	if head.Kind == "" {
 		return nil, errors.New("no kind")
 	}
-	list, ok := lists()[head.Kind]
-	if !ok {
-		return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
+	switch head.Kind {
+	case KindEnvironment:
+		return decodeAs[Environment](text)
+	case KindMeasurement:
+		return decodeAs[Record](text)
+	case KindFinding:
+		return decodeAs[Finding](text)
+	case KindTarget:
+		return decodeAs[Target](text)
+	case KindMessage:
+		return decodeAs[Message](text)
+	case KindProbe:
+		return decodeAs[Probe](text)
+	case KindFault:
+		return decodeAs[Fault](text)
+	case KindClaim:
+		return decodeAs[Claim](text)
+	case KindCheck:
+		return decodeAs[Check](text)
+	case KindTune:
+		return decodeAs[Tune](text)
+	case KindNoise:
+		return decodeAs[Noise](text)
 	}
-	into := reflect.New(list.Type.Elem())
-	if err := json.Unmarshal(text, into.Interface()); err != nil {
-		return nil, fmt.Errorf("%s: %w", head.Kind, err)
+	return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
+}
+
+// decodeAs reads a line of one kind.
+func decodeAs[L Line](text []byte) (Line, error) {
+	var line L
+	if err := json.Unmarshal(text, &line); err != nil {
+		return nil, fmt.Errorf("%s: %w", line.kind(), err)
 	}
-	line := into.Elem().Interface().(Line)
 	return line, validate(line)
 }
 
@@ -253,144 +275,4 @@ func (l *lineReader) next() (text []byte, torn bool, err error) {
 		return nil, false, fmt.Errorf("%w: more than %s", errLongLine, FormatSize(int64(l.max)))
 	}
 	return bytes.TrimSuffix(l.buf.Bytes(), []byte("\n")), torn, nil
-}
-
-// A Set is what one or several results files hold, in the order of the files and of their lines.
-//
-// As JSON it is its findings alone: a view says more of environments and measurements.
-type Set struct {
-	Environments []Environment `json:"-"`
-	Records      []Record      `json:"-"`
-	Findings     []Finding     `json:"findings,omitempty"`
-	Probes       []Probe       `json:"probes,omitempty"`
-	Faults       []Fault       `json:"faults,omitempty"`
-	Claims       []Claim       `json:"claims,omitempty"`
-	Targets      []Target      `json:"targets,omitempty"`
-	Checks       []Check       `json:"checks,omitempty"`
-	Tunes        []Tune        `json:"tunes,omitempty"`
-	Noise        []Noise       `json:"noise,omitempty"`
-	Messages     []Message     `json:"messages,omitempty"`
-
-	Problems []Problem `json:"-"` // lines that were skipped, and other doubts about the files
-}
-
-// Environment finds the environment line of a run. A file that was cut may lack it.
-func (s *Set) Environment(run string) (Environment, bool) {
-	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
-	if i < 0 {
-		return Environment{}, false
-	}
-	return s.Environments[i], true
-}
-
-// Machine returns the hash of the machine that a run was measured on, "" where the file does not
-// tell.
-func (s *Set) Machine(run string) string {
-	e, _ := s.Environment(run)
-	return e.Machine
-}
-
-// Machines lists the machines of the set, in the order in which they appear.
-func (s *Set) Machines() []string {
-	var out []string
-	for _, e := range s.Environments {
-		if !slices.Contains(out, e.Machine) {
-			out = append(out, e.Machine)
-		}
-	}
-	return out
-}
-
-// MachineName returns a short name that differs between the machines of the set: the system and
-// architecture, and what imitates them; if several machines have those, the host name too; if
-// several have that, the beginning of the hash.
-func (s *Set) MachineName(id string) string {
-	var own Environment
-	for _, e := range s.Environments {
-		if e.Machine == id {
-			own = e
-		}
-	}
-	if own.OS == "" {
-		return "unknown"
-	}
-	others := func(same func(Environment) bool) bool {
-		return slices.ContainsFunc(s.Environments, func(e Environment) bool { return e.Machine != id && same(e) })
-	}
-	system := func(e Environment) string {
-		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
-	}
-	name := system(own)
-	if !others(func(e Environment) bool { return system(e) == name }) {
-		return name
-	}
-	if own.Hostname != "" && !others(func(e Environment) bool { return e.Hostname == own.Hostname }) {
-		return name + " " + own.Hostname
-	}
-	return name + " " + ShortID(id)
-}
-
-// lists are the fields of a Set that keep lines, by kind: a kind of line is added there.
-var lists = sync.OnceValue(func() map[string]reflect.StructField {
-	out := make(map[string]reflect.StructField)
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Set]()) {
-		if zero, ok := reflect.Zero(f.Type.Elem()).Interface().(Line); ok {
-			out[zero.kind()] = f
-		}
-	}
-	return out
-})
-
-// list returns one of the [lists].
-func (s *Set) list(field reflect.StructField) reflect.Value {
-	return reflect.ValueOf(s).Elem().FieldByIndex(field.Index)
-}
-
-// RunOf returns the run that a line belongs to.
-func RunOf[L Line](line L) string { return reflect.ValueOf(line).FieldByName("Run").String() }
-
-// Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
-// package, is ignored.
-func (s *Set) Add(line Line) {
-	list, v := s.list(lists()[line.kind()]), reflect.ValueOf(line)
-	if v.Type() == list.Type().Elem() {
-		list.Set(reflect.Append(list, v))
-	}
-}
-
-// Len returns the number of lines that were read.
-func (s *Set) Len() int {
-	n := 0
-	for _, field := range lists() {
-		n += s.list(field).Len()
-	}
-	return n
-}
-
-// Merge returns one set of all that the sets hold, in their order. They are left as they are.
-func Merge(sets ...*Set) *Set {
-	all := &Set{}
-	into := reflect.ValueOf(all).Elem()
-	for _, s := range sets {
-		for i := range into.NumField() { // one by one: AppendSlice would hide from the compiler that all keeps what s holds
-			for _, line := range reflect.ValueOf(s).Elem().Field(i).Seq2() {
-				into.Field(i).Set(reflect.Append(into.Field(i), line))
-			}
-		}
-	}
-	return all
-}
-
-// OfRun returns what the set holds of one run: its environment and all its lines, of whatever kind.
-// The problems of the files are not a run's.
-func (s *Set) OfRun(run string) *Set {
-	own := &Set{}
-	for _, field := range lists() {
-		for _, v := range s.list(field).Seq2() {
-			if line := v.Interface().(Line); RunOf(line) == run {
-				own.Add(line)
-			}
-		}
-	}
-	return own
 }

@@ -62,7 +62,10 @@ const (
 
 // A Line is one line of a results file: [Environment], [Record], [Finding], [Target] or [Message],
 // or of an older kind: [Probe], [Fault], [Claim], [Check], [Tune] or [Noise].
-type Line interface{ kind() string }
+type Line interface {
+	kind() string
+	run() string
+}
 
 // A Record is a cell, its samples and what there is to say about them.
 type Record struct {
@@ -91,7 +94,8 @@ type Verified struct {
 	Bytes    int64 `json:"bytes"`    // payload bytes of those
 }
 
-func (Record) kind() string { return KindMeasurement }
+func (Record) kind() string  { return KindMeasurement }
+func (r Record) run() string { return r.Run }
 
 // A Sample is one timed run of a cell: a slice of a fork.
 //
@@ -213,7 +217,8 @@ type Environment struct {
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 }
 
-func (Environment) kind() string { return KindEnvironment }
+func (Environment) kind() string  { return KindEnvironment }
+func (e Environment) run() string { return e.Run }
 
 // lastRun is when the latest run of this process was named, in nanoseconds of Unix time.
 var lastRun atomic.Int64

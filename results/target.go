@@ -158,7 +158,8 @@ type DirectionTraffic struct {
 	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`
 }
 
-func (Target) kind() string { return KindTarget }
+func (Target) kind() string  { return KindTarget }
+func (t Target) run() string { return t.Run }
 
 // MarshalJSON writes all parts as one object.
 func (e TargetEvidence) MarshalJSON() ([]byte, error) {

@@ -138,6 +138,10 @@ func withoutSecrets(line Line) Line {
 	case Target:
 		l.Command = HideSecrets(l.Command)
 		return l
+	case Finding:
+		l.About = HideSecrets(l.About)
+		l.Reproduce = hideSecretsInLine(l.Reproduce)
+		return l
 	case Check:
 		l.Command = HideSecrets(l.Command)
 		l.Reproduce = hideSecretsInLine(l.Reproduce)
@@ -149,23 +153,54 @@ func withoutSecrets(line Line) Line {
 // withKind returns the line with its kind filled in, which the type knows better than the caller,
 // and with empty lists for missing ones: readers in other languages should not meet a null.
 func withKind(line Line) (Line, error) {
-	if t := reflect.TypeOf(line); t != lists()[line.kind()].Type.Elem() {
-		return nil, fmt.Errorf("a line of type %s has no place in a results file: give the value, not a pointer", t)
+	switch l := line.(type) {
+	case Environment:
+		l.Kind = KindEnvironment
+		l.Schema = Schema
+		return l, nil
+	case Record:
+		l.Kind = KindMeasurement
+		return l, nil
+	case Finding:
+		l.Kind = KindFinding
+		return l, nil
+	case Target:
+		l.Kind = KindTarget
+		l.Command = notNull(l.Command)
+		return l, nil
+	case Message:
+		l.Kind = KindMessage
+		return l, nil
+	case Probe:
+		l.Kind = KindProbe
+		return l, nil
+	case Fault:
+		l.Kind = KindFault
+		return l, nil
+	case Claim:
+		l.Kind = KindClaim
+		return l, nil
+	case Check:
+		l.Kind = KindCheck
+		l.Command = notNull(l.Command)
+		return l, nil
+	case Tune:
+		l.Kind = KindTune
+		return l, nil
+	case Noise:
+		l.Kind = KindNoise
+		l.Values = notNull(l.Values)
+		return l, nil
 	}
-	if e, ok := line.(Environment); ok {
-		e.Schema = Schema
-		line = e
+	return nil, fmt.Errorf("a line of type %T has no place in a results file: give the value, not a pointer", line)
+}
+
+// notNull returns an empty list for a missing one.
+func notNull[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	v := reflect.New(reflect.TypeOf(line)).Elem()
-	v.Set(reflect.ValueOf(line))
-	v.FieldByName("Kind").SetString(line.kind())
-	for i := range v.NumField() {
-		omitted := strings.HasSuffix(v.Type().Field(i).Tag.Get("json"), ",omitempty")
-		if f := v.Field(i); f.Kind() == reflect.Slice && f.IsNil() && !omitted {
-			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
-		}
-	}
-	return v.Interface().(Line), nil
+	return list
 }
 
 // ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,

@@ -1,0 +1,168 @@
+package results
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Set is what one or several results files hold, in the order of the files and of their lines.
+//
+// As JSON it is its findings alone: a view says more of environments and measurements.
+type Set struct {
+	Environments []Environment `json:"-"`
+	Records      []Record      `json:"-"`
+	Findings     []Finding     `json:"findings,omitempty"`
+	Probes       []Probe       `json:"probes,omitempty"`
+	Faults       []Fault       `json:"faults,omitempty"`
+	Claims       []Claim       `json:"claims,omitempty"`
+	Targets      []Target      `json:"targets,omitempty"`
+	Checks       []Check       `json:"checks,omitempty"`
+	Tunes        []Tune        `json:"tunes,omitempty"`
+	Noise        []Noise       `json:"noise,omitempty"`
+	Messages     []Message     `json:"messages,omitempty"`
+
+	Problems []Problem `json:"-"` // lines that were skipped, and other doubts about the files
+}
+
+// Environment finds the environment line of a run. A file that was cut may lack it.
+func (s *Set) Environment(run string) (Environment, bool) {
+	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
+	if i < 0 {
+		return Environment{}, false
+	}
+	return s.Environments[i], true
+}
+
+// Machine returns the hash of the machine that a run was measured on, "" where the file does not
+// tell.
+func (s *Set) Machine(run string) string {
+	e, _ := s.Environment(run)
+	return e.Machine
+}
+
+// Machines lists the machines of the set, in the order in which they appear.
+func (s *Set) Machines() []string {
+	var out []string
+	for _, e := range s.Environments {
+		if !slices.Contains(out, e.Machine) {
+			out = append(out, e.Machine)
+		}
+	}
+	return out
+}
+
+// MachineName returns a short name that differs between the machines of the set: the system and
+// architecture, and what imitates them; if several machines have those, the host name too; if
+// several have that, the beginning of the hash.
+func (s *Set) MachineName(id string) string {
+	var own Environment
+	for _, e := range s.Environments {
+		if e.Machine == id {
+			own = e
+		}
+	}
+	if own.OS == "" {
+		return "unknown"
+	}
+	others := func(same func(Environment) bool) bool {
+		return slices.ContainsFunc(s.Environments, func(e Environment) bool { return e.Machine != id && same(e) })
+	}
+	system := func(e Environment) string {
+		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
+	}
+	name := system(own)
+	if !others(func(e Environment) bool { return system(e) == name }) {
+		return name
+	}
+	if own.Hostname != "" && !others(func(e Environment) bool { return e.Hostname == own.Hostname }) {
+		return name + " " + own.Hostname
+	}
+	return name + " " + ShortID(id)
+}
+
+// RunOf returns the run that a line belongs to.
+func RunOf[L Line](line L) string { return line.run() }
+
+// Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
+// package, is ignored.
+func (s *Set) Add(line Line) {
+	switch l := line.(type) {
+	case Environment:
+		s.Environments = append(s.Environments, l)
+	case Record:
+		s.Records = append(s.Records, l)
+	case Finding:
+		s.Findings = append(s.Findings, l)
+	case Target:
+		s.Targets = append(s.Targets, l)
+	case Message:
+		s.Messages = append(s.Messages, l)
+	case Probe:
+		s.Probes = append(s.Probes, l)
+	case Fault:
+		s.Faults = append(s.Faults, l)
+	case Claim:
+		s.Claims = append(s.Claims, l)
+	case Check:
+		s.Checks = append(s.Checks, l)
+	case Tune:
+		s.Tunes = append(s.Tunes, l)
+	case Noise:
+		s.Noise = append(s.Noise, l)
+	}
+}
+
+// Len returns the number of lines that were read.
+func (s *Set) Len() int {
+	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) + len(s.Messages) +
+		len(s.Probes) + len(s.Faults) + len(s.Claims) + len(s.Checks) + len(s.Tunes) + len(s.Noise)
+}
+
+// Merge returns one set of all that the sets hold, in their order. They are left as they are.
+func Merge(sets ...*Set) *Set {
+	all := &Set{}
+	for _, s := range sets {
+		all.Environments = append(all.Environments, s.Environments...)
+		all.Records = append(all.Records, s.Records...)
+		all.Findings = append(all.Findings, s.Findings...)
+		all.Targets = append(all.Targets, s.Targets...)
+		all.Messages = append(all.Messages, s.Messages...)
+		all.Probes = append(all.Probes, s.Probes...)
+		all.Faults = append(all.Faults, s.Faults...)
+		all.Claims = append(all.Claims, s.Claims...)
+		all.Checks = append(all.Checks, s.Checks...)
+		all.Tunes = append(all.Tunes, s.Tunes...)
+		all.Noise = append(all.Noise, s.Noise...)
+		all.Problems = append(all.Problems, s.Problems...)
+	}
+	return all
+}
+
+// OfRun returns what the set holds of one run: its environment and all its lines, of whatever kind.
+// The problems of the files are not a run's.
+func (s *Set) OfRun(run string) *Set {
+	return &Set{
+		Environments: linesOf(run, s.Environments),
+		Records:      linesOf(run, s.Records),
+		Findings:     linesOf(run, s.Findings),
+		Targets:      linesOf(run, s.Targets),
+		Messages:     linesOf(run, s.Messages),
+		Probes:       linesOf(run, s.Probes),
+		Faults:       linesOf(run, s.Faults),
+		Claims:       linesOf(run, s.Claims),
+		Checks:       linesOf(run, s.Checks),
+		Tunes:        linesOf(run, s.Tunes),
+		Noise:        linesOf(run, s.Noise),
+	}
+}
+
+// linesOf returns the lines of one run.
+func linesOf[L Line](run string, lines []L) []L {
+	var own []L
+	for _, l := range lines {
+		if l.run() == run {
+			own = append(own, l)
+		}
+	}
+	return own
+}
