@@ -179,6 +179,46 @@ func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	}
 }
 
+// However long a client goes on while the recording is closed, the last record counts the messages
+// that the recording has.
+func TestTheLastRecordCountsWhatIsRecorded(t *testing.T) {
+	var out bytes.Buffer
+	rec := newRecorder(Options{Run: "r", Record: &out})
+	r := newRelay(nil, nil, rec.track(fromClient), lines())
+	go rec.run()
+	begun := make(chan struct{})
+	enough := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			r.record([]byte(`{"id":1,"method":"m"}`+"\n"), readEvent{at: int64(i)})
+			if i == 100 {
+				close(begun)
+			}
+			select {
+			case <-enough:
+				return
+			default:
+			}
+		}
+	}()
+	<-begun
+	counted := int64(0)
+	err := rec.close(func() []any {
+		counted = r.account().Messages
+		return nil
+	})
+	close(enough)
+	<-ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recorded := bytes.Count(out.Bytes(), []byte("\n")); counted != int64(recorded) || recorded <= 100 {
+		t.Errorf("%d messages are recorded, and %d counted", recorded, counted)
+	}
+}
+
 func TestAQueueGivesBackWhatWasPutInOrWhole(t *testing.T) {
 	q := queue{limit: 64}
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -38,6 +38,7 @@ type track struct {
 	// of the relay's goroutine while it looks at what it has passed on, and of close, which does
 	// not wait for a relay that waits for the client
 	lock         sync.Mutex
+	over         bool                     // the recording is closed
 	lines        []byte                   // not yet in the queue
 	protocol     string                   // that the methods are of, "" so far
 	pendingCount int64                    // messages in lines
@@ -171,8 +172,15 @@ func (r *recorder) write() {
 	r.merged = r.merged[:0]
 }
 
-// close writes the rest and then records, a line each, and returns what went wrong, if anything did.
-func (r *recorder) close(records ...any) error {
+// close writes the rest and then the records that closing makes, a line each, and returns what went
+// wrong, if anything did. What passes from now on is not recorded: so closing counts what is.
+func (r *recorder) close(closing func() []any) error {
+	for _, t := range r.tracks {
+		t.lock.Lock()
+		t.flush()
+		t.over = true
+		t.lock.Unlock()
+	}
 	close(r.stop)
 	<-r.stopped
 	for _, t := range r.tracks {
@@ -180,10 +188,11 @@ func (r *recorder) close(records ...any) error {
 		r.merged = append(r.merged, t.gap(r.now())...)
 		t.lock.Unlock()
 	}
-	for _, record := range records {
+	for _, record := range closing() {
 		line, err := json.Marshal(record)
 		r.err = cmp.Or(r.err, err)
-		r.merged = append(append(r.merged, line...), '\n')
+		r.merged = append(r.merged, line...)
+		r.merged = append(r.merged, '\n')
 	}
 	r.write()
 	if r.err != nil {
@@ -195,6 +204,9 @@ func (r *recorder) close(records ...any) error {
 // record makes a message's line. Only flush puts it on its way, for certain. It never waits; its
 // caller holds the lock.
 func (t *track) record(m *message) {
+	if t.over {
+		return
+	}
 	t.account.Messages++
 	if t.protocol == "" || t.protocol == "jsonrpc" {
 		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)

@@ -231,19 +231,7 @@ func (s *session) finish() (*Ending, error) {
 	}
 	written := make(chan error, 1)
 	go func() {
-		protocol := s.Protocol
-		if protocol == "" || protocol == "auto" {
-			s.in.track.lock.Lock()
-			protocol = cmp.Or(s.in.track.protocol, s.in.decoder.name())
-			s.in.track.lock.Unlock()
-		}
-		written <- s.recorder.close(append(records, results.Target{
-			Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
-			Command: results.HideSecrets(s.Command), Protocol: protocol, Verdict: e.String(),
-			Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
-				ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
-			}},
-		})...)
+		written <- s.recorder.close(func() []any { return append(records, s.summary(e)) })
 	}()
 	var err error
 	select {
@@ -259,6 +247,23 @@ func (s *session) finish() (*Ending, error) {
 		err = errors.Join(fmt.Errorf("the client did not take the last of the output: %s", cut.Verdict), err)
 	}
 	return e, errors.Join(s.outputLost(), err)
+}
+
+// summary is the last record: what was started, how it ended, and how much passed.
+func (s *session) summary(e *Ending) results.Target {
+	protocol := s.Protocol
+	if protocol == "" || protocol == "auto" {
+		s.in.track.lock.Lock()
+		protocol = cmp.Or(s.in.track.protocol, s.in.decoder.name())
+		s.in.track.lock.Unlock()
+	}
+	return results.Target{
+		Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
+		Command: results.HideSecrets(s.Command), Protocol: protocol, Verdict: e.String(),
+		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
+			ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
+		}},
+	}
 }
 
 // outputLost returns why the server's output could not be written on, other than that its reader
