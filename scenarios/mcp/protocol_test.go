@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
@@ -346,7 +343,6 @@ func TestLogsHoldNoArguments(t *testing.T) { // seed 004, "Logging Security"
 	}
 }
 
-// Seed 004, "ToolParameter.ParameterType → JSON Schema", row by row.
 // A tool whose schema is no object is refused before a client can ask for it.
 func TestASchemaIsAnObject(t *testing.T) {
 	for _, schema := range []string{`{}`, `true`, `{"type":"string"}`, `{"properties":{}}`, `{`} {
@@ -356,64 +352,6 @@ func TestASchemaIsAnObject(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `tool "t": `) {
 			t.Errorf("%s: %v", schema, err)
 		}
-	}
-}
-
-func TestSchemas(t *testing.T) {
-	for name, schema := range map[string]string{
-		"string": `{"type":"string"}`, "int": `{"type":"integer"}`, "double": `{"type":"number"}`, "bool": `{"type":"boolean"}`,
-		"array":           `{"type":"array","items":{"type":"integer"}}`,
-		"array of arrays": `{"type":"array","items":{"type":"array","items":{"type":"string"}}}`,
-		"array of any":    `{"type":"array","items":{}}`,
-		"object":          `{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{"type":"object","properties":{"d":{"type":"boolean"}},"required":["d"]}},"required":["a","c"]}`,
-		"one of":          `{"type":"string","enum":["x","y"]}`,
-		"any":             `{}`,
-		"bounds":          `{"type":"integer","minimum":0,"maximum":9}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			var want any
-			if err := json.Unmarshal([]byte(schema), &want); err != nil {
-				t.Fatal(err)
-			}
-			tool := mcp.NewTool("t", "does", json.RawMessage(`{"type":"object","properties":{"p":`+schema+`}}`),
-				func(context.Context, struct{}) (string, error) { return "", nil })
-			r := serve(t, mcp.Options{Tools: []mcp.Tool{tool}})
-			r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-			var a struct {
-				Result struct {
-					Tools []struct {
-						Name, Description string
-						InputSchema       struct {
-							Type       string
-							Properties struct{ P any }
-						}
-					}
-				}
-			}
-			if err := json.Unmarshal([]byte(r.recv()), &a); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, a.Result.Tools[0].InputSchema.Properties.P); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// Every entry of samples.json is that of a tool, and says what a client is told of it.
-func TestEachSampleIsTold(t *testing.T) {
-	text, err := os.ReadFile("samples.json")
-	var told map[string]json.RawMessage
-	if err := errors.Join(err, json.Unmarshal(text, &told)); err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range mcp.Samples() {
-		if delete(told, tool.Name); tool.Description == "" || tool.Schema == nil {
-			t.Errorf("nothing is told of %s", tool.Name)
-		}
-	}
-	if len(told) > 0 {
-		t.Errorf("told of and not there: %s", told)
 	}
 }
 

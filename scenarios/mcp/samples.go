@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,39 +13,42 @@ import (
 	"unicode/utf8"
 )
 
-// sampleList says of each sample what clients are told of it, by its name.
-//
-//go:embed samples.json
-var sampleList []byte
-
 // Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of
 // clients need.
 func Samples() []Tool {
 	type message struct{ Message string }
-	tools := []Tool{
-		NewTool("get-alerts", "", nil, alerts),
-		NewTool("get-forecast", "", nil, forecast),
-		NewTool("echo", "", nil, func(_ context.Context, a message) (string, error) { return a.Message, nil }),
+	echo := func(_ context.Context, a message) (string, error) { return a.Message, nil }
+	fail := func(_ context.Context, a message) (string, error) {
+		return "", errors.New(cmp.Or(a.Message, "failed as asked"))
+	}
+	now := func(context.Context, struct{}) (string, error) {
+		return time.Now().UTC().Format(time.RFC3339), nil
+	}
+	return []Tool{
+		NewTool("get-alerts", "Get weather alerts for a state", Schema(
+			Param{"state", "two-letter code of the state, such as CA", String, false},
+		), alerts),
+		NewTool("get-forecast", "Get the weather forecast for a place", Schema(
+			Param{"latitude", "degrees north", Number.Between(-90, 90), false},
+			Param{"longitude", "degrees east", Number.Between(-180, 180), false},
+		), forecast),
+		NewTool("echo", "Return the message unchanged", Schema(
+			Param{"message", "what to return", String, false},
+		), echo),
 		largeDataTool(),
-		NewTool("datetime", "", nil, func(context.Context, struct{}) (string, error) {
-			return time.Now().UTC().Format(time.RFC3339), nil
-		}),
-		NewTool("string", "", nil, changeString),
-		NewTool("sleep", "", nil, sleep),
-		NewTool("fail", "", nil, func(_ context.Context, a message) (string, error) {
-			return "", errors.New(cmp.Or(a.Message, "failed as asked"))
-		}),
+		NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil, now),
+		NewTool("string", "Change a text", Schema(
+			Param{"operation", "what to do with it",
+				OneOf("uppercase", "lowercase", "trim", "reverse", "length"), false},
+			Param{"input", "the text", String, false},
+		), changeString),
+		NewTool("sleep", "Answer after a while; can be cancelled", Schema(
+			Param{"seconds", "how long", Number.Between(0, 86400), false},
+		), sleep),
+		NewTool("fail", "Fail, to see how a failure looks", Schema(
+			Param{"message", "what went wrong", String, true},
+		), fail),
 	}
-	var offers map[string]struct {
-		Description string
-		InputSchema json.RawMessage
-	}
-	_ = json.Unmarshal(sampleList, &offers) // a test reads it
-	for i := range tools {
-		offer := offers[tools[i].Name]
-		tools[i].Description, tools[i].Schema = offer.Description, offer.InputSchema
-	}
-	return tools
 }
 
 // largeDataTool makes up to 64 MiB, the most that the measured servers were asked for.
@@ -58,7 +60,9 @@ func largeDataTool() Tool {
 		}
 		return *a.Bytes
 	}
-	tool := NewTool("get_large_data", "", nil, func(_ context.Context, a in) (string, error) {
+	schema := Schema(Param{"bytes", "how many", Integer.Between(0, 64<<20), true})
+	does := "Return so many bytes of X, 100000 unless said"
+	tool := NewTool("get_large_data", does, schema, func(_ context.Context, a in) (string, error) {
 		return strings.Repeat("X", size(a)), nil
 	})
 	tool.Size = func(args json.RawMessage) int {

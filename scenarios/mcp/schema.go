@@ -1,0 +1,81 @@
+package mcp
+
+import "encoding/json"
+
+// A Param is an argument of a tool, or a member of one that is an object.
+type Param struct {
+	Name        string
+	Description string
+	Type        Type
+	Optional    bool
+}
+
+// A Type is the type of a Param, as JSON Schema has it. The zero Type is [Any].
+type Type struct{ schema map[string]any }
+
+// The types that have no parts. Any fits every value.
+var (
+	Any     = Type{}
+	String  = typeNamed("string")
+	Integer = typeNamed("integer")
+	Number  = typeNamed("number")
+	Boolean = typeNamed("boolean")
+)
+
+func typeNamed(name string) Type { return Type{map[string]any{"type": name}} }
+
+// OneOf is the type of a text that is one of some.
+func OneOf(texts ...string) Type {
+	return Type{map[string]any{"type": "string", "enum": texts}}
+}
+
+// ArrayOf is the type of a list.
+func ArrayOf(element Type) Type {
+	return Type{map[string]any{"type": "array", "items": element.with("")}}
+}
+
+// Object is the type of an object with members.
+func Object(members ...Param) Type {
+	properties := map[string]any{}
+	required := []string{}
+	for _, m := range members {
+		properties[m.Name] = m.Type.with(m.Description)
+		if !m.Optional {
+			required = append(required, m.Name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return Type{schema}
+}
+
+// Between is the type of the numbers of t from least to most.
+func (t Type) Between(least, most float64) Type {
+	bounded := t.with("")
+	bounded["minimum"] = least
+	bounded["maximum"] = most
+	return Type{bounded}
+}
+
+// with returns the schema of t, and what is said of it if anything is.
+func (t Type) with(description string) map[string]any {
+	schema := map[string]any{}
+	for key, value := range t.schema {
+		schema[key] = value
+	}
+	if description != "" {
+		schema["description"] = description
+	}
+	return schema
+}
+
+// Schema returns the schema of a tool's arguments.
+func Schema(params ...Param) json.RawMessage {
+	text, err := json.Marshal(Object(params...).schema)
+	if err != nil { // texts, lists and numbers; a bound that is no number is a mistake of the caller
+		panic(err)
+	}
+	return text
+}
