@@ -38,6 +38,8 @@ const (
 	// secretName matches the name of a secret, and whatever is joined to it.
 	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
 		`|signature|private|login|jwt)[\w.@\[\]-]*`
+	// secretWords are words behind which a secret stands, without a sign between them.
+	secretWords = `pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic`
 	// givesValue matches what stands between a name and its value: the end of a quoted name, the
 	// sign itself, also as URLs escape it, and the quotation mark that begins the value.
 	givesValue = `["'\\]*\s*(?:[:=]|%3a|%3d)+\s*["'\\]*`
@@ -45,7 +47,7 @@ const (
 
 var (
 	secretFlag  = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
-	secretWord  = regexp.MustCompile(`(?i)^(?:pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic)$`)
+	secretWord  = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
 	givesSecret = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
 	beginsGiven = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	endsGiven   = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
@@ -55,14 +57,18 @@ var (
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
 
-	knownToken = regexp.MustCompile(`\b(?:sk-|[spr]k_(?:live|test)_|gh[oprsu]_|github_pat_|xox[a-z]-|xapp-` +
-		`|AKIA|ASIA|AIza|ya29\.|eyJ|glpat-|hf_|npm_|pypi-|dop_v1_|SG\.|shpat_|gsk_|xai-|r8_|lin_api_` +
-		`|ntn_|tvly-)[\w.+/=-]{6,}`)
+	knownToken = regexp.MustCompile(`\b(?:sk-|[spr]k_(?:live|test)_|gh[oprsu]_|github_pat_` +
+		`|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|eyJ|glpat-|hf_|npm_|pypi-|dop_v1_|SG\.|shpat_` +
+		`|gsk_|xai-|r8_|lin_api_|ntn_|tvly-)[\w.+/=-]{6,}`)
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
-	urlOddSecret = regexp.MustCompile(`(\w+://)[^/?#:@\s]*:[^/?#:@\s]*[^\d/?#:@\s][^/?#:@\s]*[/?#][^\s]*@`)
+	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
+		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)
 )
+
+// inHost matches what may stand in the host of a URL.
+const inHost = `[^/?#:@\s]`
 
 // announcesSecret reports whether the word behind this one is a secret.
 func announcesSecret(word string) bool {

@@ -117,7 +117,8 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(cmd.Context(), func() { _ = s.pool.Close() }) // its error is always nil
+	// Its error is always nil.
+	stop := context.AfterFunc(cmd.Context(), func() { _ = s.pool.Close() })
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; "+
 		"the end of input (Ctrl-D) ends the server")
@@ -160,7 +161,8 @@ func (f *callFlags) complete(cmd *cobra.Command) error {
 	o.Policy = oversizePolicies[f.oversize]
 	if o.MaxMessage < 0 {
 		if cmd.Flags().Changed("oversize") && o.Policy != client.Unlimited {
-			return usage(fmt.Errorf("--oversize %s needs a limit, and --max-message is unlimited", f.oversize))
+			return usage(fmt.Errorf("--oversize %s needs a limit, and --max-message is unlimited",
+				f.oversize))
 		}
 		o.Policy = client.Unlimited
 	}

@@ -144,7 +144,8 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// listen waits until a subscription is acknowledged, so that what is asked next is told of, or refused.
+// listen waits until a subscription is acknowledged, so that what is asked next is told of, or
+// refused.
 func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
@@ -232,11 +233,16 @@ func parseRequest(line []byte, number int64) (request, error) {
 		if err == nil && m.Kind().Answers() {
 			err = errors.New("an answer, where a request is wanted")
 		}
-		return request{id: m.ID, method: m.Method, params: m.Params, notice: m.Kind() == jsonrpc.Notification}, err
+		notice := m.Kind() == jsonrpc.Notification
+		return request{id: m.ID, method: m.Method, params: m.Params, notice: notice}, err
 	}
 	name, rest, _ := strings.Cut(string(line), " ")
-	q := request{id: jsonrpc.Number(number), method: name, notice: strings.HasPrefix(name, "notifications/")}
-	if body := strings.TrimSpace(rest); body != "" {
+	q := request{
+		id: jsonrpc.Number(number), method: name,
+		notice: strings.HasPrefix(name, "notifications/"),
+	}
+	body := strings.TrimSpace(rest)
+	if body != "" {
 		q.params = json.RawMessage(body)
 	}
 	if q.params != nil && !json.Valid(q.params) {
@@ -247,7 +253,8 @@ func parseRequest(line []byte, number int64) (request, error) {
 		if q.params == nil {
 			q.params = json.RawMessage("{}")
 		}
-		q.params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.params}) // a string and valid JSON
+		// A string and valid JSON.
+		q.params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.params})
 	}
 	return q, nil
 }

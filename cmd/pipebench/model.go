@@ -19,8 +19,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A lineModel is a program that stands for a language model. It is told of a conversation and of the
-// tools there are on a line, and answers on a line, by a text or by the tools that it wants called.
+// A lineModel is a program that stands for a language model. It is told of a conversation and of
+// the tools there are on a line, and answers on a line, by a text or by the tools that it wants
+// called.
 type lineModel struct {
 	mu      sync.Mutex // a turn is a line each way
 	process *proc.Process
@@ -160,7 +161,8 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 		}
 	}
 	if s.asked == 0 {
-		return errors.New(`no question on stdin: write one a line, such as {"query":"weather in NYC"}`)
+		return errors.New("no question on stdin: write one a line, " +
+			`such as {"query":"weather in NYC"}`)
 	}
 	if s.failed > 0 {
 		return fmt.Errorf("%d of %d questions failed", s.failed, s.asked)

@@ -145,7 +145,8 @@ func tapped(e serverEntry) bool {
 		return false
 	}
 	dash := slices.Index(e.args, "--")
-	return dash > 0 && dash+1 < len(e.args) && strings.Contains(filepath.Base(e.command), "pipebench")
+	ours := strings.Contains(filepath.Base(e.command), "pipebench")
+	return ours && dash > 0 && dash+1 < len(e.args)
 }
 
 // fileName returns a name as a part of a file's name.
@@ -167,7 +168,8 @@ func (e serverEntry) writeInto(text []byte) []byte {
 		command = slices.Concat(command, []byte(`, "args": `), args)
 		return replaceSpan(text, e.commandAt, command)
 	}
-	if e.argsAt.from > e.commandAt.from { // the later one first, so that the place of the other stays
+	// The later one first, so that the place of the other stays.
+	if e.argsAt.from > e.commandAt.from {
 		text = replaceSpan(text, e.argsAt, args)
 		return replaceSpan(text, e.commandAt, command)
 	}
@@ -229,7 +231,8 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 
 // members calls do with each member of the JSON object that stands at a place of a text.
 func members(text []byte, at span, do func(name string, at span) error) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(text[at.from:at.to]), jsontext.AllowDuplicateNames(true))
+	dec := jsontext.NewDecoder(
+		bytes.NewReader(text[at.from:at.to]), jsontext.AllowDuplicateNames(true))
 	begin, err := dec.ReadToken()
 	if err != nil {
 		return err

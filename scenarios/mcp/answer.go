@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -75,7 +74,8 @@ type ChunkLog struct {
 // Received is told of each chunk that comes, as by [framers.WithProgress].
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
-		l.Logger.Debug("Chunked message received", "bytes", c.Size, "frames", c.Total, "took", time.Since(c.Began))
+		took := time.Since(c.Began)
+		l.Logger.Debug("Chunked message received", "bytes", c.Size, "frames", c.Total, "took", took)
 	}
 }
 
@@ -125,8 +125,12 @@ func (s *Server) keep(l results.Line) error {
 
 // closedByPeer reports whether err is what a write gets when the client has left.
 func closedByPeer(err error) bool {
-	gone := []error{io.ErrClosedPipe, os.ErrClosed, net.ErrClosed}
-	return syspipe.ReaderLeft(err) || slices.ContainsFunc(gone, func(e error) bool { return errors.Is(err, e) })
+	for _, gone := range []error{io.ErrClosedPipe, os.ErrClosed, net.ErrClosed} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return syspipe.ReaderLeft(err)
 }
 
 // maxErrorText bounds what an error repeats of what the client sent, in bytes.

@@ -69,7 +69,8 @@ func methodNotFound(r *request) *jsonrpc.Error {
 }
 
 func tooEarly(r *request) *jsonrpc.Error {
-	return invalidRequest(fmt.Sprintf("method %q is invalid during session initialization", r.method))
+	why := fmt.Sprintf("method %q is invalid during session initialization", r.method)
+	return invalidRequest(why)
 }
 
 // refuseEarly answers a request that comes before initialize, if the server minds.
@@ -87,7 +88,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 		return invalidParams(r.method + " needs params")
 	}
 	err := jsonv2.Unmarshal(r.params, into,
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // half a surrogate pair is none
+		// Half a surrogate pair is none.
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return invalidParams("those of " + r.method + " have another form")
 	}

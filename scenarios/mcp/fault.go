@@ -26,8 +26,8 @@ import (
 //	trickle=16B  a quantity of the fault itself
 //	reorder      takes none
 //
-// Sizes are of the message, its terminator not counted. A threshold of 0 is met by the first message
-// after the handshake, or its answer, whatever their sizes. The zero Fault is none.
+// Sizes are of the message, its terminator not counted. A threshold of 0 is met by the first
+// message after the handshake, or its answer, whatever their sizes. The zero Fault is none.
 type Fault struct {
 	Kind  string // a name of the catalogue
 	Bytes int64  // threshold or quantity
@@ -47,9 +47,11 @@ func ParseFault(spec string) (Fault, error) {
 	case kind.Sign == 0:
 		return Fault{}, fmt.Errorf("fault %s: takes no size, got %q", name, spec[len(name):])
 	case sign != kind.Sign:
-		return Fault{}, fmt.Errorf("fault %s: write its size as %s%cSIZE, got %q", name, name, kind.Sign, spec)
+		want := fmt.Sprintf("%s%cSIZE", name, kind.Sign)
+		return Fault{}, fmt.Errorf("fault %s: write its size as %s, got %q", name, want, spec)
 	}
-	if f.Bytes, err = results.ParseSize(size); err != nil {
+	f.Bytes, err = results.ParseSize(size)
+	if err != nil {
 		return Fault{}, fmt.Errorf("fault %s: %w", name, err)
 	}
 	return f, f.check()
@@ -120,26 +122,35 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	case "trickle":
 		return trickle(w, int(f.Bytes))
 	case "truncate-at-exit":
-		gone, at := false, int(f.Bytes) // it ends in the middle of the first frame larger than a size
-		return writerFunc(func(p []byte) (int, error) {
-			if gone {
-				return len(p), nil
-			}
-			if len(p) <= at+1 || at == 0 && !f.past.Load() { // the terminator is no part of the message
-				return w.Write(p)
-			}
-			if at == 0 {
-				at = len(p) / 2
-			}
-			gone = true
-			if _, err := w.Write(p[:at]); err != nil {
-				return 0, err
-			}
-			f.s.abort(nil)
-			return len(p), nil
-		})
+		return f.truncate(w)
 	}
 	return w
+}
+
+// truncate writes to w up to the first frame larger than a size, ends in the middle of that, and
+// ends the server.
+func (f *faultInjector) truncate(w io.Writer) io.Writer {
+	gone := false
+	at := int(f.Bytes)
+	return writerFunc(func(p []byte) (int, error) {
+		if gone {
+			return len(p), nil
+		}
+		fits := len(p) <= at+1 // the terminator is no part of the message
+		if fits || at == 0 && !f.past.Load() {
+			return w.Write(p)
+		}
+		if at == 0 {
+			at = len(p) / 2
+		}
+		gone = true
+		_, err := w.Write(p[:at])
+		if err != nil {
+			return 0, err
+		}
+		f.s.abort(nil)
+		return len(p), nil
+	})
 }
 
 // handle gets each message that was read, and its size, and serves it unless the fault says
@@ -157,7 +168,8 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	case f.Kind == "exit0" && beyond:
 		s.abort(nil)
 	case f.Kind == "limit" && beyond:
-		s.abort(fmt.Errorf("read request: message of %d bytes exceeds the limit of %d", size, f.Bytes))
+		what := fmt.Sprintf("message of %d bytes exceeds the limit of %d", size, f.Bytes)
+		s.abort(fmt.Errorf("read request: %s", what))
 	case f.Kind == "error" && beyond && m.Kind() == jsonrpc.Request:
 		s.sendError(m.ID, jsonrpc.CodeInvalidRequest, "Request too large")
 	case f.Kind == "never-read" && f.Bytes == 0 && beyond:
@@ -187,8 +199,8 @@ func (f *faultInjector) stopReading() {
 	<-f.s.drained.Done()
 }
 
-// oddVersions are the versions of the protocol that faults answer with, where initialize is asked: so
-// they refuse server/discover, which clients may ask instead.
+// oddVersions are the versions of the protocol that faults answer with, where initialize is asked:
+// so they refuse server/discover, which clients may ask instead.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
 // versions finds the version of the protocol in an answer.
@@ -368,8 +380,9 @@ const reorderWindow = 20 * time.Millisecond
 
 // A reverser sends the answers of a window in the reverse order, one at a time.
 type reverser struct {
-	mu   sync.Mutex
-	last chan struct{} // gives the turn to the answer that came last in the window; nil: it has none
+	mu sync.Mutex
+	// Gives the turn to the answer that came last in the window; nil: it has none.
+	last chan struct{}
 }
 
 // wait returns when the caller may send its answer; done lets the next one send.

@@ -18,8 +18,8 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
 }
 
-// Methods by which a client of [FirstWithout] asks to be told of changes. The answer to Listen comes
-// when nothing more will be told; the notification Acknowledged comes first.
+// Methods by which a client of [FirstWithout] asks to be told of changes. The answer to Listen
+// comes when nothing more will be told; the notification Acknowledged comes first.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"
@@ -44,8 +44,9 @@ func InitializeParams(version string) string {
 
 // Meta is the member of params by which a request without a session says its revision.
 func Meta(version string) string {
-	return `"_meta":{"` + scope + `protocolVersion":"` + version + `","` + scope + clientInfo[1:] + `,"` +
-		scope + `clientCapabilities":{}}`
+	return `"_meta":{"` + scope + `protocolVersion":"` + version + `",` +
+		`"` + scope + clientInfo[1:] + `,` +
+		`"` + scope + `clientCapabilities":{}}`
 }
 
 // MaxFrameSize is the experimental capability by which two ends agree on the largest message, in
@@ -70,8 +71,8 @@ type ToolInfo struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// A Content is a piece of what a tool answers. Those of other types than text carry members that are
-// left out here.
+// A Content is a piece of what a tool answers. Those of other types than text carry members that
+// are left out here.
 type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -104,5 +105,6 @@ func invalidParams(why string) *jsonrpc.Error {
 }
 
 func invalidRequest(why string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: clip("Invalid request: " + why)}
+	message := clip("Invalid request: " + why)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: message}
 }

@@ -27,7 +27,11 @@ func withoutPaths(err error) error {
 
 // paths are absolute ones in a text, of any system, and those below a home: behind a quotation mark
 // up to the next one, else up to white space or a sign that ends a clause.
-var paths = regexp.MustCompile(`(["'])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^"']+|(^|[\s(=\[])(?:~?/|[A-Za-z]:[\\/]|\\\\)[^\s"'():;,\[\]]+`)
+var paths = regexp.MustCompile(
+	`(["'])` + pathRoot + `[^"']+|(^|[\s(=\[])` + pathRoot + `[^\s"'():;,\[\]]+`)
+
+// pathRoot is how a path begins: at the root, at a home, at a drive or at a server.
+const pathRoot = `(?:~?/|[A-Za-z]:[\\/]|\\\\)`
 
 // hidePaths replaces paths in the text of an error, which may have been made by anybody. A place in
 // a JSON schema is none: it tells a client which of its arguments is wrong.

@@ -21,8 +21,9 @@ import (
 //
 // It may be used by many goroutines.
 type Playback struct {
-	mu      sync.Mutex
-	answers map[string][]recordedAnswer // to a method, and to an exact request; the next is the first
+	mu sync.Mutex
+	// To a method, and to an exact request; the next is the first.
+	answers map[string][]recordedAnswer
 }
 
 // exact identifies a request by its method and a hash of its params, which may be large; the method
@@ -44,13 +45,16 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
 	for _, recorded := range messages {
 		m, _ := jsonrpc.Parse(recorded.Body) // one that is no JSON-RPC neither asks nor answers
-		asks, answers := m.Kind() == jsonrpc.Request, m.Kind().Answers()
+		asks := m.Kind() == jsonrpc.Request
+		answers := m.Kind().Answers()
 		if recorded.Body == nil && len(recorded.ID) > 0 {
 			m = jsonrpc.Message{ID: jsonrpc.ID(recorded.ID), Method: recorded.Method}
-			asks, answers = m.Method != "", m.Method == ""
+			asks = m.Method != ""
+			answers = !asks
 		}
 		request, known := requests[m.ID]
-		switch { // the requests of the server and their answers have ids of their own, and are left out
+		// The requests of the server and their answers have ids of their own, and are left out.
+		switch {
 		case asks && recorded.Dir != "reply":
 			requests[m.ID] = m
 		case answers && recorded.Dir != "request" && known:
@@ -111,5 +115,6 @@ func (a recordedAnswer) message(r *request) []byte {
 		before, after, fill = "{", "}", ' '
 	}
 	padding := bytes.Repeat([]byte{fill}, max(room-len(before)-len(after), 0))
-	return jsonrpc.AppendResult(make([]byte, 0, a.size), r.id, slices.Concat([]byte(before), padding, []byte(after)))
+	result := slices.Concat([]byte(before), padding, []byte(after))
+	return jsonrpc.AppendResult(make([]byte, 0, a.size), r.id, result)
 }

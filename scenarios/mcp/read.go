@@ -40,12 +40,14 @@ func (s *Server) read() error {
 			s.sendOversizeError(large)
 		case errors.Is(err, framers.ErrNoColon):
 			s.sendParseError("Parse error: line of a header without a colon")
-		case errors.As(err, &header), errors.As(err, &chunk): // without the line, which may hold anything
+		// Without the line, which may hold anything.
+		case errors.As(err, &header), errors.As(err, &chunk):
 			s.sendParseError("Parse error: " + errors.Unwrap(err).Error())
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			s.sendParseError("Parse error: the input ends inside a message")
 			return nil
-		case err == io.EOF, s.State() != Running: // the deadline that ended the read is this server's own
+		// The deadline that ended the read is this server's own.
+		case err == io.EOF, s.State() != Running:
 			return nil
 		default:
 			return fmt.Errorf("read request: %w", err)
@@ -191,7 +193,8 @@ func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 // logOversize logs a message beyond the limit, whose size is known.
 func (s *Server) logOversize(e *framers.TooLargeError) {
 	mib := strconv.FormatFloat(float64(e.Size*100>>20)/100, 'f', -1, 64) // to two digits
-	s.log.Error(fmt.Sprintf("Request exceeded size limit: %sMB", mib), "bytes", e.Size, "limit", e.Limit)
+	what := fmt.Sprintf("Request exceeded size limit: %sMB", mib)
+	s.log.Error(what, "bytes", e.Size, "limit", e.Limit)
 }
 
 // limitText returns n in the largest unit that divides it. Units are powers of 1024 throughout.

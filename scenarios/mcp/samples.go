@@ -101,8 +101,10 @@ func sleep(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
 // The alerts and the forecast are canned: what a client does with them is the point.
 
 var alertsOf = map[string]string{
-	"CA": "\nEvent: Heat Advisory\nArea: Sacramento Valley\nSeverity: Moderate\nHeadline: Heat Advisory until 8 PM PDT\n---\n",
-	"TX": "\nEvent: Flood Watch\nArea: Hill Country\nSeverity: Severe\nHeadline: Flood Watch through Thursday morning\n---\n" +
+	"CA": "\nEvent: Heat Advisory\nArea: Sacramento Valley\nSeverity: Moderate\n" +
+		"Headline: Heat Advisory until 8 PM PDT\n---\n",
+	"TX": "\nEvent: Flood Watch\nArea: Hill Country\nSeverity: Severe\n" +
+		"Headline: Flood Watch through Thursday morning\n---\n" +
 		"\nEvent: Severe Thunderstorm Warning\nArea: Travis; Williamson\nSeverity: Severe\n" +
 		"Headline: Severe Thunderstorm Warning until 6:15 PM CDT\n---\n",
 }
@@ -112,13 +114,15 @@ func alerts(_ context.Context, a struct{ State string }) (string, error) {
 	if len(state) != 2 {
 		return "", errors.New("a state is two letters, such as CA")
 	}
-	if list := alertsOf[state]; list != "" {
+	list := alertsOf[state]
+	if list != "" {
 		return "Active alerts for " + state + ":\n" + list, nil
 	}
 	return "No active alerts for " + state, nil
 }
 
 func forecast(_ context.Context, a struct{ Latitude, Longitude float64 }) (string, error) {
-	return fmt.Sprintf("Forecast for %.4f, %.4f:\n\nTonight:\nTemperature: 14°C\nWind: 10 km/h SW\nClear\n---\n"+
-		"Tomorrow:\nTemperature: 23°C\nWind: 15 km/h W\nSunny\n---\n", a.Latitude, a.Longitude), nil
+	place := fmt.Sprintf("Forecast for %.4f, %.4f:\n\n", a.Latitude, a.Longitude)
+	return place + "Tonight:\nTemperature: 14°C\nWind: 10 km/h SW\nClear\n---\n" +
+		"Tomorrow:\nTemperature: 23°C\nWind: 15 km/h W\nSunny\n---\n", nil
 }

@@ -74,7 +74,8 @@ func (t Type) with(description string) map[string]any {
 // Schema returns the schema of a tool's arguments.
 func Schema(params ...Param) json.RawMessage {
 	text, err := json.Marshal(Object(params...).schema)
-	if err != nil { // texts, lists and numbers; a bound that is no number is a mistake of the caller
+	// Texts, lists and numbers; a bound that is no number is a mistake of the caller.
+	if err != nil {
 		panic(err)
 	}
 	return text

@@ -59,7 +59,8 @@ type Server struct {
 
 	stopping context.Context // ends by Stop
 	stop     context.CancelFunc
-	failed   context.Context // ends when the output fails, or by abort: nothing can be answered then
+	// Ends when the output fails, or by abort: nothing can be answered then.
+	failed   context.Context
 	fail     context.CancelCauseFunc
 	drained  context.Context // ends when nothing more is to be answered
 	endDrain context.CancelFunc
@@ -114,7 +115,8 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
 	tools := opts.Tools
 	if opts.ChangingTools {
-		change := NewTool("change_tools", "Tell that the list of tools has changed", nil, s.tellOfChange)
+		does := "Tell that the list of tools has changed"
+		change := NewTool("change_tools", does, nil, s.tellOfChange)
 		tools = append(slices.Clone(tools), change)
 	}
 	for _, t := range tools {
@@ -195,7 +197,8 @@ func (s *Server) supervise(ctx context.Context) {
 		s.err = cmp.Or(s.err, lost)
 	}
 	if abort == nil {
-		s.log.Info(fmt.Sprintf("%s, flushed %d responses, dropped %d responses", why, flushed, dropped))
+		counts := fmt.Sprintf("flushed %d responses, dropped %d responses", flushed, dropped)
+		s.log.Info(why + ", " + counts)
 	}
 	if s.opts.Record != nil && abort == nil {
 		end := "stopped"
@@ -304,8 +307,8 @@ type abortError struct{ err error }
 
 func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 
-// boundRead ends a read that still blocks at a time, and reports whether it can: in needs deadlines.
-// Without them, as stdin of most programs, the read ends with the process.
+// boundRead ends a read that still blocks at a time, and reports whether it can: in needs
+// deadlines. Without them, as stdin of most programs, the read ends with the process.
 func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(at) == nil
@@ -365,8 +368,8 @@ type Options struct {
 	StrictLifecycle bool
 
 	ToolTimeout time.Duration // DefaultToolTimeout; negative: none
-	// EOFGrace is how long what was read may go on when reading ends: DefaultEOFGrace; negative: not
-	// at all. FlushTimeout is how long its answers may take from then on: DefaultFlushTimeout;
+	// EOFGrace is how long what was read may go on when reading ends: DefaultEOFGrace; negative:
+	// not at all. FlushTimeout is how long its answers may take from then on: DefaultFlushTimeout;
 	// negative: no time. ShutdownTimeout bounds both together: DefaultShutdownTimeout.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
@@ -405,7 +408,8 @@ func (o *Options) complete() error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	faults := []error{o.Fault.check()}
 	if o.ParseErrorID != jsonrpc.Empty && o.ParseErrorID != jsonrpc.Null {
-		faults = append(faults, fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID))
+		wrong := fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID)
+		faults = append(faults, wrong)
 	}
 	if o.MaxInFlight < 0 {
 		faults = append(faults, fmt.Errorf("%d requests in flight: want at least 1", o.MaxInFlight))

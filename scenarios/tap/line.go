@@ -27,8 +27,8 @@ func linePrefix(run, dir string) []byte {
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
 
-// appendMessage appends the line of a message, a [results.Message], at a fraction of what encoding/json
-// takes, since there may be a million in a second.
+// appendMessage appends the line of a message, a [results.Message], at a fraction of what
+// encoding/json takes, since there may be a million in a second.
 func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	dst = append(dst, head...)
 	dst = strconv.AppendInt(dst, m.at, 10)
@@ -54,9 +54,12 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 
 // appendText appends a string whose inside is given as it stood in JSON text.
 func appendText(dst, inside []byte) []byte {
-	var decoded string
-	if bytes.IndexByte(inside, '\\') >= 0 && json.Unmarshal(slices.Concat([]byte{'"'}, inside, []byte{'"'}), &decoded) == nil {
-		inside = []byte(decoded)
+	if bytes.IndexByte(inside, '\\') >= 0 {
+		var decoded string
+		err := json.Unmarshal(slices.Concat([]byte{'"'}, inside, []byte{'"'}), &decoded)
+		if err == nil {
+			inside = []byte(decoded)
+		}
 	}
 	return jsonrpc.AppendString(dst, inside)
 }
@@ -91,9 +94,11 @@ func protocolOf(method []byte) string {
 // with x, digits with 0, outside names of members and what makes the structure. What follows stays
 // as it is: the members jsonrpc, method and id of the outermost object, so that requests and
 // answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
-// same length; and the revisions of MCP that the two ends agree on. From where a text is no JSON all of it is overwritten.
+// same length; and the revisions of MCP that the two ends agree on. From where a text is no JSON
+// all of it is overwritten.
 func redact(b []byte) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(b),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	outermost, member := "", ""
 	for from := int64(0); ; from = dec.InputOffset() {
 		token, err := dec.ReadToken()
@@ -143,7 +148,9 @@ func blankNumber(b []byte) {
 			continue
 		}
 		b[i] = '0'
-		if begins := i == 0 || !digit(b[i-1]) && b[i-1] != '.'; begins && i+1 < len(b) && digit(b[i+1]) {
+		begins := i == 0 || !digit(b[i-1]) && b[i-1] != '.'
+		goesOn := i+1 < len(b) && digit(b[i+1])
+		if begins && goesOn {
 			b[i] = '1'
 		}
 	}

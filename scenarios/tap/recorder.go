@@ -29,9 +29,10 @@ type recorder struct {
 // A track is one direction's way to the recording.
 type track struct {
 	*recorder
-	queue   queue
-	held    []byte       // taken from the queue and not yet written; the recorder's
-	looking atomic.Int64 // lines of messages that passed then, or later, may be on their way; 0: none are
+	queue queue
+	held  []byte // taken from the queue and not yet written; the recorder's
+	// Lines of messages that passed then, or later, may be on their way; 0: none are.
+	looking atomic.Int64
 	dir     string
 	prefix  []byte // of every message's line
 
@@ -69,7 +70,8 @@ const idleTicks = 50
 
 func newRecorder(o Options) *recorder {
 	return &recorder{
-		Options: o, began: time.Now(), wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+		Options: o, began: time.Now(),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
 
@@ -79,7 +81,8 @@ func (r *recorder) now() int64 { return int64(time.Since(r.began)) }
 // track adds a direction. All are added before run.
 func (r *recorder) track(dir string) *track {
 	t := &track{recorder: r, dir: dir, prefix: linePrefix(r.Run, dir)}
-	if t.queue.limit = queueBytes; r.Bodies {
+	t.queue.limit = queueBytes
+	if r.Bodies {
 		t.queue.limit = bodyQueue
 	}
 	r.tracks = append(r.tracks, t)
@@ -93,13 +96,15 @@ func (r *recorder) run() {
 	timer := time.NewTimer(flushInterval)
 	defer timer.Stop()
 	for {
-		if idle++; r.drain(false) {
+		idle++
+		if r.drain(false) {
 			idle = 0
 		}
 		tick := timer.C
 		if idle > idleTicks { // only traffic wakes it
 			r.asleep.Store(true)
-			if idle = 0; !r.drain(false) {
+			idle = 0
+			if !r.drain(false) {
 				tick = nil
 			}
 		}
@@ -135,16 +140,20 @@ func (r *recorder) drain(all bool) (any bool) {
 		var first *track
 		earliest := until
 		for _, t := range r.tracks {
-			if at := t.nextTime(); len(t.held) > 0 && at < earliest {
-				first, earliest = t, at
+			at := t.nextTime()
+			if len(t.held) > 0 && at < earliest {
+				first = t
+				earliest = at
 			}
 		}
 		if first == nil {
 			break
 		}
 		n := bytes.IndexByte(first.held, '\n') + 1
-		r.merged, first.held = append(r.merged, first.held[:n]...), first.held[n:]
-		if any = true; len(r.merged) > writeSize {
+		r.merged = append(r.merged, first.held[:n]...)
+		first.held = first.held[n:]
+		any = true
+		if len(r.merged) > writeSize {
 			r.write()
 		}
 	}
@@ -222,10 +231,12 @@ func (t *track) record(m *message) {
 		t.flush() // what may not fit takes no others with it
 	}
 	if t.pendingCount == 0 {
-		t.lines, t.first = t.gap(m.at), m.first
+		t.lines = t.gap(m.at)
+		t.first = m.first
 	}
 	t.lines = appendMessage(t.lines, t.prefix, m, whole)
-	if t.pendingCount++; len(t.lines) >= batchBytes {
+	t.pendingCount++
+	if len(t.lines) >= batchBytes {
 		t.flush()
 	}
 }
@@ -242,16 +253,15 @@ func (t *track) flush() {
 		default: // it is being woken
 		}
 	}
-	switch {
-	case !fits && t.lost == 0:
-		t.account.Gaps++
-		t.from = t.first
-		fallthrough
-	case !fits:
+	if fits {
+		t.lost = 0
+	} else {
+		if t.lost == 0 {
+			t.account.Gaps++
+			t.from = t.first
+		}
 		t.lost += t.pendingCount
 		t.account.MessagesMissing += t.pendingCount
-	default:
-		t.lost = 0
 	}
 	t.pendingCount = 0
 }
@@ -272,9 +282,11 @@ func (t *track) gap(until int64) []byte {
 		return lines
 	}
 	text, _ := json.Marshal(results.Fault{ // plain data
-		Kind: results.KindFault, Run: t.Run, Time: time.Now().UTC(), ID: "recording-gap", Verdict: fmt.Sprintf("%d messages missing", t.lost),
+		Kind: results.KindFault, Run: t.Run, Time: time.Now().UTC(), ID: "recording-gap",
+		Verdict:  fmt.Sprintf("%d messages missing", t.lost),
 		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
-		Advice:   "the recording could not keep up, and the traffic does not wait for it: record to a faster disk, or without bodies",
+		Advice: "the recording could not keep up, and the traffic does not wait for it: " +
+			"record to a faster disk, or without bodies",
 	})
 	return append(append(lines, text...), '\n')
 }

@@ -27,7 +27,8 @@ type relay struct {
 	writing atomic.Int64 // when the write that is under way began, in ns; 0: none is
 	inHand  atomic.Int64 // bytes that it has to write
 	done    chan struct{}
-	failed  error // why the other side could not take all; nil if it left. Set before done is closed
+	// Why the other side could not take all; nil if it left. Set before done is closed.
+	failed error
 
 	yielded int64 // when it last let others run
 }
@@ -57,11 +58,11 @@ func (r *relay) run() {
 			}
 			err = errors.Join(unwritten, err)
 		}
-		// Yield now and then, so that the runtime sees that this goroutine lets others run. One that
-		// is seen to go on for 10 ms is to be preempted; as a direction is in system calls nearly all
-		// of the time, that means to take its share of the scheduler, every 20 µs from then on, and
-		// to wake a thread each time to do something with it. With all on one CPU that was a third of
-		// the time of a round trip of 1 MiB.
+		// Yield now and then, so that the runtime sees that this goroutine lets others run. One
+		// that is seen to go on for 10 ms is to be preempted; as a direction is in system calls
+		// nearly all of the time, that means to take its share of the scheduler, every 20 µs from
+		// then on, and to wake a thread each time to do something with it. With all on one CPU that
+		// was a third of the time of a round trip of 1 MiB.
 		if now := r.track.now(); now-r.yielded > yieldInterval {
 			runtime.Gosched()
 			r.yielded = now

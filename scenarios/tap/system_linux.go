@@ -9,6 +9,7 @@ import (
 func init() {
 	resetHandler = func(number int) {
 		var byDefault struct{ handler, flags, restorer, mask uintptr }
-		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION,
+			uintptr(number), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 	}
 }

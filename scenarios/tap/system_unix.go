@@ -106,7 +106,8 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	if like.Kind == "socket" {
 		kind = syspipe.SocketPair
 	}
-	we, re, err := syspipe.Open(kind, syspipe.Options{Capacity: like.Capacity, IO: syspipe.Blocking})
+	o := syspipe.Options{Capacity: like.Capacity, IO: syspipe.Blocking}
+	we, re, err := syspipe.Open(kind, o)
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
 		we, re, err = syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
@@ -117,12 +118,16 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	defer we.Close()
 	defer re.Close()
 	we.Grow(relayCapacity) // a smaller one, and a socket pair, relay too
-	if w, err = we.File(); err == nil {
-		if r, err = re.File(); err != nil {
-			w.Close()
-		}
+	w, err = we.File()
+	if err != nil {
+		return nil, nil, err
 	}
-	return w, r, err
+	r, err = re.File()
+	if err != nil {
+		w.Close()
+		return nil, nil, err
+	}
+	return w, r, nil
 }
 
 // mirrorMode makes a server's end as non-blocking as the client's stream is: whether a write that
@@ -137,7 +142,10 @@ func mirrorMode(model, end *os.File) {
 var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
 
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
-var forwardedSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT}
+var forwardedSignals = []os.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM,
+	unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT,
+}
 
 // resetHandler takes Go's handler from a signal that os/signal does not let go of, such as SIGSEGV.
 // x/sys has no sigaction for macOS and FreeBSD: of such signals the exit status tells there.
@@ -151,5 +159,6 @@ func dieBySignal(number int) {
 	signal.Reset(s)
 	resetHandler(number)
 	unix.Kill(unix.Getpid(), s)
-	time.Sleep(time.Second) // it comes in its own time; should it not come at all, the exit status has to tell
+	// It comes in its own time; should it not come at all, the exit status has to tell.
+	time.Sleep(time.Second)
 }

@@ -8,16 +8,16 @@
 //	end.ExitLike() // leaves as the server left
 //
 // Each direction has a goroutine of its own that reads what is there, writes it on, and only then
-// looks at it, by a reader of the framing: the directions do not wait for each other, and nothing is held back for a message to
-// be whole. Ends of file, closed streams, the exit status and signals pass through, too. Standard
-// error is the server's own.
+// looks at it, by a reader of the framing: the directions do not wait for each other, and nothing
+// is held back for a message to be whole. Ends of file, closed streams, the exit status and signals
+// pass through, too. Standard error is the server's own.
 //
 // What is seen goes through a bounded buffer to the recording: a recording that cannot keep up has
 // a gap, which is counted and placed, and the traffic does not wait. By default it holds sizes and
 // times, methods and ids; arguments may be secrets, and stay out unless asked for.
 //
-// When the server has ended, what it wrote is passed on however long the client takes, and so is what
-// a process writes that it left behind: until the output ends, the client closes its end, or a
+// When the server has ended, what it wrote is passed on however long the client takes, and so is
+// what a process writes that it left behind: until the output ends, the client closes its end, or a
 // signal says that it is enough. Then the recording says what was not taken.
 //
 // Run is called once at a time in a process, as signals are the process's. It takes over the
@@ -80,11 +80,13 @@ type Options struct {
 	Env     []string // of the server; nil is ours
 	Dir     string   // where it runs; "" is where we run
 
-	Stdin, Stdout, Stderr *os.File // the client's; nil is this process's own. Run closes the first two
+	// The client's; nil is this process's own. Run closes the first two.
+	Stdin, Stdout, Stderr *os.File
 
-	Record   io.Writer // where the recording goes, in whole lines; nil is nowhere
-	Run      string    // the run that its lines belong to
-	Protocol string    // "mcp", "lines" or "jsonrpc" by lines, "lsp" by headers; "" and "auto" find out
+	Record io.Writer // where the recording goes, in whole lines; nil is nowhere
+	Run    string    // the run that its lines belong to
+	// "mcp", "lines" or "jsonrpc" by lines, "lsp" by headers; "" and "auto" find out.
+	Protocol string
 	// Framing is how messages are told apart; nil: as the protocol has it. Lines may have frames of
 	// chunked messages among them either way.
 	Framing framers.Framing
@@ -127,15 +129,12 @@ func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
 	}
-	if o.Framing == nil {
-		o.Framing = framingOf(o.Protocol)
-	}
 	if len(o.Command) == 0 {
 		return nil, errors.New("tap: no command to start")
 	}
-	o.Stdin, o.Stdout, o.Stderr = cmp.Or(o.Stdin, os.Stdin), cmp.Or(o.Stdout, os.Stdout), cmp.Or(o.Stderr, os.Stderr)
-	o.Record, o.Bodies = cmp.Or(o.Record, io.Discard), o.Bodies || o.Redact
-	if before := runtime.GOMAXPROCS(0); before < sessionThreads {
+	o.complete()
+	before := runtime.GOMAXPROCS(0)
+	if before < sessionThreads {
 		runtime.GOMAXPROCS(sessionThreads)
 		defer runtime.GOMAXPROCS(before)
 	}
@@ -144,6 +143,18 @@ func Run(o Options) (*Ending, error) {
 		return nil, err
 	}
 	return s.finish()
+}
+
+// complete fills in the defaults.
+func (o *Options) complete() {
+	o.Stdin = cmp.Or(o.Stdin, os.Stdin)
+	o.Stdout = cmp.Or(o.Stdout, os.Stdout)
+	o.Stderr = cmp.Or(o.Stderr, os.Stderr)
+	o.Record = cmp.Or(o.Record, io.Discard)
+	o.Bodies = o.Bodies || o.Redact
+	if o.Framing == nil {
+		o.Framing = framingOf(o.Protocol)
+	}
 }
 
 // A session is one server and its client.
@@ -168,15 +179,19 @@ func (s *session) start() error {
 	defer childOut.Close()
 	var ends [4]stream
 	for i, f := range []*os.File{s.Stdin, toChild, fromChild, s.Stdout} {
-		if ends[i], err = open(f); err != nil {
+		ends[i], err = open(f)
+		if err != nil {
 			return fmt.Errorf("tap: %w", err)
 		}
 	}
 	s.server = proc.Command(s.Command[0], s.Command[1:]...)
 	s.server.Attached = true // what it leaves behind goes on, as without us
 	cmd := s.server.Cmd
-	cmd.Env, cmd.Dir = s.Env, s.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, s.Stderr
+	cmd.Env = s.Env
+	cmd.Dir = s.Dir
+	cmd.Stdin = childIn
+	cmd.Stdout = childOut
+	cmd.Stderr = s.Stderr
 	mirrorMode(s.Stdin, childIn)
 	mirrorMode(s.Stdout, childOut)
 	if err := s.server.Start(context.Background()); err != nil {
@@ -244,7 +259,8 @@ func (s *session) finish() (*Ending, error) {
 		}
 	}
 	if cut != nil {
-		err = errors.Join(fmt.Errorf("the client did not take the last of the output: %s", cut.Verdict), err)
+		late := fmt.Errorf("the client did not take the last of the output: %s", cut.Verdict)
+		err = errors.Join(late, err)
 	}
 	return e, errors.Join(s.outputLost(), err)
 }
@@ -284,7 +300,8 @@ func (s *session) outputLost() error {
 type cutEvidence struct {
 	Dir    string `json:"dir"`
 	Passed int64  `json:"passed_bytes"`
-	InHand int64  `json:"in_hand_bytes"` // read, and not or not wholly written; more may be in the server's pipe
+	// InHand is what was read and not, or not wholly, written. More may be in the server's pipe.
+	InHand int64 `json:"in_hand_bytes"`
 }
 
 // drainOutput waits until the server's output has been passed on, as a pipe would hold it: until

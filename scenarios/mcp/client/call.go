@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -66,12 +65,17 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	var p *pendingCall
 	var id jsonrpc.ID
 	var down, over <-chan struct{} // of a subscription, which outlives the link
-	if err := c.whenReady(ctx, func() {
-		l, p = c.link, c.addCall()
-		if id = p.id; method == mcp.Listen {
-			p.listens, down, over = params, l.down, c.over
+	err := c.whenReady(ctx, func() {
+		l = c.link
+		p = c.addCall()
+		id = p.id
+		if method == mcp.Listen {
+			p.listens = params
+			down = l.down
+			over = c.over
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	msg := jsonrpc.AppendRequest(nil, id, method, params)
@@ -99,25 +103,32 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up, and tells the server why if that has it; a late answer counts in Stats.Late.
+// abandon gives a call up, and tells the server why if that has it; a late answer counts in
+// Stats.Late.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if waits, _ := c.remove(p.id); waits == nil || why == nil || c.state != Ready {
+	waits, _ := c.remove(p.id)
+	if waits == nil || why == nil || c.state != Ready {
 		return
 	}
 	reason, _ := json.Marshal(why.Error())
-	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)))
+	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, p.id, reason)
+	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
-// withMeta returns the params of a request with what each carries in a revision without a handshake.
+// withMeta returns the params of a request with what each carries in a revision without a
+// handshake.
 func (c *Conn) withMeta(params []byte) []byte {
 	if !c.opts.stateless() {
 		return params
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(params, &members); params != nil && err != nil || members["_meta"] != nil {
-		return params
+	if params != nil {
+		err := json.Unmarshal(params, &members)
+		if err != nil || members["_meta"] != nil {
+			return params
+		}
 	}
 	meta := c.opts.hello()
 	if len(members) == 0 {
@@ -138,7 +149,8 @@ type answer struct {
 	err    error
 }
 
-// addCall gives out an id. The caller has the lock, as those of remove, failAll and listenAgain have.
+// addCall gives out an id. The caller has the lock, as those of remove, failAll and listenAgain
+// have.
 func (c *Conn) addCall() *pendingCall {
 	p := &pendingCall{id: c.nextID(), answer: make(chan answer, 1)}
 	c.pending[p.id] = p
@@ -153,7 +165,8 @@ func (c *Conn) nextID() jsonrpc.ID {
 // remove takes a call off the table. If it is not there, late reports whether it ever was: every id
 // that was given out counts up to the last.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
-	if p = c.pending[id]; p != nil {
+	p = c.pending[id]
+	if p != nil {
 		delete(c.pending, id)
 		return p, false
 	}
@@ -176,17 +189,18 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 		return fmt.Errorf("notify %s: params: %w", method, err)
 	}
 	var l *link
-	if err = c.whenReady(ctx, func() { l = c.link }); err == nil {
-		select {
-		case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
-			return nil
-		case <-l.down:
-			err = errors.New("the server was lost just now")
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+	err = c.whenReady(ctx, func() { l = c.link })
+	if err != nil {
+		return fmt.Errorf("notify %s: %w", method, err)
 	}
-	return fmt.Errorf("notify %s: %w", method, err)
+	select {
+	case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
+		return nil
+	case <-l.down:
+		return fmt.Errorf("notify %s: the server was lost just now", method)
+	case <-ctx.Done():
+		return fmt.Errorf("notify %s: %w", method, ctx.Err())
+	}
 }
 
 // A toolsPage is the result of tools/list.
@@ -205,7 +219,8 @@ type Caller interface {
 
 func listTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
 	var tools []mcp.ToolInfo
-	for params := any(nil); ; {
+	var params any
+	for {
 		page, err := callFor[toolsPage](ctx, c, "tools/list", params)
 		if err != nil {
 			return nil, err
@@ -232,30 +247,37 @@ func callTool(ctx context.Context, c Caller, name string, arguments any) (*mcp.T
 }
 
 // callFor decodes the result of a call.
-func callFor[Result any](ctx context.Context, c Caller, method string, params any) (*Result, error) {
+func callFor[Result any](
+	ctx context.Context, c Caller, method string, params any,
+) (*Result, error) {
 	text, err := c.Call(ctx, method, params)
 	if err != nil {
 		return nil, err
 	}
 	result := new(Result)
-	if err := json.Unmarshal(text, result); err != nil {
+	err = json.Unmarshal(text, result)
+	if err != nil {
 		return nil, fmt.Errorf("call %s: the answer has another form: %w", method, err)
 	}
 	return result, nil
+}
+
+// respond answers what the server asks: this client does nothing for servers but to answer a ping.
+func (l *link) respond(m *jsonrpc.Message) {
+	if m.Method == "ping" {
+		l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
+		return
+	}
+	unknown := jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}
+	l.offer(jsonrpc.AppendError(nil, m.ID, unknown))
 }
 
 // deliver hands a message to the call that waits for it. The caller has the lock; after is to be
 // called without. m is valid during the call.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
-	case jsonrpc.Request: // this client does nothing for servers, but it answers a ping
-		return func() {
-			if m.Method == "ping" {
-				l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
-				return
-			}
-			l.offer(jsonrpc.AppendError(nil, m.ID, jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}))
-		}
+	case jsonrpc.Request:
+		return func() { l.respond(m) }
 	case jsonrpc.Notification:
 		return func() {
 			if c.opts.OnNotification != nil {

@@ -1,7 +1,7 @@
 // Package client starts a stdio MCP server and talks to it through a connection that outlives the
 // server's mistakes.
 //
-//	command := client.NewCommand("server.js", "--config", "config.json") // node server.js --config config.json
+//	command := client.NewCommand("server.js", "--verbose") // node server.js --verbose
 //	c, err := client.Open(command, client.Options{})
 //	defer c.Close()
 //	tools, err := c.ListTools(ctx)
@@ -24,8 +24,8 @@
 // order.
 //
 // Not promised: requests but subscriptions are not sent again when a server fails (they might take
-// effect twice), and what a server asks of the client is refused, ping excepted: there is no sampling,
-// and there are no roots.
+// effect twice), and what a server asks of the client is refused, ping excepted: there is no
+// sampling, and there are no roots.
 package client
 
 import (
@@ -75,7 +75,8 @@ type Stats struct {
 
 // Open starts the server and returns at once. Requests wait until it is ready.
 func Open(launcher Launcher, opts Options) (*Conn, error) {
-	if err := opts.complete(); err != nil {
+	err := opts.complete()
+	if err != nil {
 		return nil, fmt.Errorf("open connection: %w", err)
 	}
 	c := &Conn{
@@ -200,7 +201,8 @@ type FrameError struct {
 }
 
 func (e *FrameError) Error() string {
-	return fmt.Sprintf("frame of %d bytes or more exceeds the limit of %d: ask for less, or raise the limit", e.Size, e.Limit)
+	return fmt.Sprintf("frame of %d bytes or more exceeds the limit of %d: "+
+		"ask for less, or raise the limit", e.Size, e.Limit)
 }
 
 // A Violation tells of a frame beyond the limit.
@@ -250,7 +252,8 @@ func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMes
 	c := p.leastLoaded()
 	if c == nil {
 		var err error
-		if c, err = p.firstReady(ctx); err != nil {
+		c, err = p.firstReady(ctx)
+		if err != nil {
 			return nil, fmt.Errorf("call %s: %w", method, err)
 		}
 	}
@@ -273,10 +276,12 @@ func (p *Pool) leastLoaded() (best *Conn) {
 	least := 0
 	for _, c := range p.conns {
 		c.mu.Lock()
-		ready, n := c.state == Ready, len(c.pending)
+		ready := c.state == Ready
+		n := len(c.pending)
 		c.mu.Unlock()
 		if ready && (best == nil || n < least) {
-			best, least = c, n
+			best = c
+			least = n
 		}
 	}
 	return best

@@ -22,7 +22,9 @@ func (l Limits) apply(pid int) error {
 		if limit.value == 0 {
 			continue
 		}
-		if err := unix.Prlimit(pid, limit.resource, &unix.Rlimit{Cur: limit.value, Max: limit.value}, nil); err != nil {
+		both := &unix.Rlimit{Cur: limit.value, Max: limit.value}
+		err := unix.Prlimit(pid, limit.resource, both, nil)
+		if err != nil {
 			return fmt.Errorf("limit its %s to %d: %w", limit.name, limit.value, err)
 		}
 	}

@@ -44,7 +44,8 @@ func newLink(c *Conn, p *Process) *link {
 	c.mu.Unlock()
 	l := &link{
 		c: c, proc: p,
-		queue: make(chan outgoing, c.opts.Queue+2+listens), // the handshake's are beside the requests'
+		// The handshake's are beside the requests'.
+		queue: make(chan outgoing, c.opts.Queue+2+listens),
 		down:  make(chan struct{}),
 		ended: make(chan struct{}),
 		limit: -1,
@@ -113,7 +114,8 @@ func (l *link) read() {
 	o := &l.c.opts
 	f := o.Framing
 	if f == framers.NDJSON() {
-		f, _ = framers.Adaptive(framers.DefaultChunk) // lines are read as lines, and frames taken too
+		// Lines are read as lines, and frames taken too.
+		f, _ = framers.Adaptive(framers.DefaultChunk)
 	}
 	chunks := mcp.ChunkLog{Logger: o.Logger}
 	progress := func(c framers.Chunk) {
@@ -162,8 +164,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handle parses what was read. It reports whether to read on. What is within this end's limit, by which
-// frames are read, may be beyond a smaller one that was negotiated.
+// handle parses what was read. It reports whether to read on. What is within this end's limit, by
+// which frames are read, may be beyond a smaller one that was negotiated.
 func (l *link) handle(msg []byte, err error) bool {
 	if err != nil {
 		var large *framers.TooLargeError
@@ -198,8 +200,10 @@ func (l *link) handle(msg []byte, err error) bool {
 func (l *link) invalidMessage(err error) bool {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.c.dispatch(l, malformed, eventData{})
-	if l.noise++; l.noise > max(l.c.opts.MaxNoise, 0) {
-		l.fail(gone, ReasonNoise, fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err))
+	l.noise++
+	if l.noise > max(l.c.opts.MaxNoise, 0) {
+		why := fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err)
+		l.fail(gone, ReasonNoise, why)
 		return false
 	}
 	return true
@@ -225,8 +229,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
 	}
-	o := outgoing{sent: make(chan struct{})}
-	o.msg = jsonrpc.AppendError(nil, id, jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: e.Error()})
+	wrong := jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: e.Error()}
+	o := outgoing{msg: jsonrpc.AppendError(nil, id, wrong), sent: make(chan struct{})}
 	late := time.After(oversizeErrorTimeout)
 	select {
 	case l.queue <- o:
@@ -242,8 +246,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink takes the server's stderr, which is read to its end: a server that logs into a full pipe
-// stands still. Where it goes must not stop the server either.
+// stderrSink takes the server's stderr, which is read to its end: a server that logs into a full
+// pipe stands still. Where it goes must not stop the server either.
 type stderrSink struct{ *Conn }
 
 func (s stderrSink) Write(p []byte) (int, error) {
@@ -267,15 +271,20 @@ func (o *Options) opening() string {
 
 // hello is what the client says of itself: the params of initialize, or of every request.
 func (o *Options) hello() []byte {
-	capabilities, about := map[string]any{}, mcp.Implementation{Name: o.Name, Version: o.Version}
+	capabilities := map[string]any{}
+	about := mcp.Implementation{Name: o.Name, Version: o.Version}
 	if o.Policy == Negotiate {
 		capabilities["experimental"] = map[string]any{mcp.MaxFrameSize: o.MaxMessage}
 	}
-	says := map[string]any{"protocolVersion": o.Protocol, "capabilities": capabilities, "clientInfo": about}
+	says := map[string]any{
+		"protocolVersion": o.Protocol, "capabilities": capabilities, "clientInfo": about,
+	}
 	if o.stateless() {
 		const scope = "io.modelcontextprotocol/"
 		says = map[string]any{"_meta": map[string]any{
-			scope + "protocolVersion": o.Protocol, scope + "clientCapabilities": capabilities, scope + "clientInfo": about,
+			scope + "protocolVersion":    o.Protocol,
+			scope + "clientCapabilities": capabilities,
+			scope + "clientInfo":         about,
 		}}
 	}
 	text, _ := json.Marshal(says) // strings and numbers marshal always
@@ -288,7 +297,8 @@ func (c *Conn) startHandshake(l *link) {
 	p := c.addCall()
 	l.init = p.id
 	opening := c.opts.opening()
-	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())} // the queue is new: there is room
+	// The queue is new: there is room.
+	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())}
 	if limit := c.opts.InitTimeout; limit > 0 {
 		c.timer = c.opts.AfterFunc(limit, func() {
 			why := fmt.Errorf("no answer to %s after %v", opening, limit.Round(time.Millisecond))
@@ -301,52 +311,71 @@ func (c *Conn) startHandshake(l *link) {
 
 // finishHandshake takes the answer to the first request.
 func (l *link) finishHandshake(m jsonrpc.Message) {
-	c, server := l.c, new(mcp.ServerInfo)
-	about := struct {
-		*mcp.ServerInfo
-		SupportedVersions []string
-		Meta              struct {
-			ServerInfo *mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
-		} `json:"_meta"`
-	}{ServerInfo: server}
-	malformed := json.Unmarshal(m.Result, &about)
-	if slices.Contains(about.SupportedVersions, c.opts.Protocol) {
-		server.ProtocolVersion, server.ServerInfo = c.opts.Protocol, about.Meta.ServerInfo
-	}
-	var err error
-	switch {
-	case m.Failure != nil:
-		err = jsonrpc.ParseError(m.Failure)
-	case malformed != nil:
-		err = fmt.Errorf("the answer has another form: %w", malformed)
-	case server.ProtocolVersion == "" && c.opts.stateless():
-		err = fmt.Errorf("the server speaks MCP %s, and not %s", strings.Join(about.SupportedVersions, ", "), c.opts.Protocol)
-	case !slices.Contains(mcp.Revisions(), server.ProtocolVersion):
-		err = fmt.Errorf("the server speaks MCP %q, which is not known here", server.ProtocolVersion)
-	}
+	c := l.c
+	server, err := c.opts.serverInfo(m)
 	if err != nil {
 		l.fail(refused, ReasonHandshake, fmt.Errorf("%s: %w", c.opts.opening(), err))
 		return
 	}
-	if c.opts.Policy == Negotiate { // the smaller of both limits holds; this end's, if the server names none
+	if c.opts.Policy == Negotiate { // the smaller of both limits holds
 		l.limit = c.opts.MaxMessage
-		theirs, ok := server.Capabilities.Experimental[mcp.MaxFrameSize].(float64)
-		if ok && theirs >= 1 {
+		theirs, named := server.Capabilities.Experimental[mcp.MaxFrameSize].(float64)
+		if named && theirs >= 1 {
 			l.limit = int(min(theirs, float64(l.limit)))
 		}
 	}
 	l.meter.limit = int64(l.limit)
-	if !c.opts.stateless() {
-		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)} // before any request: there is room
+	if !c.opts.stateless() { // the queue has room for it, as it comes before any request
+		done := jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
+		l.queue <- outgoing{msg: done}
 	}
 	c.mu.Lock()
 	c.server = server
-	for _, p := range slices.Collect(maps.Values(c.pending)) { // what is subscribed to; a new link has room
+	l.subscribeAgain()
+	c.mu.Unlock()
+	c.dispatch(l, initialized, eventData{})
+}
+
+// subscribeAgain sends the subscriptions that outlived the link before, for which a new one has
+// room. The caller has the lock.
+func (l *link) subscribeAgain() {
+	c := l.c
+	for _, p := range slices.Collect(maps.Values(c.pending)) {
 		c.remove(p.id)
 		p.id = c.nextID()
 		c.pending[p.id] = p
 		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcp.Listen, p.listens)}
 	}
-	c.mu.Unlock()
-	c.dispatch(l, initialized, eventData{})
+}
+
+// serverInfo reads what the server says of itself in the answer to the first request.
+func (o *Options) serverInfo(m jsonrpc.Message) (*mcp.ServerInfo, error) {
+	if m.Failure != nil {
+		return nil, jsonrpc.ParseError(m.Failure)
+	}
+	var about struct {
+		mcp.ServerInfo
+		SupportedVersions []string
+		Meta              struct {
+			ServerInfo *mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+	}
+	err := json.Unmarshal(m.Result, &about)
+	if err != nil {
+		return nil, fmt.Errorf("the answer has another form: %w", err)
+	}
+	server := &about.ServerInfo
+	if slices.Contains(about.SupportedVersions, o.Protocol) {
+		server.ProtocolVersion = o.Protocol
+		server.ServerInfo = about.Meta.ServerInfo
+	}
+	if server.ProtocolVersion == "" && o.stateless() {
+		speaks := strings.Join(about.SupportedVersions, ", ")
+		return nil, fmt.Errorf("the server speaks MCP %s, and not %s", speaks, o.Protocol)
+	}
+	if !slices.Contains(mcp.Revisions(), server.ProtocolVersion) {
+		return nil, fmt.Errorf("the server speaks MCP %q, which is not known here",
+			server.ProtocolVersion)
+	}
+	return server, nil
 }

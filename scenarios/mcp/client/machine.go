@@ -171,33 +171,12 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		}
 		c.timer()
 		polite := data.err == nil || data.err.Reason == ReasonClosed
-		c.tasks.Go(func() {
-			close(l.down)
-			l.proc.Stdin.Close()
-			if !polite { // else what it still writes is read
-				l.proc.Stdout.Close()
-			}
-			l.force = l.proc.Stop()
-			l.boundDrain()
-			l.tasks.Wait()
-			l.proc.Stdout.Close()
-			l.proc.Stderr.Close()
-			close(l.ended)
-		})
+		c.tasks.Go(func() { l.leave(polite) })
 	case failAll:
-		c.lost = data.err
-		for id, p := range c.pending { // but for subscriptions
-			var err error = data.err // or that an oversized frame was the answer to it
-			if id == data.id {
-				err = data.err.Err
-			}
-			if p.listens == nil {
-				p.answer <- answer{err: err}
-				delete(c.pending, id)
-			}
-		}
+		c.failPending(data)
 	case resetBackoff:
-		c.lost, c.retry.failures = nil, 0
+		c.lost = nil
+		c.retry.failures = 0
 		c.timer()
 	case schedule:
 		c.schedule(data.err)
@@ -215,11 +194,45 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	return nil
 }
 
+// leave ends the server. What it still writes is read if it is left politely.
+func (l *link) leave(politely bool) {
+	close(l.down)
+	l.proc.Stdin.Close()
+	if !politely {
+		l.proc.Stdout.Close()
+	}
+	l.force = l.proc.Stop()
+	l.boundDrain()
+	l.tasks.Wait()
+	l.proc.Stdout.Close()
+	l.proc.Stderr.Close()
+	close(l.ended)
+}
+
+// failPending fails the calls that wait for their answer, but for subscriptions, which wait for the
+// next server. The one that an oversized frame was the answer to fails with its size.
+func (c *Conn) failPending(data eventData) {
+	c.lost = data.err
+	for id, p := range c.pending {
+		if p.listens != nil {
+			continue
+		}
+		var err error = data.err
+		if id == data.id {
+			err = data.err.Err
+		}
+		p.answer <- answer{err: err}
+		delete(c.pending, id)
+	}
+}
+
 // tellViolation tells of a frame beyond the limit.
 func (c *Conn) tellViolation(e *FrameError) {
 	v := Violation{FrameSize: e.Size, Max: e.Limit, Reason: ReasonOversized}
-	c.opts.Logger.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", v.FrameSize, v.Max))
-	c.opts.Logger.Error("Closing connection due to protocol violation.", "frame_size", v.FrameSize, "max", v.Max, "reason", v.Reason)
+	log := c.opts.Logger
+	log.Error(fmt.Sprintf("Frame size exceeds limit: %d bytes (max: %d)", v.FrameSize, v.Max))
+	log.Error("Closing connection due to protocol violation.",
+		"frame_size", v.FrameSize, "max", v.Max, "reason", v.Reason)
 	if c.opts.OnViolation != nil {
 		c.opts.OnViolation(v)
 	}
@@ -233,7 +246,8 @@ func (c *Conn) schedule(lost *TransportError) {
 		return
 	}
 	wait := c.retry.next()
-	c.opts.Logger.Warn("Server lost", "reason", lost.Reason, "error", lost.Err, "restart", wait.Round(time.Millisecond))
+	c.opts.Logger.Warn("Server lost",
+		"reason", lost.Reason, "error", lost.Err, "restart", wait.Round(time.Millisecond))
 	c.timer = c.opts.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
 }
 
@@ -247,7 +261,8 @@ func (c *Conn) start() {
 		}
 		proc, err := c.launcher.Launch()
 		if err != nil {
-			c.dispatch(nil, startFailed, eventData{err: &TransportError{Reason: ReasonStart, Err: err}})
+			lost := &TransportError{Reason: ReasonStart, Err: err}
+			c.dispatch(nil, startFailed, eventData{err: lost})
 			return
 		}
 		l := newLink(c, proc)

@@ -15,9 +15,10 @@ import (
 
 // What Options stand for where they are zero.
 const (
-	DefaultMaxMessage     = 16 << 20 // bytes: room for a document or an image, and a thousand times HTTP/2's default
-	DefaultQueue          = 64       // requests
-	DefaultMaxNoise       = 10_000   // lines in a row
+	// Bytes: room for a document or an image, and a thousand times HTTP/2's default.
+	DefaultMaxMessage     = 16 << 20
+	DefaultQueue          = 64     // requests
+	DefaultMaxNoise       = 10_000 // lines in a row
 	DefaultRequestTimeout = 60 * time.Second
 	DefaultInitTimeout    = 30 * time.Second
 	DefaultBackoffFirst   = 100 * time.Millisecond
@@ -47,24 +48,31 @@ const (
 
 // Options say how a connection behaves. A field that is zero has the default its comment names.
 type Options struct {
-	Name     string // of the client, for the server: "pipebench"
-	Version  string // "(devel)"
-	Protocol string // the MCP revision to ask for: DefaultProtocol. From [mcp.FirstWithout] on servers that have no other are refused
+	Name    string // of the client, for the server: "pipebench"
+	Version string // "(devel)"
+	// The MCP revision to ask for: DefaultProtocol. From [mcp.FirstWithout] on servers that have no
+	// other are refused.
+	Protocol string
 
 	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
 	Policy     Policy          // CloseOnOversize
 	Lenient    bool            // skip malformed lines of a header; of content-length alone
-	MaxNoise   int             // lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative: none may be
+	// Lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative:
+	// none may be.
+	MaxNoise int
 
-	Queue          int           // requests that wait to be written; a further one waits for a place: DefaultQueue
-	RequestTimeout time.Duration // for a request whose context has no deadline: DefaultRequestTimeout; negative: none
+	// Requests that wait to be written; a further one waits for a place: DefaultQueue.
+	Queue int
+	// For a request whose context has no deadline: DefaultRequestTimeout; negative: none.
+	RequestTimeout time.Duration
 	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout; negative: none
 
 	// Restarts is how often in a row the server is started again; 0: without end, negative: never.
 	// A handshake that succeeds begins the count anew.
-	Restarts     int
-	BackoffFirst time.Duration  // the longest first wait before a start: DefaultBackoffFirst; it doubles each time
+	Restarts int
+	// The longest first wait before a start: DefaultBackoffFirst; it doubles each time.
+	BackoffFirst time.Duration
 	BackoffMost  time.Duration  // and ends here: DefaultBackoffMost
 	Random       func() float64 // in [0, 1), for the backoff: a random one
 
@@ -79,8 +87,11 @@ type Options struct {
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
-	OnChunk        func(framers.Chunk)                // of a message of several, as it comes; its slices are valid during the call
+	// Of a message of several, as it comes; its slices are valid during the call.
+	OnChunk func(framers.Chunk)
 }
+
+func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
 func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "pipebench")
@@ -96,17 +107,18 @@ func (o *Options) complete() error {
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	if o.AfterFunc == nil {
-		o.AfterFunc = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+		o.AfterFunc = afterFunc
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var faults []error
-	for name, n := range map[string]int{"frame limit": o.MaxMessage, "queue": o.Queue} {
-		if n < 0 {
-			faults = append(faults, fmt.Errorf("%s of %d: want more than 0", name, n))
-		}
+	if o.MaxMessage < 0 {
+		faults = append(faults, fmt.Errorf("frame limit of %d: want more than 0", o.MaxMessage))
+	}
+	if o.Queue < 0 {
+		faults = append(faults, fmt.Errorf("queue of %d: want more than 0", o.Queue))
 	}
 	if o.Policy < CloseOnOversize || o.Policy > Negotiate {
 		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))
@@ -128,7 +140,10 @@ type backoff struct {
 // next returns a random time up to first × 2^failures, and up to most.
 func (b *backoff) next() time.Duration {
 	ceiling := b.most
-	if doubled := b.first << min(b.failures, 40); doubled > 0 && doubled < b.most && doubled>>min(b.failures, 40) == b.first {
+	times := min(b.failures, 40)
+	doubled := b.first << times
+	overflowed := doubled <= 0 || doubled>>times != b.first
+	if !overflowed && doubled < b.most {
 		ceiling = doubled
 	}
 	b.failures++

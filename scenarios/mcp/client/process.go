@@ -50,27 +50,34 @@ type Command struct {
 // Limits bound what a child may use. A zero field is no limit. They are set just after the child
 // has started.
 type Limits struct {
-	Memory uint64        // bytes of address space
-	CPU    time.Duration // of all its threads, in whole seconds, rounded up; beyond it the child is killed
-	Files  uint64        // descriptors
+	Memory uint64 // bytes of address space
+	// Of all its threads, in whole seconds, rounded up; beyond it the child is killed.
+	CPU   time.Duration
+	Files uint64 // descriptors
 }
 
 // NewCommand returns the command that runs a server: by node where path ends in .js, by python3
 // where it ends in .py, and else by itself.
 func NewCommand(path string, args ...string) Command {
-	by := map[string]string{".js": "node", ".mjs": "node", ".cjs": "node", ".py": "python3"}
-	if interpreter := by[strings.ToLower(filepath.Ext(path))]; interpreter != "" {
-		return Command{Path: interpreter, Args: append([]string{path}, args...)}
+	interpreter := ""
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".js", ".mjs", ".cjs":
+		interpreter = "node"
+	case ".py":
+		interpreter = "python3"
 	}
-	return Command{Path: path, Args: args}
+	if interpreter == "" {
+		return Command{Path: path, Args: args}
+	}
+	return Command{Path: interpreter, Args: append([]string{path}, args...)}
 }
 
 // Launch starts the child in a process group or job of its own: what it starts ends with it, and
 // Ctrl-C is this process's to act on.
 func (c Command) Launch() (*Process, error) {
 	if runtime.GOOS != "linux" && c.Limits != (Limits{}) { // before anything runs without them
-		unsupported := fmt.Errorf("limits of a child: %w on %s", errors.ErrUnsupported, runtime.GOOS)
-		return nil, fmt.Errorf("start %s: %w", c.Path, unsupported)
+		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",
+			c.Path, errors.ErrUnsupported, runtime.GOOS)
 	}
 	p := proc.Command(c.Path, c.Args...)
 	p.Cmd.Env = c.Env
