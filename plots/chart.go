@@ -48,7 +48,7 @@ type Chart struct {
 	Subtitle []string `json:"subtitle,omitempty"` // lines: machine; pipe, capacity, peer, io
 	X        Axis     `json:"x"`
 	Y        Axis     `json:"y"`
-	Columns  int      `json:"columns,omitempty"`  // panels side by side, at most 3; 0 is 2
+	Columns  int      `json:"columns,omitempty"`  // panels side by side, at most 3; 0 is 2, or 3 for three panels
 	Panels   []Panel  `json:"panels"`             // row by row
 	OwnRows  bool     `json:"own_rows,omitempty"` // each row of panels has a Y axis of its own
 	Dodge    bool     `json:"dodge,omitempty"`    // draws series a few points beside each other, so that their intervals do not overlap
@@ -61,6 +61,7 @@ type Chart struct {
 // A Panel is one drawing area of a chart.
 type Panel struct {
 	Title  string   `json:"title,omitempty"`
+	Y      *Axis    `json:"y,omitempty"` // its own, if it does not share that of the chart
 	Series []Series `json:"series"`
 	Guides []Guide  `json:"guides,omitempty"`
 
@@ -234,13 +235,11 @@ var kinds = []struct {
 	{"chunk", "measurements", chunkCharts, ""},
 	{"machines", "side-by-side", machineCharts, ""},
 	{"eagain", "measurements", counterCharts, ""},
-	{"refusals", "measurements", waitingCharts, ""},
+	{"write-size", "measurements", writeSizeCharts, ""},
+	{"waiting", "measurements", waitingCharts, ""},
 	{"wait", "chunk-size", tuneCharts, ""},
 	{"fill", "rule-findings", probeCharts, ""},
-	{"fault", "faults", faultCharts, ""},
-	{"told", "faults", goneCharts, ""},
 	{"target", "servers", targetCharts, ""},
-	{"noise", "noise", noiseCharts, ""},
 	{"traffic", "recording", trafficCharts, ""},
 }
 

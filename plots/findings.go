@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,104 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// faultCharts draw the curves in the evidence of faults.
-func faultCharts(set *results.Set) []Chart {
-	var out []Chart
-	for _, f := range set.Faults {
-		var e struct{ Curve *results.Curve }
-		if f.Evidence.Decode(&e) != nil || e.Curve == nil {
-			continue
-		}
-		c := Chart{Name: "fault-" + slug(f.ID), Title: e.Curve.Title, Subtitle: environmentLines(set, []results.Fault{f})}
-		c.X, c.Y = axisOf(e.Curve.X), axisOf(e.Curve.Y)
-		c.Panels = []Panel{{Series: stat.Map(e.Curve.Series, func(trace results.Trace) Series {
-			points := stat.Map(trace.Points, func(p results.CurvePoint) Point {
-				return Point{X: p.X, Y: p.Y, Low: p.Low, High: p.High, Computed: p.Extrapolated}
-			})
-			slices.SortFunc(points, byX)
-			return Series{Name: trace.Name, Reference: isRaw(trace.Name), Points: points}
-		})}}
-		if slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Computed }) {
-			c.Notes = append(c.Notes, "Hollow points are extrapolated: they follow from the fitted slope, and were not measured.")
-		}
-		if slices.ContainsFunc(out, func(o Chart) bool {
-			return reflect.DeepEqual(o.Panels, c.Panels) && slices.Equal(o.Subtitle, c.Subtitle)
-		}) {
-			continue // faults of one scenario may show the same evidence
-		}
-		if slices.ContainsFunc(out, func(o Chart) bool { return o.Name == c.Name }) {
-			c.Name += "-" + slug(set.MachineName(set.Machine(f.Run)))
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// axisOf makes an axis of a label, by the unit at its end.
-func axisOf(label string) Axis {
-	name, unit, _ := strings.Cut(label, ", ")
-	switch {
-	case unit == "B" || strings.HasPrefix(label, "bytes"):
-		return Axis{Label: name, Scale: Log2, Unit: Bytes}
-	case unit == "ns/B" || label == "ns/B":
-		return Axis{Label: "time per byte", Scale: Log, Unit: PerByte}
-	case unit == "B/s" || unit == "ns":
-		return Axis{Label: name, Scale: Log, Unit: Unit(unit)}
-	}
-	return Axis{Label: label, Scale: Log, Unit: Number}
-}
-
-// goneCharts show how long a writer takes to learn that its reader left, of the experiments that close
-// it before, during and after a write, with each kind of pipe.
-func goneCharts(set *results.Set) []Chart {
-	type evidence struct {
-		Pipe, IO, When string
-		Noticed        float64 `json:"noticed_ns"`
-	}
-	var all []evidence
-	faults := stat.Filter(set.Faults, func(f results.Fault) bool { return strings.HasPrefix(f.ID, "reader-gone/") })
-	for _, f := range faults {
-		var e evidence
-		if f.Evidence.Decode(&e) == nil && e.Noticed > 0 && e.When != "" {
-			all = append(all, e)
-		}
-	}
-	c := chartOf("told-by-pipe", environmentLines(set, faults))
-	c.X.Categories = stat.Distinct(all, func(e evidence) string { return e.IO })
-	c.Panels = panelsOf(stat.Map(all, func(e evidence) mark {
-		at := slices.Index(c.X.Categories, e.IO)
-		return mark{"closed " + e.When + " a write", e.Pipe, exact(float64(at), e.Noticed)}
-	}))
-	c.unjoin()
-	return []Chart{c}
-}
-
 // maxCategories is the largest number of rows of a chart of categories.
 const maxCategories = 30
-
-// noiseCharts show what doctor found: for each cell and metric the figures of identical
-// invocations, each over their median.
-func noiseCharts(set *results.Set) []Chart {
-	c := chartOf("noise", environmentLines(set, set.Noise))
-	series := Series{Shape: Dots}
-	for _, n := range set.Noise[:min(len(set.Noise), maxCategories)] {
-		median := stat.Median(n.Values).Median
-		if median <= 0 {
-			continue
-		}
-		row := float64(len(c.Y.Categories))
-		c.Y.Categories = append(c.Y.Categories, view.JoinParts(n.Metric, view.FieldValue("framing", n.Cell.Framing),
-			results.FormatSize(int64(n.Cell.Size)), n.Cell.Placement, n.Cell.Pattern, view.MachineTitle(set, n.Machine)))
-		for _, v := range n.Values {
-			series.Points = append(series.Points, exact(v/median, row))
-		}
-	}
-	if left := len(set.Noise) - maxCategories; left > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d more are not shown.", left))
-	}
-	c.Panels = []Panel{{Series: []Series{series}, Guides: []Guide{{Vertical: true, Value: 1}}}}
-	return []Chart{c}
-}
 
 // probeCharts show what fills a pipe with writes of a size.
 func probeCharts(set *results.Set) []Chart { return []Chart{fillChart(set)} }

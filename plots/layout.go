@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -46,7 +45,14 @@ type layout struct {
 }
 
 func newLayout(c Chart, page bool) layout {
-	columns := max(1, min(len(c.Panels), cmp.Or(c.Columns, 2), 3))
+	columns := c.Columns
+	if columns == 0 {
+		columns = 2
+		if len(c.Panels) == 3 {
+			columns = 3
+		}
+	}
+	columns = max(1, min(columns, len(c.Panels), 3))
 	f := layout{chart: c, columns: columns, rows: (len(c.Panels) + columns - 1) / columns, page: page}
 	width := (pictureWidth-2*margin+gapX)/vg.Length(columns) - gapX
 	if page {
@@ -124,7 +130,7 @@ func (f layout) panels(sheet *stylesheet) []template.HTML {
 		}
 		out = append(out, on.element("plot", view.JoinParts(f.chart.Title, p.Title),
 			side("x", f.chart.X, f.axes[i].x, data.Min.X, data.Max.X),
-			side("y", f.chart.Y, f.axes[i].y, on.height-data.Min.Y, on.height-data.Max.Y)))
+			side("y", f.axes[i].yAxis, f.axes[i].y, on.height-data.Min.Y, on.height-data.Max.Y)))
 	}
 	return out
 }

@@ -127,7 +127,11 @@ func streamCharts(set *results.Set, d cellChart) []Chart {
 	d.guides = selection.capacityGuide
 	recorded := d
 	recorded.Name += "-recorded"
-	return append(measuredIn(set, isStream).charts(d),
+	levers, usual := varyingWrites(set), usualCapacity(set)
+	compared := measuredIn(set, func(r results.Record) bool {
+		return isStream(r) && isBare(r.Cell) && (r.Cell.Capacity == usual || !levers[settingOf(set, r)])
+	})
+	return append(compared.charts(d),
 		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded)...)
 }
 
@@ -283,7 +287,9 @@ func ratioToRaw(at selection, x float64) (Point, bool) {
 // machine, because absolute figures of two machines say little. Each framing has a panel, each
 // machine a line.
 func machineCharts(set *results.Set) []Chart {
-	v := measuredIn(set, func(r results.Record) bool { return isStream(r) && !isRaw(r.Cell.Framing) })
+	v := measuredIn(set, func(r results.Record) bool {
+		return isStream(r) && isBare(r.Cell) && !isRaw(r.Cell.Framing)
+	})
 	if !v.varies(machine) {
 		return nil
 	}
@@ -298,7 +304,7 @@ func machineCharts(set *results.Set) []Chart {
 // message size.
 func chunkCharts(set *results.Set) []Chart {
 	all := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
+		return isStream(r) && isBare(r.Cell) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
 	})
 	var out []Chart
 	for _, name := range all.families() {
@@ -316,7 +322,7 @@ func chunkCharts(set *results.Set) []Chart {
 // counterCharts compare the io strategies: goodput, and refused calls, short writes and waits, for
 // a framing and size that all of them were measured with.
 func counterCharts(set *results.Set) []Chart {
-	v := measuredIn(set, isStream)
+	v := measuredIn(set, func(r results.Record) bool { return isStream(r) && isBare(r.Cell) })
 	if !v.varies("io") {
 		return nil
 	}
@@ -325,22 +331,6 @@ func counterCharts(set *results.Set) []Chart {
 	return slices.DeleteFunc(charts, func(c Chart) bool { // of one way there is nothing to compare
 		return len(stat.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
 	})
-}
-
-// waitingCharts show what writers meet that do not block: refusals a message by way of waiting and
-// framing, and how long they take to learn that their reader left.
-func waitingCharts(set *results.Set) []Chart {
-	v := selection{set: set, records: set.Records}.keep(func(r results.Record) bool { return len(r.Samples) > 0 && r.Cell.IsWaiting() })
-	stays := v.keep(func(r results.Record) bool { return r.Cell.ClosesAfter == 0 })
-	leaves := v.keep(func(r results.Record) bool { return r.Cell.ClosesAfter > 0 })
-	return append(stays.byWriter("refusals"), leaves.byWriter("told")...)
-}
-
-// byWriter makes charts that have a column for each way in which the writer waits.
-func (v selection) byWriter(name string) []Chart {
-	writers := stat.Distinct(v.records, func(r results.Record) string { return writersIO(r.Cell.IO) })
-	slices.SortFunc(writers, func(a, b string) int { return rank(a) - rank(b) })
-	return v.columns(name, writers)
 }
 
 // columns makes charts of cells that have a column for each of the categories.

@@ -30,6 +30,7 @@ const (
 // axes holds the scales of a panel, and the styles that all panels of its chart have in common.
 type axes struct {
 	chart  Chart
+	yAxis  Axis // of the panel: the chart's, or its own
 	x, y   fittedScale
 	styles map[string]seriesStyle
 	shift  map[string]vg.Length // to the right, so that intervals at the same x do not overlap
@@ -42,8 +43,22 @@ func newAxes(c Chart, i, columns int, width vg.Length) axes {
 	if first := i / columns * columns; c.OwnRows {
 		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
 	}
+	yAxis := c.Y
+	if own := c.Panels[i].Y; own != nil {
+		yAxis = *own
+	}
+	if slices.ContainsFunc(c.Panels, func(p Panel) bool { return p.Y != nil }) {
+		_, ys = coordinates(c.Panels[i : i+1]) // figures of other units have no part in it
+	}
 	series := c.legend()
-	f := axes{chart: c, x: c.fitX(width), y: c.Y.fit(ys, 8), styles: c.styles, shift: map[string]vg.Length{}}
+	f := axes{
+		chart:  c,
+		yAxis:  yAxis,
+		x:      c.fitX(width),
+		y:      yAxis.fit(ys, 8),
+		styles: c.styles,
+		shift:  map[string]vg.Length{},
+	}
 	if f.styles == nil {
 		f.styles = assignStyles(series)
 	}
@@ -116,7 +131,11 @@ func (f axes) plot(p Panel, labelY bool) *plot.Plot {
 		out.Title.Padding += guideRow
 	}
 	f.setUpAxis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
-	f.setUpAxis(&out.Y, f.y, map[bool]string{true: f.chart.Y.Label}[labelY], draw.XRight, draw.YCenter)
+	label := ""
+	if labelY || p.Y != nil {
+		label = f.yAxis.Label
+	}
+	f.setUpAxis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
 	out.Add(plotterFunc(func(c draw.Canvas, of *plot.Plot) {
 		group(c, `class="data"`, "", func() { f.drawData(c, of, p) })
 	}))
@@ -228,7 +247,7 @@ func (f axes) marker(c draw.Canvas, s Series, p Point, l seriesStyle, at vg.Poin
 
 // tell says in words what a point shows.
 func (f axes) tell(s Series, p Point) string {
-	y := f.chart.Y
+	y := f.yAxis
 	text := view.JoinParts(s.Name, f.chart.X.Format(p.X), y.Format(p.Y))
 	if p.Low != p.High {
 		text += fmt.Sprintf(" [%s, %s]", y.Format(p.Low), y.Format(p.High))
@@ -245,7 +264,7 @@ func (f axes) tell(s Series, p Point) string {
 
 // place turns the values of a point into positions.
 func (f axes) place(p Point) Point {
-	at := func(v float64) float64 { return f.y.at(f.chart.Y.clamp(v)) }
+	at := func(v float64) float64 { return f.y.at(f.yAxis.clamp(v)) }
 	p.X, p.Y, p.Low, p.High = f.x.at(p.X), at(p.Y), at(p.Low), at(p.High)
 	return p
 }

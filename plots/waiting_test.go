@@ -2,6 +2,7 @@ package plots
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -28,29 +29,76 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 			}
 		}
 	}
-	for _, pipe := range []string{"anonymous", "fifo"} {
-		for _, when := range []string{"before", "during"} {
-			e := results.MustEvidence(map[string]any{"pipe": pipe, "io": "poll", "when": when, "noticed_ns": 5000})
-			set.Add(results.Fault{Run: "run-1", ID: "reader-gone/" + pipe + "/poll/" + when, Verdict: "noticed", Evidence: e})
-		}
-	}
 	charts, _ := Charts(set)
 	byName := map[string]Chart{}
 	for _, c := range charts {
 		byName[c.Name] = c
 	}
-	if len(charts) != len(before)+3 {
-		t.Errorf("charts %q, %d without them", chartNames(charts), len(before))
-	}
-	for name, want := range map[string]struct{ panels, series, points int }{
-		"refusals": {4, 5, 4 * 5 * 2}, "told": {2, 1, 4}, "told-by-pipe": {2, 2, 4},
-	} {
-		c := byName[name]
-		if len(c.Panels) != want.panels || len(c.legend()) != want.series || len(c.points()) != want.points {
-			t.Errorf("%s: %d panels, %d series, %d points; want %+v", name, len(c.Panels), len(c.legend()), len(c.points()), want)
+	framings := 0
+	for _, c := range charts {
+		if strings.HasPrefix(c.Name, "waiting-") {
+			framings++
+			if len(c.Panels) != 3 || len(c.legend()) != 2 || len(c.points()) != 3*2*2 {
+				t.Errorf("%s: %d panels, %d series, %d points; want 3, 2 and 12",
+					c.Name, len(c.Panels), len(c.legend()), len(c.points()))
+			}
 		}
 	}
-	if title := byName["told"].Panels[0].Title; title != "reader leaves after 1 message · 4 KiB messages" {
-		t.Errorf("title %q", title)
+	if framings != 5 || len(charts) != len(before)+framings {
+		t.Errorf("charts %q, %d without them", chartNames(charts), len(before))
 	}
+	labels := []string{"refused calls (EAGAIN) per message", "goodput", "time to EPIPE"}
+	for i, p := range byName["waiting-ndjson"].Panels {
+		axis := newAxes(byName["waiting-ndjson"], i, 3, pictureWidth).yAxis
+		if axis.Label != labels[i] {
+			t.Errorf("panel %q has the axis %q", p.Title, axis.Label)
+		}
+	}
+}
+
+// Cells that differ in capacity and write size have a picture of their own; the one that is sent
+// whole through the default pipe stands in those that compare framings, too.
+func TestLeversHaveTheirChart(t *testing.T) {
+	set := testSet()
+	before := chartOfName(t, set, "goodput")
+	for _, r := range testStreams("run-1", 3, 1) {
+		if r.Cell.Framing != "ndjson" || r.Cell.Size != 65536 {
+			continue
+		}
+		for _, capacity := range []int{65536, 1 << 20} {
+			for _, size := range []int{0, 8192} {
+				if capacity == 65536 && size == 0 {
+					continue // it is there
+				}
+				lever := r
+				lever.Cell.Capacity, lever.Cell.WriteSize = capacity, size
+				set.Add(lever)
+			}
+		}
+	}
+	c := chartOfName(t, set, "write-size")
+	if got := c.X.Categories; !slices.Equal(got, []string{"whole", "8 KiB"}) {
+		t.Errorf("columns %q", got)
+	}
+	for _, p := range c.Panels {
+		if len(p.Series) != 2 || len(p.Series[0].Points) != 2 || len(p.Series[1].Points) != 2 {
+			t.Errorf("panel %q: %+v", p.Title, p.Series)
+		}
+	}
+	after := chartOfName(t, set, "goodput")
+	if len(after.points()) != len(before.points()) {
+		t.Errorf("goodput has %d points, %d before", len(after.points()), len(before.points()))
+	}
+}
+
+func chartOfName(t *testing.T, set *results.Set, name string) Chart {
+	t.Helper()
+	charts, _ := Charts(set)
+	for _, c := range charts {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("no chart is called %s: %q", name, chartNames(charts))
+	return Chart{}
 }
