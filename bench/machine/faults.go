@@ -45,7 +45,7 @@ func Faults(env results.Environment) []results.Fault {
 	var out []results.Fault
 	if env.Virtualisation != "" {
 		out = append(out, fault("virtual", env.Virtualisation, evidence{Virtualisation: env.Virtualisation},
-			"its neighbours cannot be seen from here: compare with ab, in one job"))
+			"its neighbours cannot be seen from here: compare two builds in one job"))
 	}
 	if env.Imitation != "" {
 		out = append(out, fault("imitation", env.Imitation, evidence{Imitation: env.Imitation},
@@ -199,7 +199,7 @@ func (u Usage) Faults() []results.Fault {
 	var out []results.Fault
 	if others := (u.Busy - u.Own) / u.Elapsed; u.Shows() && others > busyCPUs {
 		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-			Evidence: results.MustEvidence(figures{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "close other programs, or compare with ab, whose pairs suffer alike"})
+			Evidence: results.MustEvidence(figures{"busy_cpus": round(others), "watched_s": round(u.Elapsed)}), Advice: "close other programs, or compare two builds in turns: both suffer alike"})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
 		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))

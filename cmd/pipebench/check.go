@@ -37,7 +37,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
 	flags.BoolVar(&o.Deterministic, "deterministic", false,
 		"it fails where two runs do not write the same")
-	flags.IntVar(&f.expectExit, "expect-exit", 0,
+	addCount(cmd, &f.expectExit, "expect-exit", 0, 0, 255,
 		"the exit status of a program when its output is a file (default any, if it writes something)")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
 		"of one start; a client has to notice in it what is wrong")

@@ -343,7 +343,7 @@ func boundFromRuns(values []float64, level float64, from string) bound {
 	text := func(log float64) string { return results.FormatPercent(100 * (math.Exp(log) - 1)) }
 	switch {
 	case log > maxBound:
-		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, ab compares in pairs", text(maxBound), from)
+		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, two builds compare in pairs", text(maxBound), from)
 	case b.rare > b.log:
 		b.basis = fmt.Sprintf("between-run bound %s %s, and a change is more than %s", text(log), from, text(b.rare))
 	default:

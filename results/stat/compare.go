@@ -222,12 +222,12 @@ func (c Change) timed(o CompareOptions, level float64) Change {
 }
 
 const unknownBasis = "how far this moves between runs is not known; " +
-	"doctor measures it, ab compares in pairs"
+	"doctor measures it, two builds compare in pairs"
 
 const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
-	"doctor watches it for longer, ab compares in pairs"
+	"doctor watches it for longer, two builds compare in pairs"
 
-const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare with ab"
+const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare two builds in turns"
 
 // maxBound is the bound, as a logarithm, above which a figure that may double by itself jumps
 // between modes: no spread that was seen foretells the next jump.
