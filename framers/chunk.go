@@ -2,7 +2,6 @@ package framers
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -67,8 +66,12 @@ func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
-	if size = cmp.Or(size, DefaultChunk); size < MinChunk {
-		return nil, fmt.Errorf("%s: a frame of %d bytes cannot hold a header and a byte of data: at least %d", f.name, size, MinChunk)
+	if size == 0 {
+		size = DefaultChunk
+	}
+	if size < MinChunk {
+		return nil, fmt.Errorf("%s: a frame of %d bytes cannot hold a header and a byte of data: "+
+			"at least %d", f.name, size, MinChunk)
 	}
 	return chunked{framing{f, size}}, nil
 }
@@ -188,8 +191,8 @@ type cutter struct {
 	headers []byte // of the frames cut last
 }
 
-// cut appends the pieces of up to batch further frames to vec, and returns how many bytes they have.
-// The newline of a frame is in one piece with the header of the next.
+// cut appends the pieces of up to batch further frames to vec, and returns how many bytes they
+// have. The newline of a frame is in one piece with the header of the next.
 func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
 	last := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
@@ -244,20 +247,29 @@ const maxFrames = math.MaxInt32
 // frames.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
-		total, left := int64(0), size
-		for d, past := 1, int64(10); d <= indexDigits && (left > 0 || total == 0); d, past = d+1, past*10 {
-			data := int64(frame - (uuidBytes + d + digits + 3) - 1) // in a frame whose index has d digits
-			frames := min(max((left+data-1)/data, 1), past-total)
-			total += frames
-			left -= frames * data
-		}
-		if left > 0 {
-			total = math.MaxInt64
-		}
+		total := framesNeeded(size, frame, digits)
 		if digits == indexDigits || decimals(total) <= digits {
 			return layout{frame, total}
 		}
 	}
+}
+
+// framesNeeded returns how many frames size bytes take whose total is written with so many digits.
+func framesNeeded(size int64, frame, totalDigits int) int64 {
+	total := int64(0)
+	left := size
+	past := int64(10) // the first index that has more than d digits
+	for d := 1; d <= indexDigits; d++ {
+		data := int64(frame - (uuidBytes + d + totalDigits + 3) - 1)
+		frames := min(max((left+data-1)/data, 1), past-total)
+		total += frames
+		left -= frames * data
+		if left <= 0 {
+			return total
+		}
+		past *= 10
+	}
+	return math.MaxInt64
 }
 
 // data returns how many bytes of the message a full frame of this index carries.

@@ -127,9 +127,9 @@ func (r *chunkReader) header() error {
 		case noChunk:
 			return r.notAFrame()
 		}
-		// The beginning of the header closes the gap that the headers before it left behind the data.
-		// Else the gap would grow with every frame that comes alone, until a message below the limit
-		// did not fit the buffer.
+		// The beginning of the header closes the gap that the headers before it left behind the
+		// data. Else the gap would grow with every frame that comes alone, until a message below
+		// the limit did not fit the buffer.
 		in.end = r.dataEnd + copy(in.buf[r.dataEnd:], in.buf[in.pos:in.end])
 		in.pos = r.dataEnd
 		if err := r.fill(); err != nil {

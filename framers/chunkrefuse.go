@@ -205,8 +205,8 @@ func (r *chunkReader) notAFrame() error {
 	return &ChunkError{Offset: in.offset(in.base), Line: excerpt(text), Err: ErrMalformed}
 }
 
-// shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes, or
-// if the stream ends in it. What it returns does not depend on how much has come.
+// shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes,
+// or if the stream ends in it. What it returns does not depend on how much has come.
 func (r *chunkReader) shortLine() (end int, err error) {
 	in := &r.in
 	for {

@@ -17,9 +17,9 @@ const DefaultCoalesce = 64 << 10
 //	...
 //	err := c.Flush()
 //
-// Only what does not fit is sent before Flush. A frame larger than the buffer goes out with what was
-// waiting, uncopied if the stream is a Vectored. A Coalescer belongs to one goroutine. An error stays: what was gathered is lost or half sent, and every later call
-// returns it.
+// Only what does not fit is sent before Flush. A frame larger than the buffer goes out with what
+// was waiting, uncopied if the stream is a Vectored. A Coalescer belongs to one goroutine. An error
+// stays: what was gathered is lost or half sent, and every later call returns it.
 type Coalescer struct {
 	out frameWriter
 	buf []byte

@@ -11,21 +11,29 @@ const headBytes = 1 << 10
 
 // A TooLargeError is returned for a message beyond the limit of WithMaxMessage.
 type TooLargeError struct {
-	Size     int64  // bytes declared; where the framing declares none, Limit + 1: beyond, and not known by how much (see WithSkipped)
-	Declared bool   // whether Size was declared
-	Limit    int64  // bytes
-	Offset   int64  // where the message's frame begins, in bytes of the stream; -1 from a Writer
-	Head     []byte // the first bytes of the message, at most 1 KiB: all of them under Resync, under Close those that had arrived. Yours to keep
+	// Size is how many bytes were declared. If the framing declares none, it is Limit + 1: by how
+	// much the message is beyond the limit is not known yet (see WithSkipped).
+	Size     int64
+	Declared bool  // whether Size was declared
+	Limit    int64 // bytes
+	Offset   int64 // where the message's frame begins, in bytes of the stream; -1 from a Writer
+	// Head is the first bytes of the message, at most 1 KiB: all of them under Resync, under Close
+	// those that had arrived. The caller may keep it.
+	Head []byte
 }
 
 func (e *TooLargeError) Error() string {
+	const advice = "raise WithMaxMessage or send less"
 	if !e.Declared {
-		return fmt.Sprintf("message at byte %d exceeds the limit of %d bytes: raise WithMaxMessage or send less", e.Offset, e.Limit)
+		return fmt.Sprintf("message at byte %d exceeds the limit of %d bytes: %s",
+			e.Offset, e.Limit, advice)
 	}
 	if e.Offset < 0 {
-		return fmt.Sprintf("message of %d bytes exceeds the limit of %d: raise WithMaxMessage or send less", e.Size, e.Limit)
+		return fmt.Sprintf("message of %d bytes exceeds the limit of %d: %s",
+			e.Size, e.Limit, advice)
 	}
-	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d: raise WithMaxMessage or send less", e.Offset, e.Size, e.Limit)
+	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d: %s",
+		e.Offset, e.Size, e.Limit, advice)
 }
 
 // A refusal is a message beyond the limit whose size is not declared, while the rest of it is
@@ -56,8 +64,8 @@ var (
 	ErrEmpty   = errors.New("the message is empty, which this framing cannot tell from nothing")
 	ErrNewline = errors.New("the message holds a newline, which would end the frame")
 	ErrSpace   = errors.New("the message begins or ends with white space, which a reader drops")
-	ErrReturn  = errors.New("the message ends with a carriage return, which a reader takes for the terminator's")
-	ErrLength  = errors.New("the message has not the length that the framing declares")
+	ErrReturn  = errors.New("the message ends with a carriage return, which a reader drops")
+	ErrLength  = errors.New("the message length differs from the fixed length of the framing")
 	ErrFrames  = errors.New("the message needs more than 2147483647 frames: use a larger chunk")
 )
 
@@ -108,16 +116,16 @@ var (
 	ErrDuplicate = errors.New("chunk came before")
 	ErrInFlight  = errors.New("too much is in flight (WithMaxInFlight)")
 	ErrMissing   = errors.New("chunks are missing at the end of the stream")
-	ErrPacked    = errors.New("message is not what the compressing framing sends")
+	ErrPacked    = errors.New("not a valid compressed message")
 	ErrExpired   = errors.New("chunks are missing and none came for too long (WithExpiry)")
 )
 
 // A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be
-// whole. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
+// whole. For ErrMissing and ErrExpired, Offset is that of the message's first frame. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
 // ErrDuplicate the frame is dropped and the message it names goes on; after the others that message
 // is dropped.
 type ChunkError struct {
-	Offset   int64  // where the frame begins, in bytes of the stream; for ErrMissing and ErrExpired, the message's first frame
+	Offset   int64  // where the frame begins, in bytes of the stream
 	ID       string // the message's id; "" where there is none to be read
 	Index    int    // the chunk's index; the first missing one for ErrMissing and ErrExpired
 	Total    int    // chunks of the message
@@ -130,7 +138,8 @@ func (e *ChunkError) Error() string {
 	if e.Err == ErrMalformed {
 		return fmt.Sprintf("read chunk at byte %d: %v: %q", e.Offset, e.Err, e.Line)
 	}
-	return fmt.Sprintf("read chunk %d of %d of message %s at byte %d (%d received): %v", e.Index, e.Total, e.ID, e.Offset, e.Received, e.Err)
+	return fmt.Sprintf("read chunk %d of %d of message %s at byte %d (%d received): %v",
+		e.Index, e.Total, e.ID, e.Offset, e.Received, e.Err)
 }
 func (e *ChunkError) Unwrap() error { return e.Err }
 

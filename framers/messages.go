@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// Messages yields the messages of r, each valid until the next one, and its errors. It goes on after
-// an error behind which r goes on: a [*HeaderError], a [*ChunkError], and under [Resync] a
+// Messages yields the messages of r, each valid until the next one, and its errors. It goes on
+// after an error behind which r goes on: a [*HeaderError], a [*ChunkError], and under [Resync] a
 // [*TooLargeError]. It ends after any other error, and without one at the end of the stream.
 //
 //	for msg, err := range framers.Messages(r) {
@@ -68,7 +68,7 @@ func NewAssembler(f Chunker, opts ...Option) *Assembler {
 }
 
 // ErrSeveralFrames is returned for a frame that holds more than one.
-var ErrSeveralFrames = errors.New("process frame: a newline inside the frame: hand over one at a time")
+var ErrSeveralFrames = errors.New("process frame: a newline inside the frame")
 
 // ProcessFrame takes one frame, with or without its newline. It returns a message if the frame
 // completes one, valid until the next call, and whether it did. Its errors are those of a Reader.

@@ -35,9 +35,9 @@ type Mux struct {
 	busy    bool // someone has the turn
 	grants  int
 	waiting []*waiter // for their turn, the longest waiting first
-	// perSecond is how many bytes the stream takes, which WithWait looks at; 0: not known yet. A write
-	// into a pipe with room is as fast as memory; into a full one it is as fast as the reader drains
-	// it, and that is when frames queue.
+	// perSecond is how many bytes the stream takes, which WithWait looks at; 0: not known yet. A
+	// write into a pipe with room is as fast as memory; into a full one it is as fast as the reader
+	// drains it, and that is when frames queue.
 	perSecond float64
 }
 
@@ -48,8 +48,8 @@ type waiter struct {
 }
 
 // NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
-// WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all writes
-// of a frame belong to one turn: nothing comes between them.
+// WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all
+// writes of a frame belong to one turn: nothing comes between them.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts)}
 	m.out = newFrameWriter(w, m.set.writeSize)
@@ -205,7 +205,8 @@ func (m *Mux) grantNext() {
 		return
 	}
 	next := 0
-	if m.grants++; m.grants%oldestEvery != 0 {
+	m.grants++
+	if m.grants%oldestEvery != 0 {
 		for i, t := range m.waiting {
 			if t.priority > m.waiting[next].priority {
 				next = i

@@ -15,8 +15,8 @@ const (
 	// otherwise: 256 KiB, in bytes. Measured through pipes, 4 KiB reads lose up to half of the
 	// throughput, and 1 MiB reads gain nothing.
 	DefaultReadBuffer = 256 << 10
-	// DefaultReadOffset is where in a page of memory a read buffer begins unless WithReadOffset says
-	// otherwise: behind the 31 bytes to which some processors copy slowly, with room to spare.
+	// DefaultReadOffset is where in a page of memory a read buffer begins unless WithReadOffset
+	// says otherwise: behind the 31 bytes to which some processors copy slowly, with room to spare.
 	DefaultReadOffset = 128
 )
 
@@ -121,9 +121,10 @@ func WithReadOffset(n int) Option {
 }
 
 // WithWriteSize bounds what a Writer or a Mux hands over in one Write or Writev: n bytes. Zero, the
-// default, and a negative n mean whole frames. It changes nothing on the wire: the pieces of a frame
-// follow each other at once, and a Mux lets nothing come between them. A frame of up to 4096 bytes
-// goes out in one call whatever n is, as pipes promise not to mix it with those of other processes.
+// default, and a negative n mean whole frames. It changes nothing on the wire: the pieces of a
+// frame follow each other at once, and a Mux lets nothing come between them. A frame of up to 4096
+// bytes goes out in one call whatever n is, as pipes promise not to mix it with those of other
+// processes. Larger frames go out in pieces of n bytes, also if n is less than 4096.
 // The first piece of a large frame may be shorter than n, so that the others begin at a page of
 // memory.
 //
@@ -158,7 +159,8 @@ func WithMaxHeader(bytes, lines int) Option {
 // default. ids is called by the goroutine that sends.
 func WithIDs(ids func() [16]byte) Option {
 	return func(s *settings) {
-		if s.ids = ids; ids == nil {
+		s.ids = ids
+		if ids == nil {
 			s.ids = randomID
 		}
 	}
@@ -182,9 +184,10 @@ func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = 
 // message it completes is delivered. The chunk's slices are valid during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithSkipped has ReadMessage call f when all of a message beyond the limit, whose size the framing
-// does not declare, has been skipped: with the error that it returned, and as Size what the message
-// had in all, a carriage return before the newline included, or up to the end of the stream. Under Close nothing is skipped, and f is not called.
+// WithSkipped has ReadMessage call f when it has skipped all of a message beyond the limit whose
+// size the framing does not declare. f receives the error that ReadMessage returned, with Size set
+// to the bytes that came of the message, a carriage return before the newline among them. Under
+// Close nothing is skipped, and f is not called.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
 // WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or

@@ -22,7 +22,8 @@ type partialMessage struct {
 	refused  refusal
 }
 
-// outOfOrderCost is charged for a chunk out of order beside its data: an empty one takes memory too.
+// outOfOrderCost is charged for a chunk out of order beside its data: an empty one takes memory,
+// too.
 const outOfOrderCost = 64
 
 // size is how long the message is so far; bytes is what is charged for holding it.
@@ -79,7 +80,7 @@ type partialMessages struct {
 	list        []*partialMessage
 	spare       []*partialMessage
 	large       *partialMessage // a spare of more than keepPartialBytes
-	shrinkCount int             // messages in a row that did without it, or that a quarter of it would have held
+	shrinkCount int             // messages in a row that did without large, or with a quarter of it
 	bytes       int             // of all
 	top         int             // largest capacity of one
 }
@@ -142,8 +143,8 @@ func (s *partialMessages) empty(p *partialMessage) {
 	p.dropped = true
 }
 
-// recycle takes back a partial message that is on no list. Memory that is new for each large message
-// costs more than all else, so one large buffer is kept, by the rule of a readBuffer: until
+// recycle takes back a partial message that is on no list. Memory that is new for each large
+// message costs more than all else, so one large buffer is kept, by the rule of a readBuffer: until
 // shrinkAfter messages in a row have not needed it.
 func (s *partialMessages) recycle(p *partialMessage) {
 	used := len(p.data)

@@ -58,11 +58,13 @@ func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {
-		if in.shrinkCount++; in.last > len(in.buf)/4 {
+		in.shrinkCount++
+		if in.last > len(in.buf)/4 {
 			in.shrinkCount = 0
 		}
 	}
-	in.base, in.pos = i, i
+	in.base = i
+	in.pos = i
 }
 
 // fill reads once, at most limit bytes, and at most the read size, which a limit of 0 stands for.
@@ -111,7 +113,8 @@ func (in *readBuffer) makeRoom() {
 	}
 	want := max(in.size/4, 1)
 	free := len(in.buf) - in.end
-	if in.base > 0 && (kept == 0 || free < want || in.fullRead || in.base+in.last+want > len(in.buf)) {
+	another := in.base+in.last+want <= len(in.buf) // a message like the last would fit
+	if in.base > 0 && (kept == 0 || free < want || in.fullRead || !another) {
 		in.slide(in.buf)
 		free = len(in.buf) - in.end
 	}
@@ -183,7 +186,8 @@ func (in *readBuffer) skip(n int64) (int64, error) {
 		here := min(n, int64(in.end-in.base))
 		in.base += int(here)
 		in.pos = in.base
-		if n -= here; n == 0 {
+		n -= here
+		if n == 0 {
 			return 0, nil
 		}
 		if err := in.fill(0); err != nil {

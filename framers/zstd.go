@@ -130,11 +130,14 @@ type zstdReader struct {
 
 func (r *zstdReader) ReadMessage() ([]byte, error) {
 	packed, err := r.chunkReader.ReadMessage()
-	if large := (*TooLargeError)(nil); errors.As(err, &large) && large.Limit > int64(r.limit) {
-		large.Limit, large.Size = int64(r.limit), int64(r.limit)+1
-		head, plain := bytes.CutPrefix(large.Head, []byte{plainForm})
-		if large.Head = head; !plain {
-			large.Head = nil // compressed
+	var large *TooLargeError
+	if errors.As(err, &large) && large.Limit > int64(r.limit) {
+		large.Limit = int64(r.limit)
+		large.Size = large.Limit + 1
+		begins, plain := bytes.CutPrefix(large.Head, []byte{plainForm})
+		large.Head = nil
+		if plain { // else it is compressed
+			large.Head = begins
 		}
 	}
 	if err != nil {
@@ -166,7 +169,8 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
-		r.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+		r.decoder, err = zstd.NewReader(nil,
+			zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return nil, fmt.Errorf("decompress message: %w", err)
 		}
@@ -186,7 +190,8 @@ func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	}
 	switch {
 	case h.HasFCS && declared > uint64(most):
-		return nil, r.damaged(fmt.Errorf("declares %d bytes, its blocks make %d at most", declared, most))
+		return nil, r.damaged(fmt.Errorf("declares %d bytes, its blocks make %d at most",
+			declared, most))
 	case h.HasFCS && declared > uint64(r.limit):
 		return nil, r.refuse(r.beginning(blocks))
 	}
@@ -216,7 +221,8 @@ func decompressedBound(b []byte) int {
 		case 0: // as it is
 			most += min(size, maxBlock, len(b)-3)
 		case 1: // one byte, repeated
-			most, size = most+min(size, maxBlock), 1
+			most += min(size, maxBlock)
+			size = 1
 		default:
 			most += maxBlock
 		}
@@ -231,9 +237,11 @@ func decompressedBound(b []byte) int {
 // beginning decompresses the first block of a message beyond the limit for its error: as a frame of
 // its own, as the window of the whole frame may be larger than what may be allocated.
 func (r *zstdReader) beginning(blocks []byte) []byte {
-	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3} // magic number, nothing declared, a window of maxBlock
+	// The magic number, nothing declared, and a window of maxBlock.
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
 	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
-	if kind := blocks[0] >> 1 & 3; kind == 1 {
+	kind := blocks[0] >> 1 & 3
+	if kind == 1 {
 		size = 1
 	}
 	frame = append(frame, blocks[:min(3+size, len(blocks))]...)

@@ -1,0 +1,53 @@
+package framers
+
+import (
+	"fmt"
+	"io"
+)
+
+// raw puts nothing on the wire: both ends know the size, or there is none.
+var raw = &form{
+	name: "raw",
+	arg:  "N",
+	make: newRaw,
+	carries: func(f framing, msg []byte, _ *settings) error {
+		if len(msg) == 0 {
+			return &PayloadError{Err: ErrEmpty}
+		}
+		if f.size != 0 && len(msg) != f.size {
+			return &PayloadError{Offset: min(len(msg), f.size), Err: ErrLength}
+		}
+		return nil
+	},
+	reader: func(f framing, r io.Reader, s settings) Reader {
+		b := newBody(r, s)
+		b.receive = func() error { return b.sized(f.size) }
+		return &b
+	},
+}
+
+// Raw returns the framing that adds nothing. With a size in bytes, a message is that many bytes.
+// With size 0 the stream has no messages: a Reader delivers what each read gives, which is the
+// floor that every framing is compared with.
+func Raw(size int) (Framing, error) { return newRaw(raw, size) }
+
+func newRaw(f *form, size int) (Framing, error) {
+	if size < 0 {
+		return nil, fmt.Errorf("raw: size %d is negative", size)
+	}
+	return framing{f, size}, nil
+}
+
+// sized receives what each message begins with if its size is known: nothing, so that the stream
+// may end there. If it is not, what has come is the message, at most as much as the limit allows.
+func (b *body) sized(size int) error {
+	in := &b.in
+	if err := in.need(1); err != nil {
+		return err
+	}
+	if size == 0 {
+		size = min(in.end-in.base, b.set.maxMessage)
+	}
+	b.declare(int64(size), in.offset(in.base))
+	return nil
+}
