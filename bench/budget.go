@@ -71,12 +71,12 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is how many rounds a fork takes at least, if it is begun: it is known by the median of
-// its slices, and of fewer than three that says next to nothing.
+// leastRounds is how many rounds a fork takes at least, if it is begun: it is known by the median
+// of its slices, and of fewer than three that says next to nothing.
 const leastRounds = 3
 
-// roundsFor returns how many rounds the next fork of a group takes: as many as the plan asks for, or
-// if the time is short its share of them, alike in all groups.
+// roundsFor returns how many rounds the next fork of a group takes: as many as the plan asks for,
+// or if the time is short its share of them, alike in all groups.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.left(g)
 	asked := (rounds + forks - 1) / forks

@@ -33,7 +33,7 @@ type endpoint struct {
 	pipeEnds
 	preparedCell
 
-	out, in  *syspipe.End              // what it writes to and reads from: data and back; either may be nil
+	out, in  *syspipe.End              // data and back; either may be nil
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
@@ -55,7 +55,8 @@ type endpoint struct {
 
 // newEndpoint makes what an endpoint needs for a cell. One of one thread gets descriptors of its
 // own; a workload brings what it needs, and may have more threads. The pipes between the endpoints
-// block, whatever the measured ends do: a go that is slow to arrive would count as time of the pipe.
+// block, whatever the measured ends do: a go that is slow to arrive would count as time of the
+// pipe.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoint, error) {
 	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	var err error
@@ -150,7 +151,11 @@ func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == clien
 // and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
 // been idle would be slow to wake.
 func (e *endpoint) run(j job) (err error) {
-	e.job, e.report, e.cpus, e.trips, e.load = j, report{Role: e.Role}, map[int]bool{}, e.trips[:0], nil
+	e.job = j
+	e.report = report{Role: e.Role}
+	e.cpus = map[int]bool{}
+	e.trips = e.trips[:0]
+	e.load = nil
 	e.pace = Pace{}
 	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
@@ -200,8 +205,8 @@ func (e *endpoint) run(j job) (err error) {
 	var after usage
 	e.snapshot(&after)
 	if e.Cell.ClosesAfter > 0 {
-		if err := e.part(); err != nil {
-			return fmt.Errorf("part: %w", err)
+		if err := e.closeEarly(); err != nil {
+			return fmt.Errorf("close early: %w", err)
 		}
 	}
 	return explain("account", e.fillReport(before, after))
@@ -268,7 +273,8 @@ func explain(when string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) {
+	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if ended || errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("%s: %w: %w", when, errPeerGone, err)
 	}
 	return fmt.Errorf("%s: %w", when, err)
@@ -325,16 +331,21 @@ func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()
 	}
-	in := e.in.Counters()
-	if in.Short = 0; e.out == nil {
-		return in
+	all := e.in.Counters()
+	all.Short = 0
+	if e.out == nil {
+		return all
 	}
 	out := e.out.Counters()
-	return syspipe.Counters{
-		Calls: in.Calls + out.Calls, Bytes: in.Bytes + out.Bytes, Short: out.Short, EAGAIN: in.EAGAIN + out.EAGAIN,
-		Waits: in.Waits + out.Waits, WaitTime: in.WaitTime + out.WaitTime,
-		SeesEAGAIN: in.SeesEAGAIN && out.SeesEAGAIN, SeesWaits: in.SeesWaits && out.SeesWaits,
-	}
+	all.Calls += out.Calls
+	all.Bytes += out.Bytes
+	all.Short = out.Short
+	all.EAGAIN += out.EAGAIN
+	all.Waits += out.Waits
+	all.WaitTime += out.WaitTime
+	all.SeesEAGAIN = all.SeesEAGAIN && out.SeesEAGAIN
+	all.SeesWaits = all.SeesWaits && out.SeesWaits
+	return all
 }
 
 // fillReport fills the report in with what was used from before to after. The heap was looked at

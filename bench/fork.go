@@ -26,8 +26,8 @@ func (e errSlow) Error() string {
 	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
 }
 
-// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer and
-// fromPeer that they are ready, or to go. Replies pass through back, which is nil in a stream.
+// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer
+// and fromPeer that they are ready, or to go. Replies pass through back, which is nil in a stream.
 type pipeEnds struct {
 	toPeer, fromPeer, data, back *syspipe.End
 }
@@ -191,8 +191,8 @@ func (f *fork) close() {
 }
 
 // run has the workers do a job together, and returns the reports of both endpoints. When one dies,
-// the other finds its pipes closed and reports that. One that takes longer than the limit is killed,
-// and the other with it.
+// the other finds its pipes closed and reports that. One that takes longer than the limit is
+// killed, and the other with it.
 func (f *fork) run(j job) (reports, error) {
 	j.Offset = f.offset
 	limit := f.limit()

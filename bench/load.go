@@ -53,7 +53,8 @@ func (e *endpoint) newLoad() *load {
 	}
 	l.total.Store(-1)
 	if !l.open {
-		l.slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages)) // giving one back never waits
+		// Giving a slot back never waits.
+		l.slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages))
 		for range e.Cell.Inflight {
 			l.slots <- struct{}{}
 		}
@@ -77,8 +78,8 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule takes the moment that the endpoints agreed on, or chooses it, where it is 0, and returns
-// it. An open loop is given up at twice the time it should take.
+// setSchedule takes the moment that the endpoints agreed on, or chooses it, where it is 0, and
+// returns it. An open loop is given up at twice the time it should take.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -162,15 +163,17 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(e.generate)
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
-			runtime.UnlockOSThread() // or Go would not poll for it while the other one sleeps: see newEndpoint
+			// A thread in a raw call counts as one that runs: while the other one sleeps, Go
+			// would not poll for this one if it kept its thread.
+			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
 	})
 	if err := <-over; err != nil {
 		return err
 	}
-	// Where the loop was given up, the receiving thread waits for ever for replies to what was never
-	// sent; it goes with the worker.
+	// Where the loop was given up, the receiving thread waits for ever for replies to what was
+	// never sent; it goes with the worker.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -197,7 +200,8 @@ func (e *endpoint) finishLoad() error {
 		if err := e.out.Close(); err != nil {
 			return err
 		}
-		return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{l.total.Load()}, l.sent...))
+		account := append([]int64{l.total.Load()}, l.sent...)
+		return binary.Write(e.toPeer, binary.NativeEndian, account)
 	case receiver:
 		times := make([]int64, 1+len(l.sent))
 		if err := binary.Read(e.fromPeer, binary.NativeEndian, times); err != nil {

@@ -190,6 +190,15 @@ func TestTheSharedClockIsTheSameForAll(t *testing.T) {
 	}
 }
 
+// The zero Pace holds nothing up.
+func TestAPaceOfNothing(t *testing.T) {
+	var p Pace
+	if got := p.Take(1000, 77); got != 77 {
+		t.Errorf("got %d", got)
+	}
+	p.wait(1000)
+}
+
 func TestAPaceDoesNotDrift(t *testing.T) {
 	p := schedule{start: 1000, period: 1e9 / 3.0}
 	if got, want := p.due(3_000_000), int64(1000+1e15); got < want-1 || got > want+1 {

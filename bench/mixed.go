@@ -31,8 +31,8 @@ const (
 	smallPriority
 )
 
-// A mixed is what an endpoint of a mixed cell has beside that of a load. The load's messages are the
-// small ones.
+// A mixed is what an endpoint of a mixed cell has beside that of a load. The load's messages are
+// the small ones.
 type mixed struct {
 	small *payload.Source
 	mux   *framers.Mux // nil at the end that receives
@@ -69,8 +69,8 @@ func (e *endpoint) newMixed(n int64) (mixed, error) {
 	return m, nil
 }
 
-// sendMixed sends large messages until all small ones have fallen due, and each of these as it does.
-// At last it sends one with a number beyond, which says that all are sent.
+// sendMixed sends large messages until all small ones have fallen due, and each of these as it
+// does. At last it sends one with a number beyond, which says that all are sent.
 func (e *endpoint) sendMixed() error {
 	minimiseTimerSlack()
 	e.clock.await(e.load.schedule.start, false)
@@ -223,6 +223,9 @@ func (s *slowReader) Read(p []byte) (int, error) {
 
 // validateMixed holds a mixed cell's fields against each other.
 func validateMixed(c results.Cell) error {
+	if c.Pattern != PatternMixed {
+		return nil
+	}
 	switch {
 	case c.Rate <= 0:
 		return errors.New("mixed needs a rate: how many small messages fall due per second")

@@ -79,8 +79,8 @@ func (e *endpoint) input() io.Reader {
 	return bareEnd{e.in}
 }
 
-// A bareEnd is an end that nobody closes while another call is in it, as a C program has it. Raw cells
-// and framings move their bytes by the same calls.
+// A bareEnd is an end that nobody closes while another call is in it, as a C program has it. Raw
+// cells and framings move their bytes by the same calls.
 type bareEnd struct{ *syspipe.End }
 
 func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }

@@ -18,10 +18,10 @@ import (
 //
 // Cells that differ in their framing, or in what the ends do with their memory, are compared. They
 // share their workers with those of other message sizes: these are a group. The workers of a group
-// are started several times; each start is a fork. In each round of a fork every cell takes a slice,
-// in an order shuffled anew in which compared cells follow each other. Groups take their forks in
-// turn, so that what else the machine does meets all cells alike, and the forks of one group lie
-// spread over the run.
+// are started several times; each start is a fork. In each round of a fork every cell takes a
+// slice, in an order shuffled anew in which compared cells follow each other. Groups take their
+// forks in turn, so that what else the machine does meets all cells alike, and the forks of one
+// group lie spread over the run.
 //
 // It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
 // worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
@@ -278,8 +278,8 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed notes in the record what went wrong with its cell, and returns it. If a slice was only left
-// out, the error is nil: its fork ends, and the next one goes on.
+// failed notes in the record what went wrong with its cell, and returns it. If a slice was only
+// left out, the error is nil: its fork ends, and the next one goes on.
 func (r *runner) failed(c *cellRun, err error) error {
 	if errors.Is(err, errLeftOut) {
 		return nil

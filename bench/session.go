@@ -137,8 +137,8 @@ func (s *Session) start() error {
 	return nil
 }
 
-// Slice moves n messages of the cell. Workers that do one job alone, as those of a reader that closes
-// its end, are started anew.
+// Slice moves n messages of the cell. Workers that do one job alone, as those of a reader that
+// closes its end, are started anew.
 func (s *Session) Slice(n int64) (results.Sample, error) {
 	c := s.run.record.Cell
 	if s.fork == nil {
@@ -170,8 +170,9 @@ func (s *Session) learn(sample results.Sample) {
 // mostJobs is how many slices a benchmark takes of a cell whose workers do one job alone.
 const mostJobs = 5
 
-// Median moves n messages in slices of some milliseconds, and returns the sample of median time with
-// the latencies of all. Of a cell whose workers do one job alone it takes a few slices, whatever n is.
+// Median moves n messages in slices of some milliseconds, and returns the sample of median time
+// with the latencies of all. Of a cell whose workers do one job alone it takes a few slices,
+// whatever n is.
 func (s *Session) Median(n int64) (results.Sample, error) {
 	var samples []results.Sample
 	for left := n; left > 0; {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +21,15 @@ const (
 	maxCompare   = 64
 )
 
-// compare takes a cell's untimed job, in which every byte is compared. What its reader does beside
-// reading has no part in that, so of cells that differ in nothing else one has it done.
+// compare takes a cell's untimed job, in which every byte is compared. If cells differ only in what
+// their readers do beside reading, one of them has it done for all.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = verifiedBy(j.Cell)
 	for _, other := range c.group.cells {
 		if other.record.Verified != nil && verifiedBy(other.record.Cell) == j.Cell {
-			c.record.Verified, c.rate, c.size, c.capacity = &results.Verified{}, other.rate, other.size, other.capacity
+			c.record.Verified = &results.Verified{}
+			c.rate, c.size, c.capacity = other.rate, other.size, other.capacity
 			r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 			return nil
 		}
@@ -42,7 +42,8 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	if _, sleeps := sleepOf(j.Cell); sleeps {
 		n = 0 // each time that they fill the pipe takes a pause
 	}
-	j.Messages, j.Compare = max(minCompare, min(n, maxCompare), source.Distinct()), true
+	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
+	j.Compare = true
 	reports, err := f.run(j)
 	if err != nil {
 		return err
@@ -50,18 +51,19 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	timer := reports.timer()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
 	c.size = float64(timer.PayloadBytes) / float64(j.Messages)
-	c.rate = rate(j.Messages, timer.ElapsedNS) // comparing is slower than checking, so this is on the safe side
+	c.rate = rate(j.Messages, timer.ElapsedNS) // low, as comparing is slower than checking
 	c.capacity = reports.origin().Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 	return nil
 }
 
-// calibrations are taken at most: each tells what a slice of its length can hold, and of one that is
-// far too short the first messages are a large part, which are slow.
+// calibrations are taken at most: each tells what a slice of its length can hold, and of one that
+// is far too short the first messages are a large part, which are slow.
 const calibrations = 3
 
 // calibrate takes short slices that nobody keeps, until one tells how many messages fill the time.
-// That is known of an open loop, of a writer that sleeps, and where the reader leaves.
+// Not needed for an open loop, a sleeping writer, or a reader that closes its end: their message
+// count is given.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
@@ -84,29 +86,36 @@ func (c *cellRun) adapts() bool {
 }
 
 // addSample adds to a cell's record what its ends report of a slice.
-func (r *runner) addSample(c *cellRun, got reports) (err error) {
-	s, timer := got.joined(), got.timer()
+func (r *runner) addSample(c *cellRun, got reports) error {
+	timer := got.timer()
+	trips := timer.Trips
+	s := got.joined()
 	s.Fork, s.Round = c.group.forks, c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
-	if len(timer.Trips) > mostTrips {
-		err, timer.Trips = addRoundTrips(&s, timer.Trips), nil
+	if len(trips) > mostTrips {
+		if err := addRoundTrips(&s, trips); err != nil {
+			return err
+		}
+		trips = nil
 	}
-	c.record.Samples, c.trips = append(c.record.Samples, s), append(c.trips, timer.Trips)
+	c.record.Samples = append(c.record.Samples, s)
+	c.trips = append(c.trips, trips)
 	r.measured = true
 	if timer.Checked {
 		c.record.Verified.Sequence += s.Messages
 	}
 	for _, one := range got {
 		if one.Collections > 0 {
-			c.warnOnce("garbage was collected while the clock ran: this framing allocates more than a worker may hold")
+			c.warnOnce("garbage was collected while the clock ran: " +
+				"this framing allocates more than a worker may hold")
 		}
 	}
 	r.observe(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
-	return err
+	return nil
 }
 
-// mostTrips is of how many round trips a slice's times are kept until its cell is finished. To sum up
-// those of one takes a third of a short slice, and next to nothing of a long one.
+// mostTrips bounds the round trips of a slice whose times are kept until its cell is finished. To
+// sum up those of a short slice takes a third of its time, and next to nothing for a long one.
 const mostTrips = 10_000
 
 // sumUp makes latencies of the round trips that were kept.
@@ -132,8 +141,11 @@ var errLeftOut = errors.New("a slice was left out")
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
-	if slow := (errSlow{}); errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {
-		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, although %s was to be expected: look for what else uses the CPUs, and close other programs", n, slow.limit, d))
+	var slow errSlow
+	if errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, "+
+			"although %s was to be expected: look for what else uses the CPUs, "+
+			"and close other programs", n, slow.limit, d))
 		c.rate /= fallbackDivisor
 		return nil, errLeftOut
 	}
@@ -145,27 +157,37 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, err
 }
 
-// messagesFor returns how many messages fill d, by the best rate so far or the one asked for. A
-// writer that sleeps writes as many as fill the pipe a few times: the rate of a burst that fits the
-// pipe says nothing of the next.
+// messagesFor returns how many messages fill d, by the best rate so far or the one asked for.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
-	if pause, sleeps := sleepOf(cell); cell.ClosesAfter > 0 {
+	if cell.ClosesAfter > 0 {
 		return int64(cell.ClosesAfter)
-	} else if sleeps {
-		fills := max(leastFills, int64(d/pause))
-		return max(1, fills*int64(cmp.Or(c.capacity, usualCapacity))/int64(cell.Size))
+	}
+	if pause, sleeps := sleepOf(cell); sleeps {
+		return c.messagesOfFills(max(leastFills, int64(d/pause)))
 	}
 	perSecond := c.rate
-	switch {
-	case cell.Rate > 0:
+	if cell.Rate > 0 {
 		perSecond = cell.Rate
-	case cell.Drain > 0: // what compares bytes reads as fast as it can
+	}
+	// The untimed sample, by which a cell is known at first, reads as fast as it can.
+	if cell.Drain > 0 && cell.Rate == 0 {
 		perSecond = min(perSecond, float64(cell.Drain)/max(1, c.size))
-	case cell.Work > 0:
+	}
+	if cell.Work > 0 && cell.Rate == 0 {
 		perSecond = min(perSecond, 1e9/(cell.Work*max(1, c.size)))
 	}
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
+}
+
+// messagesOfFills returns how many messages fill the pipe so many times. A writer that sleeps
+// writes so many, as the rate of a burst that fits the pipe says nothing of the next.
+func (c *cellRun) messagesOfFills(fills int64) int64 {
+	capacity := int64(usualCapacity)
+	if c.capacity > 0 {
+		capacity = int64(c.capacity)
+	}
+	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
 // leastFills is how often at least a slice of a writer that sleeps fills the pipe: it meets one

@@ -17,18 +17,20 @@ func minimiseTimerSlack() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 // sleepUntil sleeps to an absolute moment; the shared clock is the kernel's.
 func (c *Clock) sleepUntil(moment int64) {
 	t := unix.NsecToTimespec(moment)
-	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&t)), 0, 0, 0)
+	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// quietTime is how long the runtime is left alone before the warm-up: until the threads that stopping
-// the world wakes have parked again. Its watchdog looks around every 20 µs for longer, some
-// milliseconds, which is a part of a slice in any case.
+// quietTime is how long the runtime is left alone before the warm-up: until the threads that
+// stopping the world wakes have parked again. Its watchdog looks around every 20 µs for longer,
+// some milliseconds, which is a part of a slice in any case.
 const quietTime = 250 * time.Microsecond
 
 // quiesce waits without the scheduler's knowledge, which would only wake more.
 func quiesce() {
 	t := unix.NsecToTimespec(quietTime.Nanoseconds())
-	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0) // a signal may cut it short, and no harm done
+	// A signal may cut it short, and no harm done.
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
 // ownDescriptors gives the calling thread a descriptor table of its own. While threads share one,
@@ -57,11 +59,12 @@ func openRunQueue() runQueue {
 }
 
 // waited reads the second of three numbers: nanoseconds on a CPU, in a run queue, and turns. It
-// allocates nothing, and does not tell Go's scheduler, since the clock is about to start. Where there
-// are none, it returns -1.
+// allocates nothing, and does not tell Go's scheduler, since the clock is about to start. Where
+// there are none, it returns -1.
 func (q runQueue) waited() int64 {
 	var text [64]byte
-	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q), uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)), 0, 0, 0)
+	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),
+		uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)), 0, 0, 0)
 	if failed != 0 {
 		return -1
 	}

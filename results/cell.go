@@ -13,12 +13,12 @@ import (
 
 // A Cell is one point of a sweep: what to measure, and nothing of what was measured.
 //
-// The first eight fields are always in the file. The others are in the file only if they differ from
-// their default, so that a new field changes the [Cell.Key] of no cell in an older file. [Fields]
-// describes each of them.
+// The first eight fields are always in the file. The others are in the file only if they differ
+// from their default, so that a new field changes the [Cell.Key] of no cell in an older file.
+// [Fields] describes each of them.
 type Cell struct {
 	Framing   string `json:"framing"`   // a framers spec: "ndjson", "chunked:61440"
-	Size      int    `json:"size"`      // message bytes; 0 if a recording's messages have their own sizes
+	Size      int    `json:"size"`      // message bytes; 0 if each message of a recording has its own
 	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named", "pty"
 	Capacity  int    `json:"capacity"`  // bytes asked for; 0 leaves it to the operating system
 	IO        string `json:"io"`        // "blocking", or "writer/reader" if the ends differ
@@ -31,18 +31,18 @@ type Cell struct {
 	Rate     float64 `json:"rate,omitempty"`     // messages per second of an open loop
 
 	// The writer.
-	Batch         int    `json:"batch,omitempty"`          // messages sent in one system call; 0 is one
-	WriteSize     int    `json:"write_size,omitempty"`     // most bytes per write; 0 is whole messages
+	Batch         int    `json:"batch,omitempty"`          // messages per system call; 0 is one
+	WriteSize     int    `json:"write_size,omitempty"`     // bytes per write; 0 is whole messages
 	PayloadOffset string `json:"payload_offset,omitempty"` // within a page; "" is drawn per start
 	Source        string `json:"source,omitempty"`         // "hot", "fresh"; "" is hot
 	Transfer      string `json:"transfer,omitempty"`       // "vmsplice", "splice"; "" is copy
 	Messages      string `json:"messages,omitempty"`       // hash of the recording that is replayed
 
 	// The reader.
-	ReadBuffer  int     `json:"read_buffer,omitempty"`  // bytes per read; 0 is the framing's default
+	ReadBuffer  int     `json:"read_buffer,omitempty"`  // bytes per read; 0 is 256 KiB
 	ReadOffset  string  `json:"read_offset,omitempty"`  // of its buffers within a page; "" is 128
 	Touch       bool    `json:"touch,omitempty"`        // it looks at every byte
-	Work        float64 `json:"work,omitempty"`         // ns of CPU per byte that it spends after each read
+	Work        float64 `json:"work,omitempty"`         // ns of CPU per byte that it spends
 	Drain       int64   `json:"drain,omitempty"`        // bytes per second that it allows itself
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages after which it closes its end
 

@@ -55,8 +55,8 @@ func ShortValue(name, text string) string {
 }
 
 // PageOffsets is how many offsets a page of memory has that [Cell.PayloadOffset] and
-// [Cell.ReadOffset] may ask for, in bytes. What copies cost depends on offsets modulo this, whatever
-// the system's pages are.
+// [Cell.ReadOffset] may ask for, in bytes. What copies cost depends on offsets modulo this,
+// whatever the system's pages are.
 const PageOffsets = 4096
 
 var fields = []Field{
@@ -85,7 +85,7 @@ var fields = []Field{
 		func(c *Cell) *string { return &c.PayloadOffset }),
 	required("pipe", "kind of pipe", func(c *Cell) *string { return &c.Pipe }),
 	required("placement", "where the ends run", func(c *Cell) *string { return &c.Placement }),
-	decimal("rate", "open loop: messages per second that are due, whether or not the pipe takes them",
+	decimal("rate", "open loop: messages due per second, whether or not the pipe takes them",
 		"as fast as the pipe takes them",
 		func(c *Cell) *float64 { return &c.Rate }),
 	size("read_buffer", "bytes the reader asks for at once", "256 KiB",
@@ -287,7 +287,7 @@ func messagesField() Field {
 
 // sourceField describes where messages lie before they are sent.
 func sourceField() Field {
-	f := text("source", "fresh: messages are sent from 64 MiB of copies in turn, not from the cache",
+	f := text("source", "fresh: messages are sent from 64 MiB of copies in turn",
 		SourceHot, func(c *Cell) *string { return &c.Source })
 	f.Set = func(c *Cell, s string) error {
 		switch s {

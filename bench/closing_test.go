@@ -65,7 +65,7 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 
 func TestAReaderThatLeavesIsOfAStream(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Pattern, c.ClosesAfter = "roundtrip", 1 }))
-	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "leaves") {
+	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "closes_after") {
 		t.Errorf("got %v", err)
 	}
 }

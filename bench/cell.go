@@ -1,0 +1,221 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// Patterns are the values of a cell's pattern, with a line for a list.
+var Patterns = [][2]string{
+	{"stream", "messages one way, as fast as the pipe takes them"},
+	{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
+	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
+}
+
+// sharedBy returns what is the same in cells that share workers: what is compared, and messages of
+// other sizes, as each start of two processes takes the time of some ten slices.
+func sharedBy(c results.Cell) results.Cell {
+	if takesOneJob(c) {
+		return c
+	}
+	c = comparedBy(c)
+	c.Size = 0
+	return c
+}
+
+// takesOneJob reports whether the workers of a cell do one timed job alone: an open loop may be
+// given up, and a reader that closes its end leaves no pipe for another.
+func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
+
+// isOpenLoop reports whether the cell's messages fall due one by one. The loop may be given up if
+// the pipe cannot take them.
+func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
+
+// comparedBy returns what is the same in cells that are compared: all but the framing, and what the
+// ends do with their memory and beside reading and writing.
+func comparedBy(c results.Cell) results.Cell {
+	if takesOneJob(c) {
+		return c
+	}
+	c.Framing, c.ReadBuffer, c.WriteSize = "", 0, 0
+	c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
+	return withoutReadersWork(c)
+}
+
+// withoutReadersWork is the cell with a reader that only reads.
+func withoutReadersWork(c results.Cell) results.Cell {
+	c.Drain, c.ClosesAfter, c.Work, c.Touch = 0, 0, 0, false
+	return c
+}
+
+// verifiedBy returns what is the same in cells for which it is enough to compare every byte once.
+func verifiedBy(c results.Cell) results.Cell { return withoutReadersWork(c) }
+
+// validate reports what of a cell cannot be, on any system.
+func (p Plan) validate(c results.Cell) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if err := validateNames(c); err != nil {
+		return err
+	}
+	for _, check := range []func(results.Cell) error{
+		validateMemory, validateMixed, validateLoad, p.validateRate,
+	} {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return p.validateMessages(c)
+}
+
+// validateNames reports names that nobody knows.
+func validateNames(c results.Cell) error {
+	var names []string
+	for _, pattern := range Patterns {
+		names = append(names, pattern[0])
+	}
+	if !slices.Contains(names, c.Pattern) {
+		return fmt.Errorf("pattern %q is unknown; known are %s",
+			c.Pattern, strings.Join(names, ", "))
+	}
+	_, unknownKind := syspipe.ParseKind(c.Pipe)
+	_, _, unknownIO := parseIO(c.IO)
+	if err := errors.Join(unknownKind, unknownIO); err != nil {
+		return err
+	}
+	if c.Transfer != "" {
+		if _, err := syspipe.ParseTransfer(c.Transfer); err != nil {
+			return err
+		}
+	}
+	_, err := placement.Topology{}.Choose(c.Placement)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// validateMessages reports messages that the cell's framing cannot carry.
+func (p Plan) validateMessages(c results.Cell) error {
+	s, err := p.jobOf(c).prepare(job.messages)
+	if err != nil || s.raw {
+		return err
+	}
+	for i := range s.source.Distinct() {
+		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
+			return fmt.Errorf("payload %s: %w", c.Payload, err)
+		}
+	}
+	return nil
+}
+
+// maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two
+// moments of each, and a worker may hold twice that in all.
+const maxLoadMessages = workerMemory / 32
+
+// validateRate reports an open loop with more messages than can be accounted for.
+func (p Plan) validateRate(c results.Cell) error {
+	due := c.Rate * p.Duration.Seconds()
+	if due <= maxLoadMessages {
+		return nil
+	}
+	return fmt.Errorf("rate %v makes %.0f messages a sample of %s, and %d can be accounted for: "+
+		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
+}
+
+// validateLoad holds a cell's pattern and load against each other.
+func validateLoad(c results.Cell) error {
+	plainStream := c.Pattern == "stream" && c.Rate == 0
+	switch {
+	case c.ClosesAfter > 0 && (!plainStream || c.Batch > 1 || c.Transfer != ""):
+		return errors.New("closes_after is for the reader of a stream, whose writer goes on " +
+			"until it is told: leave out rate, batch and transfer")
+	case c.Transfer != "" && (c.Framing != results.FramingRaw || c.Pattern != "stream"):
+		return fmt.Errorf("transfer %s is for raw streams: a framing has to read its bytes",
+			c.Transfer)
+	case c.Inflight > 1 && c.Rate > 0:
+		return errors.New("inflight is for a closed loop, and rate for an open one: " +
+			"ask for one of them")
+	case c.Inflight > 1 && c.Pattern != "roundtrip":
+		return errors.New("inflight counts messages without an answer: it is for round trips")
+	case c.Batch > 1 && !plainStream:
+		return errors.New("a batch is for a stream without a rate: " +
+			"a message that waits for others to leave with it is late")
+	case c.Drain > 0 && c.Pattern == "roundtrip":
+		return errors.New("drain holds up the reader of a stream: " +
+			"the one that answers has its own pace")
+	}
+	return nil
+}
+
+// leastWriteSize is the smallest bound of a write, in bytes: a header fits.
+const leastWriteSize = 64
+
+// mostWork is the most that a reader may spend on a byte, in nanoseconds.
+const mostWork = 100_000
+
+// validateMemory holds what a cell says of its ends' memory, writes and bytes against the rest.
+func validateMemory(c results.Cell) error {
+	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
+		if offset == "" {
+			continue
+		}
+		if _, err := results.ParseOffset(offset); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+	}
+	if c.Source != "" && c.Source != results.SourceHot && c.Source != results.SourceFresh {
+		return fmt.Errorf("source %q is unknown; known are hot and fresh", c.Source)
+	}
+	fresh := c.Source == results.SourceFresh
+	switch {
+	case c.WriteSize > 0 && c.WriteSize < leastWriteSize:
+		return fmt.Errorf("a write size of %d B has no room for a header: ask for %d B or more",
+			c.WriteSize, leastWriteSize)
+	case c.WriteSize > c.Size && c.Messages == "":
+		return fmt.Errorf("a write size of %d B cuts no message of %d B: "+
+			"ask for a smaller one, or for larger messages", c.WriteSize, c.Size)
+	case c.WriteSize > 0 && (c.Batch > 1 || c.Transfer != ""):
+		return errors.New("a write size is for messages that are written one by one: " +
+			"leave out batch and transfer")
+	case fresh && (c.Messages != "" || c.Size == 0):
+		return errors.New("fresh is for generated messages: those of a recording and empty ones " +
+			"have no copies")
+	case c.Work > mostWork:
+		return fmt.Errorf("work of %v ns per byte: want at most %d", c.Work, mostWork)
+	}
+	return nil
+}
+
+// labelDefaults are values that a label leaves out.
+var labelDefaults = map[string]string{
+	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
+}
+
+// Label names a cell shortly, for a line of progress or an error: framing, size, pattern and
+// placement, and what else of it is not as usual.
+func Label(c results.Cell) string {
+	size := results.FormatSize(int64(c.Size))
+	if c.Messages != "" {
+		size, c.Payload, c.Messages = "recorded", labelDefaults["payload"], ""
+	}
+	words := []string{c.Framing, size, c.Pattern, c.Placement}
+	for _, f := range c.Values() {
+		switch f.Name {
+		case "framing", "size", "pattern", "placement":
+			continue
+		}
+		if f.Text != labelDefaults[f.Name] {
+			words = append(words, f.Name+"="+f.Text)
+		}
+	}
+	return strings.Join(words, " ")
+}

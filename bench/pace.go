@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A Pace holds a reader to a number of bytes a second, from its first bytes on. The zero Pace holds
+// nothing up. It belongs to one goroutine.
+type Pace struct {
+	PerSecond int64 // bytes
+	Next      int64 // when the reader is done with what it took; 0 before the first Take
+}
+
+// catchUp is how far a reader may lag behind its pace and still make up for it: what a sleep is
+// late, not what the pipe was empty.
+const catchUp = time.Millisecond
+
+// Take counts n bytes that were taken at a moment, in nanoseconds of any clock, and returns Next.
+func (p *Pace) Take(n int, now int64) int64 {
+	if p.PerSecond <= 0 {
+		return now
+	}
+	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
+	return p.Next
+}
+
+// wait waits until a reader of that pace would be done with n more bytes.
+func (p *Pace) wait(n int) {
+	if p.PerSecond > 0 { // apart, so that what costs nothing is inlined
+		p.sleep(n)
+	}
+}
+
+func (p *Pace) sleep(n int) {
+	now := int64(syspipe.Now())
+	time.Sleep(time.Duration(p.Take(n, now) - now))
+}

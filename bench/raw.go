@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// A rawWriter sends messages as they are, in writes of at most writeSize bytes if that is not 0.
+type rawWriter struct {
+	out       io.Writer
+	writeSize int
+}
+
+func (w rawWriter) WriteMessage(msg []byte) error {
+	for w.writeSize > 0 && len(msg) > w.writeSize {
+		n, err := w.out.Write(msg[:w.writeSize])
+		if err != nil {
+			return err
+		}
+		msg = msg[n:]
+	}
+	_, err := w.out.Write(msg)
+	return err
+}
+
+// A rawReader cuts the stream by what it knows of the messages: their sizes.
+type rawReader struct {
+	in     io.Reader
+	source *payload.Source
+	buf    []byte
+	next   int64
+}
+
+func (r *rawReader) ReadMessage() ([]byte, error) {
+	msg := r.buf[:r.source.Size(r.next)]
+	r.next++
+	_, err := io.ReadFull(r.in, msg)
+	return msg, err
+}
+
+// unframed returns what the endpoint's role does in a raw cell while the clock runs: what a C
+// program would do, and no more. Bytes are counted, and nobody looks at the messages' numbers, so
+// they have none.
+func (e *endpoint) unframed() func(from, n int64) error {
+	if e.Role == sender {
+		if e.Cell.Transfer != "" {
+			return e.vmsplice
+		}
+		return e.writeRaw
+	}
+	// A raw end asks for as much in one read as a framing's reader would, so that no framing beats
+	// raw by larger reads alone.
+	atOnce := max(e.source.Largest(), framers.DefaultReadBuffer)
+	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
+		atOnce = e.Cell.ReadBuffer
+	}
+	e.buf = resident(payload.Aligned(atOnce, e.readOffset))
+	switch e.Role {
+	case receiver:
+		return e.readRaw
+	case client:
+		return e.requestRaw
+	}
+	return e.respondRaw
+}
+
+// writeRaw writes n messages.
+func (e *endpoint) writeRaw(from, n int64) error {
+	if e.Cell.WriteSize > 0 {
+		return e.writeRawPieces(from, n)
+	}
+	for i := from; i < from+n; i++ {
+		if _, err := e.out.WriteUnguarded(e.source.Body(i)); err != nil {
+			return fmt.Errorf("send message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// writeRawPieces writes n messages in writes of a bounded size.
+func (e *endpoint) writeRawPieces(from, n int64) error {
+	w := rawWriter{e.out, e.Cell.WriteSize}
+	for i := from; i < from+n; i++ {
+		if err := w.WriteMessage(e.source.Body(i)); err != nil {
+			return fmt.Errorf("send message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// vmsplice gives the pipe the pages of n messages instead of their bytes. They do not change, so
+// the reader may take its time.
+func (e *endpoint) vmsplice(from, n int64) error {
+	for i := from; i < from+n; i++ {
+		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
+			return fmt.Errorf("vmsplice message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// readRaw takes the bytes of n messages as they come.
+func (e *endpoint) readRaw(from, n int64) error {
+	buf, left := e.buf, e.source.Bytes(from, n)
+	for left > 0 {
+		got, err := e.in.ReadUnguarded(buf[:min(int64(len(buf)), left)])
+		if err != nil {
+			return fmt.Errorf("receive, with %d bytes to come: %w", left, err)
+		}
+		left -= int64(got)
+		e.touch(buf[:got])
+		e.work.spend(got)
+		e.pace.wait(got)
+	}
+	return nil
+}
+
+// requestRaw makes the round trips of a raw cell. Where all messages are alike the body is looked
+// up once: in a trip of 2 µs everything beside the four calls shows.
+func (e *endpoint) requestRaw(from, n int64) error {
+	alike := e.source.IsOne()
+	body := e.source.Body(from)
+	last := syspipe.Now()
+	for i := from; i < from+n; i++ {
+		if !alike {
+			body = e.source.Body(i)
+		}
+		if err := e.writeAll(body); err != nil {
+			return fmt.Errorf("send message %d: %w", i, err)
+		}
+		if err := e.readFull(e.buf[:len(body)]); err != nil {
+			return fmt.Errorf("receive the answer to message %d: %w", i, err)
+		}
+		now := syspipe.Now()
+		e.trips = append(e.trips, int64(now-last))
+		last = now
+	}
+	return nil
+}
+
+func (e *endpoint) respondRaw(from, n int64) error {
+	msg, alike := e.buf[:e.source.Size(from)], e.source.Distinct() == 1
+	for i := from; i < from+n; i++ {
+		if !alike {
+			msg = e.buf[:e.source.Size(i)]
+		}
+		if err := e.readFull(msg); err != nil {
+			return fmt.Errorf("receive message %d: %w", i, err)
+		}
+		e.touch(msg)
+		e.work.spend(len(msg))
+		if err := e.writeAll(msg); err != nil {
+			return fmt.Errorf("answer message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// writeAll writes a message in as few layers as can be.
+func (e *endpoint) writeAll(msg []byte) error {
+	if e.Cell.WriteSize > 0 {
+		return rawWriter{e.out, e.Cell.WriteSize}.WriteMessage(msg)
+	}
+	_, err := e.out.WriteUnguarded(msg)
+	return err
+}
+
+// readFull fills p, in as few layers as can be.
+func (e *endpoint) readFull(p []byte) error {
+	for len(p) > 0 {
+		n, err := e.in.ReadUnguarded(p)
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
