@@ -66,7 +66,7 @@ func TestSizesBeyondTheMemoryAreRefused(t *testing.T) {
 	most := strconv.Itoa(math.MaxInt)
 	for _, args := range []string{
 		"run --size", "run --chunk", "run --framing ndjson --read-buffer", "run --framing ndjson --drain 1 --batch",
-		"tune --size", "tune --chunk", "drive --size", "serve --max-message",
+		"tune --size", "drive --size", "serve --max-message",
 	} {
 		var said bytes.Buffer
 		words := append(strings.Fields(args), most)

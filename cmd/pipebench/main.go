@@ -146,7 +146,7 @@ func newRoot(args ...string) *cobra.Command {
 		command("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),
 		command("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
 		command("tap", &tapFlags{}, tapArgs),
-		command("tune", &tuneFlags{}, nil),
+		command("tune", &tuneFlags{}, cobra.ArbitraryArgs),
 		command("claims", &claimsFlags{}, cobra.ArbitraryArgs),
 		command("compare", &compareFlags{}, beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
 		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),

@@ -334,7 +334,7 @@ func (f *runFlags) measureCells(cmd *cobra.Command, plan bench.Plan) error {
 	}
 	limit := plan.MaxTime + plan.MaxTime/4 + overrun
 	measured := s.measure(limit, func(ctx context.Context) error {
-		return s.runPlan(ctx, plan)
+		return s.runPlan(ctx, plan, nil)
 	})
 	e := ending{
 		show:  func(all, own *results.Set) error { return f.view(cmd, own) },
@@ -346,8 +346,9 @@ func (f *runFlags) measureCells(cmd *cobra.Command, plan bench.Plan) error {
 	return s.finish(measured, e)
 }
 
-// runPlan measures the cells of a plan and keeps their records.
-func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
+// runPlan measures the cells of a plan and keeps their records. It also hands each of them to also,
+// unless that is nil.
+func (s *session) runPlan(ctx context.Context, p bench.Plan, also func(results.Record)) error {
 	const calibrations = 2   // steps of a cell before its samples
 	left := map[string]int{} // steps to come, by cell
 	total := 0
@@ -371,6 +372,9 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
 		s.progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
+		if also != nil {
+			also(r)
+		}
 		return s.Write(r)
 	})
 }

@@ -118,8 +118,9 @@ func TestScreensFitATerminal(t *testing.T) {
 		"drive":         {recorded("drive"), 40, drive},
 		"drive --load":  {recorded("load"), 40, drive},
 		"drive --fault": {recorded("faults"), 40, drive},
-		"tune": {recorded("tune"), 45, func(w io.Writer, set *results.Set, o view.Options) error {
-			return tune.View(w, view.FormatTable, set, tune.Balanced, o)
+		"tune": {recorded("tune"), 60, func(w io.Writer, set *results.Set, o view.Options) error {
+			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
+			return answer.Page().Write(w, view.FormatTable, o)
 		}},
 		"claims": {recorded("claims"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
 			return view.WriteClaims(w, view.FormatTable, set, o)

@@ -2,105 +2,184 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/bench"
-	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
-// tuneFlags are what tune was asked for, as it was typed.
+// tuneFlags are the flags of tune.
 type tuneFlags struct {
-	options  tune.Options
-	noLevers bool
-	assertFlags
+	objective tune.Objective
+	options   tune.Options
+	samples   int
 	sharedFlags
 }
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
-	f.options = tune.Default()
-	o, c := &f.options, &f.options.Cell
 	flags := cmd.Flags()
-	objectives := stat.Map(tune.Objectives, func(o [2]string) string { return fmt.Sprintf("%s (%s)", o[0], o[1]) })
-	addParsed(cmd, &o.Objective, "objective", string(o.Objective), tune.ParseObjective, "what goodput is worth against wait: "+strings.Join(objectives, ", "))
-	addList(cmd, &o.Chunks, "chunk", "", measure.ParseSizes, "sizes to choose from, bytes of a whole frame (default 512..1MiB and 60KiB)")
-	addList(cmd, &o.Drains, "drain", "full,200MB/s,20MB/s", each(tune.ParseDrain), "how fast readers take bytes")
-	addParsed(cmd, &c.Size, "size", "1MiB", parseSize, "of the large messages")
-	flags.StringVar(&o.Recording, "messages", "", "stream a recording (see tap), or a file with a message a line, instead of generated messages")
-	flags.Float64Var(&c.Rate, "rate", c.Rate, "small messages a second that are due meanwhile")
-	flags.StringVar(&c.Pipe, "pipe", c.Pipe, "kind of pipe")
-	addParsed(cmd, &c.Capacity, "capacity", "", parseSize, "of the pipe (default the system's)")
-	flags.StringVar(&c.IO, "io", c.IO, "how the ends wait: one value for both, or writer/reader")
-	flags.StringVar(&c.Placement, "placement", c.Placement, "where the ends run")
-	flags.StringVar(&c.Payload, "payload", c.Payload, "what generated messages are made of")
-	flags.BoolVar(&f.noLevers, "no-levers", false, "try nothing but chunk sizes")
-	flags.BoolVar(&f.detail, "detail", false, "print every cell, not only those of which none waits less at as much goodput")
-	addDuration(cmd, &o.Duration, "duration", o.Duration, "of one sample, about")
-	f.registerAsserts(cmd, "exit 3 unless this holds for the recommended size, such as 'p99<1ms', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, o.MaxTime, beginNone, view.FormatBench)
+	usage := "what counts: "
+	for i, o := range tune.Objectives {
+		if i > 0 {
+			usage += "; "
+		}
+		usage += o[0] + " (" + o[1] + ")"
+	}
+	addParsed(cmd, &f.objective, "objective", string(tune.Balanced), tune.ParseObjective, usage)
+	addParsed(cmd, &f.options.Size, "size", "1000000", parseSize, "of the large messages")
+	flags.StringVar(&f.options.Framing, "framing", "ndjson", "of the messages that are not cut")
+	addCount(cmd, &f.samples, "samples", 12, 1, mostCounted, samplesOfCell)
+	flags.BoolVar(&f.detail, "detail", false, "print the table of an earlier run too")
+	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
 
-func (f *tuneFlags) run(cmd *cobra.Command, _ []string) {
-	o := f.options
-	o.Seed, o.Variants, o.MaxTime = f.seed, !f.noLevers, f.maxTime
-	if o.Recording != "" {
-		recording := script.Must(interruptibly(cmd.Context(), o.Recording, payload.ReadRecording))
-		o.Cell.Size, o.Cell.Payload, o.Cell.Messages = 0, payload.Recorded, recording.Hash
+// run measures the grid, or judges the files that it is given. Words behind -- are the command of the
+// user's reader.
+func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
+	files, command := beforeAndAfterDash(cmd, args)
+	if err := f.check(); err != nil {
+		return usage(err)
 	}
-	script.Check(usage(o.Validate()))
-	script.Check(bench.Unsupported(o.Cell))
-	f.measure(cmd, task{
-		work: func(ctx context.Context, s *session) {
-			o.Run = s.run
-			best := 0
-			o.Observe = func(p tune.Progress) {
-				if p.Sample == 1 || p.Decision.Best != best {
-					s.progress.note(tuneLine(p)) // a log has a line a cell, and one where the answer changes
-				} else {
-					s.progress.step(tuneLine(p))
-				}
-				best = p.Decision.Best
-				s.progress.units(int(p.Elapsed.Seconds()), int(o.MaxTime.Seconds()))
-			}
-			script.Check(tune.Run(ctx, o, func(t results.Tune) error { return s.Write(t) }))
+	reader, err := f.measureReader(cmd, command)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		return f.judgeFiles(cmd, files, reader)
+	}
+	plan, err := f.makePlan()
+	if err != nil {
+		return usage(err)
+	}
+	return f.measureGrid(cmd, plan, reader)
+}
+
+// beforeAndAfterDash tells the arguments before -- from those behind it.
+func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []string) {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		return args, nil
+	}
+	return args[:dash], args[dash:]
+}
+
+// leastTuned is the smallest message that tune is about: small ones wait behind larger ones.
+const leastTuned = 4 * bench.SmallSize
+
+// check refuses what cannot be tuned.
+func (f *tuneFlags) check() error {
+	if f.options.Size < leastTuned {
+		return fmt.Errorf("--size %d: the large messages have to be at least %d B, as small ones of %d B wait "+
+			"behind them", f.options.Size, leastTuned, bench.SmallSize)
+	}
+	framing, err := framers.Parse(f.options.Framing)
+	if err != nil {
+		return err
+	}
+	if _, splits := framing.(framers.Chunker); splits || f.options.Framing == results.FramingRaw {
+		return fmt.Errorf("--framing %s: name the framing of messages that are not cut, such as ndjson or "+
+			"content-length; tune compares chunks with it", f.options.Framing)
+	}
+	return nil
+}
+
+// measureReader measures the command that the user gave; nil if there is none.
+func (f *tuneFlags) measureReader(cmd *cobra.Command, command []string) (*tune.ReaderCost, error) {
+	if len(command) == 0 {
+		return nil, nil
+	}
+	cost, err := tune.MeasureReader(cmd.Context(), f.options.Size, command[0], command[1:]...)
+	if err != nil {
+		return nil, fmt.Errorf("measure the reader: %w", err)
+	}
+	return &cost, nil
+}
+
+// makePlan returns the grid, checked.
+func (f *tuneFlags) makePlan() (bench.Plan, error) {
+	topology, err := placement.Read()
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	p := bench.Plan{
+		Cells:    tune.Cells(topology, f.options),
+		Samples:  f.samples,
+		Duration: tune.SliceTime,
+		MaxTime:  f.maxTime,
+		Seed:     f.seed,
+	}
+	return p.Checked()
+}
+
+// measureGrid measures the plan, keeps its records and the answer in a folder, and shows the answer.
+func (f *tuneFlags) measureGrid(cmd *cobra.Command, plan bench.Plan, reader *tune.ReaderCost) error {
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	var measurements []results.Record
+	measured := s.measure(plan.MaxTime+plan.MaxTime/4+overrun, func(ctx context.Context) error {
+		err := s.runPlan(ctx, plan, func(r results.Record) { measurements = append(measurements, r) })
+		if len(measurements) == 0 {
+			return err
+		}
+		answer := tune.Decide(measurements, f.objective).Answer(reader)
+		return errors.Join(err, s.Write(answer.Finding(s.run)))
+	})
+	return s.finish(measured, ending{
+		show:  func(_, own *results.Set) error { return f.show(cmd, own, reader) },
+		bench: whole,
+		gate: func(own *results.Set) error {
+			return f.gate(tune.Decide(own.Records, f.objective))
 		},
-		show: func(_, own *results.Set) {
-			script.Check(tune.View(cmd.OutOrStdout(), f.format, own, o.Objective, viewOptions(cmd, f.detail)))
-		},
-		bench: stat.TuneMeasurements,
-		gate:  func(_ error, own *results.Set) { script.Check(f.judgeAnswer(cmd, own)) },
 	})
 }
 
-// tuneLine describes a finished sample, and the best size by then.
-func tuneLine(p tune.Progress) string {
-	reader := "full speed"
-	if p.Cell.Drain > 0 {
-		reader = results.FormatGoodput(float64(p.Cell.Drain))
+// judgeFiles answers from earlier runs without measuring.
+func (f *tuneFlags) judgeFiles(cmd *cobra.Command, files []string, reader *tune.ReaderCost) error {
+	set, err := readFiles(cmd, files...)
+	if err != nil {
+		return err
 	}
-	p.Cell.Drain = 0 // said in words
-	line := fmt.Sprintf("%4.1fs %s, reader at %s: sample %d", p.Elapsed.Seconds(), bench.Label(p.Cell), reader, p.Sample)
-	if d := p.Decision; d.Best > 0 {
-		line += fmt.Sprintf("; %s so far, ±%s", results.FormatSize(int64(d.Best)), results.FormatPercent(100*d.Margin))
+	if len(set.Records) == 0 {
+		return view.ErrNothing
 	}
-	return line
+	if err := f.show(cmd, set, reader); err != nil {
+		return err
+	}
+	return f.gate(tune.Decide(set.Records, f.objective))
 }
 
-// judgeAnswer gives the run its exit code: assertions are about the recommended size, and where
-// noise hides that, there is no answer.
-func (f *tuneFlags) judgeAnswer(cmd *cobra.Command, set *results.Set) error {
-	if tune.Decide(set.Tunes, f.options.Objective).Inconclusive() {
-		return &statusError{exitInconclusive, errors.New("no size can be recommended: noise hides it, or the time was too short; close other programs, or give it more (--max-time)")}
+// show writes the answer that the records of a set give.
+func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.ReaderCost) error {
+	if len(set.Records) == 0 {
+		return view.ErrNothing
 	}
-	recommended := stat.Filter(set.Tunes, func(t results.Tune) bool { return t.Recommended })
-	return f.judge(cmd, f.format, &results.Set{Environments: set.Environments, Tunes: recommended})
+	answer := tune.Decide(set.Records, f.objective).Answer(reader)
+	switch f.format {
+	case view.FormatBench:
+		return view.WriteBench(cmd.OutOrStdout(), set)
+	case view.FormatJSON:
+		encoder := json.NewEncoder(cmd.OutOrStdout())
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(answer)
+	}
+	return answer.Page().Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
+}
+
+// gate returns an error if the records decide nothing.
+func (f *tuneFlags) gate(d tune.Decision) error {
+	if d.Unproven == "" {
+		return nil
+	}
+	return &statusError{exitInconclusive, errors.New("no advice is certain: " + d.Unproven)}
 }

@@ -107,7 +107,7 @@ func transportSentence(bare []stat.Row) string {
 		return ""
 	}
 	return fmt.Sprintf("As a bare transport of messages of %s, of raw's goodput: %s.",
-		sizeText(answerSize), strings.Join(places, "; "))
+		SizeText(answerSize), strings.Join(places, "; "))
 }
 
 // A kept is the share of raw's goodput that a framing reaches.
@@ -283,13 +283,13 @@ func leverSentence(levers []stat.Row) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("A message of %s passes %s. %s", sizeText(size),
+	return fmt.Sprintf("A message of %s passes %s. %s", SizeText(size),
 		strings.Join(parts, "; "), leverAdvice(levers, pipe))
 }
 
-// sizeText writes a size with its unit, and groups the digits of one that is no whole number of KiB:
+// SizeText writes a size with its unit, and groups the digits of one that is no whole number of KiB:
 // "64 KiB", "65,000 B".
-func sizeText(n int) string {
+func SizeText(n int) string {
 	text := results.FormatSize(int64(n))
 	digits, isBytes := strings.CutSuffix(text, " B")
 	if !isBytes {
@@ -370,7 +370,7 @@ func mixedSentence(mixed []stat.Row) string {
 	}
 	return fmt.Sprintf("A small message behind messages of %s, for a reader of %s, waits %s. Chunk for "+
 		"that alone, and only if both ends speak the chunks: MCP and LSP have none.",
-		sizeText(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
+		SizeText(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
 		joinAnd(parts))
 }
 
@@ -399,7 +399,7 @@ func refusalSentence(waiting []stat.Row) string {
 	text := fmt.Sprintf("A writer that does not block gets EAGAIN %s times per message of %s; if it pauses "+
 		"instead of polling, it keeps %s of its goodput",
 		results.FormatNumber(refused.Estimates["eagain"].Median, 2),
-		sizeText(refused.Cell.Size),
+		SizeText(refused.Cell.Size),
 		results.FormatPercent(100*paused.Estimates["goodput"].Median/refused.Estimates["goodput"].Median))
 	if left != nil {
 		text += fmt.Sprintf(". It learns of a reader that left (EPIPE) after %s, when %s are lost",

@@ -145,7 +145,7 @@ func sizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
 	}
-	return sizeText(size)
+	return SizeText(size)
 }
 
 // figure is that of a framing at a size, none if it was not measured.

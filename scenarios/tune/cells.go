@@ -1,0 +1,179 @@
+// Package tune answers how messages of one size should be sent here: through a larger pipe, in
+// smaller writes, in chunk frames, or as they are. It is for pipebench's commands and may change.
+//
+//	cells := tune.Cells(topology, tune.Options{Size: 1_000_000, Framing: "ndjson"})
+//	err := bench.Run(ctx, bench.Plan{Cells: cells, …}, keep)
+//	decision := tune.Decide(set.Records, tune.Balanced)
+//	for _, sentence := range decision.Sentences() { … }
+//
+// [Cells] is a fixed grid. It changes one thing at a time against messages that are written whole
+// through the usual pipe, and looks at each change where both ends run on one CPU, on two, and where
+// the scheduler puts them, and with readers that work or that are slow. [Decide] is a pure function
+// of the records, so that it judges an earlier run as well.
+//
+// The figures are true for this machine and these readers. That is why they are measured.
+package tune
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// Options say what is sent.
+type Options struct {
+	Size    int    // bytes of a large message
+	Framing string // of messages that are not cut, such as ndjson
+}
+
+// SliceTime is about how long a sample of the grid takes: several messages of a megabyte, and enough
+// small ones for a median.
+const SliceTime = 12 * time.Millisecond
+
+// A Choice is a way to send messages. The zero Choice writes them whole through the usual pipe.
+type Choice struct {
+	Capacity  int `json:"capacity,omitempty"`   // bytes of the pipe; either end can set it
+	WriteSize int `json:"write_size,omitempty"` // most bytes per write; nothing changes on the wire
+	Chunk     int `json:"chunk,omitempty"`      // bytes of a frame; both ends must speak them
+}
+
+// choices are all that the grid compares, the simplest change first: a capacity is one call at either
+// end, smaller writes are a change of the program that writes, chunks are another protocol.
+var choices = []Choice{
+	{},
+	{Capacity: 1 << 20},
+	{Capacity: 256 << 10},
+	{Capacity: 1 << 20, WriteSize: 64 << 10},
+	{Capacity: 256 << 10, WriteSize: 64 << 10},
+	{WriteSize: 64 << 10},
+	{WriteSize: 32 << 10},
+	{WriteSize: 16 << 10},
+	{WriteSize: 8 << 10},
+	{WriteSize: 4 << 10},
+	{Chunk: 4 << 10},
+	{Chunk: 16 << 10},
+	{Chunk: 60 << 10},
+	{Chunk: 256 << 10},
+}
+
+// fits reports whether the choice changes anything for messages of a size.
+func (c Choice) fits(size int) bool { return c.WriteSize < size && c.Chunk < size }
+
+// String names the choice: "a pipe of 1 MiB and writes of 64 KiB".
+func (c Choice) String() string {
+	if c.Chunk > 0 {
+		return "frames of " + results.FormatSize(int64(c.Chunk))
+	}
+	pipe := "a pipe of " + results.FormatSize(int64(c.Capacity))
+	writes := "writes of " + results.FormatSize(int64(c.WriteSize))
+	switch {
+	case c.Capacity > 0 && c.WriteSize > 0:
+		return pipe + " and " + writes
+	case c.Capacity > 0:
+		return pipe
+	case c.WriteSize > 0:
+		return writes
+	}
+	return "whole messages through the usual pipe"
+}
+
+// short names the choice in a table: "pipe 1 MiB, writes 64 KiB".
+func (c Choice) short() string {
+	if c == (Choice{}) {
+		return "whole, usual pipe"
+	}
+	text := strings.ReplaceAll(c.String(), "a pipe of", "pipe")
+	text = strings.ReplaceAll(text, " and ", ", ")
+	return strings.ReplaceAll(text, " of ", " ")
+}
+
+// A reader is what the other end does with the bytes. The zero reader does nothing.
+type reader struct {
+	work  float64 // ns of CPU per byte
+	drain int64   // bytes per second that it takes at most
+}
+
+// The readers of the grid. One that parses JSON spends more than 1 ns per byte.
+var (
+	workingReaders = []reader{{work: 1}, {work: 5}}
+	slowReaders    = []reader{{drain: 200_000_000}, {drain: 20_000_000}}
+)
+
+// smallRate is how many small messages per second fall due behind the large ones.
+const smallRate = 4000
+
+// Cells returns the grid for a machine.
+func Cells(t placement.Topology, o Options) []results.Cell {
+	var cells []results.Cell
+	places := t.Best()
+	for _, place := range append(places, anywhere(places)...) {
+		for _, c := range choices {
+			if c.fits(o.Size) {
+				cells = append(cells, o.cell(c, place, "stream", reader{}))
+			}
+			if c.fits(o.Size) && c.Chunk == 0 {
+				cells = append(cells, o.cell(c, place, results.PatternRoundtrip, reader{}))
+			}
+		}
+	}
+	for _, c := range choices {
+		if !c.fits(o.Size) {
+			continue
+		}
+		if c.Chunk == 0 && (c.WriteSize == 0 || c.Capacity > 0) {
+			for _, r := range workingReaders {
+				cells = append(cells, o.cell(c, "free", "stream", r))
+			}
+		}
+		if c.WriteSize == 0 { // writes do not change who waits for whom
+			for _, r := range slowReaders {
+				cells = append(cells, o.cell(c, "free", bench.PatternMixed, r))
+			}
+		}
+	}
+	return cells
+}
+
+// anywhere returns the placement that leaves the ends to the scheduler, unless it is there already.
+func anywhere(places []string) []string {
+	for _, p := range places {
+		if p == "free" {
+			return nil
+		}
+	}
+	return []string{"free"}
+}
+
+// cell is one point of the grid.
+func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
+	cell := results.Cell{
+		Framing:   o.Framing,
+		Size:      o.Size,
+		Pipe:      string(syspipe.Anonymous),
+		Capacity:  c.Capacity,
+		WriteSize: c.WriteSize,
+		IO:        syspipe.Blocking.String(),
+		Placement: place,
+		Pattern:   pattern,
+		Payload:   "json",
+		Work:      r.work,
+		Drain:     r.drain,
+	}
+	if c.Chunk > 0 {
+		cell.Framing = fmt.Sprintf("chunked:%d", c.Chunk)
+	}
+	if pattern == bench.PatternMixed {
+		cell.Rate = smallRate
+	}
+	return cell
+}
+
+// choiceOf returns the choice of a cell of the grid.
+func choiceOf(c results.Cell) Choice {
+	return Choice{Capacity: c.Capacity, WriteSize: c.WriteSize, Chunk: results.ChunkSize(c.Framing)}
+}

@@ -1,0 +1,99 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/payload"
+)
+
+// A ReaderCost is what a program spends on what it reads.
+type ReaderCost struct {
+	NSPerByte float64 `json:"ns_per_byte"` // of CPU time, user and system
+	Bytes     int64   `json:"bytes"`       // that it was given
+}
+
+// How a reader is measured: it is given as much as it takes in this time, and at most this much. A
+// reader that takes less than a message does not read its input.
+const (
+	readerTime  = 2 * time.Second
+	readerBytes = 256 << 20
+	readerEnds  = 10 * time.Second // it has to end this long after its input does
+)
+
+// MeasureReader runs a command twice, with one message and with a stream of messages of a size on its
+// standard input, one JSON text per line. The difference of their CPU times is what the command
+// spends on the bytes; what it takes to start is in both.
+func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
+	source, err := payload.Generate("json", size, 1)
+	if err != nil {
+		return ReaderCost{}, err
+	}
+	one, first, err := feed(ctx, source, 1, name, args)
+	if err != nil {
+		return ReaderCost{}, err
+	}
+	many := int64(readerBytes / size)
+	all, total, err := feed(ctx, source, max(2, many), name, args)
+	if err != nil {
+		return ReaderCost{}, err
+	}
+	if total < 2*int64(size) {
+		return ReaderCost{}, fmt.Errorf("%s took %d bytes of its input: it has to read all of it", name, total)
+	}
+	cost := ReaderCost{Bytes: total}
+	cost.NSPerByte = max(0, float64((all-one).Nanoseconds())/float64(total-first))
+	return cost, nil
+}
+
+// feed runs the command with up to n messages on its standard input. It returns its CPU time and the
+// bytes that it took.
+func feed(ctx context.Context, source *payload.Source, n int64, name string, args []string) (
+	cpu time.Duration, taken int64, err error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, readerTime+readerEnds)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, 0, err
+	}
+	taken = writeLines(in, source, n)
+	err = cmd.Wait()
+	if ctx.Err() != nil {
+		return 0, 0, fmt.Errorf("%s did not end within %s of its input: %w", name, readerEnds, ctx.Err())
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, 0, err
+	}
+	if exit != nil && taken < int64(len(source.Message(0))) { // others exit as they like, as grep does
+		return 0, 0, fmt.Errorf("%s failed: %w", name, exit)
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), taken, nil
+}
+
+// writeLines writes messages until there were n, the reader left, or it had its time. It returns how
+// many bytes the pipe took.
+func writeLines(in io.WriteCloser, source *payload.Source, n int64) (taken int64) {
+	defer in.Close()
+	until := time.Now().Add(readerTime)
+	for i := range n {
+		line := append(source.Message(i), '\n')
+		wrote, err := in.Write(line)
+		taken += int64(wrote)
+		if err != nil || time.Now().After(until) {
+			break
+		}
+	}
+	return taken
+}
