@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
 
@@ -54,7 +52,7 @@ func TestInspectNamesAFullPipe(t *testing.T) {
 	pid := strconv.Itoa(stuck(t).Process.Pid)
 	for format, want := range map[string]string{
 		"table":    "stdout is full and nobody drains it",
-		"markdown": "- stdout is full and nobody drains it",
+		"markdown": "stdout is full and nobody drains it",
 		"csv":      ",FULL",
 		"json":     `"kind": "undrained"`,
 	} {
@@ -68,42 +66,29 @@ func TestInspectNamesAFullPipe(t *testing.T) {
 	}
 }
 
-// A child that comes, goes, and one that stays behind are told as they do.
-func TestInspectFollowsATree(t *testing.T) {
-	cmd := exec.Command("sh", "-c", "read a; sleep 100 & read b; kill $!; wait; read c; sleep 101 0<&- & read d")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
+// The answer stands before what it follows from, and a pipe that a program has for itself last.
+func TestInspectBeginsWithTheAnswer(t *testing.T) {
+	r := &inspect.Report{
+		PID:       1,
+		Processes: []inspect.Proc{{PID: 1, Command: "node", Threads: []inspect.Thread{{In: "wait", FD: -1, Child: 2}}}, {PID: 2, Parent: 1, Command: "cat", Stopped: true}},
+		Channels: []inspect.Channel{
+			{ID: "own", Writers: []inspect.Holder{{PID: 1}}, Readers: []inspect.Holder{{PID: 1}}},
+			{ID: "other", Writers: []inspect.Holder{{PID: 1}}, Readers: []inspect.Holder{{PID: 3}}},
+			{ID: "full", Writers: []inspect.Holder{{PID: 1}}, Readers: []inspect.Holder{{PID: 2}}},
+		},
+		Diagnoses: []inspect.Diagnosis{{Kind: inspect.Undrained, Sentence: "it is full", Channels: []string{"full"}}},
 	}
-	if err != nil {
+	var text strings.Builder
+	if err := inspectPage(r).Write(&text, view.FormatTable, view.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	go cmd.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-	defer cancel()
-	r, w := io.Pipe()
-	go func() {
-		run(ctx, []string{"inspect", "--watch", "--look", "10ms", strconv.Itoa(cmd.Process.Pid)}, nil, w, w)
-		w.Close()
-	}()
-	// A child is a copy of the shell until it runs its program.
-	lines, want := bufio.NewScanner(r), []string{`Its channels`, ` \+ `, ` - `, ` \+ \d+ sleep$`, `^left behind: \d+ sleep$`}
-	var said []string
-	for lines.Scan() {
-		said = append(said, lines.Text())
-		if len(want) == 0 || !regexp.MustCompile(want[0]).MatchString(lines.Text()) {
-			continue
+	at := -1
+	for _, want := range []string{"1 node: sleeps in wait for 2 (cat)", "2 cat, started by 1: stopped", "it is full", " full ", " other ", " own "} {
+		next := strings.Index(text.String(), want)
+		if next <= at {
+			t.Fatalf("%q is at %d, after %d, in\n%s", want, next, at, text.String())
 		}
-		if want = want[1:]; len(want) == 1 {
-			stdin.Close()
-		} else {
-			io.WriteString(stdin, "\n")
-		}
-	}
-	if len(want) > 0 || !strings.HasSuffix(said[len(said)-1], " sleep") {
-		t.Errorf("missing %q in\n%s", want, strings.Join(said, "\n"))
+		at = next
 	}
 }
 

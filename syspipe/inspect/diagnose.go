@@ -29,6 +29,8 @@ const (
 	TwoReaders  Problem = "two-readers"
 	Leak        Problem = "leak"
 	IgnoresTerm Problem = "ignores-sigterm"
+	Stopped     Problem = "stopped"
+	OpensFIFO   Problem = "opens-fifo"
 	Spins       Problem = "spins"
 	Buffers     Problem = "buffers"
 )
@@ -44,6 +46,8 @@ var problems = []string{
 	"two processes read one pipe",
 	"many pipes that lead nowhere",
 	"SIGTERM is ignored",
+	"a process is stopped",
+	"a process waits for a FIFO to be opened",
 	"a CPU is kept busy and no byte moves",
 	"output is held back until a block is full",
 }
@@ -63,21 +67,29 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
 		for _, old := range before.Processes {
-			if old.PID == p.PID {
-				if p.Recent = p.Total.since(old.Total); p.Recent != nil {
-					how, sure := p.spins(r.Look)
-					inDoubt = inDoubt || how != "" && !sure
-				}
+			if old.PID != p.PID {
+				continue
+			}
+			p.Recent = p.Total.since(old.Total)
+			if p.Recent != nil {
+				how, sure := p.spins(r.Look)
+				inDoubt = inDoubt || how != "" && !sure
 			}
 		}
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
-		seen := func(old Diagnosis) bool {
-			return old.Kind == d.Kind && old.PID == d.PID && (d.PID != 0 || slices.Equal(old.Channels, d.Channels))
-		}
-		return d.Kind != Spins && d.Kind != Buffers && !slices.ContainsFunc(before.Diagnoses, seen)
+		needsTwo := d.Kind == Spins || d.Kind == Buffers
+		return !needsTwo && !slices.ContainsFunc(before.Diagnoses, d.same)
 	})
 	return inDoubt
+}
+
+// same reports whether another look found the same: its figures may differ.
+func (d Diagnosis) same(other Diagnosis) bool {
+	if d.Kind != other.Kind || d.PID != other.PID {
+		return false
+	}
+	return d.PID != 0 || slices.Equal(d.Channels, other.Channels)
 }
 
 // diagnose finds what is wrong: first with pairs of channels that run between the same two processes
@@ -126,7 +138,8 @@ func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
 }
 
 func (d *diagnosis) addProcess(kind Problem, p Proc, does string) {
-	d.found = append(d.found, Diagnosis{Kind: kind, Sentence: fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does), PID: p.PID})
+	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
+	d.found = append(d.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
 }
 
 func holds(list []Holder, pid int) bool {
@@ -134,42 +147,58 @@ func holds(list []Holder, pid int) bool {
 }
 
 func (d *diagnosis) checkPair(there, back *Channel, a, b Holder) {
+	full := there.Full && back.Full
+	empty := there.Queued == 0 && back.Queued == 0
 	switch {
-	case there.Full && back.Full && !waiting(there.Readers) && !waiting(back.Readers):
-		d.add(MutualWrite, fmt.Sprintf("both sides are writing and neither reads: %s is writing to %s (%s), and %s to %s (%s)",
-			a, b, there.fill(), b, a, back.fill()), there, back)
-	case there.Queued == 0 && back.Queued == 0 && waiting(there.Readers, b.PID) && waiting(back.Readers, a.PID):
-		d.add(MutualRead, fmt.Sprintf("both sides are reading and neither writes: %s waits for %s (%s), and %s for %s (%s)",
-			b, a, there.ID, a, b, back.ID), there, back)
+	case full && !waiting(there.Readers) && !waiting(back.Readers):
+		const says = "both sides are writing and neither reads: " +
+			"%s is writing to %s (%s), and %s to %s (%s)"
+		d.add(MutualWrite, fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill()), there, back)
+	case empty && waits(there.Readers, b.PID) && waits(back.Readers, a.PID):
+		const says = "both sides are reading and neither writes: " +
+			"%s waits for %s (%s), and %s for %s (%s)"
+		d.add(MutualRead, fmt.Sprintf(says, b, a, there.ID, a, b, back.ID), there, back)
 	}
 }
 
-// waiting reports whether one of the holders waits, or, with a pid, whether that process does.
-func waiting(list []Holder, pid ...int) bool {
-	return slices.ContainsFunc(list, func(h Holder) bool {
-		return h.Waits && (pid == nil || slices.Contains(pid, h.PID))
-	})
+// waiting reports whether one of the holders waits.
+func waiting(list []Holder) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits })
+}
+
+// waits reports whether that process is among the holders and waits.
+func waits(list []Holder, pid int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }
 
 func (d *diagnosis) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
-		d.add(PeerLeft, fmt.Sprintf("the other end closed: nobody holds the reading end of the %s of %s any more (%s); the next write fails with EPIPE",
-			w.stream(), w, c.fill()), c)
+		const says = "the other end closed: nobody holds the reading end of the %s of %s any more (%s);" +
+			" the next write fails with EPIPE"
+		d.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
 	case c.NoWriter && len(c.Readers) > 0:
 		r := c.Readers[0]
-		d.add(PeerLeft, fmt.Sprintf("the other end closed: nobody holds the writing end of the %s of %s any more (%s); a read past that is the end of file",
-			r.stream(), r, c.fill()), c)
+		const says = "the other end closed: nobody holds the writing end of the %s of %s any more (%s);" +
+			" a read past that is the end of file"
+		d.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
 	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
 		w := blockedFirst(c.Writers)
-		d.add(Undrained, fmt.Sprintf("%s is full and nobody drains it: %s is writing (%s), and %s",
-			w.stream(), w, c.fill(), idle(c.Readers)), c)
-	case c.Queued == 0 && waiting(c.Readers) && len(c.Writers) > 0 && !slices.ContainsFunc(c.Writers, func(w Holder) bool { return w.PID != blockedFirst(c.Readers).PID }):
+		const says = "%s is full and nobody drains it: %s is writing (%s), and %s"
+		d.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), idle(c.Readers)), c)
+	case c.Queued == 0 && waiting(c.Readers) && heldBy(c.Writers, blockedFirst(c.Readers).PID):
 		r := blockedFirst(c.Readers)
-		d.add(SelfHeld, fmt.Sprintf("%s waits at its %s for an end of file that cannot come: it holds the writing end itself (%s)",
-			r, r.stream(), c.ID), c)
+		const says = "%s waits at its %s for an end of file that cannot come:" +
+			" it holds the writing end itself (%s)"
+		d.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
 	}
+}
+
+// heldBy reports whether that process is the only holder.
+func heldBy(list []Holder, pid int) bool {
+	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
+	return len(list) > 0 && !other
 }
 
 func blockedFirst(list []Holder) Holder {
@@ -188,7 +217,11 @@ func idle(readers []Holder) string {
 	}
 	var names []string
 	for _, r := range readers {
-		if name := r.String(); !slices.Contains(names, name) {
+		name := r.String()
+		if r.stopped {
+			name += ", which is stopped,"
+		}
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -204,10 +237,9 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{}
 	for i := range channels {
 		c := &channels[i]
-		holders := slices.Concat(c.Writers, c.Readers)
-		alone := !slices.ContainsFunc(holders, func(h Holder) bool { return h.PID != holders[0].PID })
-		if alone && (c.NoReader || c.NoWriter || len(c.Writers) > 0 && len(c.Readers) > 0) {
-			owned[holders[0].PID] = append(owned[holders[0].PID], c)
+		pid, own := c.Owner()
+		if own && (c.NoReader || c.NoWriter || len(c.Writers) > 0 && len(c.Readers) > 0) {
+			owned[pid] = append(owned[pid], c)
 		}
 	}
 	for _, pid := range slices.Sorted(maps.Keys(owned)) {
@@ -215,14 +247,16 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 		if len(list) < leakCount {
 			continue
 		}
-		left, holder := 0, slices.Concat(list[0].Writers, list[0].Readers)[0]
+		holder := slices.Concat(list[0].Writers, list[0].Readers)[0]
+		left := 0
 		for _, c := range list {
 			if c.NoReader || c.NoWriter {
 				left++
 			}
 		}
-		d.add(Leak, fmt.Sprintf("%s holds %d pipes or sockets that lead nowhere: of %d both ends are its own, of %d the other end is closed; it leaks descriptors if they grow in number",
-			holder, len(list), len(list)-left, left), list...)
+		const says = "%s holds %d pipes or sockets that lead nowhere: of %d both ends are its own," +
+			" of %d the other end is closed; it leaks descriptors if they grow in number"
+		d.add(Leak, fmt.Sprintf(says, holder, len(list), len(list)-left, left), list...)
 		d.found[len(d.found)-1].PID = pid
 	}
 }
@@ -232,7 +266,9 @@ func (d *diagnosis) checkHolders(c *Channel, all map[int]Proc) {
 	for i, a := range c.Readers {
 		for _, b := range c.Readers[i+1:] {
 			if a.Waits && b.Waits && a.PID != b.PID {
-				d.add(TwoReaders, fmt.Sprintf("two processes read one pipe: each byte goes either to %s or to %s, as it happens (%s)", a, b, c.ID), c)
+				const says = "two processes read one pipe:" +
+					" each byte goes either to %s or to %s, as it happens (%s)"
+				d.add(TwoReaders, fmt.Sprintf(says, a, b, c.ID), c)
 				return
 			}
 		}
@@ -243,8 +279,9 @@ func (d *diagnosis) checkHolders(c *Channel, all map[int]Proc) {
 	}
 	for _, w := range c.Writers {
 		if why := keptBy(w, c, all); why != "" {
-			d.add(HeldOpen, fmt.Sprintf("%s holds the writing end as its %s, %s: until it closes that too, %s sees no end of file (%s)",
-				w, w.stream(), why, reader, c.ID), c)
+			const says = "%s holds the writing end as its %s, %s:" +
+				" until it closes that too, %s sees no end of file (%s)"
+			d.add(HeldOpen, fmt.Sprintf(says, w, w.stream(), why, reader, c.ID), c)
 			return
 		}
 	}
@@ -277,14 +314,20 @@ func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 // startedReader reports whether a process is the parent of one that reads, as a shell is of both
 // ends of its pipelines. A process whose parent has ended is given to a far ancestor, which is none.
 func startedReader(c *Channel, parent int, all map[int]Proc) bool {
-	return slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.PID == parent || all[r.PID].Parent == parent })
+	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
+		return r.PID == parent || all[r.PID].Parent == parent
+	})
 }
 
 // descends reports whether a process was started by another, or by one that that one started.
 func descends(pid, ancestor int, all map[int]Proc) bool {
 	for range all { // not for ever, should they change as they are read
-		if pid = all[pid].Parent; pid == ancestor || pid == 0 {
-			return pid == ancestor && pid != 0
+		pid = all[pid].Parent
+		if pid == 0 {
+			return false
+		}
+		if pid == ancestor {
+			return true
 		}
 	}
 	return false
@@ -302,6 +345,17 @@ const (
 
 // checkProcess finds what is wrong with a process whatever its channels are.
 func (d *diagnosis) checkProcess(p Proc, r *Report) {
+	if p.Stopped {
+		d.addProcess(Stopped, p, fmt.Sprintf(
+			"is stopped, as by SIGSTOP or Ctrl-Z, and does nothing until it gets SIGCONT (kill -CONT %d)", p.PID))
+	}
+	for _, t := range p.Threads {
+		if t.In == "open" {
+			d.addProcess(OpensFIFO, p, "waits in open"+of(t.Path)+
+				" until somebody opens the other end of that FIFO")
+			break
+		}
+	}
 	if p.SIGTERM == "ignored" {
 		d.addProcess(IgnoresTerm, p, "ignores SIGTERM: it ends at the end of its input, if at all, or by SIGKILL")
 	}
@@ -311,26 +365,45 @@ func (d *diagnosis) checkProcess(p Proc, r *Report) {
 	if how, sure := p.spins(r.Look); how != "" && sure {
 		d.addProcess(Spins, p, how)
 	}
-	block, output := p.Total.blockSize(), r.outputOf(p.PID)
+	block := p.Total.blockSize()
 	began := p.Total.since(p.Recent).blockSize()
-	if block == 0 || block != began || output == nil || output.Waits || p.Recent.busy.share(r.Look) > idleShare {
+	if block == 0 || block != began || p.Recent.busy.share(r.Look) > idleShare {
 		return
 	}
-	d.addProcess(Buffers, p, fmt.Sprintf("holds its output back: %d writes so far, of %d bytes each; what it prints waits until so much is there (flush, python -u, stdbuf -oL)",
-		p.Total.WriteCalls, block))
+	output := r.outputOf(p.PID)
+	if output == nil || output.Waits {
+		return
+	}
+	const says = "holds its output back: %d writes so far, of %d bytes each;" +
+		" what it prints waits until so much is there (flush, python -u, stdbuf -oL)"
+	d.addProcess(Buffers, p, fmt.Sprintf(says, p.Total.WriteCalls, block))
+}
+
+// of returns " of PATH", and nothing for a path that is not known.
+func of(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " of " + path
 }
 
 // spins says what a process did in place of resting between two looks, by its busiest thread, "" for
 // nothing. That this one was never asleep is not enough to be sure: on a busy machine a program that
 // starts up waits for a CPU all the time.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
-	u, look := p.Recent, between.Round(time.Millisecond)
-	calls, moved := u.ReadCalls+u.WriteCalls, u.ReadBytes+u.WriteBytes
+	u := p.Recent
+	look := between.Round(time.Millisecond)
+	calls := u.ReadCalls + u.WriteCalls
+	moved := u.ReadBytes + u.WriteBytes
+	neverRested := float64(u.Runnable) > busyShare*float64(between) && u.busy.runnable
 	switch {
 	case calls > manyCalls && moved < calls/2 && u.busy.share(between) > idleShare:
-		how = fmt.Sprintf("spins: %d reads and writes in %v moved %d bytes; it asks again where it should wait (poll)", calls, look, moved)
-	case float64(u.Runnable) > busyShare*float64(between) && moved < fewBytes && u.busy.runnable:
-		how = fmt.Sprintf("was never at rest for %v and moved %d bytes: it computes, or it spins", look, moved)
+		const says = "spins: %d reads and writes in %v moved %d bytes;" +
+			" it asks again where it should wait (poll)"
+		how = fmt.Sprintf(says, calls, look, moved)
+	case neverRested && moved < fewBytes:
+		const says = "was never at rest for %v and moved %d bytes: it computes, or it spins"
+		how = fmt.Sprintf(says, look, moved)
 	}
 	return how, u.busy.ran >= enoughCPU
 }

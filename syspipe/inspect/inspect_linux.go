@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
 // Process looks once at a process and its descendants. A process that is gone is an error that wraps
@@ -30,27 +32,26 @@ func Process(pid int) (r *Report, err error) {
 		return nil, err
 	}
 	if _, ok := all[os.Getpid()]; !ok {
-		return nil, fmt.Errorf("%s lists no processes: mount it (mount -t proc proc %[1]s)", procRoot)
+		const how = "%s lists no processes: mount it (mount -t proc proc %[1]s)"
+		return nil, fmt.Errorf(how, procfs.Root)
 	}
 	if _, ok := all[pid]; !ok {
 		return nil, errGone{}
 	}
-	if _, err := os.ReadDir(procPath(pid, "fd")); errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("it belongs to another user; run this as that user or as root: %w", err)
-	} else if err != nil {
+	_, err = procfs.Descriptors(pid)
+	if errors.Is(err, fs.ErrPermission) {
+		const whose = "it belongs to another user; run this as that user or as root: %w"
+		return nil, fmt.Errorf(whose, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
-		files, err := each(other, "fd", readOpenFile)
-		if err != nil {
-			p := all[other]
-			p.Unreadable = err.Error()
-			all[other] = p
-			continue
+		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
+			continue // whoever asks has what its shell left open, and explains nothing by that
 		}
-		s.threads[other], _ = each(other, "task", readThread) // what may not be read is not known
-		s.open = append(s.open, files...)
+		s.read(other)
 	}
 	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), all: all}
 	r.Channels = s.channels(r.Processes)
@@ -90,6 +91,27 @@ type errGone struct{}
 func (errGone) Error() string { return "no such process: it has ended, or never was" }
 func (errGone) Unwrap() error { return fs.ErrNotExist }
 
+// processes returns every process that can be seen and has not ended, but for the threads of the
+// kernel.
+func processes() (map[int]Proc, error) {
+	pids, err := procfs.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]Proc{}
+	for _, pid := range pids {
+		s, err := procfs.ReadStat(pid)
+		if err != nil || s.Ended() {
+			continue
+		}
+		stopped := s.State == 'T' || s.State == 't'
+		all[pid] = Proc{
+			PID: pid, Parent: s.Parent, Command: s.Command, Stopped: stopped, ofKernel: s.OfKernel(),
+		}
+	}
+	return all, nil
+}
+
 // A snapshot is what can be seen of all processes at about one time.
 type snapshot struct {
 	procs   map[int]Proc
@@ -98,14 +120,34 @@ type snapshot struct {
 	sockets map[uint64]socket
 }
 
+// read adds what a process has open and waits for. A thread of the kernel makes no calls, though
+// its file says "read(0)".
+func (s *snapshot) read(pid int) {
+	files, err := openFiles(pid)
+	if err != nil {
+		p := s.procs[pid]
+		p.Unreadable = err.Error()
+		s.procs[pid] = p
+		return
+	}
+	s.open = append(s.open, files...)
+	if !s.procs[pid].ofKernel {
+		s.threads[pid] = threads(pid)
+	}
+}
+
 // tree returns the process and its descendants, each after its parent.
 func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
-	p.SIGTERM, p.Total = onSIGTERM(root), readUsage(root)
+	p.SIGTERM = onSIGTERM(root)
+	p.Total = readUsage(root)
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
-		if s.procs[pid].Parent == root && pid != root && pid != os.Getpid() { // nobody asks about this program
+		if pid == root || pid == os.Getpid() {
+			continue // nobody asks about this program
+		}
+		if s.procs[pid].Parent == root {
 			tree = append(tree, s.tree(pid)...)
 		}
 	}
@@ -144,7 +186,10 @@ func (s *snapshot) channels(tree []Proc) []Channel {
 // endsOf returns the channels that an open file is an end of, with itself as the holder: both
 // directions for a connected Unix socket.
 func (s *snapshot) endsOf(f openFile) []Channel {
-	h := Holder{PID: f.pid, Command: s.procs[f.pid].Command, FD: f.fd, NonBlocking: f.nonBlocking}
+	p := s.procs[f.pid]
+	h := Holder{
+		PID: f.pid, Command: p.Command, FD: f.fd, NonBlocking: f.nonBlocking, stopped: p.Stopped,
+	}
 	if !f.socket {
 		c := Channel{ID: fmt.Sprintf("pipe:[%d]", f.inode), Kind: "anonymous", Path: f.path, Queued: -1}
 		if f.path != "" {
@@ -163,16 +208,22 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 		return nil // not a Unix socket, not connected, or in another network namespace
 	}
 	id := func(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
-	out := Channel{ID: id(f.inode, own.peer), Kind: "socket", Queued: -1, Writers: []Holder{s.waitsIn(h, "write")}, NoReader: own.peerClosed}
-	in := Channel{ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread, Readers: []Holder{s.waitsIn(h, "read")}, NoWriter: own.peerClosed}
+	out := Channel{ID: id(f.inode, own.peer), Kind: "socket", Queued: -1, NoReader: own.peerClosed}
+	out.Writers = []Holder{s.waitsIn(h, "write")}
+	in := Channel{ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread, NoWriter: own.peerClosed}
+	in.Readers = []Holder{s.waitsIn(h, "read")}
 	if peer, ok := s.sockets[own.peer]; ok {
 		out.Queued = peer.unread
 	}
 	return []Channel{out, in}
 }
 
-// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so.
+// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so. One
+// that is stopped takes nothing, whatever it was about to do.
 func (s *snapshot) waitsIn(h Holder, call string) Holder {
+	if h.stopped {
+		return h
+	}
 	for _, t := range s.threads[h.PID] {
 		h.Waits = h.Waits || t.In == call && t.FD == h.FD
 		h.listens = h.listens || t.In == "poll"

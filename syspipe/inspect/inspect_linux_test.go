@@ -23,9 +23,10 @@ import (
 )
 
 const (
-	jobVariable = "INSPECT_TEST_CHILD"
-	muchData    = 8 << 20 // more than a pipe or a socket pair holds by default, with pages of any size
-	deadline    = 20 * time.Second
+	jobVariable  = "INSPECT_TEST_CHILD"
+	fifoVariable = "INSPECT_TEST_FIFO"
+	muchData     = 8 << 20 // more than a pipe or a socket pair holds by default, with pages of any size
+	deadline     = 20 * time.Second
 )
 
 // jobs is what this binary does as a child of a test.
@@ -39,6 +40,7 @@ var jobs = map[string]func() error{
 	"parent": leaveChild,
 	"defy":   func() error { signal.Ignore(syscall.SIGTERM); _, err := io.Copy(io.Discard, os.Stdin); return err },
 	"leak":   leakPipes,
+	"open":   func() error { _, err := os.Open(os.Getenv(fifoVariable)); return err },
 	"ask":    askInVain,
 	"turn": func() error {
 		go func() { io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
@@ -526,5 +528,79 @@ func TestNothingIsLeft(t *testing.T) {
 	leaktest.Check(t)
 	if _, err := inspect.Process(os.Getpid()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A reader that is stopped takes nothing, whatever call it was in.
+func TestAStoppedReader(t *testing.T) {
+	r, w := pipe(t)
+	reader := child(t, "wait")
+	reader.Stdin = r
+	start(t, reader)
+	awaitRead(t, reader.Process.Pid)
+	if err := reader.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	writer := child(t, "write")
+	writer.Stdout = w
+	if _, err := writer.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, writer)
+	w.Close()
+	r.Close()
+	mustFind(t, reader.Process.Pid, inspect.Stopped, "is stopped", "kill -CONT")
+	mustFind(t, writer.Process.Pid, inspect.Undrained, "stdout is full",
+		fmt.Sprintf("%d (", reader.Process.Pid), "which is stopped, does not read")
+}
+
+func TestAWaitForAFIFO(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nobody-writes")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := child(t, "open")
+	cmd.Env = append(cmd.Env, fifoVariable+"="+path)
+	start(t, cmd)
+	mustFind(t, cmd.Process.Pid, inspect.OpensFIFO, "waits in open", "nobody-writes")
+}
+
+func TestTheAwaitedChildIsNamed(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sleep 1000; true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	start(t, cmd)
+	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		report, err := inspect.Process(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Processes) != 2 {
+			continue
+		}
+		for _, thread := range report.Processes[0].Threads {
+			if thread.In == "wait" && thread.Child == report.Processes[1].PID {
+				return
+			}
+		}
+	}
+	t.Fatalf("the child that %d waits for is not seen in %v", cmd.Process.Pid, deadline)
+}
+
+// TestAThreadOfTheKernelMakesNoCalls looks at all that there are, none in a container.
+func TestAThreadOfTheKernelMakesNoCalls(t *testing.T) {
+	const kthreadd = 2
+	name, err := os.ReadFile("/proc/2/comm")
+	if err != nil || string(name) != "kthreadd\n" {
+		t.Skip("the threads of the kernel are not seen here")
+	}
+	report, err := inspect.Process(kthreadd)
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, p := range report.Processes {
+		if len(p.Threads) > 0 {
+			t.Errorf("%d (%s) waits in %+v", p.PID, p.Command, p.Threads)
+		}
 	}
 }

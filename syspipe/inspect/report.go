@@ -43,6 +43,8 @@ type Proc struct {
 	Parent  int      `json:"parent"`
 	Command string   `json:"command"`
 	Threads []Thread `json:"threads"`
+	// Stopped tells that it does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
+	Stopped bool `json:"stopped,omitempty"`
 	// SIGTERM says what the signal does: "ends" it, is "handled" or "ignored"; "" if not known.
 	SIGTERM string `json:"sigterm,omitempty"`
 	// Total is what it did since it started, Recent what it did between the looks; nil where that
@@ -51,6 +53,8 @@ type Proc struct {
 	Recent *Usage `json:"recent,omitempty"`
 	// Unreadable says why its descriptors could not be read; then nothing is known of them.
 	Unreadable string `json:"unreadable,omitempty"`
+
+	ofKernel bool // a thread of the kernel
 }
 
 // A Usage counts what a process did: its reads and writes of files and pipes of every kind, and for
@@ -72,12 +76,17 @@ type turns struct {
 	runnable    bool
 }
 
-// A Thread is one that sleeps in the kernel on account of a descriptor or a child.
+// A Thread is one that sleeps in the kernel on account of a descriptor, a child, or a FIFO that it
+// opens.
 type Thread struct {
 	TID int    `json:"tid"`
-	In  string `json:"in"` // "read", "write", "poll" or "wait", for a child
-	FD  int    `json:"fd"` // -1 where it is not known; always for poll and wait
+	In  string `json:"in"` // "read", "write", "poll", "open", or "wait" for a child
+	FD  int    `json:"fd"` // of a read or write; -1 where it is not known
 	At  string `json:"at"` // the kernel function it sleeps in, "" where that is not readable
+	// Child is the one that it waits for, 0 where it is not known or may be any of several.
+	Child int `json:"child,omitempty"`
+	// Path is that of the FIFO that it opens; "" where it is not known.
+	Path string `json:"path,omitempty"`
 }
 
 // A Channel is a pipe, a FIFO, or one direction of a pair of sockets.
@@ -105,16 +114,36 @@ type Holder struct {
 
 	listens bool // a thread of it sleeps in a call that waits for one of several descriptors
 	awaits  bool // one waits for a child
+	stopped bool
 }
 
 func (h Holder) String() string { return fmt.Sprintf("%d (%s)", h.PID, h.Command) }
 
 // stream names a descriptor as its user would.
 func (h Holder) stream() string {
-	if h.FD < 3 {
-		return []string{"stdin", "stdout", "stderr"}[h.FD]
+	switch h.FD {
+	case 0:
+		return "stdin"
+	case 1:
+		return "stdout"
+	case 2:
+		return "stderr"
 	}
 	return fmt.Sprintf("descriptor %d", h.FD)
+}
+
+// Owner returns the process that alone holds ends of the channel, as programs have some to wake
+// themselves up; false if there are several.
+func (c *Channel) Owner() (pid int, ok bool) {
+	for _, list := range [][]Holder{c.Writers, c.Readers} {
+		for _, h := range list {
+			if pid != 0 && h.PID != pid {
+				return 0, false
+			}
+			pid = h.PID
+		}
+	}
+	return pid, pid != 0
 }
 
 // fill tells how full a channel is.
@@ -133,13 +162,16 @@ func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil
 	}
-	d := &Usage{ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
-		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes}
+	d := &Usage{
+		ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
+		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes,
+	}
 	for tid, t := range u.threads {
 		t.ran -= old.threads[tid].ran
 		t.waited -= old.threads[tid].waited
 		if t.ran+t.waited >= d.Runnable {
-			d.Runnable, d.busy = t.ran+t.waited, t
+			d.Runnable = t.ran + t.waited
+			d.busy = t
 		}
 	}
 	return d

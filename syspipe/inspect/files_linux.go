@@ -1,0 +1,121 @@
+package inspect
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
+)
+
+// An openFile is a pipe, FIFO or socket that a process has open.
+type openFile struct {
+	pid, fd       int
+	inode         uint64
+	socket        bool
+	path          string // of a FIFO
+	reads, writes bool
+	nonBlocking   bool
+}
+
+// openFiles returns the pipes, FIFOs and sockets of a process. The error tells that its descriptors
+// may not be listed.
+func openFiles(pid int) ([]openFile, error) {
+	fds, err := procfs.Descriptors(pid)
+	if err != nil {
+		return nil, err
+	}
+	var list []openFile
+	for _, fd := range fds {
+		if f, ok := readOpenFile(pid, fd); ok {
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+// readOpenFile reports false for a descriptor that is closed by now, or is something else. How the
+// file was opened is in /proc/PID/fdinfo/N: "flags:\t0100001", in octal.
+func readOpenFile(pid, fd int) (openFile, bool) {
+	link := procfs.Path(pid, "fd", strconv.Itoa(fd))
+	name, err := os.Readlink(link)
+	if err != nil {
+		return openFile{}, false
+	}
+	f := openFile{pid: pid, fd: fd, socket: strings.HasPrefix(name, "socket:[")}
+	if strings.HasPrefix(name, "/") {
+		f.path = name
+	} else if !f.socket && !strings.HasPrefix(name, "pipe:[") {
+		return openFile{}, false
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(link, &st); err != nil {
+		return openFile{}, false
+	}
+	if f.path != "" && st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return openFile{}, false
+	}
+	f.inode = st.Ino
+	info, err := procfs.Text(pid, "fdinfo", strconv.Itoa(fd))
+	if err != nil {
+		return openFile{}, false
+	}
+	flags, err := strconv.ParseUint(procfs.Field(info, "flags"), 8, 64)
+	if err != nil {
+		return openFile{}, false
+	}
+	f.reads = flags&unix.O_ACCMODE != unix.O_WRONLY
+	f.writes = flags&unix.O_ACCMODE != unix.O_RDONLY
+	f.nonBlocking = flags&unix.O_NONBLOCK != 0
+	return f, true
+}
+
+// ask asks a pipe by the first end that may be asked how full it is, and whether the other side has
+// gone. It opens the end a second time, without waiting, and closes it.
+func (c *Channel) ask(holders []Holder, mode int) {
+	for _, h := range holders {
+		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))
+		fd, err := unix.Open(path, mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) {
+			c.Queued = -1
+			c.NoReader = true // a FIFO that nobody reads says so at once
+			return
+		}
+		if err != nil {
+			continue
+		}
+		err = c.askEnd(fd, mode)
+		unix.Close(fd)
+		if err == nil {
+			return
+		}
+	}
+}
+
+func (c *Channel) askEnd(fd, mode int) error {
+	capacity, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		return err
+	}
+	queued, err := unix.IoctlGetUint32(fd, unix.TIOCINQ)
+	if err != nil {
+		return err
+	}
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}
+	if _, err := unix.Poll(fds, 0); err != nil {
+		return err
+	}
+	c.Capacity = capacity
+	c.Queued = int(queued)
+	gone := fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	if mode == unix.O_WRONLY {
+		c.NoReader = gone
+		c.Full = !gone && fds[0].Revents&unix.POLLOUT == 0
+	} else {
+		c.NoWriter = gone
+	}
+	return nil
+}

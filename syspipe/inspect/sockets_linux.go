@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"encoding/binary"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A socket is a Unix socket as sock_diag(7) tells of it.
+type socket struct {
+	peer       uint64 // inode of the other socket, 0 for none
+	peerClosed bool   // it was connected, and the peer is closed
+	unread     int    // bytes received and not yet read
+}
+
+// The structures of linux/unix_diag.h, which x/sys lacks.
+const (
+	diagShowPeer    = 4  // UDIAG_SHOW_PEER
+	diagShowQueue   = 16 // UDIAG_SHOW_RQLEN
+	diagPeer        = 2  // UNIX_DIAG_PEER
+	diagQueue       = 4  // UNIX_DIAG_RQLEN
+	diagShutdown    = 6  // UNIX_DIAG_SHUTDOWN
+	diagRequestSize = 24 // struct unix_diag_req
+	diagAnswerSize  = 16 // struct unix_diag_msg
+	stateConnected  = 1  // TCP_ESTABLISHED
+	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
+)
+
+// unixSockets returns the Unix sockets of this network namespace by their inodes: none where the
+// kernel does not tell.
+func unixSockets() map[uint64]socket {
+	all := map[uint64]socket{}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return all
+	}
+	defer unix.Close(fd)
+	order := binary.NativeEndian
+	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize)
+	order.PutUint32(request[0:], uint32(len(request)))
+	order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)
+	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
+	body := request[unix.NLMSG_HDRLEN:]
+	body[0] = unix.AF_UNIX
+	order.PutUint32(body[4:], ^uint32(0)) // sockets in every state
+	order.PutUint32(body[12:], diagShowPeer|diagShowQueue)
+	err = unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	if err != nil {
+		return all
+	}
+	buf := make([]byte, 1<<16)
+	for {
+		n, _, err := unix.Recvfrom(fd, buf, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		messages, bad := syscall.ParseNetlinkMessage(buf[:max(n, 0)])
+		if err != nil || bad != nil {
+			return all
+		}
+		for _, m := range messages {
+			if m.Header.Type == unix.NLMSG_DONE || m.Header.Type == unix.NLMSG_ERROR {
+				return all
+			}
+			readSocket(m.Data, all)
+		}
+	}
+}
+
+// readSocket reads a struct unix_diag_msg and the attributes after it.
+func readSocket(b []byte, into map[uint64]socket) {
+	if len(b) < diagAnswerSize {
+		return
+	}
+	order := binary.NativeEndian
+	inode := uint64(order.Uint32(b[4:]))
+	connected := b[1] == unix.SOCK_STREAM && b[2] == stateConnected
+	var s socket
+	for rest := b[diagAnswerSize:]; len(rest) >= unix.SizeofRtAttr; {
+		size := int(order.Uint16(rest))
+		kind := order.Uint16(rest[2:])
+		if size < unix.SizeofRtAttr || size > len(rest) {
+			break
+		}
+		value := rest[unix.SizeofRtAttr:size]
+		switch {
+		case kind == diagPeer && len(value) >= 4:
+			s.peer = uint64(order.Uint32(value))
+		case kind == diagQueue && len(value) >= 8:
+			s.unread = int(order.Uint32(value))
+		case kind == diagShutdown && len(value) >= 1:
+			s.peerClosed = value[0] == bothWays
+		}
+		rest = rest[min(len(rest), (size+3)&^3):]
+	}
+	s.peerClosed = s.peerClosed && s.peer == 0
+	if connected || s.peerClosed {
+		into[inode] = s
+	}
+}

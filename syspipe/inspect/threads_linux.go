@@ -1,0 +1,219 @@
+package inspect
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
+)
+
+// calls are the system calls in which a thread waits for a descriptor, which is the first argument
+// of a read or a write, for a child, or for somebody to open the other end of a FIFO. An init adds
+// those that some architectures lack.
+var calls = map[int]string{
+	unix.SYS_READ: "read", unix.SYS_READV: "read",
+	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
+	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write",
+	unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
+	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "poll",
+	unix.SYS_EPOLL_PWAIT: "poll", unix.SYS_EPOLL_PWAIT2: "poll",
+	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
+	unix.SYS_OPENAT: "open",
+}
+
+// threads returns the threads of a process that wait on account of a descriptor or a child, as far
+// as that may be read.
+func threads(pid int) []Thread {
+	tids, err := procfs.Threads(pid)
+	if err != nil {
+		return nil
+	}
+	var list []Thread
+	for _, tid := range tids {
+		if t, ok := readThread(pid, tid); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// readThread tells of a thread that waits. It reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...":
+// the number of the call and its arguments, or "running". Where that may not be read, the kernel
+// function that the thread sleeps in tells what the call was.
+func readThread(pid, tid int) (Thread, bool) {
+	t := Thread{TID: tid, FD: -1}
+	task := strconv.Itoa(tid)
+	at, err := procfs.Text(pid, "task", task, "wchan")
+	if err == nil && at != "0" { // else the kernel keeps it to itself
+		t.At = at
+	}
+	text, err := procfs.Text(pid, "task", task, "syscall")
+	if err != nil {
+		t.In = callOf(t.At)
+		if t.In == "wait" {
+			t.Child = onlyChild(pid)
+		}
+		return t, t.In != ""
+	}
+	number, args := parseCall(text)
+	t.In = calls[number]
+	switch t.In {
+	case "read", "write":
+		t.FD = int(args[0])
+	case "wait":
+		t.Child = awaited(pid, number, args)
+	case "open":
+		if t.At != "" && callOf(t.At) != "open" {
+			return t, false // it waits for a disk, not for a partner
+		}
+		path := args[0]
+		if number == unix.SYS_OPENAT {
+			path = args[1]
+		}
+		t.Path = readString(pid, path)
+	}
+	return t, t.In != ""
+}
+
+// callOf names the call that sleeps in a function of the kernel. The names of these functions
+// changed over time: pipe_read became anon_pipe_read.
+func callOf(function string) string {
+	switch {
+	case strings.HasSuffix(function, "pipe_read"),
+		strings.HasPrefix(function, "unix_stream_read"),
+		strings.HasPrefix(function, "unix_stream_data_wait"):
+		return "read"
+	case strings.HasSuffix(function, "pipe_write"),
+		strings.HasPrefix(function, "sock_alloc_send"),
+		function == "sock_wait_for_wmem":
+		return "write"
+	case strings.Contains(function, "poll"), strings.Contains(function, "select"):
+		return "poll"
+	case function == "do_wait":
+		return "wait"
+	case function == "wait_for_partner", function == "fifo_open":
+		return "open"
+	}
+	return ""
+}
+
+// parseCall returns the number of a call and its first arguments, -1 for none.
+func parseCall(text string) (number int, args [2]uint64) {
+	fields := strings.Fields(text)
+	if len(fields) < 3 {
+		return -1, args
+	}
+	number, err := strconv.Atoi(fields[0])
+	if err != nil {
+		return -1, args
+	}
+	for i := range args {
+		args[i], err = strconv.ParseUint(fields[1+i], 0, 64)
+		if err != nil {
+			return -1, args
+		}
+	}
+	return number, args
+}
+
+// awaited returns the child that a call waits for; 0 if it may be any of several.
+func awaited(pid, number int, args [2]uint64) int {
+	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
+		return int(args[0])
+	}
+	if number == unix.SYS_WAITID && args[0] == unix.P_PID {
+		return int(args[1])
+	}
+	return onlyChild(pid)
+}
+
+// onlyChild returns the child of a process that has one, else 0.
+func onlyChild(pid int) int {
+	if children := procfs.Children(pid); len(children) == 1 {
+		return children[0]
+	}
+	return 0
+}
+
+// maxPath is PATH_MAX of linux/limits.h.
+const maxPath = 4096
+
+// readString reads a text out of the memory of a process; "" where that is not allowed.
+func readString(pid int, address uint64) string {
+	f, err := os.Open(procfs.Path(pid, "mem"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	buf := make([]byte, maxPath)
+	n, _ := f.ReadAt(buf, int64(address)) // what is there may end at the end of a page
+	text, _, found := strings.Cut(string(buf[:n]), "\x00")
+	if !found {
+		return ""
+	}
+	return text
+}
+
+// onSIGTERM reads what the signal does from the masks in /proc/PID/status:
+// "SigIgn:\t0000000000004000".
+func onSIGTERM(pid int) string {
+	status, err := procfs.Text(pid, "status")
+	if err != nil {
+		return ""
+	}
+	if hasSIGTERM(procfs.Field(status, "SigIgn")) {
+		return "ignored"
+	}
+	if hasSIGTERM(procfs.Field(status, "SigCgt")) {
+		return "handled"
+	}
+	return "ends"
+}
+
+func hasSIGTERM(mask string) bool {
+	bits, err := strconv.ParseUint(mask, 16, 64)
+	return err == nil && bits&(1<<(unix.SIGTERM-1)) != 0
+}
+
+// readUsage reads the counters of /proc/PID/io, "rchar: 4711" a line, and of each thread's
+// schedstat; nil where the former may not be read.
+func readUsage(pid int) *Usage {
+	text, err := procfs.Text(pid, "io")
+	if err != nil {
+		return nil
+	}
+	u := &Usage{threads: map[int]turns{}}
+	_, err = fmt.Sscanf(text, "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d",
+		&u.ReadBytes, &u.WriteBytes, &u.ReadCalls, &u.WriteCalls)
+	if err != nil {
+		return nil
+	}
+	tids, _ := procfs.Threads(pid)
+	for _, tid := range tids {
+		t := readTurns(pid, tid)
+		u.threads[tid] = t
+		u.Runnable = max(u.Runnable, t.ran+t.waited)
+	}
+	return u
+}
+
+// readTurns reads "<ns with a CPU> <ns waiting for one> <turns>"; zeroes where the kernel keeps none.
+func readTurns(pid, tid int) turns {
+	var t turns
+	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {
+		var ran, waited int64
+		if _, err := fmt.Sscan(text, &ran, &waited); err == nil {
+			t.ran = time.Duration(ran)
+			t.waited = time.Duration(waited)
+		}
+	}
+	if s, err := procfs.ReadThread(pid, tid); err == nil {
+		t.runnable = s.State == 'R'
+	}
+	return t
+}
