@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
 // TellsOfOthers says whether the system tells by /proc of other processes.
@@ -42,7 +44,7 @@ func runningCPU(pid int) (time.Duration, bool) {
 
 // PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
 // the system does not tell.
-func PeakMemory(pid int) (int64, bool) { return statusBytes(pid, "VmHWM:") }
+func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
 // peakOf returns the peak of a process that has ended. The kernel counts that of the process it was
 // forked from, us, as its own: below ours it says nothing.

@@ -56,7 +56,8 @@ var works = map[string]func(*proc.Work) error{
 		w.Linger()
 		return nil
 	},
-	"fail": func(*proc.Work) error { return errors.New("out of ideas") },
+	"adopt": adopt,
+	"fail":  func(*proc.Work) error { return errors.New("out of ideas") },
 	"remote": func(w *proc.Work) error { // starts work that it does not hold, and ends
 		p, err := proc.SelfOn(w.Ends[0], w.Ends[1], "linger", nil)
 		if err != nil {

@@ -17,7 +17,8 @@ type group struct{ leader int }
 // to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind. The leader
 // of a session leads a group already.
 func (p *Process) start() error {
-	p.Cmd.SysProcAttr.Setsid, p.Cmd.SysProcAttr.Setpgid = p.Session, !p.Session
+	p.Cmd.SysProcAttr.Setsid = p.Session
+	p.Cmd.SysProcAttr.Setpgid = !p.Session
 	p.endWithUs()
 	if err := p.Cmd.Start(); err != nil {
 		return err
@@ -35,6 +36,9 @@ func (p *Process) releaseGroup() {}
 
 // Signaled returns the signal that ended a process, if one did.
 func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
+	if state == nil {
+		return 0, "", false
+	}
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
 		return 0, "", false

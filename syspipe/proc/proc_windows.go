@@ -62,10 +62,10 @@ func (g *group) open() (err error) {
 	if g.job, err = windows.CreateJobObject(nil, nil); err != nil {
 		return os.NewSyscallError("CreateJobObject", err)
 	}
-	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
-	}
-	_, err = windows.SetInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err != nil {
 		windows.CloseHandle(g.job)
 		return os.NewSyscallError("SetInformationJobObject", err)
@@ -76,10 +76,14 @@ func (g *group) open() (err error) {
 // signalGroup kills, or sends CTRL_BREAK, which alone of what asks can be sent to one group of a
 // console; both have to have one.
 func (p *Process) signalGroup(s syscall.Signal) bool {
-	switch {
-	case s != syscall.SIGKILL:
-		return !p.Attached && windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.Cmd.Process.Pid)) == nil
-	case p.group.job == 0:
+	if s != syscall.SIGKILL {
+		if p.Attached {
+			return false
+		}
+		group := uint32(p.Cmd.Process.Pid)
+		return windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, group) == nil
+	}
+	if p.group.job == 0 {
 		return p.Cmd.Process.Kill() == nil
 	}
 	return windows.TerminateJobObject(p.group.job, 1) == nil

@@ -122,8 +122,8 @@ func (p *Process) Begun() error {
 	}
 	var word string
 	if err := p.decode.Decode(&word); err != nil {
-		if p.done != nil {
-			<-p.done // it has closed its reports, so this is soon
+		if done := p.Done(); done != nil {
+			<-done // it has closed its reports, so this is soon
 		}
 		return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
 	}

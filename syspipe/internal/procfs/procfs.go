@@ -1,0 +1,178 @@
+// Package procfs reads what Linux tells of processes by files in /proc. Each function reads anew: a
+// process may end at any time, and what is not there any more, or may not be read, is an error or
+// is left out. On any other system nothing is there.
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Available says whether the system has these files. Wine has some too, that say little.
+const Available = runtime.GOOS == "linux"
+
+// Root is where the kernel tells of its processes. Only tests change it.
+var Root = "/proc"
+
+// Path returns the path of a file about a process: Path(1, "fd", "0") is "/proc/1/fd/0".
+func Path(pid int, rest ...string) string {
+	return filepath.Join(Root, strconv.Itoa(pid), filepath.Join(rest...))
+}
+
+// Text returns a file about a process.
+func Text(pid int, rest ...string) (string, error) {
+	if !Available {
+		return "", errors.ErrUnsupported
+	}
+	text, err := os.ReadFile(Path(pid, rest...))
+	return string(text), err
+}
+
+// PIDs returns every process that can be seen.
+func PIDs() ([]int, error) { return numbers(Root) }
+
+// Threads returns the threads of a process.
+func Threads(pid int) ([]int, error) { return numbers(Path(pid, "task")) }
+
+// Descriptors returns the descriptors that a process has open.
+func Descriptors(pid int) ([]int, error) { return numbers(Path(pid, "fd")) }
+
+// numbers returns the names in a folder that are numbers.
+func numbers(folder string) ([]int, error) {
+	if !Available {
+		return nil, errors.ErrUnsupported
+	}
+	entries, err := os.ReadDir(folder)
+	var list []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list, err
+}
+
+// Children returns the processes that the threads of a process have started, or adopted, and that
+// were not waited for yet.
+func Children(pid int) []int {
+	var list []int
+	threads, _ := Threads(pid)
+	for _, tid := range threads {
+		text, _ := Text(pid, "task", strconv.Itoa(tid), "children")
+		for _, name := range strings.Fields(text) {
+			if child, err := strconv.Atoi(name); err == nil {
+				list = append(list, child)
+			}
+		}
+	}
+	return list
+}
+
+// Tree returns a process and its descendants, each after its parent.
+func Tree(pid int) []int {
+	list := []int{pid}
+	for _, child := range Children(pid) {
+		list = append(list, Tree(child)...)
+	}
+	return list
+}
+
+// A Stat is what /proc/PID/stat says of a process, or /proc/PID/task/TID/stat of a thread.
+type Stat struct {
+	Command string
+	State   byte // 'R' runs, 'S' sleeps, 'D' waits for a disk, 'T' is stopped, 'Z' has ended
+	Parent  int
+	Group   int
+	Session int
+	Flags   uint64 // the kernel's PF_ constants
+	Threads int
+	// ChildTicks is the processor time of the children that were waited for, in ticks of 10 ms.
+	ChildTicks int64
+	// Start is when it began, in ticks since the machine did: with the number it names a process
+	// for good.
+	Start uint64
+}
+
+// kernelThread is PF_KTHREAD of linux/sched.h.
+const kernelThread = 0x00200000
+
+// OfKernel reports whether it is a thread of the kernel itself, which makes no system calls.
+func (s Stat) OfKernel() bool { return s.Flags&kernelThread != 0 }
+
+// Ended reports whether the process has ended and was not waited for. The first thread of a process
+// may end before others.
+func (s Stat) Ended() bool { return s.State == 'Z' && s.Threads < 2 || s.State == 'X' }
+
+// ReadStat reads the state of a process.
+func ReadStat(pid int) (Stat, error) { return parseStat(Text(pid, "stat")) }
+
+// ReadThread reads the state of a thread.
+func ReadThread(pid, tid int) (Stat, error) {
+	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
+}
+
+// parseStat reads "1 (a command) S 0 …". The command may hold anything, blanks and brackets among
+// it.
+func parseStat(text string, err error) (Stat, error) {
+	if err != nil {
+		return Stat{}, err
+	}
+	from := strings.IndexByte(text, '(')
+	to := strings.LastIndexByte(text, ')')
+	if from < 0 || to < from {
+		return Stat{}, fmt.Errorf("not a stat file of /proc: %q", text)
+	}
+	s := Stat{Command: text[from+1 : to]}
+	fields := strings.Fields(text[to+1:])
+	if len(fields) < 20 {
+		return Stat{}, fmt.Errorf("not a stat file of /proc: %q", text)
+	}
+	s.State = fields[0][0]
+	s.Parent = number(fields[1])
+	s.Group = number(fields[2])
+	s.Session = number(fields[3])
+	s.Flags = uint64(number(fields[6]))
+	s.ChildTicks = int64(number(fields[13]) + number(fields[14]))
+	s.Threads = number(fields[17])
+	s.Start, err = strconv.ParseUint(fields[19], 10, 64)
+	return s, err
+}
+
+// number returns 0 for what is no number: the kernel writes none.
+func number(field string) int {
+	n, _ := strconv.Atoi(field)
+	return n
+}
+
+// Field returns what a text like /proc/PID/status says of a name, "name:\tvalue" in a line of its
+// own; "" if it says nothing.
+func Field(text, name string) string {
+	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(value)
+}
+
+// StatusBytes returns a size that /proc/PID/status states in KiB, in bytes.
+func StatusBytes(pid int, name string) (int64, bool) {
+	text, err := Text(pid, "status")
+	if err != nil {
+		return 0, false
+	}
+	kib, err := strconv.ParseInt(strings.TrimSuffix(Field(text, name), " kB"), 10, 64)
+	return kib << 10, err == nil
+}
+
+// Environ returns the environment that a process was started with; nothing for one that is just
+// being run.
+func Environ(pid int) ([]string, error) {
+	text, err := Text(pid, "environ")
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00"), nil
+}

@@ -1,0 +1,79 @@
+package proc
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
+)
+
+var (
+	adopting atomic.Bool
+	starting sync.RWMutex // held for writing while children of ours are told from adopted ones
+	children sync.Map     // the numbers of those that we started and have not waited for
+)
+
+// Adopt makes this process the parent of what its descendants leave behind: the kernel gives it
+// every process whose own parent has ended, whatever session, group or environment it has moved to.
+// So no daemon escapes [EndAdopted]. It stays so until this process ends. Adopt reports whether the
+// system can do that: Linux can.
+func Adopt() bool {
+	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+		return false
+	}
+	adopting.Store(true)
+	return true
+}
+
+// Adopted lists the living processes that this one has adopted, and what they have started; those
+// that have ended it waits for. Known is false without [Adopt].
+func Adopted() (list []int, known bool) {
+	if !adopting.Load() {
+		return nil, false
+	}
+	starting.Lock()
+	defer starting.Unlock()
+	for _, pid := range procfs.Children(os.Getpid()) {
+		if _, ours := children.Load(pid); ours {
+			continue
+		}
+		s, err := procfs.ReadStat(pid)
+		if err != nil {
+			continue
+		}
+		if s.Ended() {
+			unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			continue
+		}
+		list = append(list, procfs.Tree(pid)...)
+	}
+	return list, true
+}
+
+// EndAdopted waits until every process has ended that this one has adopted, with what it started.
+// Those that are still there after patience are killed, and returned as "1234 (name)". It is false
+// without [Adopt]. Nothing tells whose a process was, so call it when no other child of ours may
+// leave something behind.
+func EndAdopted(patience time.Duration) (left []string, known bool) {
+	return endAll(patience, func() ([]int, bool, bool) {
+		pids, known := Adopted()
+		return pids, false, known
+	})
+}
+
+// startChild starts the process, and notes that it is ours.
+func (p *Process) startChild() error {
+	starting.RLock()
+	defer starting.RUnlock()
+	if err := p.start(); err != nil {
+		return err
+	}
+	children.Store(p.Cmd.Process.Pid, true)
+	return nil
+}
+
+func forgetChild(pid int) { children.Delete(pid) }

@@ -1,0 +1,242 @@
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// errNotStarted is what can be said of the end of a process that never began.
+var errNotStarted = errors.New("it was not started")
+
+// Start starts the process, in a process group or job of its own. When ctx ends the process is
+// ended. What was opened for the child alone is closed here, whether it starts or not. A process
+// starts once, and not after Close.
+func (p *Process) Start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		p.Close()
+		return fmt.Errorf("start %s: %w", p.name, context.Cause(ctx))
+	}
+	started := make(chan error)
+	go p.run(ctx, started)
+	err := <-started
+	if errors.Is(err, errStarted) {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	p.closeChildOnly()
+	if err != nil {
+		p.Close()
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	return nil
+}
+
+var errStarted = errors.New("it was started already")
+
+// run starts the process and waits for it, on one thread: Linux ends a child with the thread that
+// started it.
+func (p *Process) run(ctx context.Context, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	done, err := p.begin()
+	if err != nil {
+		started <- err
+		return
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if p.Grace <= 0 || !p.Interrupt() || !p.Ended(p.Grace) {
+			p.Kill()
+		}
+	})
+	defer stop()
+	started <- nil
+	if p.awaitExit() { // its number is still its own, and that of its group
+		p.reap()
+		p.exit = p.Cmd.Wait()
+	} else {
+		p.exit = p.Cmd.Wait()
+		p.reap()
+	}
+	forgetChild(p.Cmd.Process.Pid)
+	close(done)
+}
+
+// begin starts the process, unless it was started or closed before. Nobody can signal or close it
+// in between.
+func (p *Process) begin() (done chan struct{}, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.started {
+		return nil, errStarted
+	}
+	if p.closed {
+		return nil, os.ErrClosed
+	}
+	if p.script != nil {
+		text, err := json.Marshal(p.script)
+		if err != nil {
+			return nil, err
+		}
+		p.Cmd.Env = append(p.Cmd.Environ(), workerProcs, workEnv+"="+string(text))
+	}
+	if p.Cmd.Stderr == nil {
+		p.Cmd.Stderr = &p.stderr
+	}
+	if p.Cmd.SysProcAttr == nil {
+		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	p.Cmd.WaitDelay = time.Second // for a grandchild that holds a stream open
+	if err := p.startChild(); err != nil {
+		return nil, err
+	}
+	p.started = true
+	p.done = make(chan struct{})
+	return p.done, nil
+}
+
+// reap ends what the process left behind. From then on nobody signals its group any more.
+func (p *Process) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.Attached {
+		p.signalGroup(syscall.SIGKILL)
+	}
+	p.reaped = true
+	p.releaseGroup()
+}
+
+// Done returns a channel that is closed when the process has ended and was waited for; nil before
+// Start.
+func (p *Process) Done() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done
+}
+
+// pid returns the number of a process that was started.
+func (p *Process) pid() (int, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.started {
+		return 0, false
+	}
+	return p.Cmd.Process.Pid, true
+}
+
+// Ended reports whether the process has ended, and waits for that at most d. One that was not
+// started has not.
+func (p *Process) Ended(d time.Duration) bool {
+	done := p.Done()
+	if done == nil {
+		return false
+	}
+	if d > 0 { // no timer else: CPU and PeakMemory ask this for every message that is driven
+		select {
+		case <-done:
+		case <-time.After(d):
+		}
+	}
+	select { // both may have come while we had no CPU
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait waits until the process has ended and returns how: nil for exit code 0, else an error that
+// wraps [exec.ExitError] and holds what [Process.Stderr] kept. It may be called more than once. A
+// process that was not started is an error.
+func (p *Process) Wait() error {
+	done := p.Done()
+	if done == nil {
+		return fmt.Errorf("%s: %w", p.name, errNotStarted)
+	}
+	<-done
+	if p.exit == nil {
+		return nil
+	}
+	if said := p.stderr.String(); said != "" {
+		return fmt.Errorf("%s: %w: %s", p.name, p.exit, said)
+	}
+	return fmt.Errorf("%s: %w", p.name, p.exit)
+}
+
+// Stderr returns the end of what the process wrote to standard error, where Cmd.Stderr was not set.
+func (p *Process) Stderr() *Tail { return &p.stderr }
+
+// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether
+// that was possible.
+func (p *Process) Interrupt() bool { return p.signal(syscall.SIGINT) }
+
+// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that
+// was possible.
+func (p *Process) Terminate() bool { return p.signal(syscall.SIGTERM) }
+
+// Kill ends the group at once. It does not wait.
+func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
+
+func (p *Process) signal(s syscall.Signal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.started && !p.reaped && p.signalGroup(s)
+}
+
+// Stop ends a process that was asked to, in the way it knows: its standard input was closed, say.
+// After the first delay it is told to terminate, after the second killed. It reports whether any of
+// that was needed, and returns when the process is gone. One that was not started needs nothing.
+func (p *Process) Stop(ask, terminate time.Duration) (forced bool) {
+	done := p.Done()
+	if done == nil || p.Ended(ask) {
+		return false
+	}
+	if !p.Terminate() || !p.Ended(terminate) {
+		p.Kill()
+		<-done
+	}
+	return true
+}
+
+// Close ends what is left of the process, waits until it is gone, and closes what belongs to it. It
+// may be called more than once, and whether the process was started or not.
+func (p *Process) Close() {
+	p.closing.Do(func() {
+		p.mu.Lock()
+		p.closed = true
+		done := p.done
+		p.mu.Unlock()
+		p.closeChildOnly()
+		if p.leash != nil {
+			p.leash.Close()
+		}
+		if done != nil {
+			p.Kill()
+			<-done
+		}
+		CloseAll(p.ours)
+	})
+}
+
+func (p *Process) closeChildOnly() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	CloseAll(p.childOnly)
+	p.childOnly = nil
+}
+
+// ExitCode returns the exit code of a process that has ended, or 128 + the signal that ended it; -1
+// for one that has not ended.
+func (p *Process) ExitCode() int {
+	if !p.Ended(0) {
+		return -1
+	}
+	if number, _, ok := Signaled(p.Cmd.ProcessState); ok {
+		return 128 + number
+	}
+	return p.Cmd.ProcessState.ExitCode()
+}
