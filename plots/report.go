@@ -215,7 +215,7 @@ func (r *reporter) figures(of view.Section) []figure {
 			continue
 		}
 		if budget <= 0 {
-			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench plot draws it")
+			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; pipebench report -o FOLDER draws it")
 			continue
 		}
 		f := newLayout(c, true)

@@ -44,7 +44,7 @@ var campaign = []string{
 	"call SELF serve",
 	"serve",
 	"report FILE --out OUT",
-	"plot FILE --out OUT",
+	"report FILE -o OUT",
 	"compare FILE FILE",
 }
 

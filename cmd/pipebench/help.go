@@ -51,7 +51,7 @@ var commandGroups = []struct {
 	{"Measure a pipe", []string{"run", "tune", "probe", "claims", "doctor"}},
 	{"Test a program", []string{"check", "drive", "inspect"}},
 	{"Stand at an end", []string{"serve", "call", "tap"}},
-	{"Look and compare", []string{"compare", "report", "plot"}},
+	{"Look and compare", []string{"compare", "report"}},
 }
 
 // writeRootHelp shows what pipebench is, and its commands.

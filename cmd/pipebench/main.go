@@ -2,7 +2,7 @@
 //
 //	pipebench run                     five framings through real pipes, in half a minute
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
-//	pipebench plot pipebench-out/*/results.jsonl
+//	pipebench report pipebench-out/*/results.jsonl -o pictures
 //	pipebench run --scenario reader-gone
 //	pipebench claims                  common claims about stdio, judged here
 //	pipebench help values
@@ -140,7 +140,6 @@ func newRoot(args ...string) *cobra.Command {
 		command("run", &runFlags{}, nil),
 		command("probe", &probeFlags{}, cobra.ArbitraryArgs),
 		command("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
-		command("plot", &plotFlags{}, takes(1, anyNumber, whichFile)),
 		command("serve", &serveFlags{}, nil),
 		command("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
 		command("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),

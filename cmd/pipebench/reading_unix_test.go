@@ -26,7 +26,6 @@ func TestReadingAFIFOEndsAtASignal(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"report", fifo},
-		{"plot", fifo},
 		{"compare", fifo, file},
 		{"compare", file, fifo},
 		{"compare", "--pairs", fifo, fifo},

@@ -13,42 +13,75 @@ import (
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // reportFlags are what report was asked for, as it was typed.
 type reportFlags struct {
-	out, title string
+	out    string
+	title  string
+	charts []string
+	detail bool
+	format view.Format
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.out, "out", "o", "", "the page, - for standard output (default report.html in the folder of the first file)")
-	cmd.Flags().StringVar(&f.title, "title", "", "of the page")
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "o", "",
+		"a page (x.html, or - for standard output), or a folder for the page and pictures")
+	flags.StringVar(&f.title, "title", "", "of the page")
+	flags.StringSliceVar(&f.charts, "charts", nil,
+		"draw these alone into the folder, such as goodput,wait, as SVG")
+	flags.BoolVar(&f.detail, "detail", false, "print all figures")
+	registerFormat(cmd, &f.format, view.FormatBench)
 }
 
-func (f *reportFlags) run(cmd *cobra.Command, paths []string) {
-	set := script.Must(readFiles(cmd, paths...))
+func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
+	isPage := f.out == "-" || strings.HasSuffix(f.out, ".html")
+	if len(f.charts) > 0 && (f.out == "" || isPage) {
+		return usage(errors.New("--charts draws into a folder: name one with -o"))
+	}
+	set, err := readFiles(cmd, paths...)
+	if err != nil {
+		return err
+	}
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
-	if f.out == "-" {
-		script.Check(plots.Report(cmd.OutOrStdout(), set, o))
-		return
+	switch {
+	case f.out == "":
+		return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
+	case f.out == "-":
+		return plots.Report(cmd.OutOrStdout(), set, o)
+	case isPage:
+		if err := writeReport(f.out, set, o); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), f.out)
+		return nil
 	}
-	if f.out == "" {
-		f.out = filepath.Join(folderOf(paths[0]), reportFile)
-	}
-	script.Check(writeReport(f.out, set, o))
-	fmt.Fprintln(cmd.OutOrStdout(), f.out)
-	if len(set.Messages) > 0 {
-		fmt.Fprintln(cmd.OutOrStdout(), strings.Join(view.RecordingSummary(set), "\n"))
-	}
+	return f.draw(cmd, set, o)
 }
 
-// folderOf is where the files of a run are, given the folder or one of them.
-func folderOf(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return path
+// draw fills a folder with pictures and, unless single charts were asked for, the page. It says what
+// the files do not allow.
+func (f *reportFlags) draw(cmd *cobra.Command, set *results.Set, o plots.ReportOptions) error {
+	drawn, omitted, err := plots.Write(f.out, set, f.charts...)
+	if err != nil {
+		return err
 	}
-	return filepath.Dir(path)
+	for _, path := range drawn {
+		fmt.Fprintln(cmd.OutOrStdout(), path)
+	}
+	for _, what := range plots.ByReason(omitted) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", what)
+	}
+	if len(f.charts) > 0 {
+		return nil
+	}
+	page := filepath.Join(f.out, reportFile)
+	if err := writeReport(page, set, o); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), page)
+	return nil
 }
 
 // writeReport makes the page of a set, whole or not at all.
@@ -58,31 +91,4 @@ func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
 		return err
 	}
 	return wrap("write the report", results.ReplaceFile(path, page.Bytes(), 0o600))
-}
-
-// plotFlags are what plot was asked for, as it was typed.
-type plotFlags struct {
-	out     string
-	gallery []string
-}
-
-func (f *plotFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.gallery, "gallery", nil, "draw these alone, such as goodput,wait, as SVG that is small enough to be kept beside a program's sources")
-	cmd.Flags().StringVarP(&f.out, "out", "o", "", "folder for the pictures (default that of the first file)")
-}
-
-// run draws what the files hold, and says what they do not allow.
-func (f *plotFlags) run(cmd *cobra.Command, paths []string) {
-	if f.out == "" {
-		f.out = folderOf(paths[0])
-	}
-	set := script.Must(readFiles(cmd, paths...))
-	drawn, omitted := script.Must2(plots.Write(f.out, set, f.gallery...))
-	for _, path := range drawn {
-		fmt.Fprintln(cmd.OutOrStdout(), path)
-	}
-	for _, o := range plots.ByReason(omitted) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", o)
-	}
-	demand(len(drawn) > 0, errors.New("nothing to draw: the files hold no samples"))
 }

@@ -68,14 +68,8 @@ var ErrNothing = errors.New("nothing to show: no measurement and no finding in i
 // faults, claims, targets, checks, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
 // the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	var found []Table // of what there is beside measurements
-	for _, t := range append(findingTables(s),
-		environmentTable(s), faultTable(s), claimTable(s), targetTable(s), checkTable(s),
-		tuneTable(s), noiseTable(s), messageTable(s)) {
-		if t.hasRows() {
-			found = append(found, t.dropEmpty())
-		}
-	}
+	isScreen := format == FormatTable && !o.Detail
+	found := otherTables(s, isScreen)
 	if len(s.Records) == 0 && len(found) == 0 {
 		return ErrNothing
 	}
@@ -90,16 +84,40 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	case FormatBench:
 		return WriteBench(w, s)
 	}
-	if o.Detail || format != FormatTable || len(s.Records) == 0 {
+	var p Page
+	if isScreen && len(s.Records) > 0 {
+		p = screenPage(s, o)
+	} else {
 		sum := Summarise(s)
-		p := Page{Header: headers(s.Environments), Conclusions: sum.Meaning}
-		p.Tables = append(cellTables(sum.Rows), found...)
-		p.Notes = sum.Notes
-		return p.Write(w, format, o)
+		p = Page{Header: headers(s.Environments), Conclusions: sum.Meaning, Notes: sum.Notes}
+		p.Tables = cellTables(sum.Rows)
 	}
-	p := screenPage(s, o)
+	if isScreen {
+		p.Answer = append(p.Answer, RecordingSummary(s)...)
+	}
 	p.Tables = append(p.Tables, found...)
 	return p.Write(w, format, o)
+}
+
+// otherTables are those of what there is beside measurements. The screen sums up the messages of a
+// recording.
+func otherTables(s *results.Set, isScreen bool) []Table {
+	all := append(findingTables(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s),
+		checkTable(s), tuneTable(s), noiseTable(s))
+	switch {
+	case len(s.Messages) == 0:
+	case isScreen:
+		all = append(all, directionTable(s.Messages), replyTable(s.Messages))
+	default:
+		all = append(all, messageTable(s))
+	}
+	var found []Table
+	for _, t := range all {
+		if t.hasRows() {
+			found = append(found, t.dropEmpty())
+		}
+	}
+	return found
 }
 
 // A Summary is what the records of a set say, figure by figure and in words: the one view that all
