@@ -88,7 +88,7 @@ var (
 	ErrNegativeLength = errors.New("Content-Length is negative")
 	ErrHugeLength     = errors.New("Content-Length overflows 63 bits")
 	ErrTwoLengths     = errors.New("two Content-Length lines contradict each other")
-	ErrNoColon        = errors.New("line without a colon (WithLenient ignores it)")
+	ErrNoColon        = errors.New("line without a colon")
 	ErrHeaderBytes    = errors.New("header has too many bytes (WithMaxHeader)")
 	ErrHeaderLines    = errors.New("header has too many lines (WithMaxHeader)")
 )

@@ -88,12 +88,13 @@ func TestRecordsHaveNoSecrets(t *testing.T) {
 		results.Target{Run: "r", Time: time.Unix(1, 0), Command: secret, Protocol: "mcp", Verdict: "ok"},
 		results.Check{Run: "r", Time: time.Unix(1, 0), Side: "program", Name: "x", Verdict: results.CheckOK,
 			Command: secret, Reproduce: "(sleep 2; " + line + ") | head -1"},
+		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/x", About: secret, Verdict: results.OK, Found: "f", Reproduce: line},
 	} {
 		if err := w.Write(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text := out.String(); strings.Contains(text, "S3") || strings.Count(text, results.Redacted) != 4 || strings.Count(text, "-v") != 4 {
+	if text := out.String(); strings.Contains(text, "S3") || strings.Count(text, results.Redacted) != 6 || strings.Count(text, "-v") != 6 {
 		t.Errorf("wrote %s", text)
 	}
 	if secret[2] != "S3" {

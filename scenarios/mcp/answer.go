@@ -109,7 +109,9 @@ func (s *Server) record(dir string, msg []byte) {
 	}
 	parsed, err := jsonrpc.Parse(bytes.Clone(msg))
 	if err == nil {
-		m.Method, m.ID, m.Error = parsed.Method, json.RawMessage(parsed.ID), parsed.Failure != nil
+		m.Method = parsed.Method
+		m.ID = json.RawMessage(parsed.ID)
+		m.Error = parsed.Failure != nil
 	}
 	if len(msg) <= maxRecorded {
 		m.Body = string(msg)

@@ -2,6 +2,10 @@ package mcp_test
 
 import (
 	"bufio"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +14,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -38,7 +43,7 @@ func (b *bridge) open() (string, *bridged) {
 	if err != nil || err2 != nil {
 		b.t.Error(err, err2)
 	}
-	s, err := mcp.NewServer(farIn, farOut, mcp.Options{Tools: mcp.Samples()})
+	s, err := mcp.NewServer(farIn, farOut, mcp.Options{Tools: append(mcp.Samples(), suiteTools(b.t)...)})
 	if err == nil {
 		err = s.Start(b.t.Context())
 	}
@@ -127,10 +132,66 @@ func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // outcome is a line of the suite's summary.
 var outcome = regexp.MustCompile(`(?m)^\S+ ([a-z0-9-]+): (\d+) passed, (\d+) failed`)
 
-// beyond are the scenarios of the suite about what the server does not do (it has none of the
-// suite's tools, and asks nothing of clients), and about HTTP.
-var beyond = regexp.MustCompile(
-	`^(resources-|prompts-|server-sse-|dns-|completion-|tools-call-|elicitation-|json-schema-)`)
+// beyond are the scenarios of the suite about what the server does not do, and about HTTP: it has no
+// resources, prompts and completions, and asks nothing of clients.
+var beyond = regexp.MustCompile(`^(resources-|prompts-|completion-|elicitation-|server-sse-|dns-` +
+	`|tools-call-sampling|tools-call-elicitation)`)
+
+//go:embed testdata/conformance.json
+var conformanceTools []byte
+
+// suiteTools are the tools that the suite calls by their names.
+func suiteTools(t *testing.T) []mcp.Tool {
+	t.Helper()
+	var list []struct {
+		Name, Description    string
+		InputSchema, Content json.RawMessage
+		Logs                 []string
+		Progress             []float64
+		IsError              bool
+	}
+	if err := json.Unmarshal(conformanceTools, &list); err != nil {
+		t.Fatal(err)
+	}
+	var tools []mcp.Tool
+	for _, l := range list {
+		tool := mcp.Tool{Name: l.Name, Description: l.Description, Schema: l.InputSchema, Content: l.Content}
+		tool.Call = func(ctx context.Context, _ json.RawMessage) (string, error) {
+			for _, text := range l.Logs {
+				if err := mcp.Notify(ctx, "notifications/message", map[string]string{"level": "info", "data": text}); err != nil {
+					return "", err
+				}
+			}
+			for _, done := range l.Progress {
+				if err := mcp.Progress(ctx, done, 100); err != nil {
+					return "", err
+				}
+			}
+			if l.IsError {
+				return "", errors.New("This tool intentionally returns an error for testing")
+			}
+			return "", nil
+		}
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+// What a call tells of comes before its answer, under the token that the client gave.
+func TestACallTellsOfItself(t *testing.T) {
+	r := serve(t, mcp.Options{Tools: suiteTools(t)})
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tool_with_progress","_meta":{"progressToken":"t"}}}`)
+	for _, done := range []string{"0", "50", "100"} {
+		r.want(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":` + done + `,"total":100}}`)
+	}
+	if got := r.recv(); !strings.Contains(got, `"id":1,"result"`) {
+		t.Errorf("got %s, want the answer", got)
+	}
+	r.send(call("2", "test_tool_with_progress", "{}"), call("3", "test_image_content", "{}"))
+	if got := r.recv() + r.recv(); strings.Contains(got, "notifications") || !strings.Contains(got, `"mimeType":"image/png"`) {
+		t.Errorf("got %s, want two answers and no progress", got)
+	}
+}
 
 // The suite runs where it is installed, with Node 22 or later first in PATH:
 //
@@ -155,7 +216,7 @@ func TestConformanceSuitePasses(t *testing.T) {
 			t.Errorf("%s: %d checks failed", row[1], bad)
 		}
 	}
-	if t.Logf("%d of %d checks passed", passed, tried); tried < 5 || t.Failed() {
+	if t.Logf("%d of %d checks passed", passed, tried); tried < 20 || t.Failed() {
 		t.Errorf("%s\n%v", text, err)
 	}
 	for _, c := range b.sessions {

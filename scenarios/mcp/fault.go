@@ -102,7 +102,8 @@ type faultInjector struct {
 
 // reader returns what the server reads its messages by.
 func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
-	in, framing, limit := f.s.in, f.s.opts.Framing, f.s.opts.MaxMessage
+	in := f.s.in
+	limit := f.s.opts.MaxMessage
 	switch f.Kind {
 	case "split-utf8":
 		in = &chunkDecoder{r: in, piece: int(f.Bytes)}
@@ -111,7 +112,7 @@ func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	case "never-read":
 		limit = cmp.Or(int(f.Bytes), 16<<10) // more than the messages of a handshake have
 	}
-	return framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
+	return f.s.opts.Framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
 
 // output returns the stream that the server writes to.
@@ -271,7 +272,8 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 // that ends with a whole one.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
-		if at := len(text) - i; utf8.RuneStart(text[at]) && !utf8.FullRune(text[at:]) {
+		at := len(text) - i
+		if utf8.RuneStart(text[at]) && !utf8.FullRune(text[at:]) {
 			return at
 		}
 	}
@@ -289,10 +291,11 @@ type quadraticReader struct {
 
 func (q *quadraticReader) ReadMessage() ([]byte, error) {
 	for {
-		if i := bytes.IndexByte(q.held, '\n'); i >= 0 {
-			line := q.held[:i]
-			q.held = q.held[i+1:]
-			if line = bytes.TrimSpace(line); len(line) > 0 {
+		line, rest, found := bytes.Cut(q.held, []byte("\n"))
+		if found {
+			q.held = rest
+			line = bytes.TrimSpace(line)
+			if len(line) > 0 {
 				return line, nil
 			}
 			continue

@@ -105,14 +105,18 @@ func (a recordedAnswer) message(r *request) []byte {
 	case a.result != nil:
 		return jsonrpc.AppendResult(nil, r.id, a.result)
 	}
-	before, after := `{"pad":"`, `"}`
+	before := `{"pad":"`
+	after := `"}`
 	if r.method == "tools/call" {
-		before, after = `{"content":[{"type":"text","text":"`, `"}]}`
+		before = `{"content":[{"type":"text","text":"`
+		after = `"}]}`
 	}
 	room := a.size - len(jsonrpc.AppendResult(nil, r.id, nil))
 	fill := byte('x')
 	if room < len(before)+len(after) {
-		before, after, fill = "{", "}", ' '
+		before = "{"
+		after = "}"
+		fill = ' '
 	}
 	padding := bytes.Repeat([]byte{fill}, max(room-len(before)-len(after), 0))
 	result := slices.Concat([]byte(before), padding, []byte(after))

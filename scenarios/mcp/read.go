@@ -38,8 +38,6 @@ func (s *Server) read() error {
 			s.fault.stopReading()
 		case errors.As(err, &large):
 			s.sendOversizeError(large)
-		case errors.Is(err, framers.ErrNoColon):
-			s.sendParseError("Parse error: line of a header without a colon")
 		// Without the line, which may hold anything.
 		case errors.As(err, &header), errors.As(err, &chunk):
 			s.sendParseError("Parse error: " + errors.Unwrap(err).Error())

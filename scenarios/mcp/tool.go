@@ -24,6 +24,9 @@ type Tool struct {
 	// Size returns how many bytes the answer to args may have; nil: few. Answers that wait for the
 	// client are bounded by it, so a tool says it whose answers are larger than its arguments.
 	Size func(args json.RawMessage) int
+	// Content is what it answers in place of the text that Call returns: a JSON array of contents as
+	// MCP has them, such as images; nil: the text.
+	Content json.RawMessage
 	// Call does it and returns the text of the answer. args is a JSON object that fits Schema. An
 	// error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error] becomes an
 	// error of the protocol. When ctx ends the client is answered, whether Call returns or not.
@@ -84,7 +87,7 @@ func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
 
 // callTool serves a request for a tool.
 func (s *Server) callTool(r *request, stateless bool) {
-	result, err := s.toolResult(r)
+	result, err := s.resultOf(r)
 	if err != nil {
 		s.answerError(r, err)
 		return
@@ -92,25 +95,30 @@ func (s *Server) callTool(r *request, stateless bool) {
 	s.answerResult(r, stateless, result)
 }
 
-func (s *Server) toolResult(r *request) (ToolResult, *jsonrpc.Error) {
+// resultOf calls the tool that a request names.
+func (s *Server) resultOf(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Name      string         `json:"name"`
 		Arguments jsontext.Value `json:"arguments"`
+		Meta      struct {
+			ProgressToken jsontext.Value `json:"progressToken"`
+		} `json:"_meta"`
 	}
 	err := decode(r, &params)
 	if err != nil {
-		return ToolResult{}, err
+		return nil, err
 	}
 	t := s.tools[params.Name]
 	if t == nil {
 		message := clip(fmt.Sprintf("unknown tool %q", params.Name))
-		return ToolResult{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 	}
 	args, err := t.arguments(json.RawMessage(params.Arguments))
 	if err != nil {
-		return ToolResult{}, err
+		return nil, err
 	}
-	ctx := r.ctx
+	caller := &caller{server: s, token: json.RawMessage(params.Meta.ProgressToken)}
+	ctx := context.WithValue(r.ctx, callerKey{}, caller)
 	if s.opts.ToolTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.opts.ToolTimeout)
@@ -175,23 +183,58 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string
 }
 
 // outcome returns the answer to a call that brought a text, or failed.
-func (s *Server) outcome(t Tool, text string, err error) (ToolResult, *jsonrpc.Error) {
+func (s *Server) outcome(t Tool, text string, err error) (any, *jsonrpc.Error) {
 	var coded *jsonrpc.Error
 	switch {
+	case err == nil && t.Content != nil:
+		return map[string]any{"content": t.Content}, nil
 	case err == nil:
 		return textResult(text, false), nil
 	case errors.Is(err, context.Canceled):
-		return ToolResult{}, errCancelled
+		return nil, errCancelled
 	case errors.As(err, &coded):
 		message := clip(hidePaths(coded.Message))
-		return ToolResult{}, &jsonrpc.Error{Code: coded.Code, Message: message, Data: coded.Data}
+		return nil, &jsonrpc.Error{Code: coded.Code, Message: message, Data: coded.Data}
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%s was not done after %v", t.Name, s.opts.ToolTimeout)
 	default:
 		err = errors.New(hidePaths(withoutPaths(err).Error()))
 	}
 	if s.opts.ToolErrorsAsRPC {
-		return ToolResult{}, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
 	}
 	return textResult(err.Error(), true), nil
+}
+
+// A caller is who called a tool, as Notify and Progress need it.
+type caller struct {
+	server *Server
+	token  json.RawMessage // by which the client wants to be told of progress; nil: it does not
+}
+
+// callerKey is where the context of a call has its caller.
+type callerKey struct{}
+
+// Notify sends a notification to the client that called a tool, whose Call was given ctx.
+func Notify(ctx context.Context, method string, params any) error {
+	c, ok := ctx.Value(callerKey{}).(*caller)
+	if !ok {
+		return errors.New("notify: not in the call of a tool")
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("notify %s: %w", method, err)
+	}
+	return c.server.send(jsonrpc.AppendRequest(nil, "", method, text))
+}
+
+// Progress tells the client that called a tool how far its call is, if it wants to know.
+func Progress(ctx context.Context, done, total float64) error {
+	c, ok := ctx.Value(callerKey{}).(*caller)
+	if !ok || c.token == nil {
+		return nil
+	}
+	return Notify(ctx, "notifications/progress", map[string]any{
+		"progressToken": c.token, "progress": done, "total": total,
+	})
 }

@@ -199,10 +199,13 @@ func (d *decoder) whole(msg []byte) {
 	if !found {
 		e := jsonrpc.Scan(msg)
 		if e.Whole {
-			id, method, failed = e.ID, e.Method, e.Error
+			id = e.ID
+			method = e.Method
+			failed = e.Error
 		}
 	}
-	m.id, m.method = id, method
+	m.id = id
+	m.method = method
 	m.failed = failed && len(method) == 0
 	d.finish(m)
 }
@@ -219,7 +222,9 @@ func (d *decoder) skipped(e *framers.TooLargeError) {
 
 // finish hands a message on and makes ready for the next.
 func (d *decoder) finish(m *message) {
-	m.at, m.first, m.stalled = d.when.at, d.first, d.stalled
+	m.at = d.when.at
+	m.first = d.first
+	m.stalled = d.stalled
 	d.emit(m)
 	d.begin()
 }

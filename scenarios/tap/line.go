@@ -99,7 +99,8 @@ func protocolOf(method []byte) string {
 func redact(b []byte) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	outermost, member := "", ""
+	outermost := ""
+	member := ""
 	for from := int64(0); ; from = dec.InputOffset() {
 		token, err := dec.ReadToken()
 		if err == io.EOF {
@@ -165,7 +166,8 @@ func blank(b []byte) {
 			b[i] = 'x'
 			continue
 		}
-		if i++; i < len(b) && b[i] == 'u' {
+		i++
+		if i < len(b) && b[i] == 'u' {
 			for end := min(i+4, len(b)-1); i < end; {
 				i++
 				b[i] = '0'

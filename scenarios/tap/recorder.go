@@ -129,7 +129,8 @@ func (r *recorder) drain(all bool) (any bool) {
 		until = r.now()
 	}
 	for _, t := range r.tracks {
-		if since := t.looking.Load(); since > 0 && !all {
+		since := t.looking.Load()
+		if since > 0 && !all {
 			until = min(until, since)
 		}
 	}
@@ -317,10 +318,12 @@ func (q *queue) take(held []byte) []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(held) == 0 {
-		held, q.lines = q.lines, held[:0]
-		return held
+		taken := q.lines
+		q.lines = held[:0]
+		return taken
 	}
-	held, q.lines = append(held, q.lines...), q.lines[:0]
+	held = append(held, q.lines...)
+	q.lines = q.lines[:0]
 	return held
 }
 

@@ -63,7 +63,8 @@ func (r *relay) run() {
 		// nearly all of the time, that means to take its share of the scheduler, every 20 µs from
 		// then on, and to wake a thread each time to do something with it. With all on one CPU that
 		// was a third of the time of a round trip of 1 MiB.
-		if now := r.track.now(); now-r.yielded > yieldInterval {
+		now := r.track.now()
+		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
 			r.yielded = now
 		}

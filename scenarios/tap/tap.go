@@ -236,7 +236,8 @@ func (s *session) finish() (*Ending, error) {
 	if cut != nil {
 		records = append(records, cut)
 	}
-	if lost := s.outputLost(); lost != nil {
+	lost := s.outputLost()
+	if lost != nil {
 		e.outputLost = true
 		records = append(records, results.Fault{
 			Kind: results.KindFault, Run: s.Run, Time: time.Now().UTC(), ID: "output-lost",
@@ -380,9 +381,15 @@ func (r *relay) account() results.DirectionTraffic {
 	r.track.lock.Lock()
 	defer r.track.lock.Unlock()
 	a := r.track.account
-	a.Bytes, a.Reads, a.StalledNS = r.bytes.Load(), r.reads.Load(), r.stalled.Load()
-	if since := r.writing.Load(); since > 0 && r.track.now()-since > int64(results.LeastStall) {
-		a.StalledNS += r.track.now() - since // of the write that is under way
+	a.Bytes = r.bytes.Load()
+	a.Reads = r.reads.Load()
+	a.StalledNS = r.stalled.Load()
+	since := r.writing.Load()
+	if since > 0 { // a write is under way
+		waited := r.track.now() - since
+		if waited > int64(results.LeastStall) {
+			a.StalledNS += waited
+		}
 	}
 	return a
 }

@@ -41,7 +41,8 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 
 // withTimeout bounds a request whose context has no deadline.
 func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, set := ctx.Deadline(); set || c.opts.RequestTimeout <= 0 {
+	_, set := ctx.Deadline()
+	if set || c.opts.RequestTimeout <= 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
@@ -54,7 +55,8 @@ func marshal(params any) ([]byte, error) {
 		return nil, nil
 	}
 	text, err := json.Marshal(params)
-	if _, verbatim := params.(json.RawMessage); string(text) == "null" && !verbatim {
+	_, verbatim := params.(json.RawMessage)
+	if string(text) == "null" && !verbatim {
 		return nil, err
 	}
 	return text, err

@@ -115,7 +115,9 @@ func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() 
 func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	for {
 		c.mu.Lock()
-		state, ready, lost := c.state, c.ready, c.lost
+		state := c.state
+		ready := c.ready
+		lost := c.lost
 		if state == Ready {
 			do()
 		}

@@ -299,7 +299,8 @@ func (c *Conn) startHandshake(l *link) {
 	opening := c.opts.opening()
 	// The queue is new: there is room.
 	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())}
-	if limit := c.opts.InitTimeout; limit > 0 {
+	limit := c.opts.InitTimeout
+	if limit > 0 {
 		c.timer = c.opts.AfterFunc(limit, func() {
 			why := fmt.Errorf("no answer to %s after %v", opening, limit.Round(time.Millisecond))
 			l.fail(refused, ReasonHandshake, why)

@@ -124,7 +124,8 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 	st := transition(c.state, e)
 	var after func()
 	for do := report; do <= drop; do <<= 1 {
-		if f := c.act(st.do&do, l, data); f != nil {
+		f := c.act(st.do&do, l, data)
+		if f != nil {
 			after = f
 		}
 	}
