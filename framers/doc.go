@@ -74,6 +74,7 @@
 //
 // "go test ./framers -run TestFigures -figures 15" measures all of it beside other packages,
 // through a pipe on one CPU, as ratios to bytes that are read into one buffer whatever comes.
+// "pipebench help framings" tells what was found, and why.
 //
 // # What is not promised
 //

@@ -121,9 +121,9 @@ var (
 )
 
 // A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be
-// whole. For ErrMissing and ErrExpired, Offset is that of the message's first frame. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
+// whole. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
 // ErrDuplicate the frame is dropped and the message it names goes on; after the others that message
-// is dropped.
+// is dropped. For ErrMissing and ErrExpired, Offset is that of the message's first frame.
 type ChunkError struct {
 	Offset   int64  // where the frame begins, in bytes of the stream
 	ID       string // the message's id; "" where there is none to be read
