@@ -5,6 +5,7 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"io/fs"
 
 	"golang.org/x/sys/unix"
 
@@ -19,14 +20,20 @@ const usualPipe = 16 << 10
 // each falls back to its least buffer.
 const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
 
-// systemChecks is at what systemFaults looks.
-var systemChecks = []string{"translation"}
+// root is Linux's.
+var root fs.FS
 
-func systemFaults(env results.Environment) []results.Fault {
-	if env.Imitation != "" {
-		return []results.Fault{{ID: "translation", Verdict: "this build is for another processor, and is translated", Advice: "use the build for arm64"}}
+// systemTraits are what these systems tell.
+var systemTraits = []trait{
+	{id: "translation", check: "translation", look: translation, always: true,
+		advice: "use the build for arm64"},
+}
+
+func translation(p place) (string, evidence) {
+	if p.env.Imitation == "" {
+		return "", evidence{}
 	}
-	return nil
+	return "this build is for another processor, and is translated", evidence{}
 }
 
 // systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such
@@ -48,8 +55,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in what these systems tell. They keep a governor to themselves, and a pipe grows by
-// itself, to 64 KiB.
+// describe fills in what these systems tell. They keep a governor to themselves, and a pipe grows
+// by itself, to 64 KiB.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")
@@ -61,7 +68,8 @@ func describe(env *results.Environment) {
 	} else if n, err := unix.SysctlUint32("kern.hv_vmm_present"); err == nil && n != 0 { // macOS
 		env.Virtualisation = "virtual machine"
 	}
-	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 { // macOS: the build is for another processor
+	// macOS: the build is for another processor.
+	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 {
 		env.Imitation = "translated by Rosetta"
 	}
 	// struct loadavg: three fixed-point numbers, padding to eight bytes, and their scale as a long

@@ -40,7 +40,7 @@ func TestWhatLinuxTells(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, f := range sysfs(tree(c.files)) {
+			for _, f := range look(systemTraits, place{root: tree(c.files)}) {
 				got = append(got, f.ID)
 				if f.Verdict == "" || f.Advice == "" {
 					t.Errorf("%s has no verdict or no remedy", f.ID)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"golang.org/x/sys/windows"
@@ -15,37 +16,47 @@ const usualPipe = 0
 
 const smallPipeAdvice = ""
 
-// systemChecks is at what systemFaults looks.
-var systemChecks = []string{"power scheme"}
+// root is Linux's.
+var root fs.FS
+
+// systemTraits are what Windows tells.
+var systemTraits = []trait{
+	{id: "power", check: "power scheme", look: powerScheme, always: true,
+		advice: "powercfg /setactive SCHEME_MIN"},
+}
+
+const schemes = `SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`
 
 // saver is the power scheme "Power saver"; every Windows has it under this GUID.
 const saver = "a1841308-3541-4fab-bc81-f71556f20b4a"
 
-func systemFaults(results.Environment) []results.Fault {
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`, registry.QUERY_VALUE)
+func powerScheme(place) (string, evidence) {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, schemes, registry.QUERY_VALUE)
 	if err != nil {
-		return nil
+		return "", evidence{}
 	}
 	defer key.Close()
-	if scheme, _, err := key.GetStringValue("ActivePowerScheme"); err != nil || !strings.EqualFold(scheme, saver) {
-		return nil
+	scheme, _, err := key.GetStringValue("ActivePowerScheme")
+	if err != nil || !strings.EqualFold(scheme, saver) {
+		return "", evidence{}
 	}
-	return []results.Fault{{ID: "power", Verdict: "the power scheme saves power", Advice: "powercfg /setactive SCHEME_MIN"}}
+	return "the power scheme saves power", evidence{}
 }
 
 // systemUsage is not told by a call that x/sys has.
 func systemUsage() Usage { return Usage{} }
 
-// describe fills in what Windows tells. Virtualisation, governor and load are not told by a call that
-// x/sys has, and a pipe is as large as was asked for. Wine is known by what its system library alone
-// has.
+// describe fills in what Windows tells. Virtualisation, governor and load are not told by a call
+// that x/sys has, and a pipe is as large as was asked for. Wine is known by what its system
+// library alone has.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
 	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
 		env.Imitation = "imitated by Wine"
 	}
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE)
+	const processor = `HARDWARE\DESCRIPTION\System\CentralProcessor\0`
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, processor, registry.QUERY_VALUE)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,116 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A Usage is what all CPUs together did in some time, in seconds of one CPU.
+type Usage struct {
+	Known     bool    // the system tells; else all is 0
+	Busy      float64 // ran something
+	Own       float64 // of that, this process and the children that it has waited for
+	Stolen    float64 // were taken by the hypervisor while something wanted to run
+	Throttled float64 // stood still by a quota while something wanted to run
+	Elapsed   float64 // of the clock
+	CPUs      int
+
+	quotas   bool            // the system tells of throttling
+	stolenOf map[int]float64 // Stolen by CPU, where the system tells
+	at       time.Time
+}
+
+// ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0 until it is
+// held against an earlier one with [Usage.Since].
+func ReadUsage() Usage {
+	u := systemUsage()
+	u.at = time.Now()
+	self, _ := proc.OwnCPU() // 0 where it is not known
+	children, _ := proc.ChildrenCPU()
+	u.Own = (self + children).Seconds()
+	return u
+}
+
+// Since returns what was done between two readings, unknown unless both are known.
+func (u Usage) Since(from Usage) Usage {
+	if !u.Known || !from.Known {
+		return Usage{}
+	}
+	stolenOf := map[int]float64{}
+	for cpu, stolen := range u.stolenOf {
+		stolenOf[cpu] = stolen - from.stolenOf[cpu]
+	}
+	return Usage{
+		Known: true, CPUs: u.CPUs, quotas: u.quotas, stolenOf: stolenOf,
+		Busy: u.Busy - from.Busy, Own: u.Own - from.Own, Stolen: u.Stolen - from.Stolen,
+		Throttled: u.Throttled - from.Throttled, Elapsed: u.at.Sub(from.at).Seconds(),
+	}
+}
+
+// StolenFrom returns how much time the hypervisor took from two CPUs, or from one given twice;
+// false where the system does not tell.
+func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
+	seconds, known := u.stolenOf[a]
+	if a != b {
+		seconds += u.stolenOf[b]
+	}
+	return time.Duration(seconds * 1e9).Round(time.Millisecond), known
+}
+
+// Add puts what was done in two times together. An unknown one adds nothing.
+func (u *Usage) Add(d Usage) {
+	if !d.Known {
+		return
+	}
+	u.Known, u.CPUs, u.quotas = true, d.CPUs, d.quotas
+	u.Busy += d.Busy
+	u.Own += d.Own
+	u.Stolen += d.Stolen
+	u.Throttled += d.Throttled
+	u.Elapsed += d.Elapsed
+}
+
+// Thresholds above which a disturbance is reported.
+const (
+	busyCPUs    = 0.1  // CPUs that others keep busy: a tenth of one moves a figure by more than a percent
+	stolenShare = 0.01 // of the time in which something ran
+	shortLook   = 0.5  // seconds below which others' use of the CPUs does not show: systems count it in hundredths
+)
+
+// Shows reports whether the time was long enough to see others in it.
+func (u Usage) Shows() bool { return u.Known && u.Elapsed >= shortLook }
+
+// Faults returns what disturbed that which ran in that time: others that used the CPUs, the
+// hypervisor that gave the CPUs to others, a quota that stopped them. The evidence is figures whose
+// names end in their unit.
+func (u Usage) Faults() []results.Fault {
+	var out []results.Fault
+	add := func(id, verdict, advice string, figures map[string]float64) {
+		out = append(out, results.Fault{
+			ID: id, Verdict: verdict, Advice: advice, Evidence: results.MustEvidence(figures),
+		})
+	}
+	others := (u.Busy - u.Own) / u.Elapsed
+	if u.Shows() && others > busyCPUs {
+		add("load", fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
+			"close other programs, or compare two builds in turns: both suffer alike",
+			map[string]float64{"busy_cpus": round(others), "watched_s": round(u.Elapsed)})
+	}
+	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
+		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))
+		add("steal", fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
+			"another host or hour; no verdict but on two builds in turns",
+			map[string]float64{"stolen_s": round(u.Stolen), "busy_s": round(u.Busy)})
+	}
+	if u.quotas && u.Throttled > 0 {
+		add("throttled",
+			fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
+			"raise the container's CPU quota, or bind it to whole CPUs instead",
+			map[string]float64{"throttled_s": round(u.Throttled)})
+	}
+	return out
+}
