@@ -32,7 +32,9 @@ func samplesOf(t *testing.T, cells ...results.Cell) map[results.Cell][]results.S
 func TestNoWriteIsLargerThanTheWriteSize(t *testing.T) {
 	const writeSize = 8192
 	var cells []results.Cell
-	for _, framing := range []string{"raw", "ndjson", "length-prefix", "content-length", "chunked:61440"} {
+	for _, framing := range []string{
+		"raw", "ndjson", "length-prefix", "content-length", "chunked:61440",
+	} {
 		for _, pattern := range []string{"stream", "roundtrip"} {
 			cells = append(cells, atMegabyte(framing, func(c *results.Cell) {
 				c.WriteSize, c.Pattern = writeSize, pattern
@@ -99,7 +101,8 @@ func TestReadersThatDoSomethingWithTheBytes(t *testing.T) {
 	for _, framing := range []string{"raw", "ndjson", "chunked:4096"} {
 		for _, pattern := range []string{"stream", "roundtrip"} {
 			cells = append(cells, cell(func(c *results.Cell) {
-				c.Framing, c.Pattern, c.Size, c.Source, c.Touch = framing, pattern, 20_000, "fresh", true
+				c.Framing, c.Pattern, c.Size = framing, pattern, 20_000
+				c.Source, c.Touch = "fresh", true
 			}), cell(func(c *results.Cell) {
 				c.Framing, c.Pattern, c.Size, c.Work = framing, pattern, 20_000, 5
 			}))
@@ -109,7 +112,10 @@ func TestReadersThatDoSomethingWithTheBytes(t *testing.T) {
 		for _, s := range samples {
 			least := time.Duration(c.Work * float64(s.PayloadBytes))
 			if took := time.Duration(s.ElapsedNS); took < least {
-				t.Errorf("%s: %d bytes took %s, and the work alone %s", Label(c), s.PayloadBytes, took, least)
+				t.Errorf(
+					"%s: %d bytes took %s, and the work alone %s", Label(c), s.PayloadBytes, took,
+					least,
+				)
 			}
 			if c.Work > 0 && s.Reader.CPUNS != nil && *s.Reader.CPUNS < least.Nanoseconds()*9/10 {
 				t.Errorf("%s: the reader used %d ns of CPU of %s", Label(c), *s.Reader.CPUNS, least)
@@ -120,15 +126,17 @@ func TestReadersThatDoSomethingWithTheBytes(t *testing.T) {
 
 func TestMemoryThatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*results.Cell){
-		"is negative":               func(c *results.Cell) { c.WriteSize = -1 },
-		"no room for a header":      func(c *results.Cell) { c.WriteSize = 1 },
-		"cuts no message of 512 B":  func(c *results.Cell) { c.WriteSize = 1000 },
-		"written one by one":        func(c *results.Cell) { c.WriteSize, c.Batch = 100, 2 },
-		`payload offset "4096"`:     func(c *results.Cell) { c.PayloadOffset = "4096" },
-		`read offset "-1"`:          func(c *results.Cell) { c.ReadOffset = "-1" },
-		`read offset "0x10"`:        func(c *results.Cell) { c.ReadOffset = "0x10" },
-		`source "cold" is unknown`:  func(c *results.Cell) { c.Source = "cold" },
-		"fresh is for generated":    func(c *results.Cell) { c.Source, c.Messages = "fresh", "abc" },
+		"is negative":              func(c *results.Cell) { c.WriteSize = -1 },
+		"no room for a header":     func(c *results.Cell) { c.WriteSize = 1 },
+		"cuts no message of 512 B": func(c *results.Cell) { c.WriteSize = 1000 },
+		"written one by one":       func(c *results.Cell) { c.WriteSize, c.Batch = 100, 2 },
+		`payload offset "4096"`:    func(c *results.Cell) { c.PayloadOffset = "4096" },
+		`read offset "-1"`:         func(c *results.Cell) { c.ReadOffset = "-1" },
+		`read offset "0x10"`:       func(c *results.Cell) { c.ReadOffset = "0x10" },
+		`source "cold" is unknown`: func(c *results.Cell) { c.Source = "cold" },
+		"fresh is for generated": func(c *results.Cell) {
+			c.Source, c.Messages = "fresh", "abc"
+		},
 		"want at most 100000":       func(c *results.Cell) { c.Work = 1e9 },
 		"not a number of zero or m": func(c *results.Cell) { c.Work = 0.0 / zero },
 	} {

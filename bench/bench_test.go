@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// usualBenchtime is how long a benchmark runs here unless the command line says otherwise: its slices
-// are short and many, and a pass of all of them is to end within a minute.
+// usualBenchtime is how long a benchmark runs here unless the command line says otherwise: its
+// slices are short and many, and a pass of all of them is to end within a minute.
 const usualBenchtime = "100ms"
 
 // announceUnits says before the first benchmark which way its units are better: benchstat does not
@@ -80,7 +80,8 @@ func TestAFramingThatWorkersDoNotKnowIsNotMeasured(t *testing.T) {
 		"ndjson": "a name of its own", // else the figures of framers' own would stand for it
 		"own":    "a name of its own",
 	} {
-		if err := CheckRegistered(renamed{own{}, name}); err == nil || !strings.Contains(err.Error(), says) {
+		err := CheckRegistered(renamed{own{}, name})
+		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want something of %q", name, err, says)
 		}
 	}

@@ -54,8 +54,8 @@ func BenchmarkRoundtrip(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteSize is the same bytes on the wire in writes of several sizes, through a pipe of the
-// usual capacity and through a larger one.
+// BenchmarkWriteSize is the same bytes on the wire in writes of several sizes, through a pipe of
+// the usual capacity and through a larger one.
 func BenchmarkWriteSize(b *testing.B) {
 	for _, capacity := range []int{0, 1 << 20} {
 		for _, size := range []int{0, 8 << 10, 64 << 10} {
@@ -106,8 +106,9 @@ func BenchmarkEAGAIN(b *testing.B) {
 	}
 }
 
-// BenchmarkEPIPE is what becomes of a writer whose reader closes its end after a message: lost-B are
-// the bytes that the pipe took and nobody read, told-ns is the time until the writer has its error.
+// BenchmarkEPIPE is what becomes of a writer whose reader closes its end after a message: lost-B
+// are the bytes that the pipe took and nobody read, told-ns is the time until the writer has its
+// error.
 func BenchmarkEPIPE(b *testing.B) {
 	for _, io := range append([]string{"blocking"}, waiting...) {
 		c := results.Cell{Framing: "ndjson", Size: 4000, IO: io, Pipe: "anonymous"}

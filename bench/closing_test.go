@@ -36,7 +36,8 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 			}
 			continue
 		}
-		if n := len(r.Samples); n < p.Samples || n > p.Samples && !hasLeftOut(kept) || r.Verified == nil {
+		n := len(r.Samples)
+		if n < p.Samples || n > p.Samples && !hasLeftOut(kept) || r.Verified == nil {
 			t.Errorf("%s: %d samples, verified %v", Label(r.Cell), len(r.Samples), r.Verified)
 		}
 		for _, s := range r.Samples {
@@ -44,19 +45,28 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 				t.Errorf("%s: a reader made %d short writes", Label(r.Cell), *s.Reader.Short)
 			}
 			if r.Cell.ClosesAfter == 0 {
-				if pause, sleeps := sleepOf(r.Cell); sleeps && s.PayloadBytes < int64(s.Capacity) { // who reads fast enough refuses nothing
-					t.Errorf("%s: a writer that sleeps for %s did not fill the pipe: %+v", Label(r.Cell), pause, s)
+				pause, sleeps := sleepOf(r.Cell)
+				if sleeps &&
+					s.PayloadBytes < int64(s.Capacity) { // who reads fast enough refuses nothing
+					t.Errorf(
+						"%s: a writer that sleeps for %s did not fill the pipe: %+v", Label(r.Cell),
+						pause, s,
+					)
 				}
 				continue
 			}
 			left, wire := s.Left, s.WireBytes/s.Messages
-			if left == nil || s.Messages != int64(r.Cell.ClosesAfter) || s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) || wire > int64(r.Cell.Size)+200 {
+			if left == nil || s.Messages != int64(r.Cell.ClosesAfter) ||
+				s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) ||
+				wire > int64(r.Cell.Size)+200 {
 				t.Fatalf("%s: %+v, left %+v", Label(r.Cell), s, left)
 			}
-			if left.LostBytes <= 0 || left.ToldNS <= 0 || left.Error != "EPIPE" && !(r.Cell.Pipe == "socketpair" && left.Error == "ECONNRESET") {
+			if left.LostBytes <= 0 || left.ToldNS <= 0 || left.Error != "EPIPE" &&
+				!(r.Cell.Pipe == "socketpair" && left.Error == "ECONNRESET") {
 				t.Errorf("%s: %+v", Label(r.Cell), *left)
 			}
-			if hasSignal := runtime.GOOS != "windows"; hasSignal != (left.Signals != nil) || hasSignal && *left.Signals > 1 {
+			hasSignal := runtime.GOOS != "windows"
+			if hasSignal != (left.Signals != nil) || hasSignal && *left.Signals > 1 {
 				t.Errorf("%s: signals %v", Label(r.Cell), left.Signals)
 			}
 		}
@@ -76,7 +86,8 @@ func TestSeveralFramingsAtARate(t *testing.T) {
 	for _, framing := range []string{"raw", "ndjson"} {
 		cells = append(cells, cell(func(c *results.Cell) { c.Framing, c.Rate = framing, 2000 }))
 	}
-	if kept := collect(t, small(cells...)); len(kept) != 2 || len(kept[0].Samples) != 2 || len(kept[1].Samples) != 2 {
+	kept := collect(t, small(cells...))
+	if len(kept) != 2 || len(kept[0].Samples) != 2 || len(kept[1].Samples) != 2 {
 		t.Errorf("got %+v", kept)
 	}
 }

@@ -22,7 +22,10 @@ func framed(spec string, size int) results.Cell {
 // Compared cells run beside each other: each once a round, in an order that changes, and their
 // samples say which fork and round they are of.
 func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
-	p := small(framed("raw", 512), framed("raw", 64), framed("ndjson", 512), framed("ndjson", 64), framed("own", 512))
+	p := small(
+		framed("raw", 512), framed("raw", 64), framed("ndjson", 512), framed("ndjson", 64),
+		framed("own", 512),
+	)
 	p.Samples, p.Forks = 7, 3
 	var order []results.Cell
 	steps := map[Step]int{}
@@ -35,7 +38,9 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 	if len(kept) != len(p.Cells) {
 		t.Fatalf("%d records", len(kept))
 	}
-	if n := len(p.Cells); steps[Compared] != n || steps[Calibrated] != n || steps[Timed] != n*p.Samples || steps[Finished] != n {
+	n := len(p.Cells)
+	if steps[Compared] != n || steps[Calibrated] != n || steps[Timed] != n*p.Samples ||
+		steps[Finished] != n {
 		t.Errorf("steps of %d cells: %v", n, steps)
 	}
 	const want = "1.1 1.2 1.3 2.4 2.5 3.6 3.7" // fork and round
@@ -48,7 +53,8 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 			t.Errorf("%s: %s, want %s", Label(r.Cell), text, want)
 		}
 		// A slice that others disturbed says nothing of how much the next can hold.
-		if !slices.IsSortedFunc(r.Samples, func(a, b results.Sample) int { return int(a.Messages - b.Messages) }) {
+		byMessages := func(a, b results.Sample) int { return int(a.Messages - b.Messages) }
+		if !slices.IsSortedFunc(r.Samples, byMessages) {
 			t.Errorf("%s: a slice holds less than the one before: %v", Label(r.Cell), r.Samples)
 		}
 	}
@@ -68,11 +74,13 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 		if left = left[n:]; n == 3 {
 			rounds = append(rounds, round)
 		}
-		if slices.Sort(slices.Clone(round)); len(slices.Compact(slices.Sorted(slices.Values(round)))) != n {
+		slices.Sort(slices.Clone(round))
+		if len(slices.Compact(slices.Sorted(slices.Values(round)))) != n {
 			t.Errorf("a round of %v", round)
 		}
 	}
-	if same := func(other []string) bool { return slices.Equal(other, rounds[0]) }; !slices.ContainsFunc(rounds, func(r []string) bool { return !same(r) }) {
+	same := func(other []string) bool { return slices.Equal(other, rounds[0]) }
+	if !slices.ContainsFunc(rounds, func(r []string) bool { return !same(r) }) {
 		t.Errorf("every round had the order %v", rounds[0])
 	}
 }
@@ -96,7 +104,10 @@ func TestARunInterruptedInASliceKeepsTheOthers(t *testing.T) {
 	}
 	for _, r := range kept {
 		if r.Stopped != "interrupted" || r.Failed != "" || r.Cell == slow && len(r.Samples) < 2 {
-			t.Errorf("%s: %d samples, stopped %q, failed %q", Label(r.Cell), len(r.Samples), r.Stopped, r.Failed)
+			t.Errorf(
+				"%s: %d samples, stopped %q, failed %q", Label(r.Cell), len(r.Samples), r.Stopped,
+				r.Failed,
+			)
 		}
 	}
 	if runtime.GOOS == "linux" && children(t) != 0 {
@@ -116,8 +127,14 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 		want        int // of the next fork
 	}{
 		{"enough", 100 * second, cost{second, second}, cost{second, second}, 0, 0, 6},
-		{"two thirds", (4 + 4 + 16 + 48) * second, cost{second, second}, cost{second, 3 * second}, 0, 0, 4},
-		{"the last forks", (2 + 4*4) * second, cost{second, second}, cost{second, 3 * second}, 3, 18, 4},
+		{
+			"two thirds", (4 + 4 + 16 + 48) * second, cost{second, second},
+			cost{second, 3 * second}, 0, 0, 4,
+		},
+		{
+			"the last forks", (2 + 4*4) * second, cost{second, second}, cost{second, 3 * second}, 3,
+			18, 4,
+		},
 		{"never fewer than three", second, cost{second, second}, cost{second, second}, 0, 0, 3},
 		{"no limit", 0, cost{second, second}, cost{second, second}, 0, 0, 6},
 	} {
@@ -138,8 +155,8 @@ func TestTheTimeIsSharedOut(t *testing.T) {
 	}
 }
 
-// How many rounds the first fork takes rests on a guess. Where they turn out dear it stops at as many
-// as the later ones can have.
+// How many rounds the first fork takes rests on a guess. Where they turn out dear it stops at as
+// many as the later ones can have.
 func TestTheFirstForkTakesNoMoreThanItsPart(t *testing.T) {
 	p := small(cell())
 	p.Samples, p.Forks, p.MaxTime = 20, 4, time.Hour
@@ -184,7 +201,11 @@ func TestAForksFirstRoundIsNotTakenForUsual(t *testing.T) {
 
 // A slice is left out for what others took from it, and for nothing else.
 func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
-	same, apart, free := placement.CPUs{Writer: 1, Reader: 1}, placement.CPUs{Writer: 0, Reader: 1}, placement.CPUs{Writer: placement.Any, Reader: placement.Any}
+	same, apart, free := placement.CPUs{
+		Writer: 1, Reader: 1,
+	}, placement.CPUs{Writer: 0, Reader: 1}, placement.CPUs{
+		Writer: placement.Any, Reader: placement.Any,
+	}
 	for _, row := range []struct {
 		name        string
 		cpus        placement.CPUs
@@ -193,14 +214,29 @@ func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
 		others      int64
 		left        bool
 	}{
-		{"one CPU, each waits for the other", same, [2]int64{500, 480}, [2]int64{480, 500}, false, 20, false},
+		{
+			"one CPU, each waits for the other", same, [2]int64{500, 480}, [2]int64{480, 500},
+			false, 20, false,
+		},
 		{"one CPU, others had it", same, [2]int64{300, 400}, [2]int64{650, 500}, false, 300, true},
 		{"one CPU, both slept", same, [2]int64{100, 100}, [2]int64{10, 20}, false, 30, false},
 		{"a CPU each", apart, [2]int64{900, 950}, [2]int64{20, 10}, false, 30, false},
-		{"a CPU each, others had one", apart, [2]int64{300, 950}, [2]int64{600, 0}, false, 600, true},
-		{"the scheduler's choice, the other end", free, [2]int64{500, 450}, [2]int64{400, 500}, false, 0, false},
-		{"the scheduler's choice, others", free, [2]int64{300, 350}, [2]int64{600, 650}, false, 600, true},
-		{"a system that does not tell", apart, [2]int64{300, 350}, [2]int64{600, 650}, true, 0, false},
+		{
+			"a CPU each, others had one", apart, [2]int64{300, 950}, [2]int64{600, 0}, false, 600,
+			true,
+		},
+		{
+			"the scheduler's choice, the other end", free, [2]int64{500, 450}, [2]int64{400, 500},
+			false, 0, false,
+		},
+		{
+			"the scheduler's choice, others", free, [2]int64{300, 350}, [2]int64{600, 650}, false,
+			600, true,
+		},
+		{
+			"a system that does not tell", apart, [2]int64{300, 350}, [2]int64{600, 650}, true, 0,
+			false,
+		},
 	} {
 		s := results.Sample{ElapsedNS: 1000}
 		for i, end := range []*results.Counters{&s.Writer, &s.Reader} {
@@ -208,7 +244,8 @@ func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
 				end.RunQueueNS = new(row.queued[i])
 			}
 		}
-		if got, known := waitedForOthers(s, row.cpus); got.Nanoseconds() != row.others || known == row.unknown {
+		got, known := waitedForOthers(s, row.cpus)
+		if got.Nanoseconds() != row.others || known == row.unknown {
 			t.Errorf("%s: others took %d ns, %v; want %d", row.name, got, known, row.others)
 		}
 		i := &interference{last: machine.ReadUsage()}

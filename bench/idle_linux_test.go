@@ -17,7 +17,9 @@ func TestIdleWorkersDoNotRun(t *testing.T) {
 	p := small(cell())
 	any := placement.CPUs{Writer: placement.Any, Reader: placement.Any}
 	start := func() *fork {
-		f, err := startFork(t.Context(), p.jobOf(cell()), any, func() time.Duration { return grace })
+		f, err := startFork(
+			t.Context(), p.jobOf(cell()), any, func() time.Duration { return grace },
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,9 @@ func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
 	}
 	r.interference = &interference{latest: []string{"load: others; stop them"}}
 	for samples, want := range map[int]int{0: 0, 1: 1} {
-		c := &cellRun{record: results.Record{Cell: cell(), Samples: make([]results.Sample, samples)}}
+		c := &cellRun{record: results.Record{
+			Cell: cell(), Samples: make([]results.Sample, samples),
+		}}
 		if err := r.finishCell(c, "interrupted"); err != nil {
 			t.Fatal(err)
 		}

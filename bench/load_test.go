@@ -16,18 +16,29 @@ func TestALoadIsAccountedFor(t *testing.T) {
 		change func(*results.Cell)
 		keys   []string
 	}{
-		{"an open loop one way", func(c *results.Cell) { c.Rate = 20_000 }, []string{"due", "oneway", "lateness"}},
-		{"an open loop there and back", func(c *results.Cell) { c.Rate, c.Pattern = 10_000, "roundtrip" }, []string{"due", "roundtrip", "lateness"}},
+		{
+			"an open loop one way", func(c *results.Cell) { c.Rate = 20_000 },
+			[]string{"due", "oneway", "lateness"},
+		},
+		{
+			"an open loop there and back",
+			func(c *results.Cell) { c.Rate, c.Pattern = 10_000, "roundtrip" },
+			[]string{"due", "roundtrip", "lateness"},
+		},
 		{"the same with raw messages in threads", func(c *results.Cell) {
 			c.Rate, c.Pattern, c.Framing = 10_000, "roundtrip", "raw"
 		}, []string{"due", "roundtrip", "lateness"}},
-		{"a closed loop of several", func(c *results.Cell) { c.Inflight, c.Pattern = 8, "roundtrip" }, []string{"roundtrip"}},
+		{
+			"a closed loop of several",
+			func(c *results.Cell) { c.Inflight, c.Pattern = 8, "roundtrip" }, []string{"roundtrip"},
+		},
 		{"more on the way than both pipes hold", func(c *results.Cell) {
 			c.Inflight, c.Pattern, c.Size = 8, "roundtrip", 1<<17
 		}, []string{"roundtrip"}},
 	} {
 		p := small(cell(c.change))
-		p.Duration = 100 * time.Millisecond // a loop that a busy machine keeps waiting is given up after twice that
+		// a loop that a busy machine keeps waiting is given up after twice that
+		p.Duration = 100 * time.Millisecond
 		for _, r := range collect(t, p) {
 			for _, s := range r.Samples {
 				if len(s.Latency) != len(c.keys) || (s.Load != nil) != (r.Cell.Rate > 0) {
@@ -38,7 +49,9 @@ func TestALoadIsAccountedFor(t *testing.T) {
 						t.Errorf("%s: %s of %d messages: %+v", c.name, key, s.Messages, l)
 					}
 				}
-				if l := s.Load; l != nil && (l.Sent+l.Unsent != l.Due || l.Sent != s.Messages || (l.Achieved > 0) != (l.Sent > 0)) {
+				l := s.Load
+				if l != nil && (l.Sent+l.Unsent != l.Due || l.Sent != s.Messages ||
+					(l.Achieved > 0) != (l.Sent > 0)) {
 					t.Errorf("%s: %d messages, %+v", c.name, s.Messages, l)
 				}
 			}
@@ -79,14 +92,25 @@ func TestWhatALoadCannotBe(t *testing.T) {
 		change func(*results.Cell)
 		says   string
 	}{
-		{"both loops", func(c *results.Cell) { c.Rate, c.Inflight, c.Pattern = 1, 2, "roundtrip" }, "one of them"},
+		{
+			"both loops",
+			func(c *results.Cell) { c.Rate, c.Inflight, c.Pattern = 1, 2, "roundtrip" },
+			"one of them",
+		},
 		{"places in a stream", func(c *results.Cell) { c.Inflight = 2 }, "round trips"},
-		{"pages lent to a framing", func(c *results.Cell) { c.Transfer = "vmsplice" }, "raw streams"},
+		{
+			"pages lent to a framing", func(c *results.Cell) { c.Transfer = "vmsplice" },
+			"raw streams",
+		},
 		{"an unknown transfer", func(c *results.Cell) { c.Transfer = "teleport" }, "vmsplice"},
 		{"a batch of what is paced", func(c *results.Cell) { c.Batch, c.Rate = 8, 100 }, "batch"},
-		{"a drained answerer", func(c *results.Cell) { c.Drain, c.Pattern = 8, "roundtrip" }, "drain"},
+		{
+			"a drained answerer", func(c *results.Cell) { c.Drain, c.Pattern = 8, "roundtrip" },
+			"drain",
+		},
 	} {
-		if err := small(cell(c.change)).Validate(); err == nil || !strings.Contains(err.Error(), c.says) {
+		err := small(cell(c.change)).Validate()
+		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v, want something of %q", c.name, err, c.says)
 		}
 	}
@@ -95,7 +119,8 @@ func TestWhatALoadCannotBe(t *testing.T) {
 // The account of a load is held in memory, two moments a message in each worker.
 func TestALoadThatCannotBeAccountedForIsRefused(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Rate = 1e12 }))
-	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "2000000000 messages a sample") {
+	err := p.Validate()
+	if err == nil || !strings.Contains(err.Error(), "2000000000 messages a sample") {
 		t.Errorf("got %v", err)
 	}
 	p.Cells[0].Rate = 1e9
@@ -107,14 +132,15 @@ func TestALoadThatCannotBeAccountedForIsRefused(t *testing.T) {
 func TestABatchLeavesInOneCall(t *testing.T) {
 	p := small(cell(func(c *results.Cell) { c.Batch = 10 }))
 	for _, s := range collect(t, p)[0].Samples {
-		if most := s.Messages/10 + cpuSamples + 1; s.Writer.Calls > most { // the CPU is looked at between batches
+		most := s.Messages/10 + cpuSamples + 1
+		if s.Writer.Calls > most { // the CPU is looked at between batches
 			t.Errorf("%d messages in %d calls, not %d", s.Messages, s.Writer.Calls, most)
 		}
 	}
 }
 
-// TestASlowReaderMakesUpForLateSleeps has the last message of each sixteenth come late, by less than a
-// reader may make up for; time is the bubble's own.
+// TestASlowReaderMakesUpForLateSleeps has the last message of each sixteenth come late, by less
+// than a reader may make up for; time is the bubble's own.
 func TestASlowReaderMakesUpForLateSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, rate, late = 160, 100 << 20, catchUp / 4
@@ -122,7 +148,10 @@ func TestASlowReaderMakesUpForLateSleeps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &endpoint{cpus: map[int]bool{}, pace: Pace{PerSecond: rate}, preparedCell: preparedCell{source: source}}
+		e := &endpoint{
+			cpus: map[int]bool{}, pace: Pace{PerSecond: rate},
+			preparedCell: preparedCell{source: source},
+		}
 		next := int64(0)
 		e.r = readerFunc(func() ([]byte, error) {
 			if next%(n/cpuSamples) == n/cpuSamples-1 {
@@ -136,7 +165,8 @@ func TestASlowReaderMakesUpForLateSleeps(t *testing.T) {
 		if err := e.runMessages(); err != nil {
 			t.Fatal(err)
 		}
-		if took, due := time.Since(began), time.Duration(n*4<<10)*time.Second/rate; took < due-time.Microsecond || took > due+late {
+		took, due := time.Since(began), time.Duration(n*4<<10)*time.Second/rate
+		if took < due-time.Microsecond || took > due+late {
 			t.Errorf("%d messages took %v, where the rate allows them in %v", n, took, due)
 		}
 	})

@@ -14,7 +14,8 @@ func TestMain(m *testing.M) {
 	Register(own{})
 	Worker()
 	if os.Getenv("GORACE") == "" {
-		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
+		// else each worker of a -race build lingers for a second
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
 	announceUnits()
 	os.Exit(m.Run())

@@ -23,7 +23,9 @@ func TestSmallMessagesGoBetweenLargeOnes(t *testing.T) {
 		mixedCell("ndjson", unchanged),
 		mixedCell("chunked:61440", unchanged),
 		mixedCell("length-prefix", func(c *results.Cell) { c.WriteSize = 8192 }),
-		mixedCell("ndjson", func(c *results.Cell) { c.Source, c.Touch, c.Work = "fresh", true, 0.1 }),
+		mixedCell(
+			"ndjson", func(c *results.Cell) { c.Source, c.Touch, c.Work = "fresh", true, 0.1 },
+		),
 		mixedCell("chunked:4096", func(c *results.Cell) { c.IO = "poll/blocking" }),
 	)
 	p.Duration, p.Samples = 10*time.Millisecond, 3
@@ -38,7 +40,8 @@ func TestSmallMessagesGoBetweenLargeOnes(t *testing.T) {
 				t.Fatalf("%s: load %+v, latency %+v", Label(r.Cell), load, latency)
 			}
 			large := s.Messages - due
-			if want := large*int64(r.Cell.Size) + due*SmallSize; large < 1 || s.PayloadBytes != want {
+			want := large*int64(r.Cell.Size) + due*SmallSize
+			if large < 1 || s.PayloadBytes != want {
 				t.Errorf("%s: %d bytes in %d large messages", Label(r.Cell), s.PayloadBytes, large)
 			}
 			if s.ElapsedNS < (due-1)*int64(time.Second)/2000 {
@@ -63,7 +66,10 @@ func TestChunksShortenTheWaitOfSmallMessages(t *testing.T) {
 		}
 	}
 	if whole, chunks := waits["length-prefix"], waits["chunked:4096"]; whole < 2*chunks {
-		t.Errorf("small messages waited %d ns behind whole messages, and %d ns behind chunks", whole, chunks)
+		t.Errorf(
+			"small messages waited %d ns behind whole messages, and %d ns behind chunks", whole,
+			chunks,
+		)
 	}
 }
 

@@ -24,14 +24,17 @@ var (
 	newProgram = flag.String("new", "", "the pipebench whose precision is measured")
 	runsEach   = flag.Int("runs", 5, "runs of each")
 	runFlags   = flag.String("flags", "", "flags of the runs, such as '--placement same'")
-	busy       = flag.Int("busy", 0, "busy processes beside a second run of the -new program, whose ratios are held against the first's")
+	busy       = flag.Int(
+		"busy", 0,
+		"busy processes beside a second run of the -new program, whose ratios are held against the first's",
+	)
 )
 
-// TestPrecision shows how well a run knows its figures here and now: it runs two builds in turn, and
-// prints the half-widths of "vs raw", how far these move from run to run, the time and the samples. Of
-// ends that do not block the figures are counts, which have no part in that. With -busy 4 each run of
-// the new one is followed by one beside four busy processes, and the last line says how many cells
-// have ratios within a tenth of the quiet run's, or are marked.
+// TestPrecision shows how well a run knows its figures here and now: it runs two builds in turn,
+// and prints the half-widths of "vs raw", how far these move from run to run, the time and the
+// samples. Of ends that do not block the figures are counts, which have no part in that. With
+// -busy 4 each run of the new one is followed by one beside four busy processes, and the last line
+// says how many cells have ratios within a tenth of the quiet run's, or are marked.
 //
 //	go test ./bench -run TestPrecision$ -v -timeout 20m -old OLD -new NEW -flags '--placement same'
 func TestPrecision(t *testing.T) {
@@ -57,10 +60,14 @@ func TestPrecision(t *testing.T) {
 			if *busy == 0 || program != *newProgram {
 				continue
 			}
-			loaded := besideBusy(t, func() map[results.Cell]stat.Estimate { return ratiosOf(t, program, run) })
+			loaded := besideBusy(
+				t, func() map[results.Cell]stat.Estimate { return ratiosOf(t, program, run) },
+			)
 			for cell, quiet := range got {
 				e, measured := loaded[cell]
-				if cells++; measured && (e.Disturbed || math.Abs(math.Log(e.Median/quiet.Median)) <= math.Log(1.1)) {
+				cells++
+				if measured && (e.Disturbed ||
+					math.Abs(math.Log(e.Median/quiet.Median)) <= math.Log(1.1)) {
 					near++
 				}
 			}
@@ -75,7 +82,11 @@ func TestPrecision(t *testing.T) {
 		fmt.Fprintln(os.Stderr, f.Warning())
 	}
 	if *busy > 0 {
-		fmt.Fprintf(os.Stderr, "beside %d busy processes: %d of %d cells within 10 %% of the quiet run, or marked\n", *busy, near, cells)
+		fmt.Fprintf(
+			os.Stderr,
+			"beside %d busy processes: %d of %d cells within 10 %% of the quiet run, or marked\n",
+			*busy, near, cells,
+		)
 	}
 }
 
@@ -95,7 +106,8 @@ func ratiosOf(t *testing.T, program string, run int) map[results.Cell]stat.Estim
 	}
 	fewest, ratios := math.MaxInt, map[results.Cell]stat.Estimate{}
 	for _, row := range stat.Rows(set) {
-		if row.Cell.IO != syspipe.Blocking.String() || row.Cell.Drain > 0 || row.Cell.ClosesAfter > 0 {
+		if row.Cell.IO != syspipe.Blocking.String() || row.Cell.Drain > 0 ||
+			row.Cell.ClosesAfter > 0 {
 			continue
 		}
 		fewest = min(fewest, row.Samples)
@@ -103,7 +115,10 @@ func ratiosOf(t *testing.T, program string, run int) map[results.Cell]stat.Estim
 			ratios[row.Cell] = *row.ToRaw
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%s, run %d: %.1f s, at least %d samples a cell\n", program, run+1, took.Seconds(), fewest)
+	fmt.Fprintf(
+		os.Stderr, "%s, run %d: %.1f s, at least %d samples a cell\n", program, run+1,
+		took.Seconds(), fewest,
+	)
 	return ratios
 }
 

@@ -33,7 +33,9 @@ func cell(change ...func(*results.Cell)) results.Cell {
 
 // small is a plan of one fork with few and short samples: enough to see what comes of it.
 func small(cells ...results.Cell) Plan {
-	return Plan{Run: "test", Cells: cells, Samples: 2, Duration: 2 * time.Millisecond, Forks: 1, Seed: 1}
+	return Plan{
+		Run: "test", Cells: cells, Samples: 2, Duration: 2 * time.Millisecond, Forks: 1, Seed: 1,
+	}
 }
 
 // collect runs a plan to its end.
@@ -56,7 +58,9 @@ func every(t *testing.T) []results.Cell {
 	var cells []results.Cell
 	for _, f := range framers.All() {
 		for _, pattern := range []string{"stream", "roundtrip"} {
-			cells = append(cells, cell(func(c *results.Cell) { c.Framing, c.Pattern = f.String(), pattern }))
+			cells = append(
+				cells, cell(func(c *results.Cell) { c.Framing, c.Pattern = f.String(), pattern }),
+			)
 		}
 	}
 	cells = append(cells, cell(func(c *results.Cell) { c.Framing = "raw:512" }))
@@ -96,7 +100,8 @@ func TestEveryCombinationDeliversEveryMessage(t *testing.T) {
 	}
 }
 
-// refused reports how an end of a cell's kind can wait after all, in the way that was said to be unsupported.
+// refused reports how an end of a cell's kind can wait after all, in the way that was said to be
+// unsupported.
 func refused(c results.Cell) error {
 	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
@@ -111,35 +116,43 @@ func refused(c results.Cell) error {
 	return err
 }
 
-// hasLeftOut reports whether a slice was left out, as on a busy machine: the cells that had their turn before
-// it take another round.
+// hasLeftOut reports whether a slice was left out, as on a busy machine: the cells that had their
+// turn before it take another round.
 func hasLeftOut(kept []results.Record) bool {
 	return slices.ContainsFunc(kept, func(r results.Record) bool {
 		return strings.Contains(strings.Join(r.Warnings, "\n"), "was left out")
 	})
 }
 
-// complete reports what a record of the small plan lacks. It has more samples than were asked for only
-// where a slice was left out.
+// complete reports what a record of the small plan lacks. It has more samples than were asked for
+// only where a slice was left out.
 func complete(r results.Record, leftOut bool) error {
 	if r.Unsupported != "" {
 		return refused(r.Cell)
 	}
-	if len(r.Samples) < 2 || len(r.Samples) > 2 && !leftOut || r.Stopped != "samples" || r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
-		return fmt.Errorf("%d samples, stopped %q, failed %q, run %q at %s", len(r.Samples), r.Stopped, r.Failed, r.Run, r.Time)
+	if len(r.Samples) < 2 || len(r.Samples) > 2 && !leftOut || r.Stopped != "samples" ||
+		r.Failed != "" || r.Run != "test" || r.Time.IsZero() {
+		return fmt.Errorf(
+			"%d samples, stopped %q, failed %q, run %q at %s", len(r.Samples), r.Stopped, r.Failed,
+			r.Run, r.Time,
+		)
 	}
-	if v := r.Verified; v == nil || v.Compared < minCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {
+	v := r.Verified
+	if v == nil || v.Compared < minCompare || v.Bytes != v.Compared*int64(r.Cell.Size) {
 		return fmt.Errorf("compared: %+v", r.Verified)
 	}
 	if raw := strings.HasPrefix(r.Cell.Framing, "raw"); raw != (r.Verified.Sequence == 0) {
-		return fmt.Errorf("%d messages are said to have been checked by number", r.Verified.Sequence)
+		return fmt.Errorf(
+			"%d messages are said to have been checked by number", r.Verified.Sequence,
+		)
 	}
 	f, err := framers.Parse(r.Cell.Framing)
 	if err != nil {
 		return err
 	}
 	var frames bytes.Buffer
-	if err := f.NewWriter(&frames).WriteMessage(bytes.Repeat([]byte("x"), r.Cell.Size)); err != nil {
+	err = f.NewWriter(&frames).WriteMessage(bytes.Repeat([]byte("x"), r.Cell.Size))
+	if err != nil {
 		return err
 	}
 	wire := int64(frames.Len())
@@ -148,7 +161,8 @@ func complete(r results.Record, leftOut bool) error {
 			return fmt.Errorf("sample: %+v", s)
 		}
 		if s.PayloadBytes != s.Messages*int64(r.Cell.Size) || s.WireBytes != s.Messages*wire {
-			return fmt.Errorf("%d messages of %d bytes made %d bytes of payload and %d on the wire, each should make %d",
+			return fmt.Errorf("%d messages of %d bytes made %d bytes of payload and %d on the wire, "+
+				"each should make %d",
 				s.Messages, r.Cell.Size, s.PayloadBytes, s.WireBytes, wire)
 		}
 		if err := counted(r.Cell, s, wire); err != nil {
@@ -166,11 +180,14 @@ func counted(c results.Cell, s results.Sample, wire int64) error {
 	}
 	for _, end := range []results.Counters{s.Writer, s.Reader} {
 		if end.Bytes != passed || end.Calls < 1 {
-			return fmt.Errorf("an end moved %d bytes in %d calls; %d bytes passed", end.Bytes, end.Calls, passed)
+			return fmt.Errorf(
+				"an end moved %d bytes in %d calls; %d bytes passed", end.Bytes, end.Calls, passed,
+			)
 		}
 	}
 	l, has := s.Latency["roundtrip"]
-	if has != (c.Pattern == "roundtrip") || has && (l.Count != s.Messages || l.MinNS <= 0 || l.MaxNS < l.MinNS) {
+	if has != (c.Pattern == "roundtrip") || has && (l.Count != s.Messages || l.MinNS <= 0 ||
+		l.MaxNS < l.MinNS) {
 		return fmt.Errorf("latency of %d trips: %+v", s.Messages, s.Latency)
 	}
 	return nil
@@ -227,24 +244,31 @@ func TestARecordingIsReplayed(t *testing.T) {
 	p.Recording = path
 	for _, r := range collect(t, p) {
 		for _, s := range r.Samples {
-			if want := recording.Source().Bytes(s.Warmup.Messages, s.Messages); s.PayloadBytes != want {
+			want := recording.Source().Bytes(s.Warmup.Messages, s.Messages)
+			if s.PayloadBytes != want {
 				t.Errorf("%s: %d bytes of payload, not %d", r.Cell.Framing, s.PayloadBytes, want)
 			}
 		}
 		if r.Verified.Compared < int64(len(recording.Messages)) {
-			t.Errorf("%s: only %d messages of %d compared", r.Cell.Framing, r.Verified.Compared, len(recording.Messages))
+			t.Errorf(
+				"%s: only %d messages of %d compared", r.Cell.Framing, r.Verified.Compared,
+				len(recording.Messages),
+			)
 		}
 	}
 }
 
 func TestACellThatThisSystemLacksIsARecord(t *testing.T) {
-	kinds := slices.DeleteFunc(syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() == nil })
+	kinds := slices.DeleteFunc(
+		syspipe.Kinds(), func(k syspipe.Kind) bool { return k.Supported() == nil },
+	)
 	if len(kinds) == 0 {
 		t.Skip("this system has every kind of pipe")
 	}
 	lacking := cell(func(c *results.Cell) { c.Pipe = string(kinds[0]) })
 	kept := collect(t, small(lacking, cell()))
-	if len(kept) != 2 || !strings.Contains(kept[0].Unsupported, runtime.GOOS) || len(kept[0].Samples) != 0 {
+	if len(kept) != 2 || !strings.Contains(kept[0].Unsupported, runtime.GOOS) ||
+		len(kept[0].Samples) != 0 {
 		t.Errorf("got %+v", kept)
 	}
 	err := Run(t.Context(), small(lacking), func(results.Record) error { return nil })
@@ -297,10 +321,13 @@ func TestACapacityThatIsRefusedIsSaid(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux lets a capacity be asked for")
 	}
-	if _, _, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{Capacity: 1 << 30, IO: syspipe.Blocking}); errors.Is(err, errors.ErrUnsupported) {
+	_, _, err := syspipe.Open(
+		syspipe.Anonymous, syspipe.Options{Capacity: 1 << 30, IO: syspipe.Blocking},
+	)
+	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err) // which is a record of the cell
 	}
-	err := small(cell(func(c *results.Cell) { c.Capacity = 1 << 30 })).Validate()
+	err = small(cell(func(c *results.Cell) { c.Capacity = 1 << 30 })).Validate()
 	var refused *syspipe.CapacityError
 	if !errors.As(err, &refused) || !IsUnsupported(err) {
 		t.Errorf("got %v", err)
@@ -328,8 +355,12 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 		t.Fatalf("%d records", len(kept))
 	}
 	for _, r := range kept {
-		if len(r.Samples) < 2 || r.Stopped != "interrupted" || r.Failed != "" || len(r.Warnings) == 0 {
-			t.Errorf("%s: %d samples, stopped %q, failed %q, warnings %q", r.Cell.Framing, len(r.Samples), r.Stopped, r.Failed, r.Warnings)
+		if len(r.Samples) < 2 || r.Stopped != "interrupted" || r.Failed != "" ||
+			len(r.Warnings) == 0 {
+			t.Errorf(
+				"%s: %d samples, stopped %q, failed %q, warnings %q", r.Cell.Framing,
+				len(r.Samples), r.Stopped, r.Failed, r.Warnings,
+			)
 		}
 	}
 }
@@ -353,7 +384,8 @@ func TestMaxTimeEndsARun(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(kept) != 1 || kept[0].Stopped != "max-time" || len(kept[0].Samples) != 1 || len(kept[0].Warnings) == 0 {
+	if len(kept) != 1 || kept[0].Stopped != "max-time" || len(kept[0].Samples) != 1 ||
+		len(kept[0].Warnings) == 0 {
 		t.Errorf("got %+v", kept)
 	}
 }
@@ -361,23 +393,29 @@ func TestMaxTimeEndsARun(t *testing.T) {
 func TestAMachineThatBecomesSlower(t *testing.T) {
 	t.Parallel() // it mostly waits
 	var kept []results.Record
-	r, err := newRunner(small(cell()), func(rec results.Record) error { kept = append(kept, rec); return nil })
+	r, err := newRunner(
+		small(cell()), func(rec results.Record) error { kept = append(kept, rec); return nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Observe = func(now Progress) {
 		if now.Step == Calibrated && r.groups[0].forks == 1 {
-			r.groups[0].cells[0].rate = 3e7 / r.Duration.Seconds() // far more messages than the grace is enough for
+			// far more messages than the grace is enough for
+			r.groups[0].cells[0].rate = 3e7 / r.Duration.Seconds()
 		}
 	}
-	r.grace = 3 * time.Second // on most machines enough for a thousandth of them, to which the next fork comes down
+	// on most machines enough for a thousandth of them, to which the next fork comes down
+	r.grace = 3 * time.Second
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(kept) != 1 || len(kept[0].Samples) != r.Samples || kept[0].Samples[0].Messages > 3e6 || kept[0].Samples[0].Fork < 2 {
+	if len(kept) != 1 || len(kept[0].Samples) != r.Samples || kept[0].Samples[0].Messages > 3e6 ||
+		kept[0].Samples[0].Fork < 2 {
 		t.Fatalf("got %+v", kept)
 	}
-	if !strings.Contains(strings.Join(kept[0].Warnings, "\n"), "a sample of 30000000 messages did not finish within") {
+	const says = "a sample of 30000000 messages did not finish within"
+	if !strings.Contains(strings.Join(kept[0].Warnings, "\n"), says) {
 		t.Errorf("warnings %q", kept[0].Warnings)
 	}
 }
@@ -394,7 +432,9 @@ func TestPrecisionEndsACell(t *testing.T) {
 func TestKeepingThatFailsEndsTheRun(t *testing.T) {
 	full := errors.New("disk full")
 	calls := 0
-	err := Run(t.Context(), small(cell(), cell(func(c *results.Cell) { c.Framing = "raw" })), func(results.Record) error {
+	err := Run(t.Context(), small(
+		cell(), cell(func(c *results.Cell) { c.Framing = "raw" }),
+	), func(results.Record) error {
 		calls++
 		return full
 	})
@@ -420,7 +460,8 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 			r.grace = 0
 		}
 		err = r.run(t.Context())
-		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "ndjson 512 B stream free") {
+		if err == nil || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "ndjson 512 B stream free") {
 			t.Errorf("%s: got %v, want something of %q", c.how, err, c.says)
 		}
 	}
@@ -443,8 +484,14 @@ func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
 		t.Errorf("at the beginning a slice may take %s", got)
 	}
 	r.grace = time.Millisecond
-	r.Turn = func(context.Context) error { r.started = r.started.Add(-r.MaxTime); return nil } // an hour goes by
-	if why := r.run(t.Context()); why == nil || !strings.Contains(why.Error(), "ndjson 512 B stream free: a sample did not finish within 100µs and was killed") {
+	// an hour goes by
+	r.Turn = func(context.Context) error { r.started = r.started.Add(-r.MaxTime); return nil }
+	why := r.run(t.Context())
+	if why == nil ||
+		!strings.Contains(
+			why.Error(),
+			"ndjson 512 B stream free: a sample did not finish within 100µs and was killed",
+		) {
 		t.Errorf("got %v", why)
 	}
 }
@@ -470,9 +517,16 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // others leave things in the system's meanwhile
 	collect(t, small(cell()))       // what the runtime opens once
 	before, goroutines := listed(t, "/proc/self/fd"), runtime.NumGoroutine()
-	collect(t, small(cell(func(c *results.Cell) { c.Pipe = "fifo" }), cell(func(c *results.Cell) { c.Pattern, c.Pipe = "roundtrip", "socketpair" })))
+	collect(
+		t,
+		small(
+			cell(func(c *results.Cell) { c.Pipe = "fifo" }),
+			cell(func(c *results.Cell) { c.Pattern, c.Pipe = "roundtrip", "socketpair" }),
+		),
+	)
 	t.Setenv(misbehave, "die")
-	if err := Run(t.Context(), small(cell()), func(results.Record) error { return nil }); err == nil {
+	err := Run(t.Context(), small(cell()), func(results.Record) error { return nil })
+	if err == nil {
 		t.Error("a worker that dies was not noticed")
 	}
 	if after := listed(t, "/proc/self/fd"); after != before {
@@ -484,7 +538,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if n := children(t); n != 0 {
 		t.Errorf("%d children are left", n)
 	}
-	for began := time.Now(); runtime.NumGoroutine() > goroutines; runtime.Gosched() { // one that is just ending may still be counted
+	// One that is just ending may still be counted.
+	for began := time.Now(); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("%d goroutines before, %d after", goroutines, runtime.NumGoroutine())
 		}
@@ -534,13 +589,25 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 		want   string
 	}{
 		{"the usual", func(*results.Cell) {}, "raw 64 KiB stream same"},
-		{"pages that are lent", func(c *results.Cell) { c.Transfer = "vmsplice" }, "raw 64 KiB stream same transfer=vmsplice"},
-		{"another pipe, its capacity, and how ends wait", func(c *results.Cell) { c.Pipe, c.Capacity, c.IO = "fifo", 4096, "poll/spin" },
+		{
+			"pages that are lent", func(c *results.Cell) { c.Transfer = "vmsplice" },
+			"raw 64 KiB stream same transfer=vmsplice",
+		},
+		{"another pipe, its capacity, and how ends wait", func(c *results.Cell) {
+			c.Pipe, c.Capacity, c.IO = "fifo", 4096, "poll/spin"
+		},
 			"raw 64 KiB stream same capacity=4096 io=poll/spin pipe=fifo"},
 		{"a rate", func(c *results.Cell) { c.Rate = 2e6 }, "raw 64 KiB stream same rate=2000000"},
-		{"a recording", func(c *results.Cell) { c.Size, c.Payload, c.Messages = 0, "recorded", "0123abcd" }, "raw recorded stream same"},
+		{
+			"a recording",
+			func(c *results.Cell) { c.Size, c.Payload, c.Messages = 0, "recorded", "0123abcd" },
+			"raw recorded stream same",
+		},
 	} {
-		cell := results.Cell{Framing: "raw", Size: 64 << 10, Pipe: "anonymous", IO: "blocking", Placement: "same", Pattern: "stream", Payload: "json"}
+		cell := results.Cell{
+			Framing: "raw", Size: 64 << 10, Pipe: "anonymous", IO: "blocking", Placement: "same",
+			Pattern: "stream", Payload: "json",
+		}
 		c.change(&cell)
 		if got := Label(cell); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

@@ -143,8 +143,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
 	var slow errSlow
 	if errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {
-		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left out, "+
-			"although %s was to be expected: look for what else uses the CPUs, "+
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left "+
+			"out, although %s was to be expected: look for what else uses the CPUs, "+
 			"and close other programs", n, slow.limit, d))
 		c.rate /= fallbackDivisor
 		return nil, errLeftOut

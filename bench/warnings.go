@@ -67,8 +67,9 @@ func loadWarnings(r results.Record) []string {
 	if err != nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS {
 		return out
 	}
-	return append(out, fmt.Sprintf("the generator's own lateness (p99 %s) explains most of the p99: "+
-		"place the ends apart, or ask for a lower rate", results.FormatDuration(float64(*own.P99NS))))
+	p99 := results.FormatDuration(float64(*own.P99NS))
+	return append(out, fmt.Sprintf("the generator's own lateness (p99 %s) explains most of the "+
+		"p99: place the ends apart, or ask for a lower rate", p99))
 }
 
 // maxOutliers is the share of samples that may lie far from the others before a median of them is

@@ -18,7 +18,7 @@ import (
 // [Fields] describes each of them.
 type Cell struct {
 	Framing   string `json:"framing"`   // a framers spec: "ndjson", "chunked:61440"
-	Size      int    `json:"size"`      // message bytes; 0 if each message of a recording has its own
+	Size      int    `json:"size"`      // message bytes; 0 for a recording, with sizes of its own
 	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named", "pty"
 	Capacity  int    `json:"capacity"`  // bytes asked for; 0 leaves it to the operating system
 	IO        string `json:"io"`        // "blocking", or "writer/reader" if the ends differ

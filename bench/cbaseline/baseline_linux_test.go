@@ -1,6 +1,7 @@
 // Package cbaseline holds the engine's cells against the same work in C: what a pipe gives to a
-// program that has nothing but its framing between it and the system calls. It has tests only, and needs Linux and
-// a C compiler, named by CC or cc. The comparison itself, slice by slice, is a benchmark:
+// program that has nothing but its framing between it and the system calls. It has tests only, and
+// needs Linux and a C compiler, named by CC or cc. The comparison itself, slice by slice, is a
+// benchmark:
 //
 //	go test -run '^$' -bench AgainstC ./bench/cbaseline
 package cbaseline
@@ -26,7 +27,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-var forks = flag.Int("forks", 12, "starts of both programs in each comparison with C, of five slices each")
+var forks = flag.Int(
+	"forks", 12, "starts of both programs in each comparison with C, of five slices each",
+)
 
 func TestMain(m *testing.M) {
 	bench.Worker()
@@ -155,8 +158,8 @@ func streamOf(framing string, size int, offset, place string) match {
 }
 
 // BenchmarkAgainstC runs each cell in C and here, a slice of the one and a slice of the other, and
-// reports the median of the ratios within rounds with its 95 % interval: of goodput for streams, of the
-// time of a trip for round trips. It does the same amount of work whatever b.N is.
+// reports the median of the ratios within rounds with its 95 % interval: of goodput for streams,
+// of the time of a trip for round trips. It does the same amount of work whatever b.N is.
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {
@@ -189,8 +192,8 @@ func (m *match) place() error {
 // rounds of each start.
 const rounds = 5
 
-// ratio runs both: the C program takes its slice whenever it is the engine's turn, and is started anew
-// with the engine's workers.
+// ratio runs both: the C program takes its slice whenever it is the engine's turn, and is started
+// anew with the engine's workers.
 func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate, error) {
 	var theirs, ours results.Record
 	var r *running
@@ -205,19 +208,24 @@ func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate,
 				r.stop()
 			}
 			r, err = c.start(ctx, m.cell.Pattern, m.work)
-			for n := int64(1); err == nil && n <= 4; n++ { // each tells better what the next can hold
+			for n := int64(1); err == nil &&
+				n <= 4; n++ { // each tells better what the next can hold
 				_, err = r.slice(max(n, r.fill(bench.SliceTime/2)))
 			}
 			return err
 		}
-		s := results.Sample{Fork: (turns-1)/(rounds+1) + 1, Round: len(theirs.Samples) + 1, Messages: r.fill(bench.SliceTime)}
+		s := results.Sample{
+			Fork: (turns-1)/(rounds+1) + 1, Round: len(theirs.Samples) + 1,
+			Messages: r.fill(bench.SliceTime),
+		}
 		took, err := r.slice(s.Messages)
 		s.ElapsedNS, s.PayloadBytes = took.Nanoseconds(), s.Messages*int64(m.work.Size)
 		theirs.Samples = append(theirs.Samples, s)
 		return err
 	}
 	plan := bench.Plan{
-		Cells: []results.Cell{m.cell}, Samples: forks * rounds, Forks: forks, Duration: bench.SliceTime, Seed: 1, Turn: turn,
+		Cells: []results.Cell{m.cell}, Samples: forks * rounds, Forks: forks,
+		Duration: bench.SliceTime, Seed: 1, Turn: turn,
 	}
 	err := bench.Run(ctx, plan, func(r results.Record) error { ours = r; return nil })
 	if r != nil {
@@ -227,7 +235,9 @@ func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate,
 	if m.cell.Pattern == "roundtrip" {
 		metric = "time"
 	}
-	return stat.PairedRatio(stat.MustMetric(metric), []results.Record{ours}, []results.Record{theirs}), err
+	return stat.PairedRatio(
+		stat.MustMetric(metric), []results.Record{ours}, []results.Record{theirs},
+	), err
 }
 
 func TestTheCBaselineRuns(t *testing.T) {
@@ -249,7 +259,8 @@ func TestTheCBaselineRuns(t *testing.T) {
 	if took, err := take("roundtrip", usual); err != nil || took <= 0 {
 		t.Errorf("round trips: %v, %v", took, err)
 	}
-	for _, framing := range []string{"raw", "ndjson", "length-prefix", "content-length", "chunked"} {
+	framings := []string{"raw", "ndjson", "length-prefix", "content-length", "chunked"}
+	for _, framing := range framings {
 		for _, size := range []int{2, 65_000, 1_000_000} {
 			for _, writeSize := range []int{0, 8192} {
 				w := usual

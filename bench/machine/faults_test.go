@@ -26,11 +26,21 @@ func TestUsageTellsWhoElseWasThere(t *testing.T) {
 	}{
 		{"the system tells nothing", Usage{Busy: 9, Elapsed: 9, Throttled: 9, Stolen: 9}, ""},
 		{"nobody else", Usage{Known: true, Busy: 5.1, Own: 5, Elapsed: 10, CPUs: 2}, ""},
-		{"somebody else", Usage{Known: true, Busy: 9, Own: 5, Elapsed: 10, CPUs: 2}, "others kept about 0.4 of 2 CPUs busy"},
+		{
+			"somebody else", Usage{Known: true, Busy: 9, Own: 5, Elapsed: 10, CPUs: 2},
+			"others kept about 0.4 of 2 CPUs busy",
+		},
 		{"too short a look", Usage{Known: true, Busy: 0.4, Elapsed: 0.4, CPUs: 2}, ""},
 		{"a quiet host", Usage{Known: true, Busy: 10, Own: 10, Stolen: 0.05, Elapsed: 9}, ""},
-		{"a crowded host", Usage{Known: true, Busy: 9, Own: 9, Stolen: 1, Elapsed: 9}, "the hypervisor took about 10 % of the CPU time"},
-		{"a quota", Usage{Known: true, Busy: 9, Own: 9, Throttled: 0.25, Elapsed: 9, quotas: true}, "a CPU quota stopped what was measured for about 0.2 s"},
+		{
+			"a crowded host", Usage{Known: true, Busy: 9, Own: 9, Stolen: 1, Elapsed: 9},
+			"the hypervisor took about 10 % of the CPU time",
+		},
+		{
+			"a quota",
+			Usage{Known: true, Busy: 9, Own: 9, Throttled: 0.25, Elapsed: 9, quotas: true},
+			"a CPU quota stopped what was measured for about 0.2 s",
+		},
 	} {
 		var got []string
 		for _, f := range c.u.Faults() {
@@ -52,7 +62,8 @@ func TestUsagesAddUp(t *testing.T) {
 	sum.Add(to.Since(from))
 	sum.Add(to.Since(from))
 	sum.Add(Usage{}.Since(from))
-	if want := (Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2}); !reflect.DeepEqual(sum, want) {
+	want := (Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2})
+	if !reflect.DeepEqual(sum, want) {
 		t.Errorf("got %+v, want %+v", sum, want)
 	}
 	if was := ReadUsage(); was.Known && ReadUsage().Since(was).Busy < 0 {
@@ -61,7 +72,9 @@ func TestUsagesAddUp(t *testing.T) {
 }
 
 func TestWhatTouchesEveryFigure(t *testing.T) {
-	good := results.Environment{ClockNS: 25, ClockStepNS: 20, Governor: "performance", Virtualisation: "virtual machine"}
+	good := results.Environment{
+		ClockNS: 25, ClockStepNS: 20, Governor: "performance", Virtualisation: "virtual machine",
+	}
 	at := ids(Disturbing(good))
 	slow := good
 	slow.ClockNS, slow.ClockStepNS = 1500, 280

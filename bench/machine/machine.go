@@ -59,7 +59,8 @@ func Version() string {
 // identify hashes what decides a pipe's figures and does not change between two runs.
 func identify(e results.Environment) string {
 	h := sha256.Sum256([]byte(strings.Join([]string{
-		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize), e.Virtualisation + e.Imitation,
+		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize),
+		e.Virtualisation + e.Imitation,
 	}, "\x00")))
 	return hex.EncodeToString(h[:6])
 }

@@ -31,7 +31,8 @@ func TestTheMachineDependsOnWhatDecidesFigures(t *testing.T) {
 }
 
 func TestTheClockIsMeasured(t *testing.T) {
-	const interrupts = 500_000 // ns: what Windows' timer interrupt counts in at best, and Go's clock with it
+	// ns: what Windows' timer interrupt counts in at best, and Go's clock with it
+	const interrupts = 500_000
 	if cost, step := clock(); cost <= 0 || step <= 0 || step >= interrupts {
 		t.Errorf("a reading costs %v ns, the smallest step is %d ns", cost, step)
 	}

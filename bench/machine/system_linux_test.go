@@ -27,16 +27,60 @@ func TestWhatLinuxTells(t *testing.T) {
 			"proc/sys/fs/pipe-max-size": "1048576", "proc/meminfo": "MemTotal: 9 kB\nMemAvailable:   8000000 kB",
 			"sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc", "sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "1",
 		}, nil},
-		{"turbo of Intel", map[string]string{"sys/devices/system/cpu/intel_pstate/no_turbo": "0"}, []string{"turbo"}},
-		{"turbo of others", map[string]string{"sys/devices/system/cpu/cpufreq/boost": "1"}, []string{"turbo"}},
-		{"hardware threads", map[string]string{"sys/devices/system/cpu/smt/active": "1"}, []string{"smt"}},
-		{"a quota of cgroup 2", map[string]string{"sys/fs/cgroup/cpu.max": "150000 100000"}, []string{"quota"}},
-		{"a quota of cgroup 1", map[string]string{"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, []string{"quota"}},
-		{"no quota of cgroup 1", map[string]string{"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, nil},
-		{"pipes that cannot grow", map[string]string{"proc/sys/fs/pipe-max-size": "65536"}, []string{"pipe-max-size"}},
-		{"a timer chip for a clock", map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"}, []string{"clock-source"}},
-		{"no memory", map[string]string{"proc/meminfo": "MemAvailable: 1000 kB"}, []string{"memory"}},
-		{"a battery", map[string]string{"sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "0", "sys/class/power_supply/BAT0/type": "Battery"}, []string{"battery"}},
+		{
+			"turbo of Intel",
+			map[string]string{"sys/devices/system/cpu/intel_pstate/no_turbo": "0"},
+			[]string{"turbo"},
+		},
+		{
+			"turbo of others", map[string]string{"sys/devices/system/cpu/cpufreq/boost": "1"},
+			[]string{"turbo"},
+		},
+		{
+			"hardware threads", map[string]string{"sys/devices/system/cpu/smt/active": "1"},
+			[]string{"smt"},
+		},
+		{
+			"a quota of cgroup 2", map[string]string{"sys/fs/cgroup/cpu.max": "150000 100000"},
+			[]string{"quota"},
+		},
+		{
+			"a quota of cgroup 1",
+			map[string]string{
+				"sys/fs/cgroup/cpu/cpu.cfs_quota_us":  "50000",
+				"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+			},
+			[]string{"quota"},
+		},
+		{
+			"no quota of cgroup 1",
+			map[string]string{
+				"sys/fs/cgroup/cpu/cpu.cfs_quota_us":  "-1",
+				"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+			},
+			nil,
+		},
+		{
+			"pipes that cannot grow", map[string]string{"proc/sys/fs/pipe-max-size": "65536"},
+			[]string{"pipe-max-size"},
+		},
+		{
+			"a timer chip for a clock",
+			map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"},
+			[]string{"clock-source"},
+		},
+		{
+			"no memory", map[string]string{"proc/meminfo": "MemAvailable: 1000 kB"},
+			[]string{"memory"},
+		},
+		{
+			"a battery",
+			map[string]string{
+				"sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "0",
+				"sys/class/power_supply/BAT0/type": "Battery",
+			},
+			[]string{"battery"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
@@ -59,7 +103,8 @@ func TestUsageFromProc(t *testing.T) {
 		"sys/fs/cgroup/cpu.stat": "usage_usec 5\nthrottled_usec 250000",
 	})
 	got := procUsage(root)
-	if !got.Known || round(got.Busy) != 1.33 || got.Stolen != 0.5 || got.Throttled != 0.25 || !got.quotas || got.CPUs != 2 {
+	if !got.Known || round(got.Busy) != 1.33 || got.Stolen != 0.5 || got.Throttled != 0.25 ||
+		!got.quotas || got.CPUs != 2 {
 		t.Errorf("got %+v", got)
 	}
 	if u := procUsage(tree(nil)); u.Known {
@@ -73,15 +118,51 @@ func TestWhatStandsInForASystemOrAProcessor(t *testing.T) {
 		files         map[string]string
 		want          string
 	}{
-		{"Linux on its own", "/bin/pipebench", map[string]string{"proc/version": "Linux version 6.12.0", "proc/cpuinfo": "model name : Testium 9000"}, ""},
-		{"gVisor", "", map[string]string{"proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"}, "imitated by gVisor"},
-		{"the first WSL", "", map[string]string{"proc/version": "Linux version 4.4.0-19041-Microsoft"}, "imitated by WSL 1"},
-		{"the second WSL, a Linux", "", map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"}, ""},
-		{"x86 by QEMU", "", map[string]string{"proc/cpuinfo": "model name\t: QEMU TCG CPU version 2.5+"}, "emulated by QEMU"},
-		{"arm64 by QEMU", "", map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x00\nCPU part\t: 0x051"}, "emulated by QEMU"},
-		{"an arm64", "", map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x41\nCPU part\t: 0xd0c"}, ""},
-		{"s390x by QEMU", "", map[string]string{"proc/sysinfo": "Manufacturer:         QEMU"}, "emulated by QEMU"},
-		{"POWER by QEMU", "", map[string]string{"proc/cpuinfo": "machine\t\t: CHRP IBM pSeries (emulated by qemu)"}, "emulated by QEMU"},
+		{
+			"Linux on its own", "/bin/pipebench",
+			map[string]string{
+				"proc/version": "Linux version 6.12.0", "proc/cpuinfo": "model name : Testium 9000",
+			},
+			"",
+		},
+		{
+			"gVisor", "",
+			map[string]string{"proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"},
+			"imitated by gVisor",
+		},
+		{
+			"the first WSL", "",
+			map[string]string{"proc/version": "Linux version 4.4.0-19041-Microsoft"},
+			"imitated by WSL 1",
+		},
+		{
+			"the second WSL, a Linux", "",
+			map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"},
+			"",
+		},
+		{
+			"x86 by QEMU", "",
+			map[string]string{"proc/cpuinfo": "model name\t: QEMU TCG CPU version 2.5+"},
+			"emulated by QEMU",
+		},
+		{
+			"arm64 by QEMU", "",
+			map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x00\nCPU part\t: 0x051"},
+			"emulated by QEMU",
+		},
+		{
+			"an arm64", "",
+			map[string]string{"proc/cpuinfo": "CPU implementer\t: 0x41\nCPU part\t: 0xd0c"}, "",
+		},
+		{
+			"s390x by QEMU", "", map[string]string{"proc/sysinfo": "Manufacturer:         QEMU"},
+			"emulated by QEMU",
+		},
+		{
+			"POWER by QEMU", "",
+			map[string]string{"proc/cpuinfo": "machine\t\t: CHRP IBM pSeries (emulated by qemu)"},
+			"emulated by QEMU",
+		},
 		{"POWER by KVM", "", map[string]string{
 			"proc/cpuinfo": "machine\t\t: CHRP IBM pSeries (emulated by qemu)", "proc/device-tree/hypervisor/compatible": "linux,kvm\x00",
 		}, ""},
@@ -91,7 +172,9 @@ func TestWhatStandsInForASystemOrAProcessor(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
-	wsl := map[string]string{"proc/version": "5.15.90.1-microsoft-standard-WSL2", "run/systemd/container": "docker"}
+	wsl := map[string]string{
+		"proc/version": "5.15.90.1-microsoft-standard-WSL2", "run/systemd/container": "docker",
+	}
 	if got := virtualised(tree(wsl)); got != "virtual machine WSL 2, container" {
 		t.Errorf("WSL 2: %q", got)
 	}

@@ -76,9 +76,9 @@ func (u *Usage) Add(d Usage) {
 
 // Thresholds above which a disturbance is reported.
 const (
-	busyCPUs    = 0.1  // CPUs that others keep busy: a tenth of one moves a figure by more than a percent
+	busyCPUs    = 0.1  // CPUs that others keep busy: it moves a figure by more than a percent
 	stolenShare = 0.01 // of the time in which something ran
-	shortLook   = 0.5  // seconds below which others' use of the CPUs does not show: systems count it in hundredths
+	shortLook   = 0.5  // seconds that a look at others takes: systems count in hundredths
 )
 
 // Shows reports whether the time was long enough to see others in it.

@@ -91,7 +91,8 @@ func (s *Source) Largest() int {
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
-		return &Mismatch{Message: i, Offset: min(len(msg), len(want)), Why: fmt.Sprintf("has %d bytes, not %d", len(msg), len(want))}
+		why := fmt.Sprintf("has %d bytes, not %d", len(msg), len(want))
+		return &Mismatch{Message: i, Offset: min(len(msg), len(want)), Why: why}
 	}
 	if s.head < 0 || s.tail < 0 { // it carries its number at most once, or was recorded
 		want = s.Message(i)
@@ -99,15 +100,18 @@ func (s *Source) Check(i int64, msg []byte) error {
 		if bytes.Equal(msg[:n], want[:n]) && bytes.Equal(msg[len(msg)-n:], want[len(want)-n:]) {
 			return nil
 		}
-		return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: "does not begin and end as it was sent"}
+		const why = "does not begin and end as it was sent"
+		return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: why}
 	}
 	at, number := s.head, digits(i)
 	if binary.BigEndian.Uint64(msg[at:]) == number {
-		if at = s.tail; binary.BigEndian.Uint64(msg[at:]) == number {
+		at = s.tail
+		if binary.BigEndian.Uint64(msg[at:]) == number {
 			return nil
 		}
 	}
-	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))}
+	why := fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))
+	return &Mismatch{Message: i, Offset: at, Why: why}
 }
 
 // Number returns the number that a message of the source carries at its head.
@@ -130,7 +134,9 @@ func (s *Source) Compare(i int64, msg []byte) error {
 		return nil
 	}
 	at := firstDifference(want, msg)
-	return &Mismatch{Message: i, Offset: at, Why: fmt.Sprintf("differs from what was sent (%d bytes received, %d sent)", len(msg), len(want))}
+	why := fmt.Sprintf("differs from what was sent (%d bytes received, %d sent)",
+		len(msg), len(want))
+	return &Mismatch{Message: i, Offset: at, Why: why}
 }
 
 // A Mismatch is a message that did not arrive as it was sent.
@@ -215,7 +221,9 @@ const (
 
 // shapes of a JSON message, the richest first; the first that fits is used.
 var shapes = []string{
-	`{"jsonrpc":"2.0","id":"########","method":"tools/call","params":{"name":"echo","arguments":{"message":"…"},"_meta":{"progressToken":"########"}}}`,
+	`{"jsonrpc":"2.0","id":"########","method":"tools/call",` +
+		`"params":{"name":"echo","arguments":{"message":"…"},` +
+		`"_meta":{"progressToken":"########"}}}`,
 	`{"jsonrpc":"2.0","id":"########","method":"m","params":["…########"]}`,
 	`{"########":"…"}`,
 	`"…"`,
@@ -229,7 +237,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 		if room := len(b) - (len(shape) - len(filler)); room >= 0 {
 			before, after, _ := strings.Cut(shape, filler)
 			copy(b, before)
-			fill(b[len(before):len(before)+room], func() byte { return letters[r.IntN(len(letters))] })
+			letter := func() byte { return letters[r.IntN(len(letters))] }
+			fill(b[len(before):len(before)+room], letter)
 			copy(b[len(before)+room:], after)
 			break
 		}

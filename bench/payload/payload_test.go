@@ -12,7 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-var sizes = []int{0, 1, 2, 3, 8, 15, 16, 17, 20, 63, 64, 71, 100, 148, 149, 150, 256, 4096, 65521 + 16, 65522 + 16, 131100, 131101, 131102, 131103}
+var sizes = []int{
+	0, 1, 2, 3, 8, 15, 16, 17, 20, 63, 64, 71, 100, 148, 149, 150, 256, 4096, 65521 + 16,
+	65522 + 16, 131100, 131101, 131102, 131103,
+}
 
 func TestGeneratedMessagesHaveTheSizeAndKindAskedFor(t *testing.T) {
 	valid := map[string]func([]byte) bool{
@@ -84,7 +87,8 @@ func TestCompareNamesTheFirstAlteredByte(t *testing.T) {
 		got := bytes.Clone(src.Message(9))
 		got[at] ^= 1
 		var wrong *Mismatch
-		if err := src.Compare(9, got); !errors.As(err, &wrong) || wrong.Offset != at || wrong.Message != 9 {
+		err := src.Compare(9, got)
+		if !errors.As(err, &wrong) || wrong.Offset != at || wrong.Message != 9 {
 			t.Errorf("byte %d altered: %v", at, err)
 		}
 	}
@@ -92,7 +96,8 @@ func TestCompareNamesTheFirstAlteredByte(t *testing.T) {
 
 func TestUnknownKindNamesTheKnown(t *testing.T) {
 	_, err := Generate("xml", 10, 1)
-	if want := `payload "xml" is unknown; known are json, utf8, random`; err == nil || err.Error() != want {
+	want := `payload "xml" is unknown; known are json, utf8, random`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -142,7 +147,8 @@ func TestAnEmptyRecordingIsAnError(t *testing.T) {
 	if _, err := ReadRecording(write(t, "\n \n")); err == nil {
 		t.Error("no error")
 	}
-	if _, err := ReadRecording(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	_, err := ReadRecording(filepath.Join(t.TempDir(), "none"))
+	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }

@@ -17,13 +17,17 @@ func TestMessagesAreTheSameWhereverTheyLie(t *testing.T) {
 					t.Errorf("spread: %v", err)
 				}
 				if size >= pageSize && Offset(spread.Body(i)) != offset {
-					t.Errorf("copy %d of %d B begins at %d, want %d", i, size, Offset(spread.Body(i)), offset)
+					t.Errorf(
+						"copy %d of %d B begins at %d, want %d", i, size, Offset(spread.Body(i)),
+						offset,
+					)
 				}
 			}
 			if got := Offset(placed.Body(0)); size > 0 && got != offset {
 				t.Errorf("%d B begin at %d, want %d", size, got, offset)
 			}
-			if spread.Distinct() != 1 || spread.Bytes(3, 5) != plain.Bytes(3, 5) || spread.IsOne() || !placed.IsOne() {
+			if spread.Distinct() != 1 || spread.Bytes(3, 5) != plain.Bytes(3, 5) ||
+				spread.IsOne() || !placed.IsOne() {
 				t.Errorf("spread messages of %d B count as others do not", size)
 			}
 		}

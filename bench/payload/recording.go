@@ -17,7 +17,7 @@ import (
 
 // A Message is one that once passed between two programs.
 type Message struct {
-	Dir    string          // "request" (client to server) or "reply"; "" where the recording does not tell
+	Dir    string          // "request" (client to server) or "reply"; "" if unknown
 	Method string          // "" where the recording does not tell
 	ID     json.RawMessage // nil where the recording does not tell
 	Size   int             // bytes of the message, terminator not counted
@@ -49,7 +49,8 @@ func ReadMessages(path string) ([]Message, error) {
 
 func readMessages(f io.Reader) ([]Message, error) {
 	var l lines
-	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine)) // a device may have no end of a line
+	// A device may have a line without an end.
+	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine))
 	for {
 		line, err := r.ReadMessage()
 		switch {
@@ -62,7 +63,8 @@ func readMessages(f io.Reader) ([]Message, error) {
 		case err != nil:
 			return nil, err
 		}
-		if l.take(line); l.total > maxRecording {
+		l.take(line)
+		if l.total > maxRecording {
 			return nil, fmt.Errorf("holds more than %d bytes; send a part of it", maxRecording)
 		}
 	}
@@ -89,7 +91,9 @@ func (l *lines) take(line []byte) {
 		} else {
 			size = len(body)
 		}
-		l.messages = append(l.messages, Message{Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body})
+		l.messages = append(l.messages, Message{
+			Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body,
+		})
 	case !l.recorded:
 		l.messages = append(l.messages, Message{Size: len(line), Body: bytes.Clone(line)})
 	default:

@@ -29,7 +29,10 @@ func TestMessagesOfATapAreRead(t *testing.T) {
 	want := []Message{
 		{Dir: "request", Method: "initialize", ID: json.RawMessage("1"), Size: 60},
 		{Dir: "reply", ID: json.RawMessage("1"), Size: 5000},
-		{Dir: "request", Method: "ping", ID: json.RawMessage(`"a"`), Size: len(body), Body: []byte(body)},
+		{
+			Dir: "request", Method: "ping", ID: json.RawMessage(`"a"`), Size: len(body),
+			Body: []byte(body),
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -84,12 +87,22 @@ func TestPlainLinesStayWhatTheyAre(t *testing.T) {
 
 func TestRecordingsThatCannotBeReplayed(t *testing.T) {
 	for _, row := range []struct{ name, text, says string }{
-		{"records, and no message among them", `{"kind":"environment","schema":1,"run":"r"}`, "holds no message"},
-		{"a message of an absurd size", `{"kind":"message","run":"r","dir":"reply","size":9000000000000}`, "send a part of it"},
-		{"messages without a size", `{"kind":"message","run":"r","dir":"reply","size":-4}`, "holds no message"},
+		{
+			"records, and no message among them", `{"kind":"environment","schema":1,"run":"r"}`,
+			"holds no message",
+		},
+		{
+			"a message of an absurd size",
+			`{"kind":"message","run":"r","dir":"reply","size":9000000000000}`, "send a part of it",
+		},
+		{
+			"messages without a size", `{"kind":"message","run":"r","dir":"reply","size":-4}`,
+			"holds no message",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := ReadMessages(write(t, row.text)); err == nil || !strings.Contains(err.Error(), row.says) {
+			_, err := ReadMessages(write(t, row.text))
+			if err == nil || !strings.Contains(err.Error(), row.says) {
 				t.Errorf("got %v, want %q", err, row.says)
 			}
 		})
@@ -101,7 +114,8 @@ func TestALineWithoutAnEndIsAnError(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip("needs /dev/zero")
 	}
-	if _, err := ReadMessages("/dev/zero"); err == nil || !strings.Contains(err.Error(), "a line of more than") {
+	_, err := ReadMessages("/dev/zero")
+	if err == nil || !strings.Contains(err.Error(), "a line of more than") {
 		t.Errorf("got %v", err)
 	}
 }

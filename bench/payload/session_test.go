@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 func TestTheRecordedSessionIsWhatTheSDKSays(t *testing.T) {
 	said := converse(t)
 	if *record {
-		if err := os.WriteFile(session, bytes.Join(append(said, nil), []byte("\n")), 0o644); err != nil {
+		err := os.WriteFile(session, bytes.Join(append(said, nil), []byte("\n")), 0o644)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,11 +84,15 @@ type amount struct {
 func serve() error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "recorded", Version: "1.0.0"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says again what it is told"},
-		func(_ context.Context, _ *mcp.CallToolRequest, in message) (*mcp.CallToolResult, any, error) {
+		func(
+			_ context.Context, _ *mcp.CallToolRequest, in message,
+		) (*mcp.CallToolResult, any, error) {
 			return text(in.Message), nil, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "get_large_data", Description: "Gives that many bytes"},
-		func(_ context.Context, _ *mcp.CallToolRequest, in amount) (*mcp.CallToolResult, any, error) {
+		func(
+			_ context.Context, _ *mcp.CallToolRequest, in amount,
+		) (*mcp.CallToolResult, any, error) {
 			return text(strings.Repeat("X", in.Bytes)), nil, nil
 		})
 	return s.Run(context.Background(), &mcp.StdioTransport{})
@@ -104,7 +109,10 @@ func converse(t *testing.T) [][]byte {
 	cmd.Env = append(os.Environ(), serverEnv+"=1")
 	var log bytes.Buffer
 	client := mcp.NewClient(&mcp.Implementation{Name: "recorder", Version: "1.0.0"}, nil)
-	s, err := client.Connect(t.Context(), &mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: &log}, nil)
+	s, err := client.Connect(
+		t.Context(),
+		&mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: &log}, nil,
+	)
 	if errors.Is(err, syscall.ENOEXEC) {
 		t.Skip("what emulates this program does not emulate those it starts:", err)
 	}

@@ -106,19 +106,22 @@ func (t Topology) Choose(place string) (CPUs, error) {
 	var known []string
 	var p Place
 	for _, each := range Places() {
-		if known = append(known, each.Name); each.Name == place {
+		known = append(known, each.Name)
+		if each.Name == place {
 			p = each
 		}
 	}
 	switch {
 	case p.Name == "":
-		return CPUs{}, fmt.Errorf("placement %q is unknown; known are %s", place, strings.Join(known, ", "))
+		return CPUs{}, fmt.Errorf("placement %q is unknown; known are %s",
+			place, strings.Join(known, ", "))
 	case p.related == nil:
 		return CPUs{Any, Any}, nil
 	case len(t.CPUs) == 0:
 		p.lacking = "pipebench chooses no CPUs on " + runtime.GOOS + "; use free"
 	}
-	byID := slices.SortedFunc(slices.Values(t.CPUs), func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
+	byID := slices.Clone(t.CPUs)
+	slices.SortFunc(byID, func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
 	for _, reader := range byID {
 		for _, writer := range byID {
 			if p.related(writer, reader) {

@@ -49,7 +49,8 @@ func PinProcess(cpu int) error {
 // Current returns the CPU that the calling thread runs on.
 func Current() (cpu int, ok bool) {
 	var id uint32
-	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&id)), 0, 0); errno != 0 {
+	_, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&id)), 0, 0)
+	if errno != 0 {
 		return Any, false
 	}
 	return int(id), true
@@ -90,7 +91,8 @@ func readTopology() (t Topology, err error) {
 // lastCache names the last-level cache of a CPU by the CPUs that share it.
 func lastCache(dir string) string {
 	shared, top := "", 0
-	indexes, _ := filepath.Glob(filepath.Join(dir, "cache/index*")) // the pattern is constant, and no match means no cache is told
+	// The pattern is right, and without a match no cache is told.
+	indexes, _ := filepath.Glob(filepath.Join(dir, "cache/index*"))
 	for _, index := range indexes {
 		level, err := strconv.Atoi(line(index, "level"))
 		if err == nil && level > top {

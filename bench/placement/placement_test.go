@@ -44,7 +44,8 @@ func TestChoose(t *testing.T) {
 
 func TestAnUnknownPlaceNamesTheKnown(t *testing.T) {
 	_, err := server.Choose("near")
-	if err == nil || !strings.Contains(err.Error(), "same, sibling, apart, far, free") || errors.Is(err, errors.ErrUnsupported) {
+	if err == nil || !strings.Contains(err.Error(), "same, sibling, apart, far, free") ||
+		errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
 }
