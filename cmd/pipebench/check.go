@@ -34,6 +34,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"try these situations alone. Of a program:\n"+situations(catalogue.Program)+
 			"\nof a server:\n"+situations(catalogue.Server)+
 			"\nof a client, what its server does:\n"+situations(catalogue.Client)+"\n")
+	flags.StringVar(&o.Framing, "framing", "",
+		"of a server, how messages are told apart (default found out)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
 	flags.BoolVar(&o.Deterministic, "deterministic", false,
 		"it fails where two runs do not write the same")
@@ -49,6 +51,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"exit 3 unless this holds, such as 'fails<1' or 'slow<1', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, 0, stopAfter, view.FormatJUnit)
 	cmd.MarkFlagsMutuallyExclusive("server", "client")
+	cmd.MarkFlagsMutuallyExclusive("framing", "client")
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 

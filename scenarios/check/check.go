@@ -53,6 +53,7 @@ type Options struct {
 	Deterministic bool          // two runs of a program have to write the same
 	ExpectExit    *int          // the exit status of a program when its output is a file; nil is any
 	Timeout       time.Duration // of one start; 0 is 5 s
+	Framing       string        // in which a server is spoken to, a framers spec; "" finds out
 	Config        string        // a file, a template of a client's configuration
 	Expect        string        // what a client has to say when its server is good
 	Serve         []string      // starts our server, which a client is given; nil is this program's serve

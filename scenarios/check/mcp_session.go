@@ -38,21 +38,24 @@ type McpEvidence struct {
 // addRules adds the rules of MCP to what is tried on a server, or leaves them out if it speaks
 // another protocol.
 func addRules(tries map[string]situation, d *drive.Driver, patience time.Duration) {
+	framing, err := framers.Parse(d.Framing())
 	for name, rule := range mcpRules {
 		delete(tries, name)
-		if !strings.HasPrefix(d.Protocol(), "mcp") || d.Framing() != "ndjson" {
+		if err != nil || !strings.HasPrefix(d.Protocol(), "mcp") {
 			continue
 		}
 		tries[name] = func(ctx context.Context, f *finding) error {
-			return tryRule(ctx, f, rule, patience)
+			return tryRule(ctx, f, framing, rule, patience)
 		}
 	}
 }
 
 // tryRule starts the server and judges how it keeps a rule.
-func tryRule(ctx context.Context, f *finding, rule mcpRule, patience time.Duration) error {
+func tryRule(
+	ctx context.Context, f *finding, framing framers.Framing, rule mcpRule, patience time.Duration,
+) error {
 	o := child.Options{MaxMessage: longestLine}
-	conn, err := child.Start(ctx, f.command(f.o.Command), framers.NDJSON(), o)
+	conn, err := child.Start(ctx, f.command(f.o.Command), framing, o)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	}
 	began, patience := time.Now(), max(o.Timeout, cmp.Or(o.start, leastStart))
 	d, err := drive.Open(ctx, drive.Options{
-		Command: o.Command, Env: o.Env, Run: o.Run, Start: patience,
+		Command: o.Command, Env: o.Env, Run: o.Run, Start: patience, Framing: o.Framing,
 		Starts: o.starts, Requests: o.requests, Patience: o.patience,
 	})
 	if err != nil {

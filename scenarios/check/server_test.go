@@ -67,6 +67,8 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"no-cancel":         {"cancel": "it ended after a request was cancelled: exit 1"},
 		"all-strings":       {"ids": `a request with the id 7 is answered under "7"`},
 		"numbers-only":      {"ids": `a request with the id "seven" is answered under null`},
+		"ascii-only":        {"ids": "characters of several bytes are the cause"},
+		"ascii-ids":         {"ids": `it ended after a request with the id "é漢😀": exit 1`},
 		"doubles":           {"ids": "a request with the id 2147483647 is answered under 2147483648"},
 		"no-batch":          {"batch": "it ended after a batch: exit 1"},
 		"wrong-code":        {"unknown-method": "refused with -32600, not -32601"},

@@ -140,6 +140,10 @@ func (s *specimen) take(line []byte) {
 		Method string          `json:"method"`
 	}
 	switch err := json.Unmarshal(line, &r); {
+	case s.is("ascii-only") && bytes.ContainsFunc(line, func(r rune) bool { return r > 127 }):
+		os.Exit(1)
+	case s.is("ascii-ids") && bytes.ContainsFunc(r.ID, func(r rune) bool { return r > 127 }):
+		os.Exit(1)
 	case err != nil && s.is("no-batch"):
 		fmt.Fprintln(os.Stderr, "not an object:", err)
 		os.Exit(1)

@@ -70,9 +70,22 @@ func (r *faultRun) lost(when string) {
 // Ids of requests: by JSON-RPC any string and number. Those that are demanded are what every protocol
 // over it has; of the others a server may make what it likes, and live.
 var (
-	demandedIDs = []string{`7`, `"seven"`, `"7"`, `"é漢😀"`, `2147483647`}
+	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
 	anyIDs      = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`} // LSP has whole numbers of 32 bits alone
 )
+
+// charactersID is an id of characters that take two, three and four bytes.
+const charactersID = `"é漢😀"`
+
+// failsOverCharacters reports whether a server does not answer a request that holds the characters of
+// charactersID outside its id either: its id is not to blame then.
+func (r *faultRun) failsOverCharacters(ctx context.Context) bool {
+	fresh := r.d.with(nil)
+	defer fresh.end(false)
+	other := &faultRun{d: fresh, c: fresh.live(ctx)}
+	request := jsonrpc.AppendRequest(nil, "8", unknownMethod, []byte(`{"pad":`+charactersID+`}`))
+	return len(other.converse(ctx, 1, request)) == 0
+}
 
 func idsOfEveryType(ctx context.Context, r *faultRun) {
 	var notes []string
@@ -85,6 +98,11 @@ func idsOfEveryType(ctx context.Context, r *faultRun) {
 		got := ""
 		for _, a := range r.converse(ctx, 1, r.request(want)) {
 			got = cmp.Or(a.id, "null")
+		}
+		if got == "" && want == charactersID && r.failsOverCharacters(ctx) {
+			r.judge(Unanswered, "a request that holds %s is not answered, whatever its id: "+
+				"characters of several bytes are the cause", charactersID)
+			return
 		}
 		switch {
 		case sameJSON(got, want):

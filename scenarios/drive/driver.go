@@ -145,7 +145,7 @@ func (d *Driver) start(ctx context.Context) *conn {
 // greet shakes hands with a server that was started, and ends it where that fails.
 func (d *Driver) greet(ctx context.Context, c *conn) {
 	c.protocol.Store(d.protocol)
-	h := handshake{c, ctx, d.o.Start}
+	h := handshake{conn: c, ctx: ctx, within: d.o.Start}
 	err := script.Run(func() {
 		if d.protocol.greet != nil {
 			d.protocol.greet(h)

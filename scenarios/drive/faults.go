@@ -346,7 +346,8 @@ func largeRequest(ctx context.Context, r *faultRun) {
 		"requests took too long to be made larger")
 	switch failed := t.Evidence.LimitEvidence; {
 	case t.RequestLimit == nil:
-		r.Found = fmt.Sprintf("takes requests of %s", stat.FormatBytes(*t.SearchedTo))
+		r.Found = fmt.Sprintf("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
+			stat.FormatBytes(*t.SearchedTo))
 	case t.Verdict == results.VerdictErrorReply:
 		r.Found = fmt.Sprintf("refuses requests of %s with an error, and takes those of %s",
 			stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))

@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/pipebench/pipebench/syspipe/script"
 )
 
@@ -89,6 +90,7 @@ type handshake struct {
 	*conn
 	ctx    context.Context
 	within time.Duration // for each answer
+	said   *proc.Tail    // what the server says, as it comes; nil if nobody listens
 }
 
 // say sends a message that is not answered.
@@ -334,10 +336,31 @@ func detect(ctx context.Context, o Options) (*protocol, *conn) {
 		}
 		script.Check(context.Cause(ctx))
 	case found == nil:
+		if g := tryLesser(ctx, o); g.c != nil {
+			return g.p, g.c
+		}
 		script.Check(bothFailed(lines, headers))
 	}
 	script.Check(found.err)
 	return found.p, found.c
+}
+
+// lesserTime is how long a server has to answer in a framing that few servers have.
+const lesserTime = 2 * time.Second
+
+// tryLesser speaks to the server in one framing after another that few servers have.
+func tryLesser(ctx context.Context, o Options) greeting {
+	if o.Framing != "" {
+		return greeting{}
+	}
+	o.Start = min(o.Start, lesserTime)
+	for _, f := range lesserFramings() {
+		g := greet(ctx, o, f, speakMCP)
+		if g.c != nil || ctx.Err() != nil {
+			return g
+		}
+	}
+	return greeting{}
 }
 
 // bothFailed makes one error of those of two attempts: what a server did says more than its silence.
@@ -359,15 +382,19 @@ type speaker func(handshake, Options) *protocol
 // greet starts a server and speaks to it.
 func greet(ctx context.Context, o Options, wire framers.Framing, speak speaker) greeting {
 	var c *conn
+	var other *otherFraming
 	p, err := script.Of(func() *protocol {
 		c = connect(o, wire)
-		return speak(handshake{c, ctx, o.Start}, o)
+		return speak(handshake{conn: c, ctx: ctx, within: o.Start}, o)
 	})
 	switch {
 	case err == nil:
 		return greeting{p: p, c: c}
 	case c == nil: // it was not started
 		return greeting{err: err}
+	case errors.As(err, &other):
+		c.shutdown(false)
+		return greet(ctx, o, other.framing, speakMCP)
 	case errors.Is(err, errSpeaksMCP): // it has been greeted as by an editor, and is started again
 		c.shutdown(false)
 		return greet(ctx, o, wire, speakMCP)
@@ -375,9 +402,45 @@ func greet(ctx context.Context, o Options, wire framers.Framing, speak speaker) 
 	return greeting{err: handshakeError(o, c, err)}
 }
 
+// An otherFraming is the error of a handshake with a server that answers in another framing.
+type otherFraming struct{ framing framers.Framing }
+
+func (e *otherFraming) Error() string { return "it answers in " + e.framing.String() }
+
+// lesserFramings are those that no protocol has as its own.
+func lesserFramings() []framers.Framing {
+	var lesser []framers.Framing
+	for _, f := range framers.All() {
+		switch f.String() {
+		case "ndjson", "content-length", "raw":
+		default:
+			lesser = append(lesser, f)
+		}
+	}
+	compressed, err := framers.Parse("chunked+zstd")
+	if err == nil {
+		lesser = append(lesser, compressed)
+	}
+	return lesser
+}
+
+// recognise returns the framing in which what a server said holds a JSON-RPC message; nil if none
+// does.
+func recognise(said []byte) framers.Framing {
+	for _, f := range lesserFramings() {
+		msg, err := f.NewReader(bytes.NewReader(said)).ReadMessage()
+		e := jsonrpc.Scan(msg)
+		if err == nil && e.Kind().Answers() && !bytes.HasPrefix(said, msg) {
+			return f
+		}
+	}
+	return nil
+}
+
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
 func speakMCP(h handshake, o Options) *protocol {
+	h.said = h.overhear()
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
 	reply, err := h.askFirst(sent)
 	switch {
@@ -422,6 +485,9 @@ func speakLSP(h handshake, o Options) *protocol {
 // is an error.
 func (h handshake) checkFilter() {
 	lines, first, _ := h.strays.nonMessages()
+	if f := recognise([]byte(h.said.String() + "\n")); f != nil {
+		script.Check(&otherFraming{f})
+	}
 	h.within = min(settle, h.within)
 	answers := lines == 1 && script.Run(func() {
 		h.ask("a line", []byte(`"pipebench"`))

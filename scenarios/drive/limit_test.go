@@ -217,3 +217,18 @@ func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 }
+
+func TestEveryFramingIsRecognised(t *testing.T) {
+	leakCheck(t)
+	for _, framing := range []string{"chunked:61440", "chunked+zstd:61440", "length-prefix", "content-length"} {
+		t.Run(framing, func(t *testing.T) {
+			t.Parallel()
+			o := server("framed " + framing)
+			o.Start = 20 * time.Second
+			d := begin(t, o)
+			if d.Framing() != framing || !strings.HasPrefix(d.Protocol(), "mcp ") {
+				t.Errorf("it speaks %s in %s", d.Protocol(), d.Framing())
+			}
+		})
+	}
+}

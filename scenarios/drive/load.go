@@ -87,14 +87,15 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 
 // A loadRound is one part of a load, from an idle server to an idle server, and one sample.
 type loadRound struct {
-	c      *conn
-	load   Load
-	most   int64            // requests
-	send   *requestTemplate // of the sending goroutine
-	expect *requestTemplate // of the reading one
-	frames *framers.Coalescer
-	writer framers.Writer // into frames
-	limit  time.Duration  // how long the server may answer nothing
+	sentBefore int64 // bytes, before the round
+	c          *conn
+	load       Load
+	most       int64            // requests
+	send       *requestTemplate // of the sending goroutine
+	expect     *requestTemplate // of the reading one
+	frames     *framers.Coalescer
+	writer     framers.Writer // into frames
+	limit      time.Duration  // how long the server may answer nothing
 
 	slots []slot // of the requests in flight, by number
 	began time.Time
@@ -163,6 +164,7 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 		r.done = make(chan int64, 2*l.Inflight) // as many as can be answered between two batches
 	}
 	before := c.account()
+	r.sentBefore = before.sent
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
@@ -226,15 +228,19 @@ func (r *loadRound) batch(n int64) {
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
 	r.write(n)
-	checkAs(notTaken, r.frames.Flush())
+	r.checkTaken(r.frames.Flush())
 }
 
-// notTaken is over what a load ends whose messages the server does not read.
-const notTaken = "the request was not taken"
+// checkTaken ends the round if the server does not read its messages.
+func (r *loadRound) checkTaken(err error) {
+	if err != nil {
+		script.Check(errors.New(whyNotTaken(err, r.c.in.bytes.Load()-r.sentBefore)))
+	}
+}
 
 // put has a message go with the batch.
 func (r *loadRound) put(t *requestTemplate, i int64) {
-	checkAs(notTaken, r.writer.WriteMessage(t.number(i)))
+	r.checkTaken(r.writer.WriteMessage(t.number(i)))
 }
 
 // write tells the server of the requests that were answered since the last batch, where it is to be

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
@@ -43,6 +44,13 @@ func TestMain(m *testing.M) {
 // servers are what a child can be.
 var servers = map[string]func(arg string) error{
 	"mcp": serveMCP,
+	"framed": func(arg string) error {
+		framing, err := framers.Parse(arg)
+		if err != nil {
+			return err
+		}
+		return serve(mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Framing: framing})
+	},
 	"mumble": func(arg string) error { // many words, and the last
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("-", 79)+"\n", 600), arg)
 		os.Exit(4)
@@ -213,6 +221,10 @@ func serveMCP(arg string) error {
 			return err
 		}
 	}
+	return serve(o)
+}
+
+func serve(o mcpstdio.Options) error {
 	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
 	if err != nil {
 		return err

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
@@ -83,13 +86,25 @@ func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i in
 	}
 	out := outcome{evidence: stop(), accepted: c.in.bytes.Load() - before.sent}
 	if err != nil {
-		out.fail(fmt.Errorf("the request was not taken: %w", err))
+		out.fail(errors.New(whyNotTaken(err, out.accepted)))
 		out.evidence.Unsent = true
 		c.lastAnswer(got, began, &out)
 		return out
 	}
 	c.await(ctx, got, began, before, limit, &out)
 	return out
+}
+
+// whyNotTaken says in plain words why a request could not be written.
+func whyNotTaken(err error, accepted int64) string {
+	taken := stat.FormatBytes(accepted) + " of the request were taken"
+	if errors.Is(err, syscall.EPIPE) {
+		return "nobody reads the server's input any more, after " + taken
+	}
+	if errors.Is(err, os.ErrClosed) {
+		return "the request was not taken in its time: " + taken
+	}
+	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
 // expect has the next answer to the template's message checked and handed over.
