@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -97,8 +98,13 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		return err
 	}
 	o.Run, o.Observe = s.run, s.progress.step
+	check.Adopt()
 	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		return withAdvice(do(ctx, *o, func(l results.Line) error { return keepFinding(s, l) }))
+		err := withAdvice(do(ctx, *o, func(l results.Line) error { return keepFinding(s, l) }))
+		if left, found := check.EndAdopted(*o, side); found {
+			err = errors.Join(err, keepFinding(s, left))
+		}
+		return err
 	})
 	return s.finish(measured, ending{
 		show: func(_, own *results.Set) error {
