@@ -37,7 +37,7 @@ var campaign = []string{
 	"doctor --over 10h --out OUT -- --framing raw --size 256 --samples 2 --duration 1ms",
 	"ab SELF SELF --pairs 100 --out OUT -- --framing raw --size 256 --samples 2 --duration 1ms",
 	"drive --out OUT -- SELF serve",
-	"drive --faults --out OUT -- SELF serve",
+	"check --server --out OUT -- SELF serve",
 	"drive --find-limit --out OUT -- SELF serve --fault deaf@100000B",
 	"drive --protocol lines --out OUT -- sh -c STUBBORN",
 	"tap --bodies -o OUT/tap.jsonl -- SELF serve",

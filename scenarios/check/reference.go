@@ -17,15 +17,14 @@ type likeness int
 
 const (
 	sameBytes   likeness = iota
-	sameDigits           // the same but for the digits themselves: a time, a process number
-	sameNumbers          // the same but for numbers, however long: a duration
+	sameNumbers          // the same but for numbers, however long: a time, a process number
 	sameLines            // that, and the same lines in any order: what several threads write
 	sameLength           // nothing but the number of bytes
 	unlike               // not even that
 )
 
 var likenessText = [...]string{
-	"the same", "the same but for digits", "the same but for numbers",
+	"the same", "the same but for numbers",
 	"the same lines in another order, but for numbers", "as long, and otherwise different", "different",
 }
 
@@ -37,7 +36,7 @@ type reference struct {
 }
 
 // mostReferences bounds how often a program is started to learn what it usually does.
-const mostReferences = 8
+const mostReferences = 12
 
 // last returns the latest run.
 func (r *reference) last() *outcome {
@@ -122,27 +121,24 @@ func (r *reference) stable() int {
 // normalise replaces what differs between runs that are alike on this level.
 func (k likeness) normalise(out []byte) []byte {
 	switch k {
-	case sameDigits:
-		return hideDigits(out, false)
 	case sameNumbers:
-		return hideDigits(out, true)
+		return hideNumbers(out)
 	case sameLines:
 		return []byte(strings.Join(normalLines(out), "\n"))
 	}
 	return out
 }
 
-// hideDigits makes every digit a 0, or every number of several digits a single one.
-func hideDigits(out []byte, whole bool) []byte {
+// hideNumbers makes every number a 0.
+func hideNumbers(out []byte) []byte {
 	hidden := make([]byte, 0, len(out))
 	inNumber := false
 	for _, c := range out {
 		isDigit := '0' <= c && c <= '9'
-		if isDigit {
-			c = '0'
-		}
-		if !(isDigit && inNumber && whole) {
+		if !isDigit {
 			hidden = append(hidden, c)
+		} else if !inNumber {
+			hidden = append(hidden, '0')
 		}
 		inNumber = isDigit
 	}
@@ -153,7 +149,7 @@ func hideDigits(out []byte, whole bool) []byte {
 // table drawn together.
 func normalLines(out []byte) []string {
 	var lines []string
-	for line := range bytes.Lines(hideDigits(out, true)) {
+	for line := range bytes.Lines(hideNumbers(out)) {
 		lines = append(lines, strings.Join(strings.Fields(string(line)), " "))
 	}
 	slices.Sort(lines)

@@ -90,7 +90,11 @@ func connect(o Options, f framers.Framing) *conn {
 	c.in = &countedStream{end: c.stdin, chunk: o.WriteChunk, pause: o.WritePause}
 	c.out = &countedStream{end: c.stdout}
 	c.writer = f.NewWriter(c.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
-	go c.read(f.NewReader(c.out, framers.WithMaxMessage(o.MaxReply), framers.WithVerbatim()))
+	reading := []framers.Option{framers.WithMaxMessage(o.MaxReply), framers.WithVerbatim()}
+	if o.Lenient {
+		reading = append(reading, framers.WithLenient())
+	}
+	go c.read(f.NewReader(c.out, reading...))
 	c.replied.Go(func() {
 		for reply := range c.replies {
 			c.send(reply) // a failure is met by the next request, too

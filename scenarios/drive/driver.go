@@ -324,6 +324,7 @@ type Options struct {
 
 	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
 	Framing  string // a framers spec; "" is the protocol's own
+	Lenient  bool   // malformed lines of a header are skipped
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
 	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), its

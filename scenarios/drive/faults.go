@@ -155,28 +155,6 @@ func (r *faultRun) judge(v Verdict, format string, args ...any) {
 	}
 }
 
-// Faults does to the server what the catalogue's clients of those names do, or all of them without
-// names, and keeps a record of each: of one that would say nothing about this server, why it was
-// not tried. Each has a server of its own.
-func (d *Driver) Faults(ctx context.Context, sink Sink, names ...string) error {
-	for _, m := range catalogue.Of(catalogue.Client) {
-		if len(names) > 0 && !slices.Contains(names, m.Name) {
-			continue
-		}
-		err := script.Run(func() {
-			found := script.Must(d.Treat(ctx, m, ""))
-			script.Check(sink(results.Fault{
-				Kind: results.KindFault, Run: d.o.Run, Time: time.Now().UTC(), ID: m.Name,
-				Verdict: string(found.Verdict), Advice: found.Advice, Evidence: script.Must(results.NewEvidence(found.Evidence)),
-			}))
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.Name, err)
-		}
-	}
-	return nil
-}
-
 // Treat does to a server of its own what one entry of the catalogue, of its clients or lives, says. A mark,
 // "NAME=value", goes into the environment of the server, beside a folder of its own for temporary files: by it
 // is found what the server leaves behind, and that is ended, too. Without a mark the server has our environment.

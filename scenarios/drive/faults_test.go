@@ -1,14 +1,12 @@
 package drive_test
 
 import (
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 // careless reads lines and answers each with itself, as its author tried it by hand: it does not
@@ -57,18 +55,18 @@ func TestFaultsOfServersAreNamed(t *testing.T) {
 				t.Skip("no other system tells how much a process has reserved")
 			}
 			o.Patience, o.Longest = 2e8, 2e9
-			faults := map[string]results.Fault{}
-			if err := begin(t, o).Faults(t.Context(), func(l results.Line) error {
-				f := l.(results.Fault)
-				faults[f.ID] = f
-				return nil
-			}, slices.Collect(maps.Keys(row.wants))...); err != nil {
-				t.Fatal(err)
-			}
+			d := begin(t, o)
 			for id, verdict := range row.wants {
-				f := faults[id]
-				if !strings.HasPrefix(f.Verdict, verdict) {
-					t.Errorf("%s: %q, want %q: %s", id, f.Verdict, verdict, f.Evidence)
+				m, err := catalogue.Find(catalogue.Client, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, err := d.Treat(t.Context(), m, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.HasPrefix(string(f.Verdict), verdict) {
+					t.Errorf("%s: %q, want %q: %+v", id, f.Verdict, verdict, f.Evidence)
 				}
 				if (f.Verdict != "ok") != (f.Advice != "") {
 					t.Errorf("%s: verdict %s, advice %q", id, f.Verdict, f.Advice)

@@ -3,10 +3,7 @@ package drive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -280,74 +277,4 @@ func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 		setVerdict(&t, Superlinear)
 	}
 	return t
-}
-
-// AgainstSizes are the messages that two servers are compared in where nothing else is asked for.
-var AgainstSizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
-
-// Against drives two servers in turns, so that what moves the machine moves both: a round has a
-// sample of each size of each server, the order of the two alternates. It keeps a record of each size
-// of each server, of the other one first, whose samples know their round; [stat.PairServers] makes
-// pairs of them. What they are sent has to be the same. A size that one of them does not serve is not
-// sent again. Where limits are asked for, or a size was not served, both are searched for their limits.
-// There are as many rounds as it takes to establish a change of each size, and some to spare, or as fit
-// before ctx ends.
-func Against(ctx context.Context, other, own *Driver, p Plan, sink Sink) error {
-	sides := [2]*Driver{other, own}
-	if slices.Equal(other.o.Command, own.o.Command) {
-		return errors.New("drive: the two commands are the same")
-	}
-	if to := other.Request(); to != own.Request() {
-		return fmt.Errorf("drive: %s is sent %s, and %s %s: what they take cannot be compared; have both sent "+
-			"the same by --request unknown, or by --tool and a tool that both have",
-			strings.Join(own.o.Command, " "), own.Request(), strings.Join(other.o.Command, " "), to)
-	}
-	if len(p.Sizes) == 0 {
-		p.Sizes = AgainstSizes
-	}
-	var contests [][2]*series // of a size each
-	for _, size := range p.Sizes {
-		var c [2]*series
-		for i, d := range sides {
-			c[i] = d.series(d.request(toolRequest, size))
-		}
-		contests = append(contests, c)
-	}
-	failed := script.Run(func() {
-		for round := 0; round <= stat.WantedPairs(len(contests)); round++ { // the first warms up
-			for _, c := range contests {
-				for i := range c {
-					if c[0].out.verdict == OK && c[1].out.verdict == OK {
-						c[(i+round)%len(c)].turn(ctx, round)
-					}
-				}
-			}
-		}
-	})
-	for i := range sides {
-		for _, c := range contests {
-			if len(c[i].samples) > 0 || c[i].out.verdict != OK {
-				failed = errors.Join(failed, sink(*c[i].sizeRecord()))
-			}
-			p.Limits = p.Limits || c[i].out.verdict != OK
-		}
-	}
-	for _, d := range sides {
-		if failed == nil && p.Limits {
-			_, failed = d.FindLimits(ctx, p.withDefaults().LimitTo, sink)
-		}
-	}
-	return failed
-}
-
-// turn makes the sample of a round.
-func (s *series) turn(ctx context.Context, round int) {
-	checkAs(s.o.Command[0], script.Run(func() {
-		sample, out := s.sample(ctx, s.t, s.trips, s.served)
-		sample.Round = round
-		s.keep(sample, out)
-	}))
-	if s.trips = tripsOf(s.out); round == 0 {
-		s.samples = nil
-	}
 }
