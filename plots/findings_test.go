@@ -25,7 +25,7 @@ func fullSet() *results.Set {
 	set.Records[0].Warnings = []string{"the CPU's frequency was scaled: set the governor to performance"}
 	set.Records = append(set.Records, results.Record{Kind: "measurement", Run: "run-1", Time: testTime, Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "this machine has one last-level cache"})
 	set.Tunes = testTunes()
-	set.Probes = testProbes()
+	set.Findings = testProbes()
 	set.Targets = testTargets()
 	set.Noise = testNoise()
 	set.Messages = testTraffic()
@@ -75,16 +75,21 @@ func testTune(rnd *rand.Rand, spec string, drain int64) results.Tune {
 	return u
 }
 
-func testProbes() []results.Probe {
+func testProbes() []results.Finding {
 	var out []results.Probe
 	for _, fill := range []struct{ size, total, documented int }{{1, 65536, 65536}, {511, 65408, 65408}, {512, 65536, 65536}, {2049, 32784, 32784}, {4095, 65520, 65520}, {4096, 65536, 65536}, {4097, 45066, 65552}, {61440, 65536, 65536}, {65536, 65536, 65536}} {
 		out = append(out, results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: float64(fill.total), Unit: "B", How: "non-blocking writes until EAGAIN", Documented: fmt.Sprintf("%d B (fs/pipe.c)", fill.documented), Agrees: new(fill.total == fill.documented)})
 		out = append(out, results.Probe{Kind: "probe", Run: "run-2", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: 65536.0, Unit: "B", How: "non-blocking writes until EAGAIN"})
 	}
-	return append(out,
+	out = append(out,
 		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "epipe/time", Value: 5200.0, Unit: "ns", How: "from the reader's close to the writer's error", Agrees: nil},
 		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "socketpair", Step: "epipe/time", Value: 8100.0, Unit: "ns", How: "from the reader's close to the writer's error"},
 		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "fifo", Step: "eof/second-writer", Value: false, How: "EOF came while a second write end was open", Documented: "no EOF (pipe_release)", Agrees: new(true)})
+	var findings []results.Finding
+	for _, p := range out {
+		findings = append(findings, p.Finding())
+	}
+	return findings
 }
 
 func testTargets() []results.Target {
@@ -207,9 +212,8 @@ func TestProbesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
 		run := fmt.Sprintf("run-%d", i)
 		set.Environments = append(set.Environments, testMachine(run, os))
 		for _, pipe := range []string{"anonymous", "fifo"} {
-			set.Probes = append(set.Probes,
-				results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/1", Value: 65536.0},
-				results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/4096", Value: 65536.0})
+			set.Add(results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/1", Value: 65536.0})
+			set.Add(results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/4096", Value: 65536.0})
 		}
 	}
 	charts := probeCharts(set)

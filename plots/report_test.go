@@ -77,7 +77,7 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 	}{
 		{"a run", testSet(), []string{"answer", "measurements", "machines"}},
 		{"measurements without an environment", &results.Set{Records: testStreams("lost", 1, 1)}, []string{"answer", "measurements"}},
-		{"probes", &results.Set{Environments: environments, Probes: testProbes()}, []string{"answer", "rule-findings", "machines"}},
+		{"probes", &results.Set{Environments: environments, Findings: testProbes()}, []string{"answer", "rule-findings", "machines"}},
 		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "claims", "machines"}},
 		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "faults", "machines"}},
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},

@@ -365,7 +365,7 @@ func TestACompressedFileIsReadAsItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		set, err := results.Read(path)
-		if name == "whole" && (err != nil || len(set.Probes) != 1) || name != "whole" && (err == nil || !strings.Contains(err.Error(), path)) {
+		if name == "whole" && (err != nil || len(set.Findings) != 1) || name != "whole" && (err == nil || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %+v, %v", name, set, err)
 		}
 	}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -154,27 +155,10 @@ func (t Tune) run() string  { return t.Run }
 func (Noise) kind() string  { return KindNoise }
 func (n Noise) run() string { return n.Run }
 
-// FindingsOf returns the findings of an area, those among them that earlier versions wrote in
-// another kind of line.
-func (s *Set) FindingsOf(area string) []Finding {
-	var all []Finding
-	if area == AreaRule {
-		for _, p := range s.Probes {
-			all = append(all, p.Finding())
-		}
-	}
-	for _, f := range s.Findings {
-		if f.Area() == area {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
 // Finding returns the rule as a finding: "rule/fifo/capacity/fill/2049".
 func (p Probe) Finding() Finding {
 	f := Finding{
-		Run: p.Run, Time: p.Time, ID: AreaRule + "/" + p.Step, Title: p.How,
+		Kind: KindFinding, Run: p.Run, Time: p.Time, ID: AreaRule + "/" + p.Step, Title: p.How,
 		Verdict: Noted, Value: p.Value, Unit: p.Unit, Found: p.found(),
 	}
 	if p.Pipe != "" {
@@ -212,7 +196,7 @@ func (p Probe) found() string {
 // of a machine is a sentence, one of a failure is a class.
 func (f Fault) Finding() Finding {
 	out := Finding{
-		Run: f.Run, Time: f.Time, ID: AreaFailure + "/" + f.ID, Verdict: Fails,
+		Kind: KindFinding, Run: f.Run, Time: f.Time, ID: AreaFailure + "/" + f.ID, Verdict: Fails,
 		Class: f.Verdict, Found: f.Verdict, Advice: f.Advice, Evidence: f.Evidence,
 	}
 	var evidence struct{ Summary string }
@@ -239,7 +223,7 @@ func (f Fault) Finding() Finding {
 // Finding returns the claim as a finding: "claim/000-capacity".
 func (c Claim) Finding() Finding {
 	f := Finding{
-		Run: c.Run, Time: c.Time, ID: AreaClaim + "/" + c.ID, Title: c.Claim,
+		Kind: KindFinding, Run: c.Run, Time: c.Time, ID: AreaClaim + "/" + c.ID, Title: c.Claim,
 		Verdict: Verdict(c.Verdict), Found: c.Why, Evidence: c.Evidence,
 	}
 	if c.Verdict == "not-testable-here" {
@@ -254,8 +238,25 @@ func (c Claim) Finding() Finding {
 // Finding returns the check as a finding: "check/server/ids".
 func (c Check) Finding() Finding {
 	return Finding{
-		Run: c.Run, Time: c.Time, ID: AreaCheck + "/" + c.Side + "/" + c.Name, Title: c.How,
-		About: c.Command, Verdict: Verdict(c.Verdict), Found: c.Found, Advice: c.Advice,
+		Kind: KindFinding, Run: c.Run, Time: c.Time, ID: AreaCheck + "/" + c.Side + "/" + c.Name, Title: c.How,
+		About: c.Command, Verdict: Verdict(c.Verdict), Found: c.found(), Advice: c.Advice,
 		Reproduce: c.Reproduce, Evidence: c.Evidence,
 	}
+}
+
+var (
+	oldSilentExit = regexp.MustCompile(`(^|: )exit 0($|;| at )`)
+	oldNoReply    = regexp.MustCompile(`(^|: )deaf($|;| at )`)
+)
+
+// found says in words what the sentence has verdicts of the file for. Such a verdict stands at the
+// beginning or after a colon, and up to the end, a semicolon or the size that it is about: the rest
+// is free text, of programs too. A program that did well has not left silently.
+func (c Check) found() string {
+	exit := "exited silently (code 0)"
+	if c.Verdict == string(OK) {
+		exit = "code 0"
+	}
+	text := oldSilentExit.ReplaceAllString(c.Found, "${1}"+exit+"${2}")
+	return oldNoReply.ReplaceAllString(text, "${1}no reply, process alive${2}")
 }

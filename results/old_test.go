@@ -23,7 +23,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 				How: "fill it", Documented: "65536 B (pipe(7))", Agrees: &agrees,
 			},
 			results.Finding{
-				Run: "r", ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
+				Kind: "finding", Run: "r", ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
 				Verdict: results.Holds, Value: 65536.0, Unit: "B",
 				Found:    "65536 B; documented: 65536 B (pipe(7))",
 				Evidence: `{"documented":"65536 B (pipe(7))"}`,
@@ -33,7 +33,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 			"a rule that is not documented",
 			results.Probe{Run: "r", Step: "slot", Value: "EAGAIN", How: "look"},
 			results.Finding{
-				Run: "r", ID: "rule/slot", Title: "look",
+				Kind: "finding", Run: "r", ID: "rule/slot", Title: "look",
 				Verdict: results.Noted, Value: "EAGAIN", Found: "EAGAIN",
 			},
 		},
@@ -41,7 +41,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 			"an experiment that hangs",
 			results.Probe{Run: "r", Step: "slot", Value: "hangs"},
 			results.Finding{
-				Run: "r", ID: "rule/slot", Verdict: results.CannotTell, Value: "hangs", Found: "hangs",
+				Kind: "finding", Run: "r", ID: "rule/slot", Verdict: results.CannotTell, Value: "hangs", Found: "hangs",
 			},
 		},
 		{
@@ -51,7 +51,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 				Evidence: `{"summary":"0 of 9 messages intact"}`,
 			},
 			results.Finding{
-				Run: "r", ID: "failure/split-utf8/strict", Verdict: results.Fails,
+				Kind: "finding", Run: "r", ID: "failure/split-utf8/strict", Verdict: results.Fails,
 				Class: "silent-loss", Found: "0 of 9 messages intact", Advice: "count",
 				Evidence: `{"summary":"0 of 9 messages intact"}`,
 			},
@@ -60,7 +60,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 			"a disturbed machine",
 			results.Fault{Run: "r", ID: "environment/cpus", Verdict: "2 CPUs", Advice: "wait"},
 			results.Finding{
-				Run: "r", ID: "machine/cpus", Verdict: results.Noted, Found: "2 CPUs", Advice: "wait",
+				Kind: "finding", Run: "r", ID: "machine/cpus", Verdict: results.Noted, Found: "2 CPUs", Advice: "wait",
 			},
 		},
 		{
@@ -70,7 +70,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 				Verdict: "holds", Figure: "65536 B", Why: "exactly that much",
 			},
 			results.Finding{
-				Run: "r", ID: "claim/000-capacity", Title: "A pipe holds 64 KiB",
+				Kind: "finding", Run: "r", ID: "claim/000-capacity", Title: "A pipe holds 64 KiB",
 				Verdict: results.Holds, Found: "65536 B: exactly that much",
 			},
 		},
@@ -78,7 +78,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 			"a claim that cannot be tested",
 			results.Claim{Run: "r", ID: "001-x", Verdict: "not-testable-here", Why: "no server"},
 			results.Finding{
-				Run: "r", ID: "claim/001-x", Verdict: results.CannotTell, Found: "no server",
+				Kind: "finding", Run: "r", ID: "claim/001-x", Verdict: results.CannotTell, Found: "no server",
 			},
 		},
 		{
@@ -88,7 +88,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 				Command: []string{"a", "b"}, Reproduce: "echo | a b",
 			},
 			results.Finding{
-				Run: "r", ID: "check/server/ids", Title: "ask", About: []string{"a", "b"},
+				Kind: "finding", Run: "r", ID: "check/server/ids", Title: "ask", About: []string{"a", "b"},
 				Verdict: results.Slow, Found: "1 s", Reproduce: "echo | a b",
 			},
 		},
@@ -103,5 +103,28 @@ func TestOldLinesAsFindings(t *testing.T) {
 				t.Errorf("the finding is refused: %v", err)
 			}
 		})
+	}
+}
+
+// Words of the file stand for verdicts only where they are verdicts, not inside a program's text.
+func TestFreeTextOfOldChecksIsShownAsItIs(t *testing.T) {
+	for found, want := range map[string]string{
+		"deaf": "no reply, process alive",
+		"deaf at a request of 65,537 B, where those of 65,536 B are answered": "no reply, " +
+			"process alive at a request of 65,537 B, where those of 65,536 B are answered",
+		"not served in any case: deaf": "not served in any case: no reply, process alive",
+		"left after 7.60 ms: exit 0; 8 were answered": "left after 7.60 ms: " +
+			"exited silently (code 0); 8 were answered",
+		"cannot open /srv/deafness/in.log, exit 07": "cannot open /srv/deafness/in.log, exit 07",
+		`says "deaf ears": exit 01`:                 `says "deaf ears": exit 01`,
+	} {
+		got := results.Check{Verdict: "fails", Found: found}.Finding().Found
+		if got != want {
+			t.Errorf("%q is shown as %q, want %q", found, got, want)
+		}
+	}
+	fine := results.Check{Verdict: "ok", Found: "left after 5.90 ms: exit 0"}
+	if got := fine.Finding().Found; got != "left after 5.90 ms: code 0" {
+		t.Errorf("a program that did well: %q", got)
 	}
 }

@@ -12,11 +12,9 @@ type Set struct {
 	Environments []Environment `json:"-"`
 	Records      []Record      `json:"-"`
 	Findings     []Finding     `json:"findings,omitempty"`
-	Probes       []Probe       `json:"probes,omitempty"`
 	Faults       []Fault       `json:"faults,omitempty"`
 	Claims       []Claim       `json:"claims,omitempty"`
 	Targets      []Target      `json:"targets,omitempty"`
-	Checks       []Check       `json:"checks,omitempty"`
 	Tunes        []Tune        `json:"tunes,omitempty"`
 	Noise        []Noise       `json:"noise,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
@@ -83,8 +81,8 @@ func (s *Set) MachineName(id string) string {
 // RunOf returns the run that a line belongs to.
 func RunOf[L Line](line L) string { return line.run() }
 
-// Add puts one line into the set, as reading it from a file would. A pointer, or a line of another
-// package, is ignored.
+// Add puts one line into the set, as reading it from a file would: a rule or a check of an earlier
+// version becomes a finding. A pointer, or a line of another package, is ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -98,13 +96,13 @@ func (s *Set) Add(line Line) {
 	case Message:
 		s.Messages = append(s.Messages, l)
 	case Probe:
-		s.Probes = append(s.Probes, l)
+		s.Findings = append(s.Findings, l.Finding())
 	case Fault:
 		s.Faults = append(s.Faults, l)
 	case Claim:
 		s.Claims = append(s.Claims, l)
 	case Check:
-		s.Checks = append(s.Checks, l)
+		s.Findings = append(s.Findings, l.Finding())
 	case Tune:
 		s.Tunes = append(s.Tunes, l)
 	case Noise:
@@ -115,7 +113,7 @@ func (s *Set) Add(line Line) {
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
 	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) + len(s.Messages) +
-		len(s.Probes) + len(s.Faults) + len(s.Claims) + len(s.Checks) + len(s.Tunes) + len(s.Noise)
+		len(s.Faults) + len(s.Claims) + len(s.Tunes) + len(s.Noise)
 }
 
 // Merge returns one set of all that the sets hold, in their order. They are left as they are.
@@ -127,10 +125,8 @@ func Merge(sets ...*Set) *Set {
 		all.Findings = append(all.Findings, s.Findings...)
 		all.Targets = append(all.Targets, s.Targets...)
 		all.Messages = append(all.Messages, s.Messages...)
-		all.Probes = append(all.Probes, s.Probes...)
 		all.Faults = append(all.Faults, s.Faults...)
 		all.Claims = append(all.Claims, s.Claims...)
-		all.Checks = append(all.Checks, s.Checks...)
 		all.Tunes = append(all.Tunes, s.Tunes...)
 		all.Noise = append(all.Noise, s.Noise...)
 		all.Problems = append(all.Problems, s.Problems...)
@@ -147,10 +143,8 @@ func (s *Set) OfRun(run string) *Set {
 		Findings:     linesOf(run, s.Findings),
 		Targets:      linesOf(run, s.Targets),
 		Messages:     linesOf(run, s.Messages),
-		Probes:       linesOf(run, s.Probes),
 		Faults:       linesOf(run, s.Faults),
 		Claims:       linesOf(run, s.Claims),
-		Checks:       linesOf(run, s.Checks),
 		Tunes:        linesOf(run, s.Tunes),
 		Noise:        linesOf(run, s.Noise),
 	}
@@ -162,6 +156,17 @@ func linesOf[L Line](run string, lines []L) []L {
 	for _, l := range lines {
 		if l.run() == run {
 			own = append(own, l)
+		}
+	}
+	return own
+}
+
+// FindingsOf returns the findings of an area.
+func (s *Set) FindingsOf(area string) []Finding {
+	var own []Finding
+	for _, f := range s.Findings {
+		if f.Area() == area {
+			own = append(own, f)
 		}
 	}
 	return own

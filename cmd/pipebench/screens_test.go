@@ -126,7 +126,7 @@ func TestScreensFitATerminal(t *testing.T) {
 			return view.WriteClaims(w, view.FormatTable, set, o)
 		}},
 		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
-			return view.WriteChecks(w, view.FormatTable, set, o)
+			return view.WriteFindings(w, view.FormatTable, set, o)
 		}},
 		"run --scenario": {recorded("scenario"), 45, func(w io.Writer, set *results.Set, o view.Options) error {
 			return viewFaults(w, view.FormatTable, set, faults.All(), o)

@@ -323,7 +323,7 @@ func (r Row) Figure(metric string) (float64, bool) {
 // checkCases count the checks of a verdict.
 func checkCases(verdict string) func(*results.Set) []AssertCase {
 	return func(s *results.Set) []AssertCase {
-		checks := checksOf(s)
+		checks := s.FindingsOf(results.AreaCheck)
 		if len(checks) == 0 {
 			return nil
 		}
@@ -335,20 +335,6 @@ func checkCases(verdict string) func(*results.Set) []AssertCase {
 		}
 		return []AssertCase{{Case: "checks", known: true, value: float64(n)}}
 	}
-}
-
-// checksOf returns what was found of programs, servers and clients, in records of any age.
-func checksOf(s *results.Set) []results.Finding {
-	var checks []results.Finding
-	for _, c := range s.Checks {
-		checks = append(checks, c.Finding())
-	}
-	for _, f := range s.Findings {
-		if f.Area() == results.AreaCheck {
-			checks = append(checks, f)
-		}
-	}
-	return checks
 }
 
 func toRawCases(s *results.Set) []AssertCase {

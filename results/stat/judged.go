@@ -88,7 +88,7 @@ func judgedSeries(s *results.Set) (all []Series) {
 			judge("Fault/"+f.ID, f.Verdict)
 		}
 	}
-	for _, f := range checksOf(s) {
+	for _, f := range s.FindingsOf(results.AreaCheck) {
 		judge("Check/"+f.Name(), string(f.Verdict))
 	}
 	return all

@@ -9,23 +9,6 @@ import (
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
-// Words of the file stand for verdicts only where they are verdicts, not inside a program's text.
-func TestFreeTextIsShownAsItIs(t *testing.T) {
-	for found, want := range map[string]string{
-		"deaf": "no reply, process alive",
-		"deaf at a request of 65,537 B, where those of 65,536 B are answered": "no reply, " +
-			"process alive at a request of 65,537 B, where those of 65,536 B are answered",
-		"not served in any case: deaf":                "not served in any case: no reply, process alive",
-		"left after 7.60 ms: exit 0; 8 were answered": "left after 7.60 ms: exited silently (code 0); 8 were answered",
-		"cannot open /srv/deafness/in.log, exit 07":   "cannot open /srv/deafness/in.log, exit 07",
-		`says "deaf ears": exit 01`:                   `says "deaf ears": exit 01`,
-	} {
-		if got := CheckText(results.Check{Verdict: results.CheckFails, Found: found}); got != want {
-			t.Errorf("%q is shown as %q, want %q", found, got, want)
-		}
-	}
-}
-
 // No sentence has a hole where nothing was counted.
 func TestCountsOfNothing(t *testing.T) {
 	s := &results.Set{}

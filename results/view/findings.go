@@ -108,6 +108,9 @@ func FindingSummary(all []results.Finding) string {
 	return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
 }
 
+// mostCauses is how many of them the first line names.
+const mostCauses = 3
+
 // countVerdicts counts findings by verdict, the worst first: "fails 2, ok 16".
 func countVerdicts(all []results.Finding) string {
 	var parts []string

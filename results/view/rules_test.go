@@ -169,11 +169,14 @@ func TestFormatsOfRulesHoldTheSame(t *testing.T) {
 // Records of earlier versions are rules too; of what was found twice the last counts.
 func TestRulesOfEarlierVersionsAreShown(t *testing.T) {
 	agrees := true
-	set := &results.Set{Probes: []results.Probe{
+	set := &results.Set{}
+	for _, p := range []results.Probe{
 		{Pipe: "anonymous", Step: "slot", Value: 1.0, Unit: "B", How: "old"},
 		{Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B", How: "read a full pipe",
 			Documented: "4096 B (pipe.c)", Agrees: &agrees},
-	}}
+	} {
+		set.Add(p)
+	}
 	rules := latestRules(set)
 	if len(rules) != 1 || rules[0].Verdict != results.Holds || rules[0].Title != "read a full pipe" {
 		t.Errorf("rules %+v", rules)

@@ -103,7 +103,7 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
-	out = slices.Concat(out, findingSentences(s), checkSentences(s), RecordingSummary(s))
+	out = slices.Concat(out, findingSentences(s), RecordingSummary(s))
 	if len(s.Noise) > 0 {
 		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
 		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",
@@ -156,8 +156,6 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		{ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
 			Commands: append(commandsOf(s, s.Claims, "pipebench claims"), "pipebench claims --explain ID")},
 		{ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)}},
-		{ID: "checks", Title: "How programs behave at their pipes", Lead: checkSentences(s), Tables: []Table{checkTable(s)},
-			Commands: commandsOf(s, s.Checks, "pipebench check -- COMMAND")},
 		serverSection(s),
 		{ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
 			Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND")},

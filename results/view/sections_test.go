@@ -123,7 +123,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		want string
 	}{
 		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "Of 3 cases of failures reproduced: deadlock 1, slow 1, EPIPE after 5.2 µs 1."},
-		{"rules", &results.Set{Probes: []results.Probe{{Run: "run-1", Step: "a", Agrees: &agrees}, {Run: "run-1", Step: "b"}}}, "2 rules: noted 1, holds 1."},
+		{"rules", &results.Set{Findings: []results.Finding{results.Probe{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), results.Probe{Run: "run-1", Step: "b"}.Finding()}}, "2 rules: noted 1, holds 1."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
 		{"a tune that could not tell", &results.Set{Tunes: undecidedRun("run-1")}, "For a chunk size on this machine, 1 run could not tell"},
 	} {

@@ -2,166 +2,17 @@ package view
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
-
-// WriteChecks writes what was found of a program, a server or a client. For people that is how many
-// situations it fails, a table of those, advice with a shell line for each, and the rest in a line,
-// unless o asks for detail; as CSV a row for each situation; as JUnit XML a test case for each.
-func WriteChecks(w io.Writer, format Format, set *results.Set, o Options) error {
-	all := set.Checks
-	switch {
-	case len(all) == 0:
-		return ErrNothing
-	case format == FormatJUnit:
-		return writeJUnit(w, all)
-	case format == FormatJSON:
-		return WriteJSON(w, struct {
-			Passed  bool   `json:"passed"`
-			Summary string `json:"summary"`
-			setJSON
-		}{len(FailedChecks(all)) == 0, CheckSummary(all), setJSON{Summarise(set), set}})
-	case format == FormatCSV:
-		return checkTable(set).Write(w, format, o)
-	}
-	var p Page
-	p.Verdict = CheckSummary(all)
-	p.Tone = passTone(len(FailedChecks(all)) == 0)
-	shown := stat.Filter(all, func(c results.Check) bool { return o.Detail || c.Verdict != results.CheckOK })
-	if len(shown) > 0 {
-		p.Tables = []Table{tableOf("", shown, []columnOf[results.Check]{
-			{"situation", func(c results.Check) Cell { return textCell(c.Name) }},
-			{"verdict", func(c results.Check) Cell { return verdictCell(c.Verdict) }},
-			{"what was found", func(c results.Check) Cell { return textCell(CheckText(c)) }},
-		}...)}
-	}
-	// what to do about what is not right, each piece of advice once, and the shortest shell line that
-	// shows it
-	wrong := stat.Filter(all, func(c results.Check) bool { return c.Advice != "" })
-	for _, alike := range stat.GroupBy(wrong, func(c results.Check) string { return c.Advice }) {
-		p.Conclusions = append(p.Conclusions, namesOf(alike)+": "+alike[0].Advice+".")
-		shell := stat.Filter(alike, func(c results.Check) bool { return c.Reproduce != "" })
-		if len(shell) > 0 {
-			by := func(a, b results.Check) int { return cmp.Compare(len(a.Reproduce), len(b.Reproduce)) }
-			p.Conclusions = append(p.Conclusions, "by hand: "+slices.MinFunc(shell, by).Reproduce)
-		}
-	}
-	if fine := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckOK }); len(fine) > 0 && !o.Detail {
-		p.Notes = []string{"ok: " + namesOf(fine)}
-	}
-	return p.Write(w, format, o)
-}
-
-// FailedChecks returns those that fail.
-func FailedChecks(all []results.Check) []results.Check {
-	return stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckFails })
-}
-
-// NothingTold reports whether none of the checks came to a verdict.
-func NothingTold(all []results.Check) bool {
-	return !slices.ContainsFunc(all, func(c results.Check) bool { return c.Verdict != results.CheckCannotTell })
-}
-
-// CheckSummary says in a line how checks turned out: "FAIL: 2 of 18: late-reader: cut at 65,536 B;
-// …", or "PASS: 16 of 18; 2 cannot tell".
-func CheckSummary(all []results.Check) string {
-	failed := FailedChecks(all)
-	if len(failed) > 0 {
-		causes := stat.GroupBy(failed, func(c results.Check) string { return c.Found })
-		texts := stat.Map(causes, func(alike []results.Check) string { return namesOf(alike) + ": " + CheckText(alike[0]) })
-		if more := len(texts) - mostCauses; more > 0 {
-			texts = append(texts[:mostCauses], fmt.Sprintf("and %d more", more))
-		}
-		return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
-	}
-	verdicts := CountWords(all, func(c results.Check) string { return c.Verdict })
-	return fmt.Sprintf("PASS: %s of %d", verdicts, len(all))
-}
-
-// mostCauses is how many of them the first line names.
-const mostCauses = 3
-
-func namesOf(all []results.Check) string {
-	return strings.Join(stat.Map(all, func(c results.Check) string { return c.Name }), ", ")
-}
-
-// checkOrder lists what a person has to look at first.
-var checkOrder = []string{results.CheckFails, results.CheckSlow, results.CheckCannotTell, results.CheckOK}
-
-// checkTable has a row for each situation.
-func checkTable(s *results.Set) Table {
-	type check = results.Check
-	rows := slices.Clone(s.Checks)
-	slices.SortStableFunc(rows, func(a, b check) int {
-		return slices.Index(checkOrder, a.Verdict) - slices.Index(checkOrder, b.Verdict)
-	})
-	differs := func(of func(check) string) string { // where all rows are alike in it, a page says it above them
-		return map[bool]string{true: "+", false: "#"}[len(stat.Distinct(rows, of)) > 1]
-	}
-	command := func(c check) string { return strings.Join(c.Command, " ") }
-	side := func(c check) string { return c.Side }
-	runtime := func(c check) string { return c.Runtime }
-	return tableOf("How it behaves at its pipes", rows, []columnOf[check]{
-		{differs(command) + "`command", func(c check) Cell { return textCell(command(c)) }},
-		{"machine", func(c check) Cell { return machineCell(s, s.Machine(c.Run)) }},
-		{differs(side) + "side", func(c check) Cell { return textCell(c.Side) }},
-		{"`situation", func(c check) Cell { return textCell(c.Name) }},
-		{"!verdict", func(c check) Cell { return verdictCell(c.Verdict) }},
-		{"~found", func(c check) Cell { return Cell{Text: CheckText(c), Base: c.Found} }},
-		{"~advice", func(c check) Cell { return textCell(c.Advice) }},
-		{"+~how", func(c check) Cell { return textCell(c.How) }},
-		{"+`by hand", func(c check) Cell { return textCell(c.Reproduce) }},
-		{differs(runtime) + "runtime", func(c check) Cell { return textCell(runtime(c)) }},
-		{"@~evidence", func(c check) Cell { return textCell(EvidenceText(c.Evidence)) }},
-	}...)
-}
-
-// checkSentences sum up the checks of a set by what was checked, in their order.
-func checkSentences(s *results.Set) []string {
-	checked := stat.GroupBy(s.Checks, func(c results.Check) string { return c.Run + c.Side + strings.Join(c.Command, "\x00") })
-	return stat.Map(checked, func(own []results.Check) string {
-		return strings.Join(own[0].Command, " ") + ": " + CheckSummary(own) + "."
-	})
-}
-
-//go:embed junit.xml
-var junitText string
-
-// writeJUnit writes checks as the XML that CI systems read: those that cannot tell are skipped.
-func writeJUnit(w io.Writer, all []results.Check) error {
-	unsure := stat.Filter(all, func(c results.Check) bool { return c.Verdict == results.CheckCannotTell })
-	var page strings.Builder
-	err := template.Must(template.New("JUnit").Funcs(template.FuncMap{
-		"text": func(s string) (string, error) {
-			var out strings.Builder
-			err := xml.EscapeText(&out, []byte(Escape(s)))
-			return strings.ReplaceAll(out.String(), "&#xA;", "\n"), err
-		},
-		"found": CheckText,
-		"advice": func(c results.Check) string {
-			return strings.Join(nonEmpty([]string{c.How, c.Advice, c.Reproduce}), "\n")
-		},
-	}).Parse(junitText)).Execute(&page, map[string]any{
-		"Command": strings.Join(all[0].Command, " "), "Checks": all,
-		"Failed": len(FailedChecks(all)), "Unsure": len(unsure),
-	})
-	if err == nil {
-		_, err = io.WriteString(w, page.String())
-	}
-	return failedTo("write JUnit XML", err)
-}
 
 // SourceTitle returns the title of the document that a claim is from.
 func SourceTitle(seed string) string { return cmp.Or(words().Sources[seed], seed) }

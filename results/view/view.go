@@ -103,7 +103,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 // recording.
 func otherTables(s *results.Set, isScreen bool) []Table {
 	all := append(findingTables(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s),
-		checkTable(s), tuneTable(s), noiseTable(s))
+		tuneTable(s), noiseTable(s))
 	switch {
 	case len(s.Messages) == 0:
 	case isScreen:

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,28 +85,6 @@ func toneOf(text string) Tone {
 	}
 	return Tone(class)
 }
-
-// CheckText returns what was found of a check, with the verdicts of the file in words. A program that
-// did well and ended with code 0 is not said to have left silently.
-// A verdict is replaced only where it stands for itself: at the beginning or after a colon, and up to
-// the end, a semicolon or the size that it is about. The rest is free text, of programs too.
-func CheckText(c results.Check) string {
-	words := "${1}" + VerdictText("exit 0") + "${2}"
-	if c.Verdict == results.CheckOK {
-		words = "${1}code 0${2}"
-	}
-	text := silentExit().ReplaceAllString(c.Found, words)
-	return noReply().ReplaceAllString(text, "${1}"+VerdictText("deaf")+"${2}")
-}
-
-var (
-	silentExit = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(^|: )exit 0($|[;,]| at )`)
-	})
-	noReply = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(^|: )deaf($|[;,]| at )`)
-	})
-)
 
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
