@@ -98,7 +98,7 @@ var limitClaims = []Claim{
 		ratio := float64(e.Limit) / float64(e.GRPC)
 		return decide(fmt.Sprintf("×%.3g", ratio), ratio <= 2)
 	}),
-	claim("001-rarely-1mb", interviews, func(e Interviews) finding {
+	claimOnServers("001-rarely-1mb", func(e Interviews) finding {
 		largest := Server{}
 		for _, s := range e.Servers {
 			if s.Largest > largest.Largest {

@@ -25,7 +25,7 @@ import (
 
 // lineClaims are what document 004 says.
 var lineClaims = []Claim{
-	claim("004-mcp-newline", interviews, func(e Interviews) finding {
+	claimOnServers("004-mcp-newline", func(e Interviews) finding {
 		var t tally
 		for _, s := range e.Servers {
 			t.add(s.Name, s.Newline)
@@ -88,7 +88,7 @@ var lineClaims = []Claim{
 		t := tally{e.Found, e.Lost}
 		return t.judge(t.figure() + " places")
 	}),
-	claim("004-eof-shutdown", interviews, func(e Interviews) finding {
+	claimOnServers("004-eof-shutdown", func(e Interviews) finding {
 		flushed := func(s Server) bool { return s.Replied && s.ReplyNS <= flushLimit.Nanoseconds() }
 		gone := func(s Server) bool { return s.Exited && s.ExitNS <= goneLimit.Nanoseconds() }
 		both := e.tallyOf(func(s Server) bool { return flushed(s) && gone(s) })
@@ -108,7 +108,7 @@ var lineClaims = []Claim{
 		}
 		return both.judge(both.figure() + " servers").naming(strings.Join(each, "; "))
 	}),
-	claim("004-unknown-id", interviews, func(e Interviews) finding {
+	claimOnServers("004-unknown-id", func(e Interviews) finding {
 		seen := map[string]int{} // servers, by the id
 		var each []string
 		for _, s := range e.Servers {
@@ -119,8 +119,8 @@ var lineClaims = []Claim{
 		figure := fmt.Sprintf("null from %d, \"\" from %d of %d servers", null, empty, len(e.Servers))
 		return decide(figure, null > 0 && empty > 0, null > 0).naming(strings.Join(each, "; "))
 	}),
-	claim("004-empty-lines", interviews, whether(func(s Server) bool { return s.Blank })),
-	claim("004-trailing-space", interviews, whether(func(s Server) bool { return s.Trailing })),
+	claimOnServers("004-empty-lines", whether(func(s Server) bool { return s.Blank })),
+	claimOnServers("004-trailing-space", whether(func(s Server) bool { return s.Trailing })),
 	claim("004-stdout-reserved", func(ctx context.Context, s *session) (e Dirty) {
 		for _, f := range s.faults(ctx, "dirty-lines") {
 			var d faults.DirtyLines

@@ -283,7 +283,8 @@ var cases = map[string][]verdictCase{
 		{"all by header", interviewsOf(func(s *Server) { s.ContentLength = true }, func(s *Server) { s.ContentLength = true }), Holds, false},
 		{"one by header", interviewsOf(func(s *Server) { s.ContentLength = true }), Depends, false},
 		{"one by nothing", interviewsOf(func(s *Server) { s.Newline = false }), Depends, false},
-		{"nobody asked", Interviews{}, Depends, false},
+		{"nobody asked", Interviews{}, NotTestable, false},
+		{"ours alone", Interviews{[]Server{good(ours)}}, NotTestable, false},
 	},
 
 	"004-mcp-newline": serverCases(func(s *Server) { s.Newline = false }),

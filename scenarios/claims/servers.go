@@ -15,10 +15,6 @@ import (
 	"sync"
 	"time"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
-	mcpgoserver "github.com/mark3labs/mcp-go/server"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -73,7 +69,7 @@ var processClaims = []Claim{
 		}
 		return decide(figure, !e.Told, e.Printer)
 	}),
-	claim("002-malformed-skipped", interviews, whether(func(s Server) bool { return s.Malformed })),
+	claimOnServers("002-malformed-skipped", whether(func(s Server) bool { return s.Malformed })),
 	claim("002-efficient-json", func(context.Context, *session) Parsing {
 		e := Parsing{Size: 64 << 10}
 		msg := script.Must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "result": tools(e.Size / 700)}))
@@ -150,7 +146,7 @@ var headerClaims = []Claim{
 	}, func(e Headed) finding {
 		return decide(fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages), len(e.Altered) == 0).naming(list(e.Altered))
 	}),
-	claim("003-mcp-content-length", interviews, func(e Interviews) finding {
+	claimOnServers("003-mcp-content-length", func(e Interviews) finding {
 		header := e.tallyOf(func(s Server) bool { return s.ContentLength })
 		line := len(header.yes) + len(header.no)
 		figure := fmt.Sprintf("header answered by %d, line by %d of %d servers", len(header.yes), line, len(e.Servers))
@@ -212,12 +208,13 @@ type program struct {
 	start func() *proc.Process
 }
 
+// ours is the name of the server of this project, whose behaviour is no evidence of what servers do.
+const ours = "pipebench serve"
+
 func programs() []program {
 	const slow = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow","arguments":{}}}`
 	all := []program{
-		{"go-sdk", slow, func() *proc.Process { return script.Must(proc.Self("claims/go-sdk", nil)) }},
-		{"pipebench serve", slow, func() *proc.Process { return script.Must(proc.Self("claims/serve", nil)) }},
-		{"mcp-go", slow, func() *proc.Process { return script.Must(proc.Self("claims/mcp-go", nil)) }},
+		{ours, slow, func() *proc.Process { return script.Must(proc.Self("claims/serve", nil)) }},
 	}
 	// The reference server of the TypeScript SDK, where a package manager has put it on the path.
 	if path, err := exec.LookPath("mcp-server-everything"); err == nil {
@@ -245,6 +242,49 @@ func interviews(ctx context.Context, s *session) Interviews {
 		script.Check(errors.Join(failed...))
 		return Interviews{out}
 	})
+}
+
+// claimOnServers makes a claim on what servers do. It is judged by those of others alone, and not at
+// all if none of them was there, or could be spoken to.
+func claimOnServers(id string, rule func(Interviews) finding) Claim {
+	c := claim(id, interviews, func(e Interviews) finding { return rule(e.others()) })
+	judge := c.judge
+	c.judge = func(evidence results.Evidence) (Judgement, error) {
+		var e Interviews
+		err := evidence.Decode(&e)
+		if err != nil {
+			return Judgement{}, err
+		}
+		others := e.others()
+		asksOfHandshake := id == "004-mcp-newline" // so that no answer is an answer
+		if len(others.Servers) == 0 || others.silent() && !asksOfHandshake {
+			return Judgement{Verdict: NotTestable, Figure: "0 servers", Why: "no server of others " +
+				"answered: put one such as mcp-server-everything on the PATH"}, nil
+		}
+		return judge(evidence)
+	}
+	return c
+}
+
+// others are the servers that are not this project's.
+func (e Interviews) others() Interviews {
+	var others Interviews
+	for _, s := range e.Servers {
+		if s.Name != ours {
+			others.Servers = append(others.Servers, s)
+		}
+	}
+	return others
+}
+
+// silent reports whether no server answered at all.
+func (e Interviews) silent() bool {
+	for _, s := range e.Servers {
+		if s.Newline || s.ContentLength {
+			return false
+		}
+	}
+	return true
 }
 
 // tallyOf sorts the servers that shook hands by a question.
@@ -341,22 +381,6 @@ func isResult(id string) func(string) bool {
 
 // init registers what processes of their own do in experiments.
 func init() {
-	proc.Register("claims/go-sdk", func(*proc.Work) error { // a server made with the MCP Go SDK
-		s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1"}, nil)
-		mcp.AddTool(s, &mcp.Tool{Name: "slow"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			time.Sleep(slowTool)
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
-		})
-		return s.Run(context.Background(), &mcp.StdioTransport{})
-	})
-	proc.Register("claims/mcp-go", func(*proc.Work) error { // a server made with mcp-go
-		s := mcpgoserver.NewMCPServer("mcp-go", "1")
-		s.AddTool(mcpgo.NewTool("slow"), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-			time.Sleep(slowTool)
-			return mcpgo.NewToolResultText("done"), nil
-		})
-		return mcpgoserver.ServeStdio(s)
-	})
 	faults.Register("claims/serve", func(*proc.Work, any) { // the server of this project
 		slow := mcpstdio.NewTool("slow", "", nil, func(context.Context, struct{}) (string, error) {
 			time.Sleep(slowTool)
