@@ -66,7 +66,8 @@ func sectionsOf(page string) []string {
 }
 
 // allSections are those of a set with every kind of record.
-var allSections = []string{"answer", "measurements", "side-by-side", "chunk-size", "claims", "faults", "servers", "recording", "noise", "rule-findings", "machines"}
+var allSections = []string{"answer", "measurements", "side-by-side", "chunk-size", "servers", "recording", "noise", "rule-findings", "claim-findings", "failure-findings",
+	"machines"}
 
 func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 	environments := []results.Environment{testMachine("run-1", "linux")}
@@ -78,8 +79,8 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 		{"a run", testSet(), []string{"answer", "measurements", "machines"}},
 		{"measurements without an environment", &results.Set{Records: testStreams("lost", 1, 1)}, []string{"answer", "measurements"}},
 		{"probes", &results.Set{Environments: environments, Findings: testProbes()}, []string{"answer", "rule-findings", "machines"}},
-		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "claims", "machines"}},
-		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "faults", "machines"}},
+		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "claim-findings", "machines"}},
+		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "failure-findings", "machines"}},
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},
 		{"tune", &results.Set{Environments: environments, Tunes: testTunes()}, []string{"answer", "chunk-size", "machines"}},
 		{"noise", &results.Set{Environments: environments, Noise: testNoise()}, []string{"answer", "noise", "machines"}},
@@ -116,7 +117,6 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		`<td class="bad">refuted</td>`, // a verdict in words and colour
 		"10,485,759 B",                 // a server's limit
 		"grows faster than linear",
-		"pipebench run --scenario both-write-first",
 		"over 64 KiB",
 		"epipe=5.20 µs",
 	} {

@@ -161,9 +161,19 @@ func linesOf[L Line](run string, lines []L) []L {
 	return own
 }
 
-// FindingsOf returns the findings of an area.
+// FindingsOf returns the findings of an area, and what earlier versions wrote as claims and faults.
 func (s *Set) FindingsOf(area string) []Finding {
 	var own []Finding
+	for _, c := range s.Claims {
+		if area == AreaClaim {
+			own = append(own, c.Finding())
+		}
+	}
+	for _, fault := range s.Faults {
+		if f := fault.Finding(); f.Area() == area {
+			own = append(own, f)
+		}
+	}
 	for _, f := range s.Findings {
 		if f.Area() == area {
 			own = append(own, f)

@@ -12,210 +12,148 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
-// claimsFlags are what claims was asked for, as it was typed.
-type claimsFlags struct {
-	only           []string
-	explain        string
-	against        string
-	requireVerdict bool
-	sharedFlags
-}
-
-func (f *claimsFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringSliceVar(&f.only, "only", nil, "claims by ID, or all of a source by its number, such as 003,001-exact (see list)")
-	flags.StringVar(&f.explain, "explain", "", "judge one claim, and print its rule, all of its evidence, and how to repeat it")
-	flags.StringVar(&f.against, "against", "", "compare with this file: exit 3 where a verdict differs")
-	flags.BoolVar(&f.detail, "detail", false, "print every claim, its figure and the reason, not what fits a screen")
-	flags.BoolVar(&f.requireVerdict, "require-verdict", false, "exit 4 if the figures leave a verdict open; with --against, if such a one changed or one is missing")
-	f.sharedFlags.register(cmd, 0, stopAfter)
-	names := stat.Map(claims.All(), func(c claims.Claim) string { return c.ID + "\t" + c.Text })
-	complete(cmd, map[string][]string{"only": names, "explain": names})
-}
-
-func (f *claimsFlags) run(cmd *cobra.Command, files []string) {
-	if f.explain != "" {
-		demand(len(f.only) == 0, usage(errors.New("--explain is about one claim: leave --only out")))
-		_, err := claims.Find(f.explain)
-		script.Check(usage(err))
-		f.only = []string{f.explain}
-	}
+// runClaims judges what people say about stdio: by what files hold, or by measuring here.
+func (f *probeFlags) runClaims(cmd *cobra.Command, files []string) error {
 	selected, err := claims.Select(f.only)
-	script.Check(usage(err))
-	var before *results.Set
-	if f.against != "" {
-		before = script.Must(readResults(cmd.Context(), f.against))
-		demand(len(before.Claims) > 0,
-			fmt.Errorf("%s holds no verdicts: make some with pipebench claims", f.against))
+	if err != nil {
+		return usage(err)
 	}
-	t := task{
-		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) {
-			observe := func(p claims.Progress) {
-				if p.Record == nil {
-					s.progress.step(p.Claim.ID + ": " + p.Step)
-					return
-				}
-				s.progress.finish(len(selected), p.Record.ID+": "+view.VerdictText(p.Record.Verdict))
+	if len(files) > 0 {
+		set, err := readFiles(cmd, files...)
+		if err != nil {
+			return err
+		}
+		if err := f.showClaims(cmd, set, selected); err != nil {
+			return err
+		}
+		return f.judgeClaims(set, selected)
+	}
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	measured := s.measure(f.maxTime, func(ctx context.Context) error {
+		observe := func(p claims.Progress) {
+			if p.Record == nil {
+				s.progress.step(p.Claim.ID + ": " + p.Step)
+				return
 			}
-			o := claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: observe}
-			script.Check(claims.Run(ctx, o, s.Write))
-		},
-		show: func(_, own *results.Set) {
-			script.Check(f.show(cmd.OutOrStdout(), own, viewOptions(cmd, f.detail)))
-		},
-		gate: func(measured error, own *results.Set) {
-			switch {
-			case measured != nil: // what was not judged is not compared
-			case before != nil:
-				f.compare(cmd, before, own)
-			case f.requireVerdict:
-				open := stat.Map(stat.Filter(f.latest(own), unsure), func(r results.Claim) string { return r.ID })
-				demand(len(open) == 0,
-					&statusError{exitInconclusive, fmt.Errorf("the figures leave open %s: run again when the machine is quiet", strings.Join(open, ", "))})
+			what := p.Record.ID + ": " + view.VerdictText(p.Record.Verdict)
+			s.progress.finish(len(selected), what)
+		}
+		o := claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: observe}
+		return claims.Run(ctx, o, s.keepLine)
+	})
+	return s.finish(measured, ending{
+		show: func(_, own *results.Set) error { return f.showClaims(cmd, own, selected) },
+		gate: func(own *results.Set) error {
+			if measured != nil { // what was not judged leaves nothing open
+				return nil
 			}
+			return f.judgeClaims(own, selected)
 		},
-	}
-	if len(files) == 0 {
-		f.measure(cmd, t)
-		return
-	}
-	set := script.Must(readFiles(cmd, files...))
-	t.show(nil, set)
-	t.gate(nil, set)
+	})
 }
 
-// latest returns the last verdict on each claim that was asked for, in the order of the documents.
-// Claims that this version does not know come last.
-func (f *claimsFlags) latest(set *results.Set) []results.Claim {
-	ids := stat.Map(claims.All(), func(c claims.Claim) string { return c.ID })
-	var out []results.Claim
-	for _, same := range stat.GroupBy(set.Claims, func(r results.Claim) string { return r.ID }) {
-		r := same[len(same)-1]
-		if !slices.Contains(ids, r.ID) {
-			ids = append(ids, r.ID)
-		}
-		if len(f.only) == 0 || slices.Contains(f.only, r.ID) || slices.Contains(f.only, r.Seed) {
-			out = append(out, r)
+// verdictsOf returns the last finding on each claim, judged again by its evidence, in the order of
+// the documents. Claims that this version does not know come last.
+func verdictsOf(set *results.Set, selected []claims.Claim) []results.Finding {
+	last := make(map[string]results.Finding)
+	var unknown []results.Finding
+	for _, f := range set.FindingsOf(results.AreaClaim) {
+		last[f.Name()] = f
+		if _, err := claims.Find(f.Name()); err != nil {
+			unknown = append(unknown, f)
 		}
 	}
-	slices.SortFunc(out, func(a, b results.Claim) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
-	return out
+	var verdicts []results.Finding
+	for _, c := range selected {
+		if f, ok := last[c.ID]; ok {
+			verdicts = append(verdicts, judgedAgain(c, f))
+		}
+	}
+	if len(selected) == len(claims.All()) {
+		verdicts = append(verdicts, unknown...)
+	}
+	return verdicts
 }
 
-// show writes the verdicts in the format that was asked for.
-func (f *claimsFlags) show(w io.Writer, set *results.Set, o view.Options) error {
-	verdicts := f.latest(set)
-	switch {
-	case len(verdicts) == 0:
+// judgedAgain applies the rule of this version to the evidence of a finding.
+func judgedAgain(c claims.Claim, f results.Finding) results.Finding {
+	if f.Evidence == "" {
+		return f
+	}
+	j, err := c.Judge(f.Evidence)
+	if err != nil {
+		return f // evidence of another version
+	}
+	again := results.Claim{
+		Run: f.Run, Time: f.Time, ID: c.ID, Seed: c.Seed, Claim: c.Text,
+		Verdict: j.Verdict, Figure: j.Figure, Why: j.Why, Evidence: f.Evidence,
+	}
+	return again.Finding()
+}
+
+// showClaims prints the verdicts; of one claim, with --detail, all that there is to say.
+func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set,
+	selected []claims.Claim) error {
+	verdicts := verdictsOf(set, selected)
+	if len(verdicts) == 0 {
 		return view.ErrNothing
-	case f.explain != "" && f.format != view.FormatJSON:
-		return explain(w, verdicts[0])
 	}
-	return view.WriteClaims(w, f.format, &results.Set{Environments: set.Environments, Claims: verdicts}, o)
+	if f.detail && len(selected) == 1 && f.format == view.FormatTable {
+		return explain(cmd.OutOrStdout(), selected[0], verdicts[0])
+	}
+	return f.showArea(cmd, set, verdicts)
 }
 
 // explain writes all that there is to say of one verdict.
-func explain(w io.Writer, r results.Claim) error {
-	evidence, err := json.MarshalIndent(r.Evidence, "", "  ")
+func explain(w io.Writer, c claims.Claim, f results.Finding) error {
+	evidence, err := json.MarshalIndent(f.Evidence, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write evidence of %s: %w", r.ID, err)
+		return fmt.Errorf("write evidence of %s: %w", c.ID, err)
 	}
-	lines := []string{"claim: " + r.Claim}
-	if c, err := claims.Find(r.ID); err == nil {
-		lines = append(lines, fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Seed), c.Where), "rule: "+c.Rule)
+	lines := []string{
+		"claim: " + c.Text,
+		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Seed), c.Where),
+		"rule: " + c.Rule,
+		"found: " + f.Found,
 	}
-	if r.Figure != "" {
-		lines = append(lines, "figure: "+r.Figure)
+	if unsure(c, f) {
+		lines = append(lines, "how sure: the intervals leave room for another verdict; "+
+			"run it again on an idle machine")
 	}
-	lines = append(lines, "why: "+r.Why)
-	if unsure(r) {
-		lines = append(lines, "how sure: the intervals leave room for another verdict; run it again when the machine is quiet")
-	}
-	lines = append(lines, "repeat: pipebench claims --explain "+r.ID)
-	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", r.ID, view.VerdictText(r.Verdict), strings.Join(view.Wrap(lines), "\n"), evidence)
+	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
+	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", c.ID,
+		view.VerdictText(string(f.Verdict)), strings.Join(view.Wrap(lines), "\n"), evidence)
 	return err
 }
 
-// unsure tells from a record's evidence whether its verdict may change by itself.
-func unsure(r results.Claim) bool {
-	c, err := claims.Find(r.ID)
-	if err != nil || len(r.Evidence) == 0 {
-		return false
-	}
-	j, err := c.Judge(r.Evidence)
-	return err == nil && j.Unsure
+// unsure tells from the evidence whether a verdict may change by itself.
+func unsure(c claims.Claim, f results.Finding) bool {
+	j, err := c.Judge(f.Evidence)
+	return f.Evidence != "" && err == nil && j.Unsure
 }
 
-// A change is a claim whose verdict is another than it was.
-type change struct {
-	id, was, is string
-	why         string
-	kind        changeKind
-}
-
-// A changeKind is what a change means for the gate.
-type changeKind string
-
-const (
-	gate      changeKind = "changed"        // the gate fails
-	byChance  changeKind = "not sure"       // the intervals left room for it
-	elsewhere changeKind = "not comparable" // one of the two could not test it
-	missing   changeKind = "missing"        // it was not judged this time
-)
-
-// compare is a script. It holds verdicts against earlier ones.
-func (f *claimsFlags) compare(cmd *cobra.Command, before, now *results.Set) {
-	w := cmd.OutOrStdout()
-	changes := changesOf(f.latest(before), f.latest(now))
-	if len(changes) == 0 {
-		script.Must(fmt.Fprintf(w, "\nno verdict changed against %s\n", f.against))
-		return
+// judgeClaims gives the exit code: with --require-verdict no verdict may be open.
+func (f *probeFlags) judgeClaims(set *results.Set, selected []claims.Claim) error {
+	if !f.verdict {
+		return nil
 	}
-	t := view.Table{Title: "Against " + f.against, Columns: view.Columns("claim", "was", "is", "change", "why")}
-	ids := map[changeKind][]string{}
-	for _, c := range changes {
-		t.Append(c.id, view.VerdictText(c.was), view.VerdictText(c.is), string(c.kind), c.why)
-		ids[c.kind] = append(ids[c.kind], c.id)
-	}
-	if readable(f.format) {
-		fmt.Fprintln(w)
-		script.Check(t.Write(w, f.format, viewOptions(cmd, f.detail)))
-	}
-	open := stat.Filter(changes, func(c change) bool { return c.kind == byChance || c.kind == missing })
-	demand(len(ids[gate]) == 0,
-		&statusError{exitGate, fmt.Errorf("%d of the verdicts in %s changed: %s", len(ids[gate]), f.against, strings.Join(ids[gate], ", "))})
-	of := stat.Map(open, func(c change) string { return c.id })
-	demand(!f.requireVerdict || len(open) == 0,
-		&statusError{exitInconclusive, fmt.Errorf("no verdict on %s: run again when the machine is quiet", strings.Join(of, ", "))})
-}
-
-func changesOf(before, now []results.Claim) []change {
-	var out []change
-	for _, was := range before {
-		c := change{id: was.ID, was: was.Verdict, is: "-", kind: missing}
-		i := slices.IndexFunc(now, func(r results.Claim) bool { return r.ID == was.ID })
-		if i >= 0 {
-			c.is, c.why = now[i].Verdict, now[i].Why
+	var open []string
+	for _, v := range verdictsOf(set, selected) {
+		at := slices.IndexFunc(selected, func(c claims.Claim) bool { return c.ID == v.Name() })
+		if at >= 0 && unsure(selected[at], v) {
+			open = append(open, v.Name())
 		}
-		switch {
-		case i < 0:
-		case c.is == c.was:
-			continue
-		case c.is == claims.NotTestable || c.was == claims.NotTestable:
-			c.kind = elsewhere
-		case unsure(was) || unsure(now[i]):
-			c.kind = byChance
-		default:
-			c.kind = gate
-		}
-		out = append(out, c)
 	}
-	return out
+	if len(open) == 0 {
+		return nil
+	}
+	err := errors.New(strings.Join(open, ", ") + ": inconclusive; run again on an idle machine")
+	return &statusError{exitInconclusive, err}
 }

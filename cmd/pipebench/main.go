@@ -3,8 +3,8 @@
 //	pipebench run                     five framings through real pipes, in half a minute
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
 //	pipebench report pipebench-out/*/results.jsonl -o pictures
-//	pipebench run --scenario reader-gone
-//	pipebench claims                  common claims about stdio, judged here
+//	pipebench probe --failures        how stdio fails, reproduced
+//	pipebench probe --claims          common claims about stdio, judged here
 //	pipebench help values
 package main
 
@@ -138,7 +138,7 @@ func newRoot(args ...string) *cobra.Command {
 	const whichFile = "which file? give the results.jsonl of one run or more"
 	root.AddCommand(
 		command("run", &runFlags{}, nil),
-		command("probe", &probeFlags{}, cobra.ArbitraryArgs),
+		command("probe", &probeFlags{}, takes(0, anyNumber, "")),
 		command("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
 		command("serve", &serveFlags{}, nil),
 		command("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
@@ -146,14 +146,13 @@ func newRoot(args ...string) *cobra.Command {
 		command("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
 		command("tap", &tapFlags{}, tapArgs),
 		command("tune", &tuneFlags{}, cobra.ArbitraryArgs),
-		command("claims", &claimsFlags{}, cobra.ArbitraryArgs),
 		command("compare", &compareFlags{}, beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
 		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 	)
-	root.AddCommand(newGuides(root)...)
-	root.AddCommand(newValuesTopic())
 	root.AddCommand(newOldCommands()...)
+	root.AddCommand(newGuides(root)...) // which avoid the names of commands, old ones too
+	root.AddCommand(newValuesTopic())
 	root.SetUsageFunc(writeUsage)
 	commandHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

@@ -10,6 +10,7 @@ import (
 var oldCommands = []struct{ name, instead string }{
 	{"ab", "pipebench compare OLD-BINARY NEW-BINARY [-- RUN-FLAGS]"},
 	{"list", "pipebench help values"},
+	{"claims", "pipebench probe --claims"},
 	{"plot", "pipebench report FILE... -o FOLDER"},
 	{"profile", "pipebench run --preset limits"},
 }

@@ -19,9 +19,14 @@ import (
 
 // probeFlags are what probe was asked for, as it was typed.
 type probeFlags struct {
-	options rules.Options
-	pipes   []string
-	against []string
+	options  rules.Options
+	pipes    []string
+	against  []string
+	failures bool
+	claims   bool
+	machine  bool
+	only     []string // of failures or claims
+	verdict  bool     // claims have to have one
 	sharedFlags
 }
 
@@ -37,12 +42,45 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	addDuration(cmd, &f.options.StepTimeout, "step-timeout", experiment.DefaultLimit,
 		"after which an experiment is a finding that it hangs; more by default where processes "+
 			"start slowly")
+	flags.BoolVar(&f.failures, "failures", false,
+		"reproduce the ways in which stdio fails, with what to do about each")
+	flags.BoolVar(&f.claims, "claims", false, "judge what people say about stdio")
+	flags.BoolVar(&f.machine, "machine", false, "look for what disturbs measurements here")
+	flags.StringSliceVar(&f.only, "only", nil,
+		"failures by name; claims by ID, or all of a source by its number, such as 003,001-exact "+
+			"(see help values)")
+	flags.BoolVar(&f.verdict, "require-verdict", false,
+		"with --claims, exit 4 if the figures leave a verdict open")
 	flags.BoolVar(&f.detail, "detail", false,
 		"print every finding, how it was found, and its documented rule")
 	f.sharedFlags.register(cmd, 0, stopAfter)
+	cmd.MarkFlagsMutuallyExclusive("failures", "claims", "machine")
+	for _, mode := range []string{"failures", "claims", "machine"} {
+		for _, other := range []string{"pipe", "step", "step-timeout", "against"} {
+			cmd.MarkFlagsMutuallyExclusive(mode, other)
+		}
+	}
+	complete(cmd, map[string][]string{"only": probeNames()})
 }
 
 func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
+	switch {
+	case len(f.only) > 0 && !f.failures && !f.claims:
+		return usage(errors.New("--only is for --failures and --claims; see --step"))
+	case f.verdict && !f.claims:
+		return usage(errors.New("--require-verdict is for --claims"))
+	case f.failures:
+		return f.runFailures(cmd, files)
+	case f.claims:
+		return f.runClaims(cmd, files)
+	case f.machine:
+		return f.runMachine(cmd, files)
+	}
+	return f.runRules(cmd, files)
+}
+
+// runRules finds out what pipes do, or shows what was found.
+func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
 	}
@@ -70,7 +108,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	measured := s.measure(f.maxTime, func(ctx context.Context) error { return f.measure(ctx, s) })
+	measured := s.measure(f.maxTime, func(ctx context.Context) error { return f.measureRules(ctx, s) })
 	return s.finish(measured, ending{
 		show: func(_, own *results.Set) error { return f.show(cmd, own, others, systems) },
 		gate: func(own *results.Set) error {
@@ -82,8 +120,8 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// measure makes the experiments and keeps what they find.
-func (f *probeFlags) measure(ctx context.Context, s *session) error {
+// measureRules makes the experiments and keeps what they find.
+func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	f.options.Observe = func(p rules.Progress) {
 		found := results.FormatCount(p.Findings, "finding")
 		s.progress.finish(p.Of, p.Experiment+": "+found)

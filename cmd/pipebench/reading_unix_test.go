@@ -32,8 +32,7 @@ func TestReadingAFIFOEndsAtASignal(t *testing.T) {
 		{"compare", "--noise", fifo, file, file},
 		{"probe", fifo},
 		{"probe", "--against", fifo},
-		{"claims", fifo},
-		{"claims", "--against", fifo},
+		{"probe", "--claims", fifo},
 		{"check", "--client", "--config", fifo, "--", "cat", "{config}"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -20,10 +18,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/turns"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // defaultTime limits the measuring of a run that was given no --max-time, unless its estimate is
@@ -62,8 +58,10 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		"go on until each median is known this well, such as 2%, or --max-time is over")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be measured, and how long that takes")
-	flags.StringSliceVar(&f.scenarios, "scenario", nil,
-		"reproduce ways in which stdio fails, such as reader-gone (see list), or all")
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "now: probe --failures --only NAME")
+	if err := flags.MarkHidden("scenario"); err != nil {
+		panic(err) // the flag is the line above
+	}
 	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, 0,
 		"stop after this long (default 16s, or half more than a much longer estimate)", view.FormatBench)
@@ -127,18 +125,10 @@ var cellFlags = []string{
 	"write-size", "payload-offset", "read-offset", "source", "touch", "work",
 }
 
-// scenarioFlags are the flags that make sense with --scenario, whose measurements are fixed.
-var scenarioFlags = []string{
-	"scenario", "detail", "out", "format", "quiet", "no-progress", "seed", "max-time",
-}
-
 // conflict returns an error if a flag was given that another one makes useless.
 func (f *runFlags) conflict(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(g *pflag.Flag) {
-		if len(f.scenarios) > 0 && !slices.Contains(scenarioFlags, g.Name) {
-			err = fmt.Errorf("--%s has no effect with --scenario: leave out one of them", g.Name)
-		}
 		if len(f.presets) > 0 && slices.Contains(cellFlags, g.Name) {
 			err = fmt.Errorf("--%s has no effect with --preset: a preset says itself what is measured; "+
 				"leave out one of them", g.Name)
@@ -152,7 +142,11 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	if len(f.scenarios) > 0 {
-		return script.Run(func() { f.reproduce(cmd) })
+		instead := "pipebench probe --failures"
+		if f.scenarios[0] != "all" {
+			instead += " --only " + strings.Join(f.scenarios, ",")
+		}
+		return usage(fmt.Errorf("run --scenario has another name now: %s", instead))
 	}
 	if turns.InTurns() && !cmd.Flags().Changed("forks") {
 		f.plan.Forks = 1
@@ -397,114 +391,3 @@ func outcome(r results.Record) string {
 
 // whole puts all records of the folder into bench.txt.
 func whole(all *results.Set) *results.Set { return all }
-
-// allScenarios asks for every scenario.
-const allScenarios = "all"
-
-// reproduce reproduces faults, keeps their records, and shows them.
-func (f *runFlags) reproduce(cmd *cobra.Command) {
-	var chosen []faults.Scenario
-	for _, name := range f.scenarios {
-		if name == allScenarios {
-			chosen = faults.All()
-			break
-		}
-		s, err := faults.Find(name)
-		if err != nil {
-			script.Check(usage(fmt.Errorf("%w; %q is all of them", err, allScenarios)))
-		}
-		chosen = append(chosen, s)
-	}
-	f.measure(cmd, task{
-		maxTime: f.maxTime,
-		work: func(ctx context.Context, s *session) {
-			var failed []error // one that fails does not keep the next from its turn
-			for _, scenario := range chosen {
-				observe := func(step string) { s.progress.step(scenario.Name + ": " + step) }
-				o, kept := faults.Options{Run: s.run, Seed: s.flags.seed, Observe: observe}, 0
-				err := scenario.Run(ctx, o, func(l results.Line) error {
-					kept++
-					return s.Write(l)
-				})
-				failed = append(failed, err)
-				if ctx.Err() != nil {
-					break
-				}
-				s.progress.finish(len(chosen), scenario.Name+": "+results.FormatCount(kept, "record"))
-			}
-			script.Check(errors.Join(failed...))
-		},
-		show: func(_, own *results.Set) {
-			demand(len(own.Faults) > 0, view.ErrNothing)
-			script.Check(viewFaults(cmd.OutOrStdout(), f.format, own, chosen, viewOptions(cmd, f.detail)))
-		},
-		gate: func(_ error, own *results.Set) {
-			supported := func(r results.Fault) bool { return r.Verdict != string(faults.Unsupported) }
-			demand(slices.ContainsFunc(own.Faults, supported),
-				errors.New("this system can do nothing of that"))
-		},
-	})
-}
-
-// viewFaults writes what each scenario did: for people a table of what all came to, or with detail a
-// page each, with the advice below.
-func viewFaults(w io.Writer, format view.Format, set *results.Set, chosen []faults.Scenario, o view.Options) error {
-	if format == view.FormatCSV {
-		return scenarioTable("", set.Faults).Write(w, format, o)
-	}
-	if !readable(format) {
-		return view.Write(w, set, format, o)
-	}
-	scenario := func(r results.Fault) string { name, _, _ := strings.Cut(r.ID, "/"); return name }
-	if format == view.FormatTable && !o.Detail {
-		// a row for the faults of a scenario that came to one verdict
-		alike := stat.GroupBy(set.Faults, func(r results.Fault) [2]string { return [2]string{scenario(r), r.Verdict} })
-		slices.SortStableFunc(alike, func(a, b []results.Fault) int { return cmp.Compare(scenario(a[0]), scenario(b[0])) })
-		t := scenarioTable("", stat.Map(alike, func(same []results.Fault) results.Fault { return same[0] }))
-		for i, same := range alike {
-			if more := len(same) - 1; more > 0 {
-				t.Rows[i][0].Text += fmt.Sprintf(" (+%d)", more)
-			}
-			t.Rows[i][2].Text = view.Truncate(t.Rows[i][2].Text, 40) // a line each
-		}
-		words := view.CountWords(set.Faults, func(r results.Fault) string { return r.Verdict })
-		total := fmt.Sprintf("%s, %s", results.FormatCount(len(set.Faults), "fault"), words)
-		notes := []string{"each of them, and what to do about it: --detail"}
-		return view.Page{Header: []string{total}, Tables: []view.Table{t}, Notes: notes}.Write(w, format, o)
-	}
-	space := ""
-	for _, s := range chosen {
-		mine := stat.Filter(set.Faults, func(r results.Fault) bool { return scenario(r) == s.Name })
-		if len(mine) == 0 {
-			continue
-		}
-		fmt.Fprint(w, space)
-		space = "\n"
-		// the advice, each piece once, with the first of those that it is about
-		advised := stat.Filter(mine, func(r results.Fault) bool { return r.Advice != "" })
-		page := view.Page{Tables: []view.Table{scenarioTable(s.Name+": "+s.Title, mine)}}
-		for _, same := range stat.GroupBy(advised, func(r results.Fault) string { return r.Advice }) {
-			_, who, _ := strings.Cut(same[0].ID, "/")
-			if more := len(same) - 1; more > 0 {
-				who += fmt.Sprintf(" and %d more", more)
-			}
-			page.Notes = append(page.Notes, who+": "+same[0].Advice)
-		}
-		if err := page.Write(w, format, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func scenarioTable(title string, all []results.Fault) view.Table {
-	t := view.Table{Title: title, Columns: view.Columns("fault", "verdict", "what happened", "+advice")}
-	for _, r := range all {
-		var e struct {
-			Summary string `json:"summary"`
-		}
-		_ = r.Evidence.Decode(&e) // a record of another kind has no summary
-		t.Append(r.ID, r.Verdict, e.Summary, r.Advice)
-	}
-	return t
-}

@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/claims"
 
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
@@ -25,10 +25,10 @@ var updateScreens = flag.Bool("update", false, "write what README and docs/scree
 // asShown are the commands of which README and docs/screens.md show what they print of the recorded
 // runs, by the names of those.
 var asShown = map[string]string{
-	"run": "run", "probe": "probe", "tune": "tune", "claims": "claims", "doctor": "doctor",
-	"run --scenario": "run --scenario all",
-	"drive":          "drive -- pipebench serve --fault deaf@1MiB",
-	"check":          "check --server -- pipebench serve --fault deaf@64KiB",
+	"run": "run", "probe": "probe", "tune": "tune", "probe --claims": "probe --claims", "doctor": "doctor",
+	"probe --failures": "probe --failures",
+	"drive":            "drive -- pipebench serve --fault deaf@1MiB",
+	"check":            "check --server -- pipebench serve --fault deaf@64KiB",
 }
 
 // showScreen compares what a text shows of a command with what it printed, and writes it anew where that
@@ -122,14 +122,16 @@ func TestScreensFitATerminal(t *testing.T) {
 			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
 			return answer.Page().Write(w, view.FormatTable, o)
 		}},
-		"claims": {recorded("claims"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
-			return view.WriteClaims(w, view.FormatTable, set, o)
+		"probe --claims": {recorded("claims"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
+			only := &results.Set{Findings: verdictsOf(set, claims.All())}
+			return view.WriteFindings(w, view.FormatTable, only, o)
 		}},
 		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
 			return view.WriteFindings(w, view.FormatTable, set, o)
 		}},
-		"run --scenario": {recorded("scenario"), 45, func(w io.Writer, set *results.Set, o view.Options) error {
-			return viewFaults(w, view.FormatTable, set, faults.All(), o)
+		"probe --failures": {recorded("scenario"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
+			only := &results.Set{Findings: set.FindingsOf(results.AreaFailure)}
+			return view.WriteFindings(w, view.FormatTable, only, o)
 		}},
 		"compare": {twice, 50, func(w io.Writer, _ *results.Set, o view.Options) error {
 			return view.WriteComparison(w, comparison, view.FormatTable, o)

@@ -80,13 +80,12 @@ func valueLists(t placement.Topology) []valueList {
 		{"pattern", "who talks", namedPairs(bench.Patterns)},
 		{"payload", "what generated messages are made of", payloadValues()},
 		{"preset", "what run measures, as a list of cells with a name", presetValues()},
-		{"scenario", "ways in which stdio fails, to be reproduced (" + allScenarios +
-			" is every one)", scenarioValues()},
+		{"only", "ways in which stdio fails (pipebench probe --failures)", failureValues()},
 		{"fault", "how serve misbehaves, and from which size, number or time on",
 			misbehaviours(catalogue.Server)},
 		{"faults", "what drive does to a server", misbehaviours(catalogue.Client)},
 		{"objective", "how tune weighs goodput and wait", namedPairs(tune.Objectives)},
-		{"only", "common claims about stdio, to be judged (pipebench claims)", claimValues()},
+		{"only", "common claims about stdio (pipebench probe --claims)", claimValues()},
 	}
 }
 
@@ -141,7 +140,7 @@ func presetValues() []value {
 	return list
 }
 
-func scenarioValues() []value {
+func failureValues() []value {
 	var list []value
 	for _, s := range faults.All() {
 		list = append(list, value{name: s.Name, what: s.Title})

@@ -60,10 +60,10 @@ func TestTheShellCompletesNames(t *testing.T) {
 	}{
 		{[]string{"run", "--framing", "raw,"}, "raw,ndjson\t"},
 		{[]string{"run", "--placement", ""}, "apart\t"},
-		{[]string{"run", "--scenario", ""}, "reader-gone\t"},
+		{[]string{"probe", "--failures", "--only", ""}, "reader-gone\t"},
 		{[]string{"run", "--pattern", ""}, "roundtrip\t"},
 		{[]string{"tune", "--objective", ""}, "latency\t"},
-		{[]string{"claims", "--only", ""}, "000-pipe-buf\t"},
+		{[]string{"probe", "--claims", "--only", ""}, "000-pipe-buf\t"},
 		{[]string{"serve", "--fault", ""}, "deaf@"},
 		{[]string{"tap", "--out", ""}, ":0\n"}, // cobra's ShellCompDirectiveDefault
 	} {

@@ -116,11 +116,12 @@ func TestNarrowTerminals(t *testing.T) {
 		s.Add(results.Claim{Run: "run-1", ID: "x", Seed: "000", Claim: "it is so", Verdict: "refuted", Why: "it is not"})
 		s.Claims[i].Figure = "3 of 5 readers"
 	}
+	claims := &results.Set{Findings: s.FindingsOf(results.AreaClaim)}
 	for width := range 12 {
 		for _, detail := range []bool{false, true} {
 			o := Options{Width: width, Detail: detail}
 			var out strings.Builder
-			if err := WriteClaims(&out, FormatTable, s, o); err != nil {
+			if err := WriteFindings(&out, FormatTable, claims, o); err != nil {
 				t.Fatal(err)
 			}
 			if err := Write(&out, s, FormatTable, o); err != nil {

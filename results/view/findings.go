@@ -30,6 +30,10 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 			setJSON
 		}{len(FailedFindings(all)) == 0, FindingSummary(all), setJSON{Summarise(set), set}})
 	}
+	area := all[0].Area()
+	if !o.Detail && (area == results.AreaClaim || area == results.AreaFailure) {
+		return compactPage(set, all, area).Write(w, format, o)
+	}
 	var p Page
 	passed := len(FailedFindings(all)) == 0
 	p.Verdict = FindingSummary(all)
@@ -44,16 +48,85 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 		}
 	}
 	if len(shown) > 0 {
-		p.Tables = []Table{findingTable(set, shown, "").dropEmpty()}
-		if aboutOneCommand(all) {
-			p.Tables = []Table{situationTable(shown)}
-		}
+		p.Tables = []Table{screenTable(set, shown)}
 	}
 	p.Conclusions = findingAdvice(all)
 	if len(fine) > 0 && !o.Detail {
 		p.Notes = []string{string(fine[0].Verdict) + ": " + strings.Join(findingNames(fine), ", ")}
 	}
 	return p.Write(w, format, o)
+}
+
+// compactPage fits a screen: of claims it tells those that are refuted, of failures each way to fail
+// once. The rest are named.
+func compactPage(set *results.Set, all []results.Finding, area string) Page {
+	p := Page{Header: []string{FindingSummary(all)}}
+	if area == results.AreaFailure {
+		p.Tables = []Table{failureTable(all)}
+		p.Notes = []string{"each of them, and what to do about it: --detail"}
+		return p
+	}
+	var refuted []results.Finding
+	for _, v := range results.Verdicts() {
+		var own []results.Finding
+		for _, f := range all {
+			if f.Verdict == v {
+				own = append(own, f)
+			}
+		}
+		switch {
+		case v == results.Refuted:
+			refuted = own
+		case len(own) > 0:
+			text := VerdictText(string(v)) + ": " + strings.Join(findingNames(own), ", ")
+			p.Conclusions = append(p.Conclusions, text)
+		}
+	}
+	if len(refuted) > 0 {
+		p.Tables = []Table{screenTable(set, refuted)}
+	}
+	p.Notes = []string{"every claim and its figures: --detail; one of them: --detail --only ID"}
+	return p
+}
+
+// failureTable has a row for the cases of a failure that end alike.
+func failureTable(all []results.Finding) Table {
+	t := Table{Columns: Columns("~failure", "!verdict", "how", "~what happened")}
+	failure := func(f results.Finding) string {
+		name, _, _ := strings.Cut(f.Name(), "/")
+		return name
+	}
+	for _, alike := range groupFindings(all, func(f results.Finding) string {
+		return failure(f) + "\x00" + f.Class
+	}) {
+		first := alike[0]
+		name := first.Name()
+		if more := len(alike) - 1; more > 0 {
+			name += fmt.Sprintf(" (+%d)", more)
+		}
+		t.AppendCells(textCell(name), verdictCell(string(first.Verdict)), textCell(first.Class),
+			textCell(Truncate(first.Found, mostFound)))
+	}
+	return t
+}
+
+// mostFound is how many characters of what happened a screen shows of a failure.
+const mostFound = 44
+
+// screenTable has a row for each finding. A claim is shown with its sentence.
+func screenTable(set *results.Set, shown []results.Finding) Table {
+	switch {
+	case aboutOneCommand(shown):
+		return situationTable(shown)
+	case shown[0].Area() != results.AreaClaim:
+		return findingTable(set, shown, "").dropEmpty()
+	}
+	t := Table{Columns: Columns("`claim", "machine", "!verdict", "~sentence", "~what was found")}
+	for _, f := range shown {
+		t.AppendCells(textCell(f.Name()), machineCell(set, set.Machine(f.Run)),
+			verdictCell(string(f.Verdict)), textCell(f.Title), textCell(f.Found))
+	}
+	return t.dropEmpty()
 }
 
 // isFine reports whether a verdict leaves nothing to look at.
@@ -86,7 +159,8 @@ func AllUndecided(all []results.Finding) bool {
 // FindingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
 // 65,536 B; …", "PASS: 16 of 18; cannot tell 2", or, of sentences, "57 claims: 41 hold, 12 refuted".
 func FindingSummary(all []results.Finding) string {
-	if area := all[0].Area(); area == results.AreaRule || area == results.AreaClaim {
+	switch area := all[0].Area(); area {
+	case results.AreaRule, results.AreaClaim, results.AreaFailure, results.AreaMachine:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
 	}
 	failed := FailedFindings(all)

@@ -93,13 +93,6 @@ func Lead(s *results.Set) string {
 func answer(s *results.Set, sum Summary) []string {
 	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
 	out = append(out, tuneAdvice(s)...)
-	if len(s.Claims) > 0 {
-		out = append(out, claimTotals(s.Claims)+".")
-	}
-	if faults := stdioFaults(s); len(faults) > 0 {
-		verdicts := CountWords(faults, func(f results.Fault) string { return f.Verdict })
-		out = append(out, fmt.Sprintf("Of %s of failures reproduced: %s.", results.FormatCount(len(faults), "case"), verdicts))
-	}
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
@@ -153,40 +146,14 @@ func recordSections(s *results.Set, sum Summary) []Section {
 		{ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)}, Notes: tuneWarnings(s.Tunes),
 			Lead:     when(len(s.Tunes) > 0, []string{words().ChunkSize}),
 			Commands: commandsOf(s, s.Tunes, "pipebench tune")},
-		{ID: "claims", Title: "Common claims about stdio", Tables: []Table{claimTable(s)},
-			Commands: append(commandsOf(s, s.Claims, "pipebench claims"), "pipebench claims --explain ID")},
-		{ID: "faults", Title: "How stdio fails", Tables: []Table{faultTable(s)}},
 		serverSection(s),
 		{ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
 			Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND")},
-		{ID: "noise", Title: "How far figures move by themselves", Tables: []Table{environmentTable(s), noiseTable(s)},
+		{ID: "noise", Title: "How far figures move by themselves", Tables: []Table{noiseTable(s)},
 			Lead:     when(len(s.Noise) > 0, []string{words().Noise}),
-			Commands: commandsOf(s, slices.Concat(stat.Map(s.Noise, asLine), stat.Map(disturbances(s), asLine)), "pipebench doctor")},
+			Commands: commandsOf(s, s.Noise, "pipebench doctor")},
 	}
 	return append(sections, findingSections(s)...)
-}
-
-func asLine[L results.Line](line L) results.Line { return line }
-
-// stdioFaults returns the faults that are not those of a machine.
-func stdioFaults(s *results.Set) []results.Fault {
-	return stat.Filter(s.Faults, func(f results.Fault) bool { return !f.IsEnvironment() })
-}
-
-// disturbances returns those of a machine.
-func disturbances(s *results.Set) []results.Fault {
-	return stat.Filter(s.Faults, results.Fault.IsEnvironment)
-}
-
-// reproduceCommand reproduces a fault: by its scenario, or, if another program or a recording
-// failed, by the command of its run.
-func reproduceCommand(s *results.Set, f results.Fault) string {
-	scenario, _, _ := strings.Cut(f.ID, "/")
-	command := commandsOf(s, []results.Fault{f}, "pipebench run")[0]
-	if name := strings.Fields(command); slices.Contains([]string{"run", "claims"}, name[min(1, len(name)-1)]) {
-		return "pipebench run --scenario " + scenario
-	}
-	return command
 }
 
 // driven groups what drive found by the server that it loaded. A record of how a recorded server

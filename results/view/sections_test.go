@@ -88,31 +88,6 @@ func TestRunsOfTuneAreCompared(t *testing.T) {
 	}
 }
 
-// A column a machine, with what each one says where they differ.
-func TestClaimsOfThreeMachinesStandSideBySide(t *testing.T) {
-	set := &results.Set{}
-	for i, os := range []string{"linux", "darwin", "windows"} {
-		run := fmt.Sprintf("run-%d", i)
-		set.Environments = append(set.Environments, machineNamed(run, os))
-		set.Claims = append(set.Claims,
-			results.Claim{Run: run, Seed: "000", ID: "000-cost", Claim: "It costs nothing", Verdict: "refuted", Figure: "1.2", Why: "it does"},
-			results.Claim{Run: run, Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: []string{"holds", "depends", "refuted"}[i], Figure: []string{"64 KiB", "16 KiB", "4 KiB"}[i]})
-	}
-	set.Claims = append(set.Claims, results.Claim{Run: "run-0", Seed: "000", ID: "000-buf", Claim: "A pipe holds 64 KiB", Verdict: "depends", Figure: "1 MiB"})
-	table := claimTable(set)
-	want := [][]string{
-		{"Message chunking for stdio", "000-buf", "A pipe holds 64 KiB", "holds", "conditional", "refuted", "linux/amd64: 64 KiB · darwin/arm64: 16 KiB · windows/amd64: 4 KiB", "-"},
-		{"Message chunking for stdio", "000-buf", "A pipe holds 64 KiB", "conditional", "-", "-", "1 MiB", "-"},
-		{"Message chunking for stdio", "000-cost", "It costs nothing", "refuted", "refuted", "refuted", "1.2", "it does"},
-	}
-	if !slices.EqualFunc(texts(table), want, slices.Equal) {
-		t.Errorf("rows\n%q\nwant\n%q", texts(table), want)
-	}
-	if len(table.Columns) != 8 || table.Columns[3].Title != "linux/amd64" {
-		t.Errorf("columns %+v", table.Columns)
-	}
-}
-
 // The answer is in sentences whatever the files hold.
 func TestTheAnswerIsInSentences(t *testing.T) {
 	environments := []results.Environment{machineNamed("run-1", "linux")}
@@ -122,7 +97,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		set  *results.Set
 		want string
 	}{
-		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "Of 3 cases of failures reproduced: deadlock 1, slow 1, EPIPE after 5.2 µs 1."},
+		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "3 failures: fails 2, conditional 1."},
 		{"rules", &results.Set{Findings: []results.Finding{results.Probe{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), results.Probe{Run: "run-1", Step: "b"}.Finding()}}, "2 rules: noted 1, holds 1."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
 		{"a tune that could not tell", &results.Set{Tunes: undecidedRun("run-1")}, "For a chunk size on this machine, 1 run could not tell"},
@@ -153,31 +128,27 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}
 }
 
-// What disturbs a machine is no way in which stdio fails, and each fault names a command that there
-// is.
-func TestFaultsAreReproducedByTheirOwnCommand(t *testing.T) {
+// What disturbs a machine is no way in which stdio fails, and each has its section.
+func TestFailuresAndDisturbancesAreToldApart(t *testing.T) {
 	set := &results.Set{Faults: []results.Fault{
 		{Run: "run-1", ID: "reader-gone/pipe", Verdict: "noticed"},
-		{Run: "run-2", ID: "environment/load", Verdict: "the load average was 9", Advice: "stop what else runs"},
-		{Run: "run-3", ID: "no-initialize", Verdict: "stuck"},
-		{Run: "run-4", ID: "split-utf8/strict", Verdict: "sound"},
+		{Run: "run-2", ID: "environment/load", Verdict: "the load average was 9", Advice: "wait"},
 	}}
-	for i, command := range []string{"pipebench run --scenario reader-gone,full-pipe", "pipebench doctor", "pipebench drive --faults -- server", "pipebench claims"} {
+	for i, command := range []string{"pipebench run --scenario reader-gone", "pipebench doctor"} {
 		e := machineNamed(fmt.Sprintf("run-%d", i+1), "linux")
 		e.Command = command
 		set.Environments = append(set.Environments, e)
 	}
-	var got []string
-	for _, row := range texts(faultTable(set)) {
-		got = append(got, row[len(row)-1])
-	}
-	if want := []string{"pipebench run --scenario reader-gone", "pipebench drive --faults -- server", "pipebench run --scenario split-utf8"}; !slices.Equal(got, want) {
-		t.Errorf("commands %q, want %q", got, want)
-	}
-	sections := Sections(set)
-	s := sections[slices.IndexFunc(sections, func(s Section) bool { return s.ID == "noise" })]
-	if len(s.Tables) != 1 || len(s.Tables[0].Rows) != 1 || s.Tables[0].Rows[0][0].Text != "load" || !slices.Equal(s.Commands, []string{"pipebench doctor"}) {
-		t.Errorf("what disturbs the machine: %+v", s)
+	for id, want := range map[string]string{
+		"failure-findings": "pipebench run --scenario reader-gone",
+		"machine-findings": "pipebench doctor",
+	} {
+		sections := Sections(set)
+		at := slices.IndexFunc(sections, func(s Section) bool { return s.ID == id })
+		if at < 0 || len(sections[at].Tables[0].Rows) != 1 ||
+			!slices.Equal(sections[at].Commands, []string{want}) {
+			t.Errorf("%s: sections %+v", id, sections)
+		}
 	}
 }
 

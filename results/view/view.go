@@ -102,8 +102,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 // otherTables are those of what there is beside measurements. The screen sums up the messages of a
 // recording.
 func otherTables(s *results.Set, isScreen bool) []Table {
-	all := append(findingTables(s), environmentTable(s), faultTable(s), claimTable(s), targetTable(s),
-		tuneTable(s), noiseTable(s))
+	all := append(findingTables(s), targetTable(s), tuneTable(s), noiseTable(s))
 	switch {
 	case len(s.Messages) == 0:
 	case isScreen:

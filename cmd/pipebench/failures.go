@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/bench/machine"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/claims"
+	"github.com/pipebench/pipebench/scenarios/faults"
+)
+
+// probeNames are what --only can name.
+func probeNames() []string {
+	var names []string
+	for _, s := range faults.All() {
+		names = append(names, s.Name+"\t"+s.Title)
+	}
+	for _, c := range claims.All() {
+		names = append(names, c.ID+"\t"+c.Text)
+	}
+	return names
+}
+
+// runFailures reproduces the ways in which stdio fails, or shows what was found.
+func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
+	var chosen []faults.Scenario
+	for _, name := range f.only {
+		s, err := faults.Find(name)
+		if err != nil {
+			return usage(err)
+		}
+		chosen = append(chosen, s)
+	}
+	if len(chosen) == 0 {
+		chosen = faults.All()
+	}
+	show := func(set *results.Set) error {
+		return f.showArea(cmd, set, set.FindingsOf(results.AreaFailure))
+	}
+	if len(files) > 0 {
+		set, err := readFiles(cmd, files...)
+		if err != nil {
+			return err
+		}
+		return show(set)
+	}
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	measured := s.measure(f.maxTime, func(ctx context.Context) error {
+		return s.reproduce(ctx, chosen)
+	})
+	return s.finish(measured, ending{
+		show: func(_, own *results.Set) error { return show(own) },
+		gate: func(own *results.Set) error {
+			if view.AllUndecided(own.FindingsOf(results.AreaFailure)) {
+				return errors.New("this system can do nothing of that")
+			}
+			return nil
+		},
+	})
+}
+
+// reproduce makes the failures happen. One that cannot be made does not keep the next from its turn.
+func (s *session) reproduce(ctx context.Context, chosen []faults.Scenario) error {
+	var failed []error
+	for _, scenario := range chosen {
+		kept := 0
+		o := faults.Options{
+			Run:     s.run,
+			Seed:    s.flags.seed,
+			Observe: func(step string) { s.progress.step(scenario.Name + ": " + step) },
+		}
+		err := scenario.Run(ctx, o, func(l results.Line) error {
+			kept++
+			return s.keepLine(l)
+		})
+		failed = append(failed, err)
+		if ctx.Err() != nil {
+			break
+		}
+		what := scenario.Name + ": " + results.FormatCount(kept, "finding")
+		s.progress.finish(len(chosen), what)
+	}
+	return errors.Join(failed...)
+}
+
+// keepLine writes a line of this run. What experiments conclude is written as findings.
+func (s *session) keepLine(l results.Line) error {
+	switch l := l.(type) {
+	case results.Fault:
+		return s.keepFinding(l.Finding())
+	case results.Claim:
+		return s.keepFinding(l.Finding())
+	}
+	return s.Write(l)
+}
+
+// showArea prints the findings of one area.
+func (f *probeFlags) showArea(cmd *cobra.Command, set *results.Set, own []results.Finding) error {
+	only := &results.Set{Environments: set.Environments, Findings: own, Problems: set.Problems}
+	o := viewOptions(cmd, f.detail)
+	return view.WriteFindings(cmd.OutOrStdout(), f.format, only, o)
+}
+
+// machineLook is how long probe --machine watches what others do on this machine.
+const machineLook = 2 * time.Second
+
+// runMachine looks for what disturbs measurements on this machine, or shows what was found.
+func (f *probeFlags) runMachine(cmd *cobra.Command, files []string) error {
+	if len(files) > 0 {
+		set, err := readFiles(cmd, files...)
+		if err != nil {
+			return err
+		}
+		return f.showArea(cmd, set, set.FindingsOf(results.AreaMachine))
+	}
+	s, err := openSession(cmd, &f.sharedFlags)
+	if err != nil {
+		return err
+	}
+	looked := 0
+	measured := s.measure(f.maxTime, func(ctx context.Context) error {
+		before := machine.ReadUsage()
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(machineLook):
+		}
+		meanwhile := machine.ReadUsage().Since(before)
+		looked = len(machine.Checks()) + 1 // and what others do
+		for _, fault := range append(meanwhile.Faults(), machine.Faults(s.env)...) {
+			fault.ID = results.EnvironmentFault + fault.ID
+			if err := s.keepLine(fault); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.finish(measured, ending{
+		show: func(_, own *results.Set) error {
+			found := own.FindingsOf(results.AreaMachine)
+			f.say(cmd, "checked %s: %s", results.FormatCount(looked, "thing"),
+				results.FormatCount(len(found), "problem"))
+			if len(found) == 0 {
+				if f.format == view.FormatTable {
+					_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
+					return err
+				}
+				return view.Write(cmd.OutOrStdout(), own, f.format, viewOptions(cmd, f.detail))
+			}
+			return f.showArea(cmd, own, found)
+		},
+	})
+}
