@@ -32,7 +32,7 @@ func (e *endpoint) closeEarly() error {
 		}
 		last = n
 	}
-	e.report.ClosedAt = e.clock.Now()
+	e.report.ClosedAt = e.clock.now()
 	return e.in.Close()
 }
 
@@ -44,7 +44,7 @@ func (e *endpoint) writeUntilTold() error {
 	for i := e.Warmup + e.Messages; err == nil; i++ {
 		err = e.exchange(i, 1)
 	}
-	e.report.ClosedAt = e.clock.Now()
+	e.report.ClosedAt = e.clock.now()
 	if !errors.Is(err, syscall.EPIPE) {
 		return err
 	}

@@ -40,12 +40,12 @@ type endpoint struct {
 	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // its process has endpoints of other cells, too
-	clock    *Clock // of a load, or a reader that leaves; else nil
+	clock    *clock // of a load, or a reader that leaves; else nil
 	buf      []byte // a plain raw end's, to read into
 
 	load   *load        // of a load generator; else nil
 	mixed  mixed        // of a mixed cell
-	pace   Pace         // of a slow reader
+	pace   pace         // of a slow reader
 	work   work         // of a reader that does something with the bytes
 	sum    uint64       // of the bytes that it looked at
 	trips  []int64      // client: nanoseconds of each round trip
@@ -54,7 +54,7 @@ type endpoint struct {
 }
 
 // newEndpoint makes what an endpoint needs for a cell. One of one thread gets descriptors of its
-// own; a workload brings what it needs, and may have more threads. The pipes between the endpoints
+// own. The pipes between the endpoints
 // block, whatever the measured ends do: a go that is slow to arrive would count as time of the
 // pipe.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoint, error) {
@@ -69,15 +69,15 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoin
 	} else {
 		waits, e.out, e.in = e.readerIO, e.back, e.data
 	}
-	if err := e.setIO(waits); err != nil || e.Workload != "" {
-		return e, err
+	if err := e.setIO(waits); err != nil {
+		return nil, err
 	}
 	// An end that is closed in one table of descriptors stays open in another.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
 	if e.Closes || e.isLoad() {
-		if e.clock, err = NewClock(); err != nil {
+		if e.clock, err = newClock(); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == serv
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
-// run does this endpoint's half of a job: the workload's, or it warms up, meets the other endpoint,
+// run does this endpoint's half of a job: it warms up, meets the other endpoint,
 // and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
 // been idle would be slow to wake.
 func (e *endpoint) run(j job) (err error) {
@@ -156,7 +156,7 @@ func (e *endpoint) run(j job) (err error) {
 	e.cpus = map[int]bool{}
 	e.trips = e.trips[:0]
 	e.load = nil
-	e.pace = Pace{}
+	e.pace = pace{}
 	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
 		if j.Cell.Pattern != PatternMixed { // whose reader keeps its pace in each read
@@ -166,9 +166,6 @@ func (e *endpoint) run(j job) (err error) {
 	e.work = work{}
 	if e.isReader() {
 		e.work.perByte = j.Cell.Work
-	}
-	if e.Workload != "" {
-		return e.runWorkload()
 	}
 	var l *load
 	if e.isLoad() && !e.Compare {

@@ -96,7 +96,7 @@ func (e *endpoint) receive(from, n int64) error {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
 		if l != nil {
-			l.received[i-from] = e.clock.Now()
+			l.received[i-from] = e.clock.now()
 		}
 		if err := check(i, msg); err != nil {
 			return err

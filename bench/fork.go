@@ -166,14 +166,14 @@ func startFork(
 	}
 	f := &fork{limit: limit, offset: j.Offset}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
-	first, err := startWorker(f.ctx, j.work(), origin, p.origin)
+	first, err := startWorker(f.ctx, workOf(j.Cell), origin, p.origin)
 	if err != nil {
 		proc.CloseAll(p.other)
 		f.close()
 		return nil, err
 	}
 	f.workers = append(f.workers, first)
-	second, err := startWorker(f.ctx, j.work(), other, p.other)
+	second, err := startWorker(f.ctx, workOf(j.Cell), other, p.other)
 	if err != nil {
 		f.close()
 		return nil, err

@@ -149,7 +149,7 @@ func TestASlowReaderMakesUpForLateSleeps(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := &endpoint{
-			cpus: map[int]bool{}, pace: Pace{PerSecond: rate},
+			cpus: map[int]bool{}, pace: pace{PerSecond: rate},
 			preparedCell: preparedCell{source: source},
 		}
 		next := int64(0)
@@ -206,23 +206,23 @@ func TestLentPagesArrive(t *testing.T) {
 }
 
 func TestTheSharedClockIsTheSameForAll(t *testing.T) {
-	a, err := NewClock()
+	a, err := newClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewClock()
+	b, err := newClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second, third := a.Now(), b.Now(), a.Now()
+	first, second, third := a.now(), b.now(), a.now()
 	if slack := int64(time.Millisecond); second < first-slack || second > third+slack {
 		t.Errorf("one clock reads %d, another %d, the first again %d", first, second, third)
 	}
 }
 
-// The zero Pace holds nothing up.
+// The zero pace holds nothing up.
 func TestAPaceOfNothing(t *testing.T) {
-	var p Pace
+	var p pace
 	if got := p.Take(1000, 77); got != 77 {
 		t.Errorf("got %d", got)
 	}

@@ -106,7 +106,7 @@ func (e *endpoint) sendSmall() error {
 	failed := make([]error, e.Messages)
 	for i := range e.Messages {
 		e.clock.await(l.schedule.due(i), false)
-		l.sent[i] = e.clock.Now()
+		l.sent[i] = e.clock.now()
 		waiting.Go(func() {
 			failed[i] = e.mixed.mux.Send(context.Background(), smallPriority, e.mixed.out[i])
 		})
@@ -131,7 +131,7 @@ func (e *endpoint) receiveMixed() error {
 			return fmt.Errorf("receive, after %d large and %d small messages: %w",
 				m.large, e.load.delivered.Load(), err)
 		}
-		now := e.clock.Now()
+		now := e.clock.now()
 		if len(msg) == SmallSize {
 			last, err := e.takeSmall(msg, now)
 			if last || err != nil {
@@ -208,8 +208,8 @@ const readQuantum = 4 << 10
 // each byte. It belongs to one goroutine.
 type slowReader struct {
 	in    io.Reader
-	pace  Pace
-	clock *Clock
+	pace  pace
+	clock *clock
 	spin  bool // the CPU is the reader's own: it works there, as such a program would
 }
 
@@ -217,7 +217,7 @@ type slowReader struct {
 func (s *slowReader) Read(p []byte) (int, error) {
 	s.clock.await(s.pace.Next, s.spin)
 	n, err := s.in.Read(p[:min(len(p), readQuantum)])
-	s.pace.Take(n, s.clock.Now())
+	s.pace.Take(n, s.clock.now())
 	return n, err
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Pace holds a reader to a number of bytes a second, from its first bytes on. The zero Pace holds
+// A pace holds a reader to a number of bytes a second, from its first bytes on. The zero pace holds
 // nothing up. It belongs to one goroutine.
-type Pace struct {
+type pace struct {
 	PerSecond int64 // bytes
 	Next      int64 // when the reader is done with what it took; 0 before the first Take
 }
@@ -19,7 +19,7 @@ type Pace struct {
 const catchUp = time.Millisecond
 
 // Take counts n bytes that were taken at a moment, in nanoseconds of any clock, and returns Next.
-func (p *Pace) Take(n int, now int64) int64 {
+func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now
 	}
@@ -28,13 +28,13 @@ func (p *Pace) Take(n int, now int64) int64 {
 }
 
 // wait waits until a reader of that pace would be done with n more bytes.
-func (p *Pace) wait(n int) {
+func (p *pace) wait(n int) {
 	if p.PerSecond > 0 { // apart, so that what costs nothing is inlined
 		p.sleep(n)
 	}
 }
 
-func (p *Pace) sleep(n int) {
+func (p *pace) sleep(n int) {
 	now := int64(syspipe.Now())
 	time.Sleep(time.Duration(p.Take(n, now) - now))
 }

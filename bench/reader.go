@@ -71,7 +71,7 @@ func (e *endpoint) input() io.Reader {
 	c := e.Cell
 	if c.Pattern == PatternMixed && c.Drain > 0 {
 		spin := c.Placement == "apart" || c.Placement == "far"
-		return &slowReader{e.in, Pace{PerSecond: c.Drain}, e.clock, spin}
+		return &slowReader{e.in, pace{PerSecond: c.Drain}, e.clock, spin}
 	}
 	if e.Cell.Work > 0 && e.isReader() {
 		return workingReader{e.in, e}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -20,8 +19,6 @@ type report struct {
 	Trips       []int64 // nanoseconds of each round trip
 	Collections uint32  // of the garbage collector while the clock ran: none is expected
 	ClosedAt    int64   // when a reader closed its end, or its writer was told, on the shared clock
-
-	Returned json.RawMessage // by a workload
 }
 
 // reports are those of the two endpoints of one sample.

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -232,34 +231,3 @@ func (j job) of(n int64) job {
 
 // mixedWarmup is how many large messages go before a slice of a mixed cell.
 const mixedWarmup = 2
-
-// runAlone has workers do a job that are started for it.
-func (p Plan) runAlone(ctx context.Context, j job) (reports, error) {
-	f, err := p.single(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	defer f.close()
-	got, err := f.run(j)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
-	}
-	return got, nil
-}
-
-// single starts the workers of a cell that is not one of the plan's.
-func (p Plan) single(ctx context.Context, j job) (*fork, error) {
-	if err := p.validate(j.Cell); err != nil {
-		return nil, err
-	}
-	cpus, err := placeCell(j.Cell)
-	if err != nil {
-		return nil, err
-	}
-	limit := func() time.Duration { return grace + 20*p.Duration }
-	f, err := startFork(ctx, j, cpus, limit)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Label(j.Cell), err)
-	}
-	return f, nil
-}

@@ -15,7 +15,7 @@ import (
 func minimiseTimerSlack() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
 // sleepUntil sleeps to an absolute moment; the shared clock is the kernel's.
-func (c *Clock) sleepUntil(moment int64) {
+func (c *clock) sleepUntil(moment int64) {
 	t := unix.NsecToTimespec(moment)
 	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)

@@ -7,7 +7,7 @@ import "time"
 // minimiseTimerSlack is for Linux, whose sleeps have a slack to choose.
 func minimiseTimerSlack() {}
 
-func (c *Clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.Now())) }
+func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }
 
 // quiesce leaves the runtime alone for a moment before the warm-up, so that the threads that
 // stopping the world woke are asleep again.

@@ -22,7 +22,6 @@ import (
 const (
 	cellWork       = "bench"
 	registeredWork = "bench with registered framings"
-	workloadWork   = "bench workload " // its name follows
 )
 
 func init() { proc.Register(cellWork, serveJobs) }
@@ -48,14 +47,6 @@ func workOf(c results.Cell) string {
 	return cellWork
 }
 
-// work names the work of the processes that do this job.
-func (j job) work() string {
-	if j.Workload != "" {
-		return workloadWork + j.Workload
-	}
-	return workOf(j.Cell)
-}
-
 // A job is what the controller asks of a worker: a slice of a cell. It travels as one line of JSON
 // on the worker's standard input. The endpoint that the worker runs is its argument.
 type job struct {
@@ -67,13 +58,10 @@ type job struct {
 	Warmup   int64 // messages before the clock starts
 	Messages int64 // messages while it runs
 	Compare  bool  // compare every byte: an untimed sample
-
-	Workload string          // runs instead of the cell's pattern, if it is not empty
-	Params   json.RawMessage // of the workload
 }
 
 // isLast reports whether the workers leave after the job.
-func (j job) isLast() bool { return j.Workload != "" || takesOneJob(j.Cell) && !j.Compare }
+func (j job) isLast() bool { return takesOneJob(j.Cell) && !j.Compare }
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {
