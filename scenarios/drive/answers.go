@@ -82,12 +82,16 @@ const charactersID = `"é漢😀"`
 func (r *faultRun) failsOverCharacters(ctx context.Context) bool {
 	fresh := r.d.with(nil)
 	defer fresh.end(false)
-	other := &faultRun{d: fresh, c: fresh.live(ctx)}
+	c, err := fresh.live(ctx)
+	if err != nil {
+		return false
+	}
+	other := &faultRun{d: fresh, c: c}
 	request := jsonrpc.AppendRequest(nil, "8", unknownMethod, []byte(`{"pad":`+charactersID+`}`))
 	return len(other.converse(ctx, 1, request)) == 0
 }
 
-func idsOfEveryType(ctx context.Context, r *faultRun) {
+func idsOfEveryType(ctx context.Context, r *faultRun) error {
 	var notes []string
 	ids := slices.Concat(demandedIDs, anyIDs)
 	if r.d.speaks() == "lsp" {
@@ -102,12 +106,12 @@ func idsOfEveryType(ctx context.Context, r *faultRun) {
 		if got == "" && want == charactersID && r.failsOverCharacters(ctx) {
 			r.judge(Unanswered, "a request that holds %s is not answered, whatever its id: "+
 				"characters of several bytes are the cause", charactersID)
-			return
+			return nil
 		}
 		switch {
 		case sameJSON(got, want):
 		case got == "" && !r.answered(ctx, "a request with the id "+want):
-			return
+			return nil
 		case demanded && got == "":
 			r.judge(Unanswered, "a request with the id %s is not answered", want)
 		case demanded:
@@ -122,6 +126,7 @@ func idsOfEveryType(ctx context.Context, r *faultRun) {
 		r.Found = fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
 		r.Found = strings.Join(append([]string{r.Found}, notes...), "; ")
 	}
+	return nil
 }
 
 // sameJSON reports whether two texts are the same string, however it is escaped, or the same text.
@@ -134,12 +139,14 @@ func sameJSON(a, b string) bool {
 }
 
 // batch sends two requests as an array, which JSON-RPC has and most protocols over it have not.
-func batch(ctx context.Context, r *faultRun) {
-	untriedIf(r.d.speaks() == "lsp", "its protocol forbids batches")
+func batch(ctx context.Context, r *faultRun) error {
+	if r.d.speaks() == "lsp" {
+		return untried("its protocol forbids batches")
+	}
 	said := r.c.overhear()
 	r.send([]byte("[" + string(r.request(`"one"`)) + "," + string(r.request(`"two"`)) + "]"))
 	if !r.answered(ctx, "a batch") {
-		return
+		return nil
 	}
 	text := said.String()
 	one, two := strings.Contains(text, `"one"`), strings.Contains(text, `"two"`)
@@ -153,9 +160,10 @@ func batch(ctx context.Context, r *faultRun) {
 	default:
 		r.Found = "ignored a batch, and goes on"
 	}
+	return nil
 }
 
-func unknownMethodRefused(ctx context.Context, r *faultRun) {
+func unknownMethodRefused(ctx context.Context, r *faultRun) error {
 	answers := r.converse(ctx, 1, r.request(`"unknown"`))
 	switch {
 	case len(answers) == 0 && r.c.isClosed():
@@ -170,12 +178,13 @@ func unknownMethodRefused(ctx context.Context, r *faultRun) {
 	default:
 		r.Found = fmt.Sprintf("refused with %d", jsonrpc.CodeMethodNotFound)
 	}
+	return nil
 }
 
 // atOnce is how many requests are sent without waiting: few enough for any pipe.
 const atOnce = 32
 
-func pipelined(ctx context.Context, r *faultRun) {
+func pipelined(ctx context.Context, r *faultRun) error {
 	var msgs [][]byte
 	for i := range atOnce {
 		msgs = append(msgs, r.request(strconv.Itoa(i+1)))
@@ -202,6 +211,7 @@ func pipelined(ctx context.Context, r *faultRun) {
 	default:
 		r.Found = fmt.Sprintf("all of %d requests were answered in their order", atOnce)
 	}
+	return nil
 }
 
 // cancels are what takes a request back, by protocol: a method, and its parameters around the id.
@@ -211,9 +221,11 @@ var cancels = map[string][3]string{
 }
 
 // cancelRequests takes back requests that are not known, under way, and answered.
-func cancelRequests(ctx context.Context, r *faultRun) {
+func cancelRequests(ctx context.Context, r *faultRun) error {
 	words, ok := cancels[r.d.speaks()]
-	untriedIf(!ok, "its protocol has no word for it")
+	if !ok {
+		return untried("its protocol has no word for it")
+	}
 	cancel := func(id string) []byte {
 		return []byte(`{"jsonrpc":"2.0","method":` + quoted(words[0]) + `,"params":` + words[1] + id + words[2] + `}`)
 	}
@@ -234,12 +246,14 @@ func cancelRequests(ctx context.Context, r *faultRun) {
 	default:
 		r.Found = "goes on; a request was answered before it could be cancelled"
 	}
+	return nil
 }
 
 // strayOutput looks at all that a server says from its start to its end.
-func strayOutput(ctx context.Context, r *faultRun) {
-	if r.meet(ctx, r.d.smallest(toolRequest)); r.Verdict != OK {
-		return
+func strayOutput(ctx context.Context, r *faultRun) error {
+	err := r.meet(ctx, r.d.smallest(toolRequest))
+	if err != nil || r.Verdict != OK {
+		return err
 	}
 	r.c.stdin.Close()
 	r.c.Stop(r.d.o.gone(), leaveAtTerm)
@@ -248,4 +262,5 @@ func strayOutput(ctx context.Context, r *faultRun) {
 	if lines, first, _ := r.c.strays.nonMessages(); lines > 0 {
 		r.judge("stray output", "%d lines on standard output are no messages, the first: %q", lines, first)
 	}
+	return nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A StartError is returned when the command could not be started at all.
@@ -68,21 +67,25 @@ type conn struct {
 type receiver func(msg []byte, e jsonrpc.Envelope, at time.Time)
 
 // connect starts the server over pipes as the options say, and reads what it says from then on.
-func connect(o Options, f framers.Framing) *conn {
+func connect(o Options, f framers.Framing) (*conn, error) {
 	c := &conn{
 		Process: proc.Command(o.Command[0], o.Command[1:]...), framing: f, client: os.Getpid(),
 		closed: make(chan struct{}), replies: make(chan []byte, 64),
 		stderrTail: proc.Tail{Limit: tailBytes}, drained: make(chan struct{}),
 	}
 	if o.behind {
-		c.Process = script.Must(proc.Self(clientWork, o.Command))
+		client, err := proc.Self(clientWork, o.Command)
+		if err != nil {
+			return nil, err
+		}
+		c.Process = client
 	}
 	c.Cmd.Env, c.Cmd.Dir, c.Attached = o.Env, o.Dir, o.mark != "" // which finds what it leaves
-	c.stdin = script.Must(c.Connect(0, o.Pipe, o.Capacity, false))
-	c.stdout = script.Must(c.Connect(1, o.Pipe, o.Capacity, o.nonblock))
-	c.stderr = script.Must(c.Connect(2, syspipe.Anonymous, 0, false))
+	if err := c.openPipes(o); err != nil {
+		return nil, err
+	}
 	if err := c.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
-		script.Check(&StartError{o.Command, err})
+		return nil, &StartError{o.Command, err}
 	}
 	if o.behind {
 		c.client = c.Cmd.Process.Pid
@@ -106,7 +109,21 @@ func connect(o Options, f framers.Framing) *conn {
 			io.Copy(&c.stderrTail, c.stderr) // its end is no failure
 		}
 	}()
-	return c
+	return c, nil
+}
+
+// openPipes connects the server's standard streams.
+func (c *conn) openPipes(o Options) (err error) {
+	c.stdin, err = c.Connect(0, o.Pipe, o.Capacity, false)
+	if err != nil {
+		return err
+	}
+	c.stdout, err = c.Connect(1, o.Pipe, o.Capacity, o.nonblock)
+	if err != nil {
+		return err
+	}
+	c.stderr, err = c.Connect(2, syspipe.Anonymous, 0, false)
+	return err
 }
 
 // wire returns where frames are written: in one call each, or in the pieces asked for.

@@ -53,14 +53,12 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Driver drives one server, and starts it again whenever it fails.
 //
-// What its methods are made of are steps of a [script]: an error that is ours, or a server that cannot be
-// started any more, ends them, and the exported ones return it. What a server does wrong is no error but
-// an outcome.
+// Its methods return an error that is ours, or that of a server that cannot be started any more. What a
+// server does wrong is no error but an outcome.
 type Driver struct {
 	o        Options
 	protocol *protocol
@@ -91,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{o: o}
-	if err := script.Run(func() { d.begin(ctx) }); err != nil {
+	if err := d.begin(ctx); err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -100,65 +98,101 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 
 // begin starts the server, and learns what it speaks, how it refuses, and whether its answers hold
 // what was sent.
-func (d *Driver) begin(ctx context.Context) {
+func (d *Driver) begin(ctx context.Context) error {
 	if d.o.Request == RequestDocument {
-		d.makeFolder()
+		if err := d.makeFolder(); err != nil {
+			return err
+		}
 	}
 	began := time.Now()
-	if d.protocol = newProtocol(d.o); d.protocol == nil {
-		d.protocol, d.c = detect(ctx, d.o)
+	d.protocol = newProtocol(d.o)
+	if d.protocol == nil {
+		p, c, err := detect(ctx, d.o)
+		if err != nil {
+			return err
+		}
+		d.protocol, d.c = p, c
 	}
 	p := d.protocol
-	failIf(!slices.Contains(p.requests, d.o.Request),
-		"drive: %s has no request %q, only %s", p.name, d.o.Request, strings.Join(p.requests, ", "))
-	failIf(!p.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "",
-		"drive: %s has no tools that could be called with arguments", p.name)
+	if !slices.Contains(p.requests, d.o.Request) {
+		return fmt.Errorf("drive: %s has no request %q, only %s",
+			p.name, d.o.Request, strings.Join(p.requests, ", "))
+	}
+	if !p.tools() && d.o.Tool+d.o.Arg+d.o.Args+d.o.ReplyTool != "" {
+		return fmt.Errorf("drive: %s has no tools that could be called with arguments", p.name)
+	}
 	if d.c == nil {
-		d.c = d.start(ctx)
+		c, err := d.start(ctx)
+		if err != nil {
+			return err
+		}
+		d.c = c
 	}
 	d.starts, d.ready = 1, time.Since(began)
-	d.refusal = d.first(ctx, transportRequest).code
-	if d.paces[toolRequest] = d.paces[transportRequest]; p.tryEcho {
-		p.echoes = true
-		out := d.first(ctx, toolRequest)
-		p.echoes = out.verdict == OK && out.code == ""
-		d.toolFails = out.verdict != OK && out.verdict != ErrorReply
+	return d.learn(ctx)
+}
+
+// learn makes first requests, and learns how the server refuses and whether its answers hold what was
+// sent.
+func (d *Driver) learn(ctx context.Context) error {
+	out, err := d.first(ctx, transportRequest)
+	if err != nil {
+		return err
 	}
+	d.refusal = out.code
+	d.paces[toolRequest] = d.paces[transportRequest]
+	p := d.protocol
+	if !p.tryEcho {
+		return nil
+	}
+	p.echoes = true
+	out, err = d.first(ctx, toolRequest)
+	p.echoes = out.verdict == OK && out.code == ""
+	d.toolFails = out.verdict != OK && out.verdict != ErrorReply
+	return err
 }
 
 // makeFolder makes an empty folder for documents: some language servers look around where one lies.
-func (d *Driver) makeFolder() {
-	var err error
-	d.folder, err = os.MkdirTemp("", "pipebench-documents-")
-	checkAs("drive: a folder for documents", err)
+func (d *Driver) makeFolder() error {
+	folder, err := os.MkdirTemp("", "pipebench-documents-")
+	if err != nil {
+		return fmt.Errorf("drive: a folder for documents: %w", err)
+	}
+	d.folder = folder
 	path := "/" + strings.TrimPrefix(filepath.ToSlash(d.folder), "/") // before a drive's letter
 	d.o.root = (&url.URL{Scheme: "file", Path: path}).String()
+	return nil
 }
 
 // start starts the server and shakes hands.
-func (d *Driver) start(ctx context.Context) *conn {
-	c := connect(d.o, d.protocol.wire)
-	d.greet(ctx, c)
-	return c
+func (d *Driver) start(ctx context.Context) (*conn, error) {
+	c, err := connect(d.o, d.protocol.wire)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.greet(ctx, c); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
-// greet shakes hands with a server that was started, and ends it where that fails.
-func (d *Driver) greet(ctx context.Context, c *conn) {
+// greet shakes hands with a server that was started, and ends it if that fails.
+func (d *Driver) greet(ctx context.Context, c *conn) error {
 	c.protocol.Store(d.protocol)
 	h := handshake{conn: c, ctx: ctx, within: d.o.Start}
-	err := script.Run(func() {
-		if d.protocol.greet != nil {
-			d.protocol.greet(h)
-		}
-		if c.whole.Load() == 0 {
-			// Nothing was asked in the handshake: a first sign of life keeps the start of the server
-			// out of the time that a later answer has.
-			h.ask("a first request", d.smallest(transportRequest).number(0))
-		}
-	})
-	if err != nil {
-		script.Check(cmp.Or(context.Cause(ctx), handshakeError(d.o, c, err)))
+	var err error
+	if d.protocol.greet != nil {
+		err = d.protocol.greet(h)
 	}
+	if err == nil && c.whole.Load() == 0 {
+		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
+		// out of the time that a later answer has.
+		_, err = h.ask("a first request", d.smallest(transportRequest).number(0))
+	}
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), handshakeError(d.o, c, err))
+	}
+	return nil
 }
 
 // Protocol returns what the server speaks, with the revision where there is one: "mcp 2025-11-25",
@@ -209,22 +243,24 @@ func (d *Driver) end(politely bool) {
 
 // live returns the running server, and starts it again if it is not running, unless the driver is
 // closed, or closed meanwhile.
-func (d *Driver) live(ctx context.Context) *conn {
+func (d *Driver) live(ctx context.Context) (*conn, error) {
 	if c := d.running(); c != nil {
-		return c
+		return c, nil
 	}
 	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.mu.Lock()
-	if d.starting = cancel; d.closed {
+	d.starting = cancel
+	if d.closed {
 		cancel(errClosed)
 	}
 	d.mu.Unlock()
-	c, err := script.Of(func() *conn { return d.restart(starting) })
+	c, err := d.restart(starting)
 	d.mu.Lock()
 	d.starting = nil
 	// Once the driver is closed nobody would end this server, nor what is written to it.
-	if err = cmp.Or(err, context.Cause(starting)); err == nil {
+	err = cmp.Or(err, context.Cause(starting))
+	if err == nil {
 		d.c = c
 		d.starts++
 	}
@@ -232,8 +268,7 @@ func (d *Driver) live(ctx context.Context) *conn {
 	if err != nil && c != nil {
 		c.shutdown(false)
 	}
-	script.Check(err)
-	return c
+	return c, err
 }
 
 // heed ends a write that is under way when ctx ends, by closing the server's input, until it is told
@@ -263,16 +298,16 @@ const (
 )
 
 // restart starts a server that was running before.
-func (d *Driver) restart(ctx context.Context) *conn {
+func (d *Driver) restart(ctx context.Context) (*conn, error) {
 	for tries := 1; ctx.Err() == nil; tries++ {
-		c, err := script.Of(func() *conn { return d.start(ctx) })
+		c, err := d.start(ctx)
 		switch {
 		case err == nil:
-			return c
+			return c, nil
 		case ctx.Err() != nil:
-			script.Check(err)
+			return nil, err
 		case tries == mostTries:
-			script.Check(fmt.Errorf("start it again, %d times: %w", tries, err))
+			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
 		}
 		d.failedStarts++
 		select {
@@ -280,8 +315,7 @@ func (d *Driver) restart(ctx context.Context) *conn {
 		case <-ctx.Done():
 		}
 	}
-	script.Check(context.Cause(ctx))
-	return nil
+	return nil, context.Cause(ctx)
 }
 
 // discard ends a server that failed. The next request gets a new one.
@@ -294,12 +328,13 @@ func (d *Driver) discard(c *conn) {
 
 // first makes one small request of a kind of which nothing is known: the server has as long as for its
 // start.
-func (d *Driver) first(ctx context.Context, kind requestKind) (out outcome) {
+func (d *Driver) first(ctx context.Context, kind requestKind) (outcome, error) {
 	d.paces[kind] = deadlineModel{1, d.o.Start / margin}
-	if out = d.roundTrip(ctx, d.smallest(kind), 0); out.verdict != OK {
+	out, err := d.roundTrip(ctx, d.smallest(kind), 0)
+	if out.verdict != OK {
 		d.paces[kind] = deadlineModel{}
 	}
-	return out
+	return out, err
 }
 
 // request makes a request of size bytes, or of as few as it takes.

@@ -14,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A FaultEvidence is what the verdict on a server rests on that a client or the system misbehaved
@@ -39,68 +38,58 @@ type FaultEvidence struct {
 
 // A treatment is what a client, or the system, does to a server.
 type treatment struct {
-	do  func(context.Context, *faultRun) // a script
-	set func(*Options)                   // what it needs of the pipes; nil for nothing
-	raw bool                             // it starts the server itself
-	end bool                             // a server may end over it
-	rpc bool                             // it is about JSON-RPC
-	all bool                             // it is about all processes that the server started
+	do  func(context.Context, *faultRun) error
+	set func(*Options) // what it needs of the pipes; nil for nothing
+	raw bool           // it starts the server itself
+	end bool           // a server may end over it
+	rpc bool           // it is about JSON-RPC
+	all bool           // it is about all processes that the server started
 
 	mild bool // what it finds is no failure: no protocol demands otherwise
 }
 
 // treatments are by name in the catalogue. Each has a server started for it.
 var treatments = map[string]treatment{
-	"dirty-line": {do: func(ctx context.Context, r *faultRun) {
-		untriedIf(r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC,
-			"it is about JSON-RPC in lines, which the server does not speak")
-		r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
-		r.meet(ctx, r.d.smallest(toolRequest))
-	}},
+	"dirty-line": {do: dirtyLine},
 	"split-utf8": {do: splitUTF8, set: func(o *Options) { o.WriteChunk = 71 }},
-	"trickle": {do: func(ctx context.Context, r *faultRun) {
+	"trickle": {do: func(ctx context.Context, r *faultRun) error {
 		r.asked = r.d.request(toolRequest, 4<<10)
-		r.meet(ctx, r.asked)
+		return r.meet(ctx, r.asked)
 	}, set: func(o *Options) { o.WriteChunk = 1 }},
-	"slow-reader": {do: func(ctx context.Context, r *faultRun) {
-		r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
+	"slow-reader": {do: func(ctx context.Context, r *faultRun) error {
+		return r.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
 	}},
 	"unread-stderr": {do: unreadStderr, set: func(o *Options) { o.undrained = true }},
-	"nonblocking-stdout": {do: func(ctx context.Context, r *faultRun) {
-		untriedIf(r.d.o.Pipe == syspipe.Named, "the mode of a named pipe is not the server's alone")
-		r.leaveUnread(ctx, 256<<10, 4)
-	}, set: func(o *Options) { o.nonblock = true }},
-	"closed-stdout": {do: func(_ context.Context, r *faultRun) {
-		r.c.stdout.Close()
-		t := r.d.smallest(transportRequest)
-		for i := range int64(3) { // a child that another goroutine is just starting may have a copy of stdout yet
-			msg := slices.Clone(t.number(i))
-			defer time.AfterFunc(time.Duration(i)*r.d.o.Patience/2, func() { r.c.send(msg) }).Stop()
+	"nonblocking-stdout": {do: func(ctx context.Context, r *faultRun) error {
+		if r.d.o.Pipe == syspipe.Named {
+			return untried("the mode of a named pipe is not the server's alone")
 		}
-		r.awaitExit(max(leaveAtEOF, r.d.o.gone()))
-	}},
-	"eof-mid-frame": {do: func(_ context.Context, r *faultRun) {
+		return r.leaveUnread(ctx, 256<<10, 4)
+	}, set: func(o *Options) { o.nonblock = true }},
+	"closed-stdout": {do: closedStdout},
+	"eof-mid-frame": {do: func(_ context.Context, r *faultRun) error {
 		msg := r.d.smallest(toolRequest).number(1)
 		r.sendRaw(msg[:len(msg)/2])
 		r.c.stdin.Close()
 		r.awaitExit(max(leaveAtEOF, r.d.o.gone()))
+		return nil
 	}},
 	"wrong-framing": {do: wrongFraming, end: true, rpc: true, mild: true},
 	"lying-length":  {do: lyingLength},
 
-	"end-idle": {do: func(_ context.Context, r *faultRun) {
+	"end-idle": {do: func(_ context.Context, r *faultRun) error {
 		r.c.stdin.Close()
 		r.leaves(r.d.o.gone(), "the end of its input")
+		return nil
 	}},
 	"end-in-flight": {do: endInFlight},
-	"end-at-start": {do: func(_ context.Context, r *faultRun) {
-		r.c = connect(r.d.o, r.d.protocol.wire)
-		defer r.c.shutdown(false)
-		r.c.stdin.Close()
-		r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
-	}, raw: true},
-	"sigterm":        {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGTERM, "SIGTERM") }},
-	"sigint":         {do: func(_ context.Context, r *faultRun) { r.signal(syscall.SIGINT, "SIGINT") }},
+	"end-at-start":  {do: endAtStart, raw: true},
+	"sigterm": {do: func(_ context.Context, r *faultRun) error {
+		return r.signal(syscall.SIGTERM, "SIGTERM")
+	}},
+	"sigint": {do: func(_ context.Context, r *faultRun) error {
+		return r.signal(syscall.SIGINT, "SIGINT")
+	}},
 	"client-killed":  {do: clientKilled, all: true, set: func(o *Options) { o.behind = true }},
 	"held-output":    {do: heldOutput, all: true},
 	"stray-output":   {do: strayOutput, rpc: true},
@@ -119,11 +108,40 @@ type notTried string
 
 func (why notTried) Error() string { return string(why) }
 
-// untriedIf ends a treatment that says nothing about the server.
-func untriedIf(so bool, format string, args ...any) {
-	if so {
-		script.Check(notTried(fmt.Sprintf(format, args...)))
+// untried is the error of a treatment that says nothing about the server.
+func untried(format string, args ...any) error { return notTried(fmt.Sprintf(format, args...)) }
+
+func dirtyLine(ctx context.Context, r *faultRun) error {
+	if r.c.framing.String() != "ndjson" || !r.d.protocol.jsonRPC {
+		return untried("it is about JSON-RPC in lines, which the server does not speak")
 	}
+	r.sendRaw([]byte("\n  \nthis is a log line\n{\"broken\":\n"))
+	return r.meet(ctx, r.d.smallest(toolRequest))
+}
+
+// closedStdout sends three requests in turn: a child that another goroutine is just starting may have
+// a copy of the output for a while.
+func closedStdout(_ context.Context, r *faultRun) error {
+	r.c.stdout.Close()
+	t := r.d.smallest(transportRequest)
+	for i := range int64(3) {
+		msg := slices.Clone(t.number(i))
+		defer time.AfterFunc(time.Duration(i)*r.d.o.Patience/2, func() { r.c.send(msg) }).Stop()
+	}
+	r.awaitExit(max(leaveAtEOF, r.d.o.gone()))
+	return nil
+}
+
+func endAtStart(_ context.Context, r *faultRun) error {
+	c, err := connect(r.d.o, r.d.protocol.wire)
+	if err != nil {
+		return err
+	}
+	r.c = c
+	defer c.shutdown(false)
+	c.stdin.Close()
+	r.leaves(r.d.o.gone()+r.d.beside(), "the end of its input, before anything was said")
+	return nil
 }
 
 // A Finding is how a server met one treatment.
@@ -182,21 +200,7 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 	r := &faultRun{d: own, Finding: Finding{Verdict: OK, Mild: t.mild, Evidence: FaultEvidence{
 		Command: results.HideSecrets(d.o.Command), Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
 	}}}
-	err := script.Run(func() {
-		untriedIf(t.rpc && !d.protocol.jsonRPC,
-			"it is about JSON-RPC, which the server does not speak")
-		untriedIf(t.all && own.o.mark == "",
-			"this system does not tell which processes others started")
-		if !t.raw {
-			r.c = own.live(ctx)
-		}
-		if t.do(ctx, r); r.Verdict == OK || r.asked == nil {
-			return
-		}
-		alone, size := plain.roundTrip(ctx, r.asked, 1), results.FormatSize(int64(len(r.asked.msg)))
-		untriedIf(alone.verdict != OK,
-			"a request of %s is not served in any case: %s", size, alone.verdict.text())
-	})
+	err := r.try(ctx, t, plain)
 	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
 	if why, untried := errors.AsType[notTried](err); untried {
 		r.Verdict, r.Fine, r.Found, r.Advice, err = NotTried, false, string(why), string(why), nil
@@ -204,6 +208,36 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		r.Advice = m.Title + ": a server should " + m.Advice
 	}
 	return r.Finding, cmp.Or(err, ctx.Err())
+}
+
+// try does what a treatment does. If a request was not served it is sent to a server that is not
+// treated, too: the treatment may not be to blame.
+func (r *faultRun) try(ctx context.Context, t treatment, plain *Driver) error {
+	if t.rpc && !r.d.protocol.jsonRPC {
+		return untried("it is about JSON-RPC, which the server does not speak")
+	}
+	if t.all && r.d.o.mark == "" {
+		return untried("this system does not tell which processes others started")
+	}
+	if !t.raw {
+		c, err := r.d.live(ctx)
+		if err != nil {
+			return err
+		}
+		r.c = c
+	}
+	if err := t.do(ctx, r); err != nil {
+		return err
+	}
+	if r.Verdict == OK || r.asked == nil {
+		return nil
+	}
+	alone, err := plain.roundTrip(ctx, r.asked, 1)
+	if err == nil && alone.verdict != OK {
+		size := results.FormatSize(int64(len(r.asked.msg)))
+		return untried("a request of %s is not served in any case: %s", size, alone.verdict.text())
+	}
+	return err
 }
 
 // sentence says what was found.
@@ -231,7 +265,13 @@ func (r *faultRun) found(out outcome) {
 }
 
 // meet makes a round trip and takes what it met.
-func (r *faultRun) meet(ctx context.Context, t *requestTemplate) { r.found(r.d.roundTrip(ctx, t, 1)) }
+func (r *faultRun) meet(ctx context.Context, t *requestTemplate) error {
+	out, err := r.d.roundTrip(ctx, t, 1)
+	if err == nil {
+		r.found(out)
+	}
+	return err
+}
 
 // sendRaw gives bytes to the server that are no message of a framing's making.
 func (r *faultRun) sendRaw(p []byte) {
@@ -270,37 +310,54 @@ func (r *faultRun) awaitExit(limit time.Duration) {
 	}
 }
 
-func splitUTF8(ctx context.Context, r *faultRun) {
-	t := r.echo(8 << 10)
+func splitUTF8(ctx context.Context, r *faultRun) error {
+	t, err := r.echo(8 << 10)
+	if err != nil {
+		return err
+	}
 	const text = "é漢😀aß語🜁" // 2, 3, 4, 1, 2, 3 and 4 bytes
 	b := t.payload()
 	for n := stampDigits; n+len(text) <= len(b)-stampDigits; {
 		n += copy(b[n:], text)
 	}
-	r.meet(ctx, t)
+	return r.meet(ctx, t)
 }
 
 // echo makes a request of a server whose answers hold what was sent.
-func (r *faultRun) echo(size int) *requestTemplate {
+func (r *faultRun) echo(size int) (*requestTemplate, error) {
 	t := r.d.request(toolRequest, size)
-	untriedIf(!t.echoes, "the answers of the server do not hold what was sent")
-	return t
+	if !t.echoes {
+		return nil, untried("the answers of the server do not hold what was sent")
+	}
+	return t, nil
 }
 
 // leaveUnread sends requests while nobody reads the answers, then reads, and compares them.
-func (r *faultRun) leaveUnread(ctx context.Context, size, n int) {
-	r.asked = r.echo(size)
+func (r *faultRun) leaveUnread(ctx context.Context, size, n int) error {
+	asked, err := r.echo(size)
+	if err != nil {
+		return err
+	}
+	r.asked = asked
 	r.c.out.gate.Store(new(make(chan struct{}))) // from the next read on
 	reads := time.AfterFunc(r.d.o.Patience, r.c.resumeReading)
 	defer reads.Stop()
-	round := r.d.loadRound(ctx, Load{Size: size, Inflight: n, Duration: defaultLoad}, r.asked, int64(n))
+	load := Load{Size: size, Inflight: n, Duration: defaultLoad}
+	round, err := r.d.loadRound(ctx, load, r.asked, int64(n))
+	if err != nil {
+		return err
+	}
 	r.found(round.outcome)
 	r.Evidence.PeakBytes = ifKnown(r.c.PeakMemory())
+	return nil
 }
 
-func unreadStderr(ctx context.Context, r *faultRun) {
+func unreadStderr(ctx context.Context, r *faultRun) error {
 	r.asked = r.d.request(toolRequest, 1<<10)
-	s, out := r.d.sample(ctx, r.asked, 200, 0)
+	s, out, err := r.d.sample(ctx, r.asked, 200, 0)
+	if err != nil {
+		return err
+	}
 	if out.verdict != OK {
 		r.Evidence.Answered = &s.Messages
 	}
@@ -308,6 +365,7 @@ func unreadStderr(ctx context.Context, r *faultRun) {
 		out.verdict = Deadlock
 	}
 	r.found(out)
+	return nil
 }
 
 const (
@@ -316,12 +374,13 @@ const (
 )
 
 // largeRequest grows a request, and looks for the largest that the server takes.
-func largeRequest(ctx context.Context, r *faultRun) {
+func largeRequest(ctx context.Context, r *faultRun) error {
 	most, cancel := context.WithTimeout(ctx, limitTime)
 	defer cancel()
 	t, err := r.d.findLimit(most, requestSide, func(size int) *requestTemplate { return r.d.request(transportRequest, size) }, fairRequest)
-	untriedIf(t.Kind == "" || t.SearchedTo != nil && err != nil,
-		"requests took too long to be made larger")
+	if t.Kind == "" || t.SearchedTo != nil && err != nil {
+		return untried("requests took too long to be made larger")
+	}
 	switch failed := t.Evidence.LimitEvidence; {
 	case t.RequestLimit == nil:
 		r.Found = fmt.Sprintf("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
@@ -334,13 +393,14 @@ func largeRequest(ctx context.Context, r *faultRun) {
 			Verdict(t.Verdict).text(), stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
 		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.FailureEvidence, t.Evidence.Why
 	}
+	return nil
 }
 
 // refusesFrame finds an answer to the first request, or to one whose id could not be read, in
 // whatever framing it comes.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
-func wrongFraming(_ context.Context, r *faultRun) {
+func wrongFraming(_ context.Context, r *faultRun) error {
 	msg := r.d.smallest(transportRequest).number(1)
 	framed := append(slices.Clone(msg), '\n')
 	if r.c.framing.String() == "ndjson" {
@@ -360,6 +420,7 @@ func wrongFraming(_ context.Context, r *faultRun) {
 		r.Verdict = "waits in silence"
 	}
 	r.Evidence.StderrTail = r.c.stderrLines()
+	return nil
 }
 
 // announced is a length that a careless server allocates, in bytes.
@@ -367,11 +428,14 @@ const announced = 2_000_000_000
 
 // lyingLength looks at memory that was taken, and at that which was only reserved: many allocators
 // touch what they give out no sooner than it is used.
-func lyingLength(_ context.Context, r *faultRun) {
-	untriedIf(r.c.framing.String() != "content-length",
-		"it is about messages whose length is announced")
+func lyingLength(_ context.Context, r *faultRun) error {
+	if r.c.framing.String() != "content-length" {
+		return untried("it is about messages whose length is announced")
+	}
 	resident, addresses := ifKnown(r.c.PeakMemory()), r.addresses()
-	untriedIf(resident == nil, "this system does not tell how much memory a process has")
+	if resident == nil {
+		return untried("this system does not tell how much memory a process has")
+	}
 	r.sendRaw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
 	for i := 0; i < 10 && !gone; i++ { // what a process had is not known of one that has ended
@@ -385,6 +449,7 @@ func lyingLength(_ context.Context, r *faultRun) {
 	case gone:
 		r.Evidence.Ended = string(r.c.exitVerdict())
 	}
+	return nil
 }
 
 // addresses returns the largest address space of the server so far, 0 where it is not known.

@@ -15,7 +15,6 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // An answer to a request of the handshake, copied out of the buffer it was read into.
@@ -67,25 +66,11 @@ var (
 	errEndless = errors.New("no message end")
 )
 
-// failIf ends a script where there is reason to.
-func failIf(so bool, format string, args ...any) {
-	if so {
-		script.Check(fmt.Errorf(format, args...))
-	}
-}
-
-// checkAs ends a script by an error, if there is one, and says over what.
-func checkAs(what string, err error) {
-	if err != nil {
-		script.Check(fmt.Errorf("%s: %w", what, err))
-	}
-}
-
 // callID is the id of the handshake's requests: they follow each other, and are the only ones
 // meanwhile.
 const callID = "1"
 
-// A handshake is what is said to a server that has just been started, as steps of a script.
+// A handshake is what is said to a server that has just been started.
 type handshake struct {
 	*conn
 	ctx    context.Context
@@ -94,18 +79,20 @@ type handshake struct {
 }
 
 // say sends a message that is not answered.
-func (h handshake) say(msg []byte) {
-	err := h.send(msg)
-	failIf(err != nil, "%w: %w", errLeft, err)
+func (h handshake) say(msg []byte) error {
+	if err := h.send(msg); err != nil {
+		return fmt.Errorf("%w: %w", errLeft, err)
+	}
+	return nil
 }
 
 // call sends a request and waits for its answer.
-func (h handshake) call(method, params string) answer {
+func (h handshake) call(method, params string) (answer, error) {
 	return h.ask(method, jsonrpc.AppendRequest(nil, callID, method, []byte(params)))
 }
 
 // ask sends a message, which errors call by a name, and waits for the answer: the next that comes.
-func (h handshake) ask(name string, msg []byte) answer {
+func (h handshake) ask(name string, msg []byte) (answer, error) {
 	d := h.dialogue(h.within, func() error { return h.send(msg) })
 	defer d.close()
 	d.within = h.within
@@ -113,8 +100,10 @@ func (h handshake) ask(name string, msg []byte) answer {
 	if a.kind == jsonrpc.Request {
 		err = errEcho
 	}
-	checkAs(name, err)
-	return a
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
 }
 
 // settle is how long after a line that is no answer the answer may still come: some servers greet
@@ -300,7 +289,7 @@ const headstart = 1500 * time.Millisecond
 // most speak in lines, then with headers. Each attempt has a server of its own and all the time
 // that a handshake may take; when one succeeds, the other's server is ended before detect returns.
 // The server that is returned has been greeted.
-func detect(ctx context.Context, o Options) (*protocol, *conn) {
+func detect(ctx context.Context, o Options) (*protocol, *conn, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var settled atomic.Pointer[greeting]
@@ -334,15 +323,14 @@ func detect(ctx context.Context, o Options) (*protocol, *conn) {
 		if found != nil && found.c != nil {
 			found.c.shutdown(false)
 		}
-		script.Check(context.Cause(ctx))
+		return nil, nil, context.Cause(ctx)
 	case found == nil:
 		if g := tryLesser(ctx, o); g.c != nil {
-			return g.p, g.c
+			return g.p, g.c, nil
 		}
-		script.Check(bothFailed(lines, headers))
+		return nil, nil, bothFailed(lines, headers)
 	}
-	script.Check(found.err)
-	return found.p, found.c
+	return found.p, found.c, found.err
 }
 
 // lesserTime is how long a server has to answer in a framing that few servers have.
@@ -375,23 +363,20 @@ func bothFailed(lines, headers greeting) error {
 	return e
 }
 
-// A speaker speaks to a server that has just been started, until it knows what that speaks. It is a
-// script.
-type speaker func(handshake, Options) *protocol
+// A speaker speaks to a server that has just been started, until it knows what that speaks.
+type speaker func(handshake, Options) (*protocol, error)
 
 // greet starts a server and speaks to it.
 func greet(ctx context.Context, o Options, wire framers.Framing, speak speaker) greeting {
-	var c *conn
 	var other *otherFraming
-	p, err := script.Of(func() *protocol {
-		c = connect(o, wire)
-		return speak(handshake{conn: c, ctx: ctx, within: o.Start}, o)
-	})
+	c, err := connect(o, wire)
+	if err != nil {
+		return greeting{err: err}
+	}
+	p, err := speak(handshake{conn: c, ctx: ctx, within: o.Start}, o)
 	switch {
 	case err == nil:
 		return greeting{p: p, c: c}
-	case c == nil: // it was not started
-		return greeting{err: err}
 	case errors.As(err, &other):
 		c.shutdown(false)
 		return greet(ctx, o, other.framing, speakMCP)
@@ -439,27 +424,25 @@ func recognise(said []byte) framers.Framing {
 
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
-func speakMCP(h handshake, o Options) *protocol {
+func speakMCP(h handshake, o Options) (*protocol, error) {
 	h.said = h.overhear()
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
 	reply, err := h.askFirst(sent)
 	switch {
 	case err != nil:
-		script.Check(fmt.Errorf("a JSON-RPC request in %s: %w", h.framing, err))
+		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", h.framing, err)
 	case bytes.Equal(reply.raw, sent):
-		return newLines(h.framing, true)
+		return newLines(h.framing, true), nil
 	case reply.kind == jsonrpc.None:
-		h.checkFilter()
-		return newLines(h.framing, false)
+		return newLines(h.framing, false), h.checkFilter()
 	}
 	m := newMCP(o, h.framing)
 	h.protocol.Store(&m.protocol)
-	err = script.Run(func() { m.enter(h, reply) })
+	err = m.enter(h, reply)
 	if knowsNoInitialize(err) && o.Tool == "" {
-		return newBare(h.framing)
+		return newBare(h.framing), nil
 	}
-	script.Check(err)
-	return &m.protocol
+	return &m.protocol, err
 }
 
 // knowsNoInitialize reports whether a server refused initialize as a method that it does not have. It
@@ -471,28 +454,39 @@ func knowsNoInitialize(err error) bool {
 }
 
 // speakLSP speaks as an editor does.
-func speakLSP(h handshake, o Options) *protocol {
+func speakLSP(h handshake, o Options) (*protocol, error) {
 	l := newLSP(o, h.framing)
-	err := script.Run(func() { l.greet(h) })
+	err := l.greet(h)
 	if errors.Is(err, errNotLSP) {
-		return newBare(h.framing)
+		return newBare(h.framing), nil
 	}
-	checkAs(fmt.Sprintf("as an editor does, in %s", h.framing), err)
-	return &l.protocol
+	if err != nil {
+		return nil, fmt.Errorf("as an editor does, in %s: %w", h.framing, err)
+	}
+	return &l.protocol, nil
 }
 
 // checkFilter tells a filter, which gives a line for a line, from a program that just writes, which
 // is an error.
-func (h handshake) checkFilter() {
+func (h handshake) checkFilter() error {
 	lines, first, _ := h.strays.nonMessages()
 	if f := recognise([]byte(h.said.String() + "\n")); f != nil {
-		script.Check(&otherFraming{f})
+		return &otherFraming{f}
 	}
 	h.within = min(settle, h.within)
-	answers := lines == 1 && script.Run(func() {
-		h.ask("a line", []byte(`"pipebench"`))
-		h.ask("a line", []byte(`"pipebench again"`))
-	}) == nil
-	failIf(!answers, "%w: %q", errGarbage, first)
+	if lines != 1 || !h.answersLines() {
+		return fmt.Errorf("%w: %q", errGarbage, first)
+	}
 	h.strays.forget()
+	return nil
+}
+
+// answersLines reports whether a program gives a line for a line, twice.
+func (h handshake) answersLines() bool {
+	for _, line := range []string{`"pipebench"`, `"pipebench again"`} {
+		if _, err := h.ask("a line", []byte(line)); err != nil {
+			return false
+		}
+	}
+	return true
 }

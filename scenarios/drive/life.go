@@ -19,7 +19,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // gonePatience is how long a server may take to leave, in patiences: 5 s unless another patience is
@@ -76,7 +75,7 @@ func (r *faultRun) leaves(limit time.Duration, after string, signals ...string) 
 // inFlight is how many requests are under way when the input ends.
 const inFlight = 8
 
-func endInFlight(_ context.Context, r *faultRun) {
+func endInFlight(_ context.Context, r *faultRun) error {
 	var heard atomic.Int64
 	count := receiver(func(_ []byte, e jsonrpc.Envelope, _ time.Time) {
 		if !r.d.protocol.jsonRPC || e.Kind().Answers() {
@@ -93,6 +92,7 @@ func endInFlight(_ context.Context, r *faultRun) {
 	closedWithin(r.c.closed, r.d.o.Patience)
 	r.Evidence.Answered = new(min(heard.Load(), inFlight))
 	r.Found += fmt.Sprintf("; %d of %d were answered", *r.Evidence.Answered, inFlight)
+	return nil
 }
 
 // beside is how long a server may take to start while others start beside it.
@@ -100,15 +100,19 @@ func (d *Driver) beside() time.Duration { return 4 * d.ready }
 
 // signal asks the server alone to end, as a client does that has its number, and leaves its input
 // open.
-func (r *faultRun) signal(s syscall.Signal, name string) {
+func (r *faultRun) signal(s syscall.Signal, name string) error {
 	err := r.c.Cmd.Process.Signal(s)
-	untriedIf(err != nil, "%s cannot be sent: %v", name, err)
-	if r.leaves(r.d.o.gone(), name, name); r.Verdict != OK {
-		return
+	if err != nil {
+		return untried("%s cannot be sent: %v", name, err)
+	}
+	r.leaves(r.d.o.gone(), name, name)
+	if r.Verdict != OK {
+		return nil
 	}
 	if left := r.left(r.d.o.gone()); len(left) > 0 {
 		r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
 	}
+	return nil
 }
 
 // clientWork starts a server as its client would, with the streams that it has itself, and waits for
@@ -130,7 +134,7 @@ func init() {
 
 // clientKilled kills the process that started the server, and it alone, and lets go of the pipes as
 // the kernel does for one that is killed.
-func clientKilled(_ context.Context, r *faultRun) {
+func clientKilled(_ context.Context, r *faultRun) error {
 	r.c.Cmd.Process.Kill()
 	<-r.c.Done()
 	r.c.Close()
@@ -138,17 +142,22 @@ func clientKilled(_ context.Context, r *faultRun) {
 	left := r.left(limit)
 	r.Evidence.LeftAfterNS = int64(time.Since(began))
 	if len(left) > 0 {
-		r.judge("orphaned", "still there %s after its client was killed: %s", limit, strings.Join(left, ", "))
-		return
+		r.judge("orphaned", "still there %s after its client was killed: %s",
+			limit, strings.Join(left, ", "))
+		return nil
 	}
-	r.Found = fmt.Sprintf("gone %s after its client was killed", results.FormatDuration(float64(r.Evidence.LeftAfterNS)))
+	waited := results.FormatDuration(float64(r.Evidence.LeftAfterNS))
+	r.Found = fmt.Sprintf("gone %s after its client was killed", waited)
+	return nil
 }
 
 // heldOutput looks at what is left of a server that ended by itself: who reads its output to the end
 // waits for all who hold it.
-func heldOutput(_ context.Context, r *faultRun) {
+func heldOutput(_ context.Context, r *faultRun) error {
 	r.c.stdin.Close()
-	untriedIf(!r.c.Ended(r.d.o.gone()), "it does not leave at the end of its input")
+	if !r.c.Ended(r.d.o.gone()) {
+		return untried("it does not leave at the end of its input")
+	}
 	open, limit := "", r.d.o.gone()
 	until := time.Now().Add(r.d.o.Patience)
 	for _, stream := range []struct {
@@ -168,6 +177,7 @@ func heldOutput(_ context.Context, r *faultRun) {
 	default:
 		r.Found = "its output ends with it, and nothing that it started is left"
 	}
+	return nil
 }
 
 // StartsEvidence is what many starts of a server took and left.
@@ -202,12 +212,13 @@ const (
 )
 
 // manyStarts starts the server again and again, and ends it as a good client does.
-func manyStarts(ctx context.Context, r *faultRun) {
+func manyStarts(ctx context.Context, r *faultRun) error {
 	e := &StartsEvidence{}
 	r.Evidence.Starts = e
 	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
-		err := script.Run(func() { e.start(ctx, r.d, n < watched) })
-		checkAs(fmt.Sprint("start ", n+1), err)
+		if err := e.start(ctx, r.d, n < watched); err != nil {
+			return fmt.Errorf("start %d: %w", n+1, err)
+		}
 	}
 	e.Left = r.left(r.d.o.gone())
 	r.judgeStarts(e)
@@ -224,12 +235,16 @@ func manyStarts(ctx context.Context, r *faultRun) {
 	if r.Verdict == OK {
 		r.Found = text + "; none left files or processes"
 	}
+	return nil
 }
 
 // start starts a server, follows its chain of programs if it is to be watched, and ends it.
-func (e *StartsEvidence) start(ctx context.Context, d *Driver, watch bool) {
+func (e *StartsEvidence) start(ctx context.Context, d *Driver, watch bool) error {
 	began := time.Now()
-	c := connect(d.o, d.protocol.wire)
+	c, err := connect(d.o, d.protocol.wire)
+	if err != nil {
+		return err
+	}
 	var took time.Duration
 	var chain []string
 	var following sync.WaitGroup
@@ -237,15 +252,18 @@ func (e *StartsEvidence) start(ctx context.Context, d *Driver, watch bool) {
 	if watch {
 		following.Go(func() { took, chain = followExecs(starting, c.Cmd.Process.Pid, began) })
 	}
-	err := script.Run(func() { d.greet(ctx, c) })
+	err = d.greet(ctx, c)
 	started()
 	following.Wait()
-	script.Check(err)
+	if err != nil {
+		return err
+	}
 	e.ReadyNS = append(e.ReadyNS, float64(time.Since(began)))
 	if len(chain) > 1 {
 		e.WrapperNS, e.Chain = append(e.WrapperNS, float64(took)), chain
 	}
 	e.look(c, d.o.scratch)
+	return nil
 }
 
 // judgeStarts judges what starts left, and whether each takes more than the one before.
@@ -344,47 +362,59 @@ const (
 // memoryGrowth takes the slope of memory over requests. A heap that is collected, and a compiler at
 // work, make memory grow at first and not for ever: so where it grows, it is looked at for longer,
 // until it has doubled, as Go's and other heaps do before they are collected, or the time is up.
-func memoryGrowth(ctx context.Context, r *faultRun) {
-	_, known := r.c.Resident()
-	untriedIf(!known, "this system does not tell how much memory a process has")
+func memoryGrowth(ctx context.Context, r *faultRun) error {
+	if _, known := r.c.Resident(); !known {
+		return untried("this system does not tell how much memory a process has")
+	}
 	t := r.d.smallest(toolRequest)
 	e, first, from, began := &MemoryEvidence{}, 0.0, int64(0), time.Now()
 	for n := 0; n < 3 || (e.SlopeLo < first/2 || e.To < 2*from) && time.Since(began) < 3*memoryTime; n++ {
-		if !r.watchMemory(ctx, t, e) {
-			return
+		served, err := r.watchMemory(ctx, t, e)
+		if err != nil || !served {
+			return err
 		}
 		r.Evidence.Memory, first, from = e, cmp.Or(first, e.Slope), cmp.Or(from, e.From)
 		r.Found = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
 			results.FormatGrouped(e.Requests))
 		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
-			return
+			return nil
 		}
 	}
-	untriedIf(e.SlopeLo < first/2 || e.To < 2*from,
-		"%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
-		r.Found, first, results.FormatSize(e.To-from))
+	if e.SlopeLo < first/2 || e.To < 2*from {
+		return untried("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
+			r.Found, first, results.FormatSize(e.To-from))
+	}
 	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
 		results.FormatSize(e.To), results.FormatGrouped(e.Requests))
+	return nil
 }
 
 // watchMemory makes more requests, and fits a line through the memory in use between the later half
 // of all: a heap that stays as it is for a while after it was collected does not fill so many. It
 // reports whether all were served.
-func (r *faultRun) watchMemory(ctx context.Context, t *requestTemplate, e *MemoryEvidence) bool {
+func (r *faultRun) watchMemory(
+	ctx context.Context, t *requestTemplate, e *MemoryEvidence,
+) (served bool, err error) {
 	each, sent := max(int64(r.d.o.Requests)/memoryPoints, 1), e.Requests
 	for began, n := time.Now(), 0; n < memoryPoints && (n < memoryPoints/2 || time.Since(began) < memoryTime); n++ {
-		s, out := r.d.sample(ctx, t, each, sent)
+		s, out, err := r.d.sample(ctx, t, each, sent)
+		if err != nil {
+			return false, err
+		}
 		if out.verdict != OK {
 			r.found(out)
-			return false
+			return false, nil
 		}
 		sent += s.Messages
 		resident, _ := r.c.Resident()
 		e.after, e.resident = append(e.after, float64(sent)), append(e.resident, float64(resident))
 	}
 	half := len(e.after) / 2
-	g := script.Must(stat.FitLine(e.after[half:], e.resident[half:]))
+	g, err := stat.FitLine(e.after[half:], e.resident[half:])
+	if err != nil {
+		return false, err
+	}
 	e.Requests, e.From, e.To = sent, int64(e.resident[half]), int64(e.resident[len(e.resident)-1])
 	e.Slope, e.SlopeLo, e.SlopeHi = g.Slope, g.Interval.Lo, g.Interval.Hi
-	return true
+	return true, nil
 }

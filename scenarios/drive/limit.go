@@ -10,7 +10,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Sides of a limit.
@@ -166,53 +165,68 @@ func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *re
 // run looks for the limit from the smallest size on, and makes sure of it.
 func (s *search) run(ctx context.Context) error {
 	s.tried = map[int]outcome{}
-	return script.Run(func() {
-		if s.double(ctx); s.bad > 0 {
-			s.bisect(ctx)
-			s.verify(ctx)
-		}
-	})
+	err := s.double(ctx)
+	if err != nil || s.bad == 0 {
+		return err
+	}
+	if err := s.bisect(ctx); err != nil {
+		return err
+	}
+	return s.verify(ctx)
 }
 
 // try tries a size, whether it was tried before or not.
-func (s *search) try(ctx context.Context, size int) (works bool) {
+func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.d.o.Observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))))
-	out := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
-	if out.verdict == OK {
-		s.d.checkAlive(ctx, &out)
+	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
+	if err == nil && out.verdict == OK {
+		err = s.d.checkAlive(ctx, &out)
+	}
+	if err != nil {
+		return false, err
 	}
 	if s.side == requestSide {
 		out.size = size
 	}
 	s.tried[size] = out
-	return out.verdict == OK
+	return out.verdict == OK, nil
 }
 
 // narrow tries a size, and makes it the one end of the search or the other.
-func (s *search) narrow(ctx context.Context, size int) {
-	if s.try(ctx, size) {
+func (s *search) narrow(ctx context.Context, size int) error {
+	works, err := s.try(ctx, size)
+	if err != nil {
+		return err
+	}
+	if works {
 		s.good = size
 	} else {
 		s.bad = size
 	}
+	return nil
 }
 
 // double tries doubling sizes, from the smallest request on, until one fails.
-func (s *search) double(ctx context.Context) {
+func (s *search) double(ctx context.Context) error {
 	smallest := s.make(0)
 	for _, size := range Doubling(1<<10, s.most) {
-		if s.bad == 0 && (size >= len(smallest.msg) || smallest.demands > 0) {
-			s.narrow(ctx, size)
+		if s.bad > 0 || size < len(smallest.msg) && smallest.demands == 0 {
+			continue
+		}
+		if err := s.narrow(ctx, size); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // bisect closes in on the last size that works, between one that does and one that does not.
-func (s *search) bisect(ctx context.Context) {
+func (s *search) bisect(ctx context.Context) error {
 	if s.good == 0 {
 		smallest := len(s.d.smallest(transportRequest).msg)
-		if !s.try(ctx, smallest) {
-			return
+		works, err := s.try(ctx, smallest)
+		if err != nil || !works {
+			return err
 		}
 		s.good = smallest
 	}
@@ -234,8 +248,11 @@ func (s *search) bisect(ctx context.Context) {
 		if len(guesses) > 0 {
 			size = guesses[0]
 		}
-		s.narrow(ctx, size)
+		if err := s.narrow(ctx, size); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a hole.
@@ -243,7 +260,7 @@ const beyond = 2
 
 // verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
 // a second time is not the size's. Then it looks beyond.
-func (s *search) verify(ctx context.Context) {
+func (s *search) verify(ctx context.Context) error {
 	first := s.tried[s.bad]
 	sizes := stat.Filter(Doubling(1<<10, s.most), func(size int) bool { return size > 2*s.good })
 	sizes = sizes[:min(len(sizes), beyond)]
@@ -252,10 +269,12 @@ func (s *search) verify(ctx context.Context) {
 		sizes = slices.Concat([]int{s.good, s.bad, 2 * s.good}, sizes)
 	}
 	for _, size := range sizes {
-		s.try(ctx, size)
+		if _, err := s.try(ctx, size); err != nil {
+			return err
+		}
 	}
 	if s.good == 0 {
-		return
+		return nil
 	}
 	failure := func(size int) string {
 		return fmt.Sprintf("%s: %s", stat.FormatBytes(int64(size)), s.tried[size].verdict)
@@ -267,6 +286,7 @@ func (s *search) verify(ctx context.Context) {
 		s.tried[s.bad] = first
 		s.flaky = failure(s.bad)
 	}
+	return nil
 }
 
 // roundSizes are those at which programmers put limits.

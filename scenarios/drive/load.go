@@ -16,7 +16,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Load is requests that do not wait for each other's answers.
@@ -68,21 +67,22 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	size := &results.SizeEvidence{PayloadBytes: len(tpl.payload())}
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
 	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
-	return script.Run(func() {
-		for range loadRounds {
-			r := d.loadRound(ctx, l, tpl, math.MaxInt64)
-			load.OutOfOrder += r.outOfOrder
-			if r.outcome.verdict != OK {
-				setFailure(&t, r.outcome)
-				break
-			}
-			t.Samples = append(t.Samples, r.sample)
+	for range loadRounds {
+		r, err := d.loadRound(ctx, l, tpl, math.MaxInt64)
+		if err != nil {
+			return err
 		}
-		size.DriverCPUShare = driverShare(t.Samples)
-		judgeRate(&t)
-		d.warnOfSideEffects(&t)
-		script.Check(sink(t))
-	})
+		load.OutOfOrder += r.outOfOrder
+		if r.outcome.verdict != OK {
+			setFailure(&t, r.outcome)
+			break
+		}
+		t.Samples = append(t.Samples, r.sample)
+	}
+	size.DriverCPUShare = driverShare(t.Samples)
+	judgeRate(&t)
+	d.warnOfSideEffects(&t)
+	return sink(t)
 }
 
 // A loadRound is one part of a load, from an idle server to an idle server, and one sample.
@@ -150,8 +150,13 @@ func (r *loadRound) room(at time.Duration) int64 {
 const overtaking = 8
 
 // loadRound makes one round, of so many requests at most.
-func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most int64) *loadRound {
-	c := d.live(ctx)
+func (d *Driver) loadRound(
+	ctx context.Context, l Load, t *requestTemplate, most int64,
+) (*loadRound, error) {
+	c, err := d.live(ctx)
+	if err != nil {
+		return nil, err
+	}
 	frames := framers.NewCoalescer(c.wire(), 0)
 	r := &loadRound{
 		c: c, load: l, most: most, send: t, expect: t.clone(), wake: make(chan struct{}, 1), highest: -1,
@@ -168,17 +173,16 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	r.began = time.Now()
 	receive := receiver(r.receive)
 	c.receiver.Store(&receive)
-	err := script.Run(func() { r.generate(ctx) })
+	err = r.generate(ctx)
 	c.receiver.Store(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
 		d.discard(c)
-		script.Check(context.Cause(ctx))
+		return nil, context.Cause(ctx)
 	}
 	r.outcome.verdict = OK
 	if err == nil {
-		r.sum(before, elapsed)
-		return r
+		return r, r.sum(before, elapsed)
 	}
 	r.outcome.fail(err)
 	if wrong := r.wrong.Load(); wrong != nil {
@@ -186,7 +190,7 @@ func (d *Driver) loadRound(ctx context.Context, l Load, t *requestTemplate, most
 	}
 	d.examine(ctx, c, before, &r.outcome)
 	d.discard(c)
-	return r
+	return r, nil
 }
 
 // due returns how many requests are due at a time of the round.
@@ -197,57 +201,72 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// generate sends until the time is over, and waits for the last answer. Its steps are those of a
-// script, which a server ends that fails.
-func (r *loadRound) generate(ctx context.Context) {
+// generate sends until the time is over, and waits for the last answer. It returns how the server
+// failed, if it did.
+func (r *loadRound) generate(ctx context.Context) error {
 	length := r.load.Duration / loadRounds
 	fits := int64(max(1, batchBytes/len(r.send.msg)))
 	for time.Since(r.began) < length && r.sent.Load() < r.most {
+		var err error
 		if n := r.room(time.Since(r.began)); n > 0 {
-			r.batch(min(n, fits))
+			err = r.batch(min(n, fits))
 		} else {
-			r.pause(ctx, length)
+			err = r.pause(ctx, length)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if n := r.room(length); n > 0 && r.load.Rate > 0 { // what fell due while we had no CPU is sent late
-		r.batch(n)
+		if err := r.batch(n); err != nil {
+			return err
+		}
 	}
 	for r.answered.Load() < r.sent.Load() {
-		r.awaitAnswer(ctx)
+		if err := r.awaitAnswer(ctx); err != nil {
+			return err
+		}
 	}
-	r.batch(0) // what is to be said when all was answered
-	r.checkAnswers()
+	if err := r.batch(0); err != nil { // what is to be said when all was answered
+		return err
+	}
+	return r.checkAnswers()
 }
 
 // batchBytes is how much is written before the window is looked at again.
 const batchBytes = 32 << 10
 
 // batch sends some requests in as few calls as they take.
-func (r *loadRound) batch(n int64) {
+func (r *loadRound) batch(n int64) error {
 	defer r.c.watchWrite(r.limit)()
 	r.c.sending.Lock()
 	defer r.c.sending.Unlock()
-	r.write(n)
-	r.checkTaken(r.frames.Flush())
+	if err := r.write(n); err != nil {
+		return err
+	}
+	return r.taken(r.frames.Flush())
 }
 
-// checkTaken ends the round if the server does not read its messages.
-func (r *loadRound) checkTaken(err error) {
-	if err != nil {
-		script.Check(errors.New(whyNotTaken(err, r.c.in.bytes.Load()-r.sentBefore)))
+// taken says why the server did not take its messages, if err is not nil.
+func (r *loadRound) taken(err error) error {
+	if err == nil {
+		return nil
 	}
+	return errors.New(whyNotTaken(err, r.c.in.bytes.Load()-r.sentBefore))
 }
 
 // put has a message go with the batch.
-func (r *loadRound) put(t *requestTemplate, i int64) {
-	r.checkTaken(r.writer.WriteMessage(t.number(i)))
+func (r *loadRound) put(t *requestTemplate, i int64) error {
+	return r.taken(r.writer.WriteMessage(t.number(i)))
 }
 
 // write tells the server of the requests that were answered since the last batch, where it is to be
 // told, and makes new ones.
-func (r *loadRound) write(n int64) {
+func (r *loadRound) write(n int64) error {
 	for range len(r.done) {
-		r.put(r.send.release, <-r.done)
+		if err := r.put(r.send.release, <-r.done); err != nil {
+			return err
+		}
 	}
 	now := time.Since(r.began)
 	for range n {
@@ -263,10 +282,17 @@ func (r *loadRound) write(n int64) {
 		r.slot(i).due.Store(int64(at))
 		r.slot(i).waits.Store(i + 1)
 		r.sent.Add(1)
-		if r.put(r.send, i); r.send.query != nil {
-			r.put(r.send.query, i)
+		if err := r.put(r.send, i); err != nil {
+			return err
+		}
+		if r.send.query == nil {
+			continue
+		}
+		if err := r.put(r.send.query, i); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // slack is how late a request may leave without being counted as late: what a timer of the
@@ -274,47 +300,53 @@ func (r *loadRound) write(n int64) {
 const slack = 2 * time.Millisecond
 
 // pause waits for room in the window, or for the next request to be due.
-func (r *loadRound) pause(ctx context.Context, length time.Duration) {
+func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).waits.Load() != 0
 	if full || r.load.Rate == 0 {
-		r.awaitAnswer(ctx)
-		return
+		return r.awaitAnswer(ctx)
 	}
-	r.wait(ctx, nil, min(r.dueAt(sent), length)-time.Since(r.began))
+	_, err := r.wait(ctx, nil, min(r.dueAt(sent), length)-time.Since(r.began))
+	return err
 }
 
 // awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has failed.
-func (r *loadRound) awaitAnswer(ctx context.Context) {
+func (r *loadRound) awaitAnswer(ctx context.Context) error {
 	before := r.answered.Load()
-	inTime := r.wait(ctx, r.wake, r.limit)
-	failIf(!inTime && r.answered.Load() == before,
-		"%d requests are not answered after %s", r.sent.Load()-before, r.limit.Round(time.Millisecond))
+	inTime, err := r.wait(ctx, r.wake, r.limit)
+	if err == nil && !inTime && r.answered.Load() == before {
+		err = fmt.Errorf("%d requests are not answered after %s",
+			r.sent.Load()-before, r.limit.Round(time.Millisecond))
+	}
+	return err
 }
 
 // wait waits until there is something on wake, or for so long, and reports which it was. A server that
 // says no more has failed, unless its answer to all was waited for.
-func (r *loadRound) wait(ctx context.Context, wake <-chan struct{}, limit time.Duration) (woken bool) {
+func (r *loadRound) wait(
+	ctx context.Context, wake <-chan struct{}, limit time.Duration,
+) (woken bool, err error) {
 	select {
 	case <-wake:
 		woken = true
 	case <-r.c.closed:
-		if woken = true; wake == nil || r.answered.Load() < r.sent.Load() {
-			script.Check(r.c.silence())
+		woken = true
+		if wake == nil || r.answered.Load() < r.sent.Load() {
+			return woken, r.c.silence()
 		}
 	case <-time.After(limit):
 	case <-ctx.Done():
-		script.Check(context.Cause(ctx))
+		return woken, context.Cause(ctx)
 	}
-	r.checkAnswers()
-	return woken
+	return woken, r.checkAnswers()
 }
 
 // checkAnswers fails where one of the answers was wrong.
-func (r *loadRound) checkAnswers() {
+func (r *loadRound) checkAnswers() error {
 	if j := r.wrong.Load(); j != nil {
-		script.Check(errors.New(j.why))
+		return errors.New(j.why)
 	}
+	return nil
 }
 
 // receive takes an answer. It is called by the goroutine that reads.
@@ -355,22 +387,29 @@ func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 }
 
 // sum makes the sample. Everything has been answered by now.
-func (r *loadRound) sum(before counters, elapsed time.Duration) {
-	latency := script.Must(results.SummariseHistogram(r.latency))
+func (r *loadRound) sum(before counters, elapsed time.Duration) error {
+	latency, err := results.SummariseHistogram(r.latency)
+	if err != nil {
+		return err
+	}
 	latency.Over = r.over
 	r.sample = r.c.sample(before)
 	n := r.answered.Load()
 	r.sample.ElapsedNS, r.sample.Messages, r.sample.PayloadBytes = int64(elapsed), n, n*int64(r.send.to-r.send.from)
 	if r.load.Rate == 0 {
 		r.sample.Latency = map[string]results.Latency{latencyRoundtrip: latency}
-		return
+		return nil
 	}
-	late := script.Must(results.SummariseHistogram(r.lateness))
+	late, err := results.SummariseHistogram(r.lateness)
+	if err != nil {
+		return err
+	}
 	r.sample.Latency = map[string]results.Latency{"due": latency, "lateness": late}
 	due := r.due(r.load.Duration / loadRounds)
 	r.sample.Load = &results.Load{
 		Due: due, Sent: r.sent.Load(), Late: r.late, Unsent: max(due-r.sent.Load(), 0), Achieved: float64(n) / elapsed.Seconds(),
 	}
+	return nil
 }
 
 // mostUnsent is the part of the requests that were due that may go unsent at a rate that counts as

@@ -16,7 +16,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A protocol is what a server speaks. What its handshake finds out is kept, so that a server that
@@ -32,7 +31,7 @@ type protocol struct {
 	tryEcho  bool                       // whether they do is to be found out by a request
 
 	// greet shakes hands with a server that has just been started; nil where nothing is said.
-	greet func(handshake)
+	greet func(handshake) error
 	// request makes a request of exactly size bytes, or of as few as it takes.
 	request func(kind requestKind, size int) *requestTemplate
 	// demand makes a request for an answer of about n bytes; nil where there is no such one.
@@ -165,39 +164,52 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 // discoverParams are what each request of the newest revision carries.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
-func (m *mcp) greet(h handshake) {
+func (m *mcp) greet(h handshake) error {
 	var reply answer
 	if !m.known {
-		reply = h.call("server/discover", discoverParams)
+		var err error
+		reply, err = h.call("server/discover", discoverParams)
+		if err != nil {
+			return err
+		}
 	}
-	m.enter(h, reply)
+	return m.enter(h, reply)
 }
 
 // enter ends the handshake with a server that answered server/discover, or did so when it was first
 // started, in the way of its era.
-func (m *mcp) enter(h handshake, reply answer) {
+func (m *mcp) enter(h handshake, reply answer) error {
 	var about struct{ SupportedVersions []string }
 	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		m.meta, m.name = mcpstdio.Meta(mcpstdio.FirstWithout)+",", "mcp "+mcpstdio.FirstWithout
 	}
 	if m.meta == "" {
-		m.initialize(h)
+		if err := m.initialize(h); err != nil {
+			return err
+		}
 	}
 	if !m.known {
-		m.chooseTools(h)
+		return m.chooseTools(h)
 	}
+	return nil
 }
 
-func (m *mcp) initialize(h handshake) {
-	reply := h.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
+func (m *mcp) initialize(h handshake) error {
+	reply, err := h.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
+	if err != nil {
+		return err
+	}
 	var hello struct{ ProtocolVersion string }
-	checkAs("initialize", reply.decode(&hello))
-	failIf(hello.ProtocolVersion == "",
-		"initialize: the answer names no protocolVersion, so this is no MCP server")
+	if err := reply.decode(&hello); err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	if hello.ProtocolVersion == "" {
+		return errors.New("initialize: the answer names no protocolVersion, so this is no MCP server")
+	}
 	if name := "mcp " + hello.ProtocolVersion; m.name != name { // treatments shake hands at once, and agree
 		m.name = name
 	}
-	h.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
+	return h.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
 }
 
 // A tool as tools/list describes it.
@@ -221,11 +233,15 @@ func (t tool) argument(kinds ...any) string {
 
 // chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
 // for replies one that only makes bytes: a tool may do anything.
-func (m *mcp) chooseTools(h handshake) {
-	reply := h.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
+func (m *mcp) chooseTools(h handshake) error {
+	reply, err := h.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	if err != nil {
+		return err
+	}
 	var list struct{ Tools []tool }
-	if err := reply.decode(&list); reply.failure == nil { // a server without any may refuse
-		checkAs("tools/list", err)
+	err = reply.decode(&list)
+	if err != nil && reply.failure == nil { // a server without any may refuse
+		return fmt.Errorf("tools/list: %w", err)
 	}
 	tools := list.Tools
 	m.known = true
@@ -233,13 +249,17 @@ func (m *mcp) chooseTools(h handshake) {
 	if m.tool.name == "" && m.kind != RequestUnknown {
 		m.tool.name = "echo"
 	}
-	m.tool = m.tool.complete(tools, demanded, "string")
+	m.tool, err = m.tool.complete(tools, demanded, "string")
+	if err != nil {
+		return err
+	}
 	if m.tool.name != "" {
 		m.sends, m.tryEcho = "tool "+m.tool.name, true
 	}
 	if m.sized.name != "" {
-		m.sized, m.demand = m.sized.complete(tools, true, "integer", "number"), m.askFor
-		return
+		m.demand = m.askFor
+		m.sized, err = m.sized.complete(tools, true, "integer", "number")
+		return err
 	}
 	for _, t := range tools {
 		arg, required := t.argument("integer", "number"), t.InputSchema.Required
@@ -248,21 +268,26 @@ func (m *mcp) chooseTools(h handshake) {
 			m.sized, m.demand = toolCall{name: t.Name, arg: arg}, m.askFor
 		}
 	}
+	return nil
 }
 
 // complete finds the tool among those of the server, and its first argument of a type where none is
 // named. A tool that is not there is an error if it is demanded, else it is none.
-func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) toolCall {
+func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) (toolCall, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == call.name })
 	if i < 0 {
 		names := slices.Sorted(slices.Values(stat.Map(tools, func(t tool) string { return t.Name })))
-		failIf(demanded, "the server has no tool %q; it has %s", call.name, names)
-		return toolCall{}
+		if demanded {
+			return call, fmt.Errorf("the server has no tool %q; it has %s", call.name, names)
+		}
+		return toolCall{}, nil
 	}
 	call.arg = cmp.Or(call.arg, tools[i].argument(kinds...))
-	failIf(call.arg == "",
-		"tool %s has no argument of type %s: name the one to be filled", call.name, kinds[0])
-	return call
+	if call.arg == "" {
+		return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled",
+			call.name, kinds[0])
+	}
+	return call, nil
 }
 
 // What a tool is called that makes nothing but bytes, and its argument that says how many.
@@ -308,32 +333,45 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-func (l *lsp) greet(h handshake) {
+func (l *lsp) greet(h handshake) error {
 	h.protocol.Store(&l.protocol)
 	where := `"rootUri":null,"workspaceFolders":null`
 	if l.root != "" {
 		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
 	}
-	reply := h.call("initialize", fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`, h.client, where, theEditor().Capabilities))
+	params := fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`,
+		h.client, where, theEditor().Capabilities)
+	reply, err := h.call("initialize", params)
+	if err != nil {
+		return err
+	}
 	var hello struct {
 		Capabilities    json.RawMessage
 		ProtocolVersion string // which language servers have none of
 	}
-	err := reply.decode(&hello)
-	failIf(knowsNoInitialize(err), "initialize: %w: %w", errNotLSP, err)
-	checkAs("initialize", err)
-	failIf(hello.ProtocolVersion != "", "initialize: %w", errSpeaksMCP)
-	failIf(len(hello.Capabilities) == 0,
-		"initialize: the answer names no capabilities: %w", errNotLSP)
-	h.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
-	if l.root != "" && l.document == nil {
-		l.chooseDocument(h)
+	err = reply.decode(&hello)
+	switch {
+	case knowsNoInitialize(err):
+		return fmt.Errorf("initialize: %w: %w", errNotLSP, err)
+	case err != nil:
+		return fmt.Errorf("initialize: %w", err)
+	case hello.ProtocolVersion != "":
+		return fmt.Errorf("initialize: %w", errSpeaksMCP)
+	case len(hello.Capabilities) == 0:
+		return fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP)
 	}
+	if err := h.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)); err != nil {
+		return err
+	}
+	if l.root != "" && l.document == nil {
+		return l.chooseDocument(h)
+	}
+	return nil
 }
 
 // chooseDocument offers a small document of each language, or of the one that is asked for, until
 // one's symbol is found; where none is, the first that is not refused will do.
-func (l *lsp) chooseDocument(h handshake) {
+func (l *lsp) chooseDocument(h handshake) error {
 	offers := stat.Filter(theEditor().Documents, func(d document) bool { return l.language == "" || l.language == d.Language })
 	if len(offers) == 0 { // a language that is not known has a text of letters
 		offers = []document{{Language: l.language, Suffix: "txt"}}
@@ -341,9 +379,16 @@ func (l *lsp) chooseDocument(h handshake) {
 	var refused *jsonrpc.Error
 	for _, d := range offers {
 		t := d.template(l.root, 0)
-		h.say(t.number(0))
-		reply := h.ask("textDocument/documentSymbol", t.query.number(0))
-		h.say(t.release.number(0))
+		if err := h.say(t.number(0)); err != nil {
+			return err
+		}
+		reply, err := h.ask("textDocument/documentSymbol", t.query.number(0))
+		if err != nil {
+			return err
+		}
+		if err := h.say(t.release.number(0)); err != nil {
+			return err
+		}
 		if refused = cmp.Or(reply.failure, refused); reply.failure != nil {
 			continue
 		}
@@ -353,11 +398,14 @@ func (l *lsp) chooseDocument(h handshake) {
 		}
 		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.Language)
 		if found {
-			return
+			return nil
 		}
 	}
-	failIf(l.document == nil,
-		"textDocument/documentSymbol of no language is answered: %w (name the server's language: --language)", refused)
+	if l.document == nil {
+		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w "+
+			"(name the server's language: --language)", refused)
+	}
+	return nil
 }
 
 // What an editor's greeting of another server comes to.
@@ -384,7 +432,9 @@ type editor struct {
 var editorText []byte
 
 var theEditor = sync.OnceValue(func() (e editor) {
-	script.Check(json.Unmarshal(editorText, &e))
+	if err := json.Unmarshal(editorText, &e); err != nil {
+		panic(err) // the text is part of this program
+	}
 	return e
 })
 

@@ -13,7 +13,6 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // handshakeMethods open or end a session.
@@ -52,15 +51,22 @@ func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink S
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
-	return script.Run(func() { script.Check(sink(d.replay(ctx, requests, replies, ignore))) })
+	t, err := d.replay(ctx, requests, replies, ignore)
+	if err != nil {
+		return err
+	}
+	return sink(t)
 }
 
 // replay sends the messages again, and makes the record.
 func (d *Driver) replay(
 	ctx context.Context, requests []payload.Message, replies map[string][][]byte, ignore []string,
-) results.Target {
+) (results.Target, error) {
 	t := d.record()
-	c := d.live(ctx)
+	c, err := d.live(ctx)
+	if err != nil {
+		return t, err
+	}
 	before := c.account()
 	replay := &results.ReplayEvidence{Replayed: len(requests)}
 	t.Evidence.ReplayEvidence = replay
@@ -69,13 +75,18 @@ func (d *Driver) replay(
 	for i, m := range requests {
 		request, out := d.recorded(m, replies, ignore), fine
 		if request.silent {
-			c = d.live(ctx)
-			_ = c.sendWithin(d.deadline(request.kind, len(request.msg)), request.msg)
+			c, err = d.live(ctx)
+			if err == nil { // what is not taken is met by the next request
+				_ = c.sendWithin(d.deadline(request.kind, len(request.msg)), request.msg)
+			}
 		} else {
-			out = d.roundTrip(ctx, request, int64(i+1))
+			out, err = d.roundTrip(ctx, request, int64(i+1))
 		}
-		if out.verdict == OK && i == len(requests)-1 {
-			d.checkAlive(ctx, &out)
+		if err == nil && out.verdict == OK && i == len(requests)-1 {
+			err = d.checkAlive(ctx, &out)
+		}
+		if err != nil {
+			return t, err
 		}
 		if out.verdict != OK {
 			setFailure(&t, out)
@@ -97,10 +108,12 @@ func (d *Driver) replay(
 		}
 	}
 	replay.Answered = len(times)
-	if len(times) > 0 && replay.FailedAtMessage == 0 {
-		t.Samples = append(t.Samples, c.timed(before, times, bytes))
+	if len(times) == 0 || replay.FailedAtMessage > 0 {
+		return t, nil
 	}
-	return t
+	sample, err := c.timed(before, times, bytes)
+	t.Samples = append(t.Samples, sample)
+	return t, err
 }
 
 // recorded makes the request that sends a recorded message again, with the answer that it got, which

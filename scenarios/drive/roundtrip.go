@@ -15,7 +15,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 var errClosed = errors.New("drive: the driver is closed")
@@ -44,16 +43,19 @@ func (o *outcome) fail(err error) {
 	o.evidence = cmp.Or(o.evidence, new(results.FailureEvidence))
 }
 
-// roundTrip sends the template's i-th copy and waits for its answer, a step of a script. What ends that
-// is ours, or that the server cannot be started any more; what the server does wrong is in the outcome,
-// and it has been ended then.
-func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) outcome {
-	c := d.live(ctx)
+// roundTrip sends the template's i-th copy and waits for its answer. Its error is ours, or that the
+// server cannot be started any more; what the server does wrong is in the outcome, and it has been
+// ended then.
+func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (outcome, error) {
+	c, err := d.live(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
 	before := c.counters()
 	out := d.exchange(ctx, c, t, i, before, d.deadline(t.kind, len(t.msg)))
 	if ctx.Err() != nil {
 		d.discard(c)
-		script.Check(context.Cause(ctx))
+		return outcome{}, context.Cause(ctx)
 	}
 	if out.verdict == OK {
 		c.answered++
@@ -64,14 +66,14 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) out
 		d.examine(ctx, c, before, &out)
 		if out.verdict != ErrorReply || out.evidence.Probe != probeAnswered {
 			d.discard(c)
-			return out
+			return out, nil
 		}
 	}
 	if t.release != nil {
 		msg := t.release.number(i)
 		_ = c.sendWithin(d.deadline(t.kind, len(msg)), msg) // where it is not taken, the next request fails, too
 	}
-	return out
+	return out, nil
 }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
@@ -394,14 +396,15 @@ func (c *conn) sample(before counters) results.Sample {
 
 // timed says what both sides did since, in round trips that took so many ns each and carried so many
 // bytes of payload together.
-func (c *conn) timed(before counters, times []int64, payload int64) results.Sample {
+func (c *conn) timed(before counters, times []int64, payload int64) (results.Sample, error) {
 	s := c.sample(before)
 	s.Messages, s.PayloadBytes = int64(len(times)), payload
 	for _, took := range times {
 		s.ElapsedNS += took
 	}
-	s.Latency = map[string]results.Latency{latencyRoundtrip: script.Must(results.NewLatency(times))}
-	return s
+	latency, err := results.NewLatency(times)
+	s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
+	return s, err
 }
 
 // busy is the share of a CPU above which a server is at work, not asleep.

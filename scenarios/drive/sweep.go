@@ -8,7 +8,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // linearFrom is from which size on, in bytes, time is taken to grow with size.
@@ -54,13 +53,15 @@ func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bo
 		}
 		d.o.Observe("measuring messages of " + results.FormatSize(int64(len(t.msg))))
 		var next *results.Target
-		if next, failed = script.Of(func() *results.Target { return d.measure(ctx, t, i == 0) }); failed != nil {
+		next, failed = d.measure(ctx, t, i == 0)
+		if failed != nil {
 			break
 		}
 		if err := release(next); err != nil {
 			return sweep, err
 		}
-		if held = next; toFailure && !held.Served() {
+		held = next
+		if toFailure && !held.Served() {
 			break
 		}
 	}
@@ -71,13 +72,14 @@ func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bo
 
 // warmUp makes round trips that are not measured, and says how many. One that fails is left to the
 // measurement to find again.
-func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64) {
+func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64, err error) {
 	for began := time.Now(); time.Since(began) < d.o.Budget; n++ {
-		if d.roundTrip(ctx, t, n).verdict != OK {
-			break
+		out, err := d.roundTrip(ctx, t, n)
+		if err != nil || out.verdict != OK {
+			return n, err
 		}
 	}
-	return n
+	return n, nil
 }
 
 const (
@@ -116,23 +118,45 @@ func (s *series) keep(sample results.Sample, out outcome) {
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
 // samples, or one is not served, and makes the record. The first round trip is a warm-up that the
 // samples do not hold, unless it took so long that it has to do.
-func (d *Driver) measure(ctx context.Context, t *requestTemplate, warm bool) *results.Target {
+func (d *Driver) measure(
+	ctx context.Context, t *requestTemplate, warm bool,
+) (*results.Target, error) {
 	s := d.series(t)
 	if warm {
-		s.size.WarmupMessages = d.warmUp(ctx, t)
+		n, err := d.warmUp(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		s.size.WarmupMessages = n
 	}
-	s.keep(d.sample(ctx, t, s.trips, s.served))
-	if s.trips = tripsOf(s.out); s.out.took <= patientRuns*d.o.Budget {
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	s.trips = tripsOf(s.out)
+	if s.out.took <= patientRuns*d.o.Budget {
 		s.samples = nil
 	}
 	for began := time.Now(); s.out.verdict == OK && s.wantsMore(time.Since(began)); {
-		s.keep(d.sample(ctx, t, s.trips, s.served))
+		if err := s.take(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if s.out.verdict == OK {
 		s.size.ReplyBytes = s.out.size
-		d.checkAlive(ctx, &s.out)
+		if err := d.checkAlive(ctx, &s.out); err != nil {
+			return nil, err
+		}
 	}
-	return s.sizeRecord()
+	return s.sizeRecord(), nil
+}
+
+// take takes the next sample.
+func (s *series) take(ctx context.Context) error {
+	sample, out, err := s.sample(ctx, s.t, s.trips, s.served)
+	if err == nil {
+		s.keep(sample, out)
+	}
+	return err
 }
 
 // tripsOf returns how many round trips like one make up a sample.
@@ -175,26 +199,37 @@ func (s *series) wantsMore(spent time.Duration) bool {
 
 // sample makes some round trips and takes both sides' counters. Where one was not served, last is
 // what it met, and the sample holds no more than how many were.
-func (d *Driver) sample(ctx context.Context, t *requestTemplate, trips, from int64) (s results.Sample, last outcome) {
-	c := d.live(ctx)
+func (d *Driver) sample(
+	ctx context.Context, t *requestTemplate, trips, from int64,
+) (s results.Sample, last outcome, err error) {
+	c, err := d.live(ctx)
+	if err != nil {
+		return s, last, err
+	}
 	before := c.account()
 	times := make([]int64, 0, trips)
 	for i := range trips {
-		if last = d.roundTrip(ctx, t, from+i+1); last.verdict != OK {
-			return results.Sample{Messages: i}, last
+		last, err = d.roundTrip(ctx, t, from+i+1)
+		if err != nil || last.verdict != OK {
+			return results.Sample{Messages: i}, last, err
 		}
 		times = append(times, int64(last.took))
 	}
-	return c.timed(before, times, trips*int64(t.to-t.from)), last
+	s, err = c.timed(before, times, trips*int64(t.to-t.from))
+	return s, last, err
 }
 
 // checkAlive asks a server that has answered for another sign of life: one that ends over a message
 // after its answer would else seem to end over the next.
-func (d *Driver) checkAlive(ctx context.Context, out *outcome) {
-	if after := d.roundTrip(ctx, d.smallest(transportRequest), 0); after.verdict != OK {
-		after.why, after.size = "it was answered, but a small request after it was not: "+after.why, out.size
-		*out = after
+func (d *Driver) checkAlive(ctx context.Context, out *outcome) error {
+	after, err := d.roundTrip(ctx, d.smallest(transportRequest), 0)
+	if err != nil || after.verdict == OK {
+		return err
 	}
+	after.why = "it was answered, but a small request after it was not: " + after.why
+	after.size = out.size
+	*out = after
+	return nil
 }
 
 // warnOfSideEffects warns of what the server did on the side that may trouble a client.
