@@ -142,7 +142,7 @@ func alikeShares(all []kept) (lo, hi float64, alike bool) {
 
 // alikeShare is how far the shares of two framings may lie apart and still change their order from one
 // run to the next.
-const alikeShare = 0.03
+const alikeShare = 0.01
 
 // sharesAlike reports whether the first share is not known to be above the second.
 func sharesAlike(first, second stat.Estimate) bool {

@@ -58,7 +58,7 @@ const (
 	worthIt  = 1.15 // a change of a program has to gain this much on average
 	gamble   = 0.9  // and may not lose more than this anywhere
 	nearBest = 0.7  // the share of the best gain, as a logarithm, that a simpler change has to reach
-	alike    = 0.05 // chunk sizes this close are worth the same; the smallest of them is taken
+	alike    = 0.02 // chunk sizes this close are worth the same; the smallest of them is taken
 )
 
 // mostBlurred is the half-width of a mean gain, as a logarithm, from which noise hides the answer.

@@ -116,7 +116,7 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 		chunk     int
 	}{
 		{"slow wake-ups", usual.records(12, 1), Balanced, Choice{Capacity: 1 << 20}, 60 << 10},
-		{"slow wake-ups, for goodput", usual.records(12, 2), Throughput, Choice{Capacity: 1 << 20}, 60 << 10},
+		{"slow wake-ups, for goodput", usual.records(12, 2), Throughput, Choice{Capacity: 1 << 20}, 256 << 10},
 		{"slow wake-ups, for latency", usual.records(12, 3), Latency, Choice{Capacity: 1 << 20}, 16 << 10},
 		{"wake-ups that cost nothing", cheapWakeUps.records(12, 4), Balanced, Choice{}, 60 << 10},
 		{"dear frames", dearFrames.records(12, 5), Throughput, Choice{Capacity: 1 << 20}, 256 << 10},
