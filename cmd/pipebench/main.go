@@ -30,7 +30,7 @@ import (
 
 func main() {
 	bench.Worker()
-	if err := enoughDescriptors(); err != nil {
+	if err := errors.Join(enoughDescriptors(), enoughMemory()); err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench:", err)
 		os.Exit(exitFailed)
 	}
