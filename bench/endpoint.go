@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // errPeerGone is in the error of an endpoint whose peer left early: the cause is in the other's
@@ -150,37 +145,11 @@ func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == clien
 // run does this endpoint's half of a job: it warms up, meets the other endpoint,
 // and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
 // been idle would be slow to wake.
-func (e *endpoint) run(j job) (err error) {
-	e.job = j
-	e.report = report{Role: e.Role}
-	e.cpus = map[int]bool{}
-	e.trips = e.trips[:0]
-	e.load = nil
-	e.pace = pace{}
-	if j.Cell.Drain > 0 {
-		minimiseTimerSlack()
-		if j.Cell.Pattern != PatternMixed { // whose reader keeps its pace in each read
-			e.pace.PerSecond = j.Cell.Drain
-		}
-	}
-	e.work = work{}
-	if e.isReader() {
-		e.work.perByte = j.Cell.Work
-	}
-	var l *load
-	if e.isLoad() && !e.Compare {
-		l = e.newLoad()
-		if e.Cell.Pattern == PatternMixed {
-			if e.mixed, err = e.newMixed(e.Messages); err != nil {
-				return err
-			}
-		}
-	}
-	if raw, ok := e.r.(*rawReader); ok {
-		raw.next = 0
-	}
-	if most := int(max(e.Warmup, e.Messages)); e.Role == client && cap(e.trips) < most {
-		e.trips = resident(make([]int64, 0, most))
+func (e *endpoint) run(j job) error {
+	e.begin(j)
+	timed, err := e.newJobsLoad()
+	if err != nil {
+		return err
 	}
 	before := usage{heap: e.heap()}
 	quiesce()
@@ -189,11 +158,12 @@ func (e *endpoint) run(j job) (err error) {
 		return explain("warm-up", err)
 	}
 	e.report.Warmup = &results.Warmup{Messages: e.Warmup, ElapsedNS: int64(syspipe.Now() - began)}
-	e.load = l
-	if began, err = e.meet(&before); err == nil {
-		err = e.runMessages()
-	}
+	e.load = timed
+	began, err = e.meet(&before)
 	if err != nil {
+		return explain("timed part", err)
+	}
+	if err := e.runMessages(); err != nil {
 		return explain("timed part", err)
 	}
 	if e.isTimer() {
@@ -207,6 +177,47 @@ func (e *endpoint) run(j job) (err error) {
 		}
 	}
 	return explain("account", e.fillReport(before, after))
+}
+
+// begin forgets the job before.
+func (e *endpoint) begin(j job) {
+	e.job = j
+	e.report = report{Role: e.Role}
+	e.cpus = map[int]bool{}
+	e.load = nil
+	e.pace = pace{}
+	e.work = work{}
+	if e.isReader() {
+		e.work.perByte = j.Cell.Work
+	}
+	if j.Cell.Drain > 0 {
+		minimiseTimerSlack()
+		if j.Cell.Pattern != PatternMixed { // whose reader keeps its pace in each read
+			e.pace.PerSecond = j.Cell.Drain
+		}
+	}
+	if raw, ok := e.r.(*rawReader); ok {
+		raw.next = 0
+	}
+	e.trips = e.trips[:0]
+	most := int(max(e.Warmup, e.Messages))
+	if e.Role == client && cap(e.trips) < most {
+		e.trips = resident(make([]int64, 0, most))
+	}
+}
+
+// newJobsLoad makes the account of the job's load, nil if it has none. The warm-up is none of it.
+func (e *endpoint) newJobsLoad() (*load, error) {
+	if !e.isLoad() || e.Compare {
+		return nil, nil
+	}
+	if e.Cell.Pattern == PatternMixed {
+		var err error
+		if e.mixed, err = e.newMixed(e.Messages); err != nil {
+			return nil, err
+		}
+	}
+	return e.newLoad(), nil
 }
 
 // meet has both ends begin together: the one that holds the clock waits until the other is ready,
@@ -282,126 +293,4 @@ func (e *endpoint) sampleCPU() {
 	if cpu, ok := placement.Current(); ok {
 		e.cpus[cpu] = true
 	}
-}
-
-// usage is what an endpoint had used up by one moment. What the system does not tell is not in it:
-// see the flags.
-type usage struct {
-	calls syspipe.Counters // of the pipes that messages and replies pass through
-	wire  uint64           // bytes through the end that carries the messages
-	time  cpuTime
-	heap  runtime.MemStats
-}
-
-// cpuTime is processor time and switches of a thread or a process, each -1 where it is not known.
-type cpuTime struct {
-	cpu                    int64 // nanoseconds
-	voluntary, involuntary int64
-	queued                 int64 // nanoseconds that the endpoint's thread waited for a CPU
-}
-
-var unknownTime = cpuTime{-1, -1, -1, -1}
-
-// snapshot reads the counters into u, all but the heap's: reading those stops the world.
-func (e *endpoint) snapshot(u *usage) {
-	u.calls = e.counters()
-	u.wire = e.data.Counters().Bytes
-	u.time = readCPUTime()
-	u.time.queued = e.runQueue.waited()
-}
-
-// heap reads the statistics of the heap. That stops the world, for which a raw system call has to
-// end first.
-func (e *endpoint) heap() (m runtime.MemStats) {
-	if e.alone() {
-		runtime.ReadMemStats(&m)
-	}
-	return m
-}
-
-// alone reports whether no other goroutine of the process may be in a raw system call that lasts.
-func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
-
-// counters returns the counters of the pipes that messages and replies pass through. A read takes
-// what there is, and is no short write.
-func (e *endpoint) counters() syspipe.Counters {
-	if e.in == nil {
-		return e.out.Counters()
-	}
-	all := e.in.Counters()
-	all.Short = 0
-	if e.out == nil {
-		return all
-	}
-	out := e.out.Counters()
-	all.Calls += out.Calls
-	all.Bytes += out.Bytes
-	all.Short = out.Short
-	all.EAGAIN += out.EAGAIN
-	all.Waits += out.Waits
-	all.WaitTime += out.WaitTime
-	all.SeesEAGAIN = all.SeesEAGAIN && out.SeesEAGAIN
-	all.SeesWaits = all.SeesWaits && out.SeesWaits
-	return all
-}
-
-// fillReport fills the report in with what was used from before to after. The heap was looked at
-// before the warm-up, whose share of the allocations is left out.
-func (e *endpoint) fillReport(before, after usage) error {
-	after.heap = e.heap()
-	e.report.WireBytes = int64(after.wire - before.wire)
-	e.report.Messages = e.Messages
-	e.report.Checked = e.checks()
-	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
-	e.report.PayloadOffset = payload.Offset(e.source.Body(0))
-	e.report.Counters = e.countersSince(before, after)
-	if n := e.report.Counters.Allocs; n != nil && !e.isLoad() {
-		*n = *n * e.Messages / (e.Warmup + e.Messages)
-	}
-	if e.alone() {
-		e.report.Collections = after.heap.NumGC - before.heap.NumGC
-	}
-	if capacity, err := e.data.Capacity(); err == nil { // what cannot be told stays 0
-		e.report.Capacity = capacity
-	}
-	if e.load != nil {
-		return e.finishLoad()
-	}
-	e.report.Trips = e.trips
-	return nil
-}
-
-func (e *endpoint) countersSince(before, after usage) results.Counters {
-	was, is := before.calls, after.calls
-	c := results.Counters{Calls: int64(is.Calls - was.Calls), Bytes: int64(is.Bytes - was.Bytes)}
-	since := func(seen bool, was, is uint64) *int64 {
-		if !seen {
-			return nil
-		}
-		return new(int64(is - was))
-	}
-	c.Short = new(int64(is.Short - was.Short))
-	c.EAGAIN = since(is.SeesEAGAIN, was.EAGAIN, is.EAGAIN)
-	c.Waits = since(is.SeesWaits, was.Waits, is.Waits)
-	c.WaitNS = since(is.SeesWaits, uint64(was.WaitTime), uint64(is.WaitTime))
-	known := func(was, is int64) *int64 {
-		if was < 0 || is < 0 {
-			return nil
-		}
-		return new(is - was)
-	}
-	c.CPUNS = known(before.time.cpu, after.time.cpu)
-	c.VoluntarySwitches = known(before.time.voluntary, after.time.voluntary)
-	c.InvoluntarySwitches = known(before.time.involuntary, after.time.involuntary)
-	c.RunQueueNS = known(before.time.queued, after.time.queued)
-	if e.alone() {
-		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
-	}
-	if !e.shared { // to ask costs a tenth of a short slice
-		if peak, ok := proc.PeakMemory(os.Getpid()); ok {
-			c.PeakBytes = new(peak)
-		}
-	}
-	c.CPUs = slices.Sorted(maps.Keys(e.cpus))
-	return c
 }

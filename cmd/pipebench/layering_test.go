@@ -41,6 +41,19 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
+// Below the scenarios only packages that are for tests import testing: else its flags would be in
+// every program that measures.
+func TestOnlyPackagesForTestsImportTesting(t *testing.T) {
+	for _, p := range packages(t) {
+		if folder(p.ImportPath) == "scenarios" || strings.HasSuffix(p.ImportPath, "test") {
+			continue
+		}
+		if slices.Contains(p.Imports, "testing") {
+			t.Errorf("%s imports testing: only a package whose name ends in test may", p.ImportPath)
+		}
+	}
+}
+
 type listed struct {
 	ImportPath                         string
 	Imports, TestImports, XTestImports []string
