@@ -228,6 +228,23 @@ static void cut(void)
 	bad("too many chunks");
 }
 
+/* decimal writes n at at, and returns where it ends. printf takes longer than a small frame. */
+static char *decimal(char *at, size_t n)
+{
+	int length = digits(n);
+	for (int i = length; i > 0; i--) {
+		at[i - 1] = '0' + n % 10;
+		n /= 10;
+	}
+	return at + length;
+}
+
+static char *text(char *at, const char *s, size_t n)
+{
+	memcpy(at, s, n);
+	return at + n;
+}
+
 static void send_chunks(char *p)
 {
 	static char headers[MOST_CHUNKS][MOST_HEADER];
@@ -235,8 +252,14 @@ static void send_chunks(char *p)
 	int n = 0;
 	for (int i = 0; i < chunks.n; i++) {
 		/* The newline that ends a frame goes before the header of the next one. */
-		int length = sprintf(headers[i], "%s%s:%d:%d:", i ? "\n" : "", id, i, chunks.n);
-		pieces[n++] = (struct iovec){ headers[i], length };
+		char *at = text(headers[i], "\n", i > 0);
+		at = text(at, id, ID);
+		*at++ = ':';
+		at = decimal(at, i);
+		*at++ = ':';
+		at = decimal(at, chunks.n);
+		*at++ = ':';
+		pieces[n++] = (struct iovec){ headers[i], at - headers[i] };
 		pieces[n++] = (struct iovec){ p, chunks.data[i] };
 		p += chunks.data[i];
 	}
@@ -246,7 +269,7 @@ static void send_chunks(char *p)
 
 static void send_message(char *p)
 {
-	char header[MOST_HEADER];
+	char header[MOST_HEADER], *end_of_header;
 	struct iovec pieces[2];
 	int searched = framing == NDJSON || framing == CHUNKED;
 	if (searched && memchr(p, '\n', size))
@@ -265,7 +288,8 @@ static void send_message(char *p)
 		send_pieces(pieces, 2);
 		break;
 	case CONTENT:
-		pieces[0] = (struct iovec){ header, sprintf(header, "Content-Length: %zu\r\n\r\n", size) };
+		end_of_header = text(decimal(text(header, "Content-Length: ", 16), size), "\r\n\r\n", 4);
+		pieces[0] = (struct iovec){ header, end_of_header - header };
 		pieces[1] = (struct iovec){ p, size };
 		send_pieces(pieces, 2);
 		break;
