@@ -44,8 +44,8 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value as shortly as a label needs it, in the unit that fits and without trailing
-// zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// FormatLabel writes a value as shortly as a label needs it, in the unit that fits and without
+// trailing zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
 func FormatLabel(v float64, unit string) string {
 	larger, known := scales[unit]
 	switch {

@@ -100,9 +100,9 @@ func (r Record) run() string { return r.Run }
 // A Sample is one timed run of a cell: a slice of a fork.
 //
 // A fork is one start of the workers of all cells that are compared; in each round of it every one
-// of the cells runs once. Samples of a record are in the order in which they were taken. The samples
-// of two cells with the same fork and round ran within milliseconds of each other, so a ratio is
-// taken between them.
+// of the cells runs once. Samples of a record are in the order in which they were taken. The
+// samples of two cells with the same fork and round ran within milliseconds of each other, so a
+// ratio is taken between them.
 //
 // The clock starts when both ends are ready, at the reader's go, and stops when the reader has the
 // last message (in a round trip: the writing end the last answer). Counters cover the same time.
@@ -224,9 +224,9 @@ func (e Environment) run() string { return e.Run }
 var lastRun atomic.Int64
 
 // NewRun makes the unique name of a run, which its environment line and all its records carry: a
-// UUID of version 7 (RFC 9562), so names sort by the time they were made; those of a process do even
-// where its clock stands still for milliseconds. A library for it imports net, and each worker of the
-// engine would initialise that, and all that sorts before it.
+// UUID of version 7 (RFC 9562), so names sort by the time they were made; those of a process do
+// even where its clock stands still for milliseconds. A library for it imports net, and each worker
+// of the engine would initialise that, and all that sorts before it.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {

@@ -117,8 +117,8 @@ type LimitEvidence struct {
 	ByRequests bool `json:"by_requests,omitempty"` // replies were searched as far as requests go
 }
 
-// GrowthEvidence says how time grows with size: the server's CPU time where WallSlope is there, else
-// the time that passed.
+// GrowthEvidence says how time grows with size: the server's CPU time where WallSlope is there,
+// else the time that passed.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of its interval

@@ -26,8 +26,8 @@ type Writer struct {
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
 // one begins on a line of its own.
 func Append(path string) (*Writer, error) {
-	// No link is followed out of the folder: in one that others may write to, such a link would have
-	// the user overwrite a file of their own.
+	// No link is followed out of the folder: in one that others may write to, such a link would
+	// have the user overwrite a file of their own.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
@@ -289,8 +289,8 @@ func notNegative(v any) error {
 	return nil
 }
 
-// below finds a number below zero, infinite or not a number, and returns its path and what is wrong with
-// it; "" where there is none.
+// below finds a number below zero, infinite or not a number, and returns its path and what is wrong
+// with it; "" where there is none.
 func below(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -60,8 +60,8 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.draw(cmd, set, o)
 }
 
-// draw fills a folder with pictures and, unless single charts were asked for, the page. It says what
-// the files do not allow.
+// draw fills a folder with pictures and, unless single charts were asked for, the page. It says
+// what the files do not allow.
 func (f *reportFlags) draw(cmd *cobra.Command, set *results.Set, o plots.ReportOptions) error {
 	drawn, omitted, err := plots.Write(f.out, set, f.charts...)
 	if err != nil {

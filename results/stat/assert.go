@@ -270,7 +270,8 @@ func targetCell(t results.Target) results.Cell {
 	return results.Cell{Framing: t.Protocol, Size: int(t.Size), Pattern: results.PatternRoundtrip, Messages: strings.Join(t.Command, " ")}
 }
 
-// judged returns the case of a row's figure, or of none with the row's reason, or else the given one.
+// judged returns the case of a row's figure, or of none with the row's reason, or else the given
+// one.
 func (r assertRow) judged(v float64, ok bool, why string) AssertCase {
 	switch {
 	case ok:

@@ -68,9 +68,9 @@ func byID(all []Series) map[seriesID]Series {
 	return out
 }
 
-// pairRatio returns the ratio of two runs. Where they took slices in turns that is the median of the
-// ratios within rounds, which a change of the machine between two of them does not move; else it is
-// the ratio of their medians. Zero is none.
+// pairRatio returns the ratio of two runs. Where they took slices in turns that is the median of
+// the ratios within rounds, which a change of the machine between two of them does not move; else
+// it is the ratio of their medians. Zero is none.
 func pairRatio(old, new Series) float64 {
 	if q := new.Metric.quantile; q != "" && q != "p50" { // a slice has no percentile but its median
 		if old.Figure.Median > 0 {
@@ -154,8 +154,9 @@ func enoughPairs(comparisons int) int {
 	return n
 }
 
-// WantedPairs returns how many pairs to run for so many comparisons of times: twice as many as could
-// establish a change if all agreed, so that some may point the other way, and never fewer than 20.
+// WantedPairs returns how many pairs to run for so many comparisons of times: twice as many as
+// could establish a change if all agreed, so that some may point the other way, and never fewer
+// than 20.
 func WantedPairs(comparisons int) int { return max(20, 2*enoughPairs(comparisons)) }
 
 // pairedVerdict says "no change" only where the interval excludes one as large as the tolerance.
@@ -178,8 +179,8 @@ const mostExact = 200
 
 // SignedRank applies Wilcoxon's test of whether differences of pairs are symmetric about zero,
 // two-sided. Differences of zero say nothing and are left out; n is the number of the others. Equal
-// sizes share their mean rank. Up to 200 differences p is exact, with ties too; above, it is that of
-// the normal approximation with a correction for ties and continuity.
+// sizes share their mean rank. Up to 200 differences p is exact, with ties too; above, it is that
+// of the normal approximation with a correction for ties and continuity.
 func SignedRank(differences []float64) (p float64, n int) {
 	var diffs []float64
 	for _, d := range differences {
@@ -204,8 +205,8 @@ func SignedRank(differences []float64) (p float64, n int) {
 	return exactSignedRank(ranks, least), len(diffs)
 }
 
-// exactSignedRank returns how often the sum of the ranks of one sign is as small as least, or that of
-// the other: every sign is a fair coin.
+// exactSignedRank returns how often the sum of the ranks of one sign is as small as least, or that
+// of the other: every sign is a fair coin.
 func exactSignedRank(ranks []int, least int) float64 {
 	chance := make([]float64, least+1) // of each sum of ranks
 	chance[0] = 1
@@ -352,9 +353,9 @@ func boundFromRuns(values []float64, level float64, from string) bound {
 	return b
 }
 
-// predictionBound returns the difference, as a logarithm of the ratio, that two further runs go beyond
-// no more often than the level: Student's prediction for the difference of two, and never less than
-// the widest difference already seen. It takes three runs.
+// predictionBound returns the difference, as a logarithm of the ratio, that two further runs go
+// beyond no more often than the level: Student's prediction for the difference of two, and never
+// less than the widest difference already seen. It takes three runs.
 //
 // Runs are counted as half as many degrees of freedom as they are, since a machine's moods last for
 // several of them and its jumps are wilder than the normal distribution has them: with all of them,
@@ -371,11 +372,11 @@ func predictionBound(values []float64, level float64) (float64, bool) {
 	return max(predicted, most-least), true
 }
 
-// minEffect returns the least difference, as a logarithm of the ratio, that is called a change after so
-// many runs. None of them tells what happens to one run in a hundred, such as a neighbour who comes
-// by for a minute and takes a fifth of the machine; and the fewer they are, the more of that they
-// cannot have seen. Two parts in the number of runs keeps simulated machines with such neighbours,
-// and with heavy tails, below one false verdict in a hundred comparisons.
+// minEffect returns the least difference, as a logarithm of the ratio, that is called a change
+// after so many runs. None of them tells what happens to one run in a hundred, such as a neighbour
+// who comes by for a minute and takes a fifth of the machine; and the fewer they are, the more of
+// that they cannot have seen. Two parts in the number of runs keeps simulated machines with such
+// neighbours, and with heavy tails, below one false verdict in a hundred comparisons.
 func minEffect(runs int) float64 { return math.Log1p(2 / float64(runs)) }
 
 // NoiseBound returns the change, as a share, that two further runs of the cell go beyond no more
@@ -386,8 +387,8 @@ func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
 	return math.Expm1(b.change()), b.known && b.log <= maxBound
 }
 
-// noiseWindow returns how long a machine was watched: from the first to the last of the invocations that
-// its noise records sum up.
+// noiseWindow returns how long a machine was watched: from the first to the last of the invocations
+// that its noise records sum up.
 func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 	own := Filter(noise, func(n results.Noise) bool { return n.Machine == machine && !n.Since.IsZero() })
 	if len(own) == 0 {

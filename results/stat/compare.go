@@ -117,8 +117,8 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	return c
 }
 
-// compare compares what both sides have, times by a function that is given the level of a single one,
-// and notes what could not be read of them.
+// compare compares what both sides have, times by a function that is given the level of a single
+// one, and notes what could not be read of them.
 func (c *Comparison) compare(before, after Dataset, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
 	counters, times := c.match(before.Series, after.Series, o.Metrics)
 	for _, m := range counters {
@@ -139,8 +139,8 @@ func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
 // varies reports whether a counter is not the same in every sample.
 func (c Change) varies() bool { return !exact(c.Before) || !exact(c.After) }
 
-// match finds the cases that both sides have, as changes without a verdict: of the same machine, or,
-// where there is none, of another. Only those of the metrics are returned, where there are any.
+// match finds the cases that both sides have, as changes without a verdict: of the same machine,
+// or, where there is none, of another. Only those of the metrics are returned, where there are any.
 func (c *Comparison) match(before, after []Series, metrics []string) (counters, times []Change) {
 	c.OnlyOld, c.OnlyNew = alone(before, after), alone(after, before)
 	for _, o := range before {
@@ -205,7 +205,8 @@ func (c Change) timed(o CompareOptions, level float64) Change {
 	case !known || c.Ratio == nil || better == Neither:
 		c.Verdict, c.Basis = Indicative, unknownBasis
 	case seen && lasted > watched && !c.elsewhere():
-		// A machine may do in a longer time what it was not seen to do in a shorter: its figures wander.
+		// A machine may do in a longer time what it was not seen to do in a shorter: its figures
+		// wander.
 		unit := time.Minute // cells that were measured seconds apart share a footnote
 		if lasted < unit {
 			unit = time.Second
@@ -344,8 +345,8 @@ func (c *Comparison) Conclusive() bool {
 }
 
 // addCounter compares a counter. One that is the same in every sample of each side is exact, and
-// any change of it is real. One that varies is left out, unless the sides lie apart by more than the
-// steadier one varies: then it should be looked at.
+// any change of it is real. One that varies is left out, unless the sides lie apart by more than
+// the steadier one varies: then it should be looked at.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = !change.varies()

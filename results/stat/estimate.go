@@ -162,8 +162,9 @@ func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDi
 // Forks is how many forks a plan should take. Where forks differ, what they differ by is known from
 // as few figures as there are forks, which makes an interval wider than that of as many slices from
 // any number of forks would be: by three fifths with four, by two fifths with five, by a fifth with
-// eight. Each costs the start of all workers, and slices of the others: of fewer than five the median
-// is easily one that was disturbed. With fewer than four forks such an interval says next to nothing.
+// eight. Each costs the start of all workers, and slices of the others: of fewer than five the
+// median is easily one that was disturbed. With fewer than four forks such an interval says next to
+// nothing.
 const Forks = 5
 
 // An observation is a figure of one sample, or of two samples of one round.
@@ -173,8 +174,8 @@ type observation struct {
 	disturbed bool
 }
 
-// A place is where a sample was taken: those of two cells with the same place belong together. A fork
-// is one start of workers; before there were forks each sample had workers of its own.
+// A place is where a sample was taken: those of two cells with the same place belong together. A
+// fork is one start of workers; before there were forks each sample had workers of its own.
 type place struct {
 	run   string
 	fork  int // less than 0 of a sample with workers of its own
@@ -219,8 +220,8 @@ func (m Metric) observations(records []results.Record) []observation {
 // [Metric.Estimate] does a median. The samples of one round were taken within milliseconds, or of a
 // file without forks within a round of single samples, so the ratio is taken within each round and
 // the estimate is the median of those: what moves the whole machine moves both sides and drops out.
-// Rounds that one side lacks are left out, and those in which a side was disturbed; without a common
-// round N is 0.
+// Rounds that one side lacks are left out, and those in which a side was disturbed; without a
+// common round N is 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
@@ -239,7 +240,8 @@ func (m Metric) ratios(a, b []results.Record) []observation {
 
 // mostLeftOut is the share of samples that may be left out as disturbed. Where there are more the
 // machine is busy throughout: the rest is hardly quieter, and so few that their interval is wider
-// than that of all (on two CPUs with a load of six, half of the samples left: ±21 % instead of ±16 %).
+// than that of all (on two CPUs with a load of six, half of the samples left: ±21 % instead of ±16
+// %).
 const mostLeftOut = 1.0 / 3
 
 // undisturbed leaves out what was disturbed by others, unless too little would be left.
@@ -265,11 +267,11 @@ func estimate(all []observation) Estimate {
 }
 
 // alikeLevel is the chance below which forks may differ: their slices are then no longer taken for
-// independent. It is far above what would prove a difference, since an interval that overlooks one is
-// too narrow. On a quiet machine most forks are alike, and the interval of their slices is narrower
-// by a quarter than [forkInterval], which a fork of two disturbed slices makes wide. In simulations of
-// four to eight forks, with and without outliers and differences between forks, the two together
-// covered in 93 to 98 cases of 100; with a level of 0.1, in 90.
+// independent. It is far above what would prove a difference, since an interval that overlooks one
+// is too narrow. On a quiet machine most forks are alike, and the interval of their slices is
+// narrower by a quarter than [forkInterval], which a fork of two disturbed slices makes wide. In
+// simulations of four to eight forks, with and without outliers and differences between forks, the
+// two together covered in 93 to 98 cases of 100; with a level of 0.1, in 90.
 const alikeLevel = 0.3
 
 // byFork groups the values of observations by fork, in the order of the forks. It is nil where none
@@ -409,8 +411,8 @@ func FitGrowth(x, y []float64) (Growth, error) {
 	return FitLine(Map(x, math.Log), Map(y, math.Log))
 }
 
-// FitLine fits a straight line by least squares, with Student's interval of its slope. The points must
-// lie at two different x at least.
+// FitLine fits a straight line by least squares, with Student's interval of its slope. The points
+// must lie at two different x at least.
 func FitLine(x, y []float64) (Growth, error) {
 	mx, my := stats.Mean(x), stats.Mean(y)
 	var sxx, sxy float64

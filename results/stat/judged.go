@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// What two files of servers and programs are compared in beside times. Neither depends on the machine.
+// What two files of servers and programs are compared in beside times. Neither depends on the
+// machine.
 var (
 	verdictMetric = Metric{Name: "verdict", Title: "ok, slow or fails", Unit: unitVerdict, Better: Lower, Counter: true}
 	limitMetric   = Metric{Name: "limit", Title: "largest message that works", Unit: unitLimit, Better: Higher, Counter: true}
@@ -38,8 +39,9 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
-// judgedSeries lists what a set says of servers and programs as far as it can be compared: verdicts,
-// limits, and the time of each size. Where the set is of several servers they are in the names.
+// judgedSeries lists what a set says of servers and programs as far as it can be compared:
+// verdicts, limits, and the time of each size. Where the set is of several servers they are in the
+// names.
 func judgedSeries(s *results.Set) (all []Series) {
 	several := len(servers(s)) > 1
 	add := func(name, machine string, m Metric, values ...float64) {
@@ -111,9 +113,9 @@ func limitsOf(t results.Target) map[string]float64 {
 	return limits
 }
 
-// PairServers makes pairs of runs of a set in which two servers were driven in turns: of round i what
-// was measured of the first command is before[i], of the second after[i]. What was not measured in
-// rounds (verdicts, limits) is in the first pair. Nil of a set of anything else.
+// PairServers makes pairs of runs of a set in which two servers were driven in turns: of round i
+// what was measured of the first command is before[i], of the second after[i]. What was not
+// measured in rounds (verdicts, limits) is in the first pair. Nil of a set of anything else.
 func PairServers(s *results.Set) (before, after []*results.Set) {
 	both := servers(s)
 	if len(both) != 2 {
@@ -316,7 +318,8 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return g, true
 }
 
-// unknownSlope is the half-width of an interval from which on the exponent could be that of anything.
+// unknownSlope is the half-width of an interval from which on the exponent could be that of
+// anything.
 const unknownSlope = 1
 
 // String says how time grows, in a sentence.

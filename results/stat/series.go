@@ -60,8 +60,8 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return Map(names, MustMetric)
 }
 
-// SeriesOf lists what the set holds as far as it can be compared, in the order in which views show it:
-// measurements, those of tune among them, and what was found of servers and programs.
+// SeriesOf lists what the set holds as far as it can be compared, in the order in which views show
+// it: measurements, those of tune among them, and what was found of servers and programs.
 func SeriesOf(s *results.Set) []Series {
 	out := judgedSeries(s)
 	measured := *s
@@ -174,7 +174,8 @@ func Directions(messages []results.Message) [][]results.Message {
 
 // Replies pairs each request with the next reply of its id in the same recording. It returns the
 // nanoseconds between them by method, and the requests that have none, in their order. A request is
-// recorded when the write of it has returned: a server that reads it at once may have answered by then.
+// recorded when the write of it has returned: a server that reads it at once may have answered by
+// then.
 func Replies(messages []results.Message) (times map[string][]int64, unanswered []results.Message) {
 	type call struct{ run, id string }
 	open, early := map[call]results.Message{}, map[call]results.Message{}

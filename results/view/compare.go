@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteComparison writes the comparison. In the bench format each sample of every figure is a line with
-// side=old or side=new, for benchstat -col /side. A comparison without a common case is
+// WriteComparison writes the comparison. In the bench format each sample of every figure is a line
+// with side=old or side=new, for benchstat -col /side. A comparison without a common case is
 // [ErrNothing].
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
@@ -253,7 +253,8 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// leapRatio is that from which a change is told by what it came from: a limit that is none any more.
+// leapRatio is that from which a change is told by what it came from: a limit that is none any
+// more.
 const leapRatio = 1e4
 
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.

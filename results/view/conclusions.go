@@ -22,24 +22,55 @@ const maxCostSentences = 4
 // conclusions says in plain sentences what rows mean for the person, one machine after the other.
 // It claims nothing that the interval of the figure does not carry.
 func conclusions(rows []stat.Row) []string {
-	rows, _ = splitWaiting(rows)
-	byMachine := stat.GroupBy(rows, machineOf)
-	var all []series
-	for _, own := range byMachine { // its streams, or its round trips where no stream can be set beside raw
-		pattern := "stream"
-		if !slices.ContainsFunc(own, func(r stat.Row) bool { return r.Cell.Pattern == pattern && r.ToRaw != nil }) {
-			pattern = results.PatternRoundtrip
+	framed, _ := splitWaiting(rows)
+	var machines []string
+	byMachine := make(map[string][]stat.Row)
+	for _, r := range framed {
+		if byMachine[r.Machine] == nil {
+			machines = append(machines, r.Machine)
 		}
-		all = append(all, seriesIn(own, pattern)...)
+		byMachine[r.Machine] = append(byMachine[r.Machine], r)
+	}
+	if len(machines) == 0 {
+		return nil
+	}
+	var all []series
+	for _, machine := range machines {
+		all = append(all, seriesIn(byMachine[machine], tellingPattern(byMachine[machine]))...)
 	}
 	nameSeries(all)
-	most := (maxCostSentences + len(byMachine) - 1) / max(1, len(byMachine)) // of one machine
+	most := (maxCostSentences + len(machines) - 1) / len(machines) // of one machine
 	var out []string
-	for _, own := range stat.GroupBy(all, func(s series) string { return s.machine }) {
-		costs := nonEmpty(stat.Distinct(own, series.cost))
-		out = append(append(out, costs[:min(len(costs), most)]...), placementMatters(own))
+	for _, machine := range machines {
+		var own []series
+		var costs []string
+		for _, s := range all {
+			if s.machine != machine {
+				continue
+			}
+			own = append(own, s)
+			cost := s.cost()
+			if cost != "" && len(costs) < most && !slices.Contains(costs, cost) {
+				costs = append(costs, cost)
+			}
+		}
+		out = append(out, costs...)
+		if text := placementMatters(own); text != "" {
+			out = append(out, text)
+		}
 	}
-	return nonEmpty(out)
+	return out
+}
+
+// tellingPattern is the pattern to speak of: streams, or round trips if no stream can be set beside
+// raw.
+func tellingPattern(rows []stat.Row) string {
+	for _, r := range rows {
+		if r.Cell.Pattern == "stream" && r.ToRaw != nil {
+			return "stream"
+		}
+	}
+	return results.PatternRoundtrip
 }
 
 // slowdown returns how many times as long as raw the row's cell takes for a message.
@@ -80,7 +111,8 @@ func (s series) cost() string {
 		results.FormatNumber(lo, 2), results.FormatNumber(hi, 2), relativeWord(s.cell))
 }
 
-// costOf says what a framing costs: "chunked:61440 costs 6.1 % of goodput (4.0 to 8.2 %) and 0.075 % of bytes".
+// costOf says what a framing costs: "chunked:61440 costs 6.1 % of goodput (4.0 to 8.2 %) and 0.075
+// % of bytes".
 func costOf(r stat.Row) string {
 	text := r.Cell.Framing + " " + timeCost(r)
 	if o, ok := r.Estimates["overhead"]; ok && o.Median > 0 {
@@ -97,9 +129,14 @@ func timeCost(r stat.Row) string {
 	if !e.Above(1) && !e.Below(1) {
 		return fmt.Sprintf("does not differ significantly from raw (%s to %s times its %s)", results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3), word)
 	}
-	verb := map[bool]string{true: "gains", false: "costs"}[e.Above(1)]
-	if r.Cell.Pattern == results.PatternRoundtrip {
-		verb = map[bool]string{true: "adds", false: "saves"}[e.Above(1)]
+	verb := "costs"
+	switch {
+	case r.Cell.Pattern == results.PatternRoundtrip && e.Above(1):
+		verb = "adds"
+	case r.Cell.Pattern == results.PatternRoundtrip:
+		verb = "saves"
+	case e.Above(1):
+		verb = "gains"
 	}
 	lo, hi := 100*math.Abs(e.Interval.Lo-1), 100*math.Abs(e.Interval.Hi-1)
 	return fmt.Sprintf("%s %s of raw's %s (%s to %s)", verb, results.FormatPercent(100*math.Abs(e.Median-1)), word,
@@ -113,7 +150,10 @@ func isTooNoisy(r stat.Row) bool {
 }
 
 func relativeWord(c results.Cell) string {
-	return map[bool]string{true: "round-trip time", false: "goodput"}[c.Pattern == results.PatternRoundtrip]
+	if c.Pattern == results.PatternRoundtrip {
+		return "round-trip time"
+	}
+	return "goodput"
 }
 
 func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -130,25 +170,43 @@ type series struct {
 	machine string
 }
 
-// seriesIn gathers the series of rows, without their names: what tells them apart may lie in others.
-func seriesIn(rows []stat.Row, pattern string) (all []series) {
-	own := stat.Filter(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
-	id := func(r stat.Row) stat.RowID { return stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)} }
-	for _, rows := range stat.GroupBy(own, id) {
-		s := series{cell: stat.SeriesCell(rows[0].Cell), machine: rows[0].Machine, size: headlineSize(rows), rows: rows}
-		for i, r := range rows {
+// seriesIn gathers the series of rows, without their names: what tells them apart may lie in
+// others.
+func seriesIn(rows []stat.Row, pattern string) []series {
+	var order []stat.RowID
+	groups := make(map[stat.RowID][]stat.Row)
+	for _, r := range rows {
+		if r.Cell.Pattern != pattern {
+			continue
+		}
+		id := stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)}
+		if groups[id] == nil {
+			order = append(order, id)
+		}
+		groups[id] = append(groups[id], r)
+	}
+	var all []series
+	for _, id := range order {
+		own := groups[id]
+		s := series{cell: id.Cell, machine: id.Machine, size: headlineSize(own), rows: own}
+		for i, r := range own {
 			switch {
 			case r.Cell.Size != s.size:
 			case r.Cell.Framing == results.FramingRaw:
-				s.raw = &rows[i]
+				s.raw = &own[i]
 			case besideRaw(r):
 				s.framed = append(s.framed, r)
 			}
 		}
-		slices.SortStableFunc(s.framed, func(a, b stat.Row) int { return cmp.Compare(slowdown(a).Median, slowdown(b).Median) })
+		slices.SortStableFunc(s.framed, bySlowdown)
 		all = append(all, s)
 	}
 	return all
+}
+
+// bySlowdown compares rows by what they cost beside raw.
+func bySlowdown(a, b stat.Row) int {
+	return cmp.Compare(slowdown(a).Median, slowdown(b).Median)
 }
 
 // besideRaw reports whether a row says for sure how it stands to raw.
@@ -157,41 +215,62 @@ func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != n
 // headlineSize is the size at which to speak of the rows: the usual one, or the largest at which
 // most framings can be compared.
 func headlineSize(rows []stat.Row) int {
-	bySize := stat.GroupBy(stat.Filter(rows, besideRaw), func(r stat.Row) int { return r.Cell.Size })
-	if len(bySize) == 0 {
-		return usualSize
+	count := make(map[int]int) // rows beside raw, by size
+	for _, r := range rows {
+		if besideRaw(r) {
+			count[r.Cell.Size]++
+		}
 	}
-	return slices.MaxFunc(bySize, func(a, b []stat.Row) int {
-		x, y := a[0].Cell.Size, b[0].Cell.Size
-		return cmp.Or(len(a)-len(b), when(x == usualSize, 1), when(y == usualSize, -1), x-y)
-	})[0].Cell.Size
+	best := usualSize
+	for size, n := range count {
+		switch {
+		case n > count[best]:
+			best = size
+		case n == count[best] && best != usualSize && (size == usualSize || size > best):
+			best = size
+		}
+	}
+	return best
 }
 
 // nameSeries says of each series where it ran, and what else tells it apart.
 func nameSeries(all []series) {
-	cells := stat.Distinct(all, func(s series) results.Cell { return s.cell })
-	machines := stat.Distinct(all, func(s series) string { return s.machine })
+	var cells []results.Cell
+	several := false
+	for _, s := range all {
+		cells = append(cells, s.cell)
+		several = several || s.machine != all[0].machine
+	}
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
-		words, short := []string{PlacementPhrase(all[i].cell.Placement)}, []string{shortPlacement(all[i].cell.Placement)}
+		words := []string{PlacementPhrase(all[i].cell.Placement)}
+		short := []string{shortPlacement(all[i].cell.Placement)}
 		for _, name := range differ {
-			if value := all[i].cell.Field(name); value != "" { // a field that is off is what people take for granted
+			value := all[i].cell.Field(name)
+			if value != "" { // a field that is off is what people take for granted
 				words = append(words, "with "+name+" "+FieldValue(name, value))
 				short = append(short, FieldPhrase(name, value))
 			}
 		}
-		if len(machines) > 1 {
+		if several {
 			words = append(words, "of machine "+results.ShortID(all[i].machine))
 			short = append(short, "machine "+results.ShortID(all[i].machine))
 		}
-		all[i].where, all[i].short = strings.Join(words, " "), strings.Join(short, ", ")
+		all[i].where = strings.Join(words, " ")
+		all[i].short = strings.Join(short, ", ")
 	}
 }
 
 // placementMatters compares two placements with each other, and with what the choice of a framing
 // is worth.
 func placementMatters(all []series) string {
-	fast, slow, e := widestPlacement(stat.Filter(all, func(s series) bool { return len(s.framed) > 0 }))
+	var withFramings []series
+	for _, s := range all {
+		if len(s.framed) > 0 {
+			withFramings = append(withFramings, s)
+		}
+	}
+	fast, slow, e := widestPlacement(withFramings)
 	if fast == nil { // raw alone: what a profile measures
 		fast, slow, e = widestPlacement(all)
 	}
@@ -208,7 +287,7 @@ func placementMatters(all []series) string {
 	if len(framings) == 0 {
 		return capitalised(text) + "."
 	}
-	slowest := slowdown(slices.MaxFunc(framings, func(a, b stat.Row) int { return cmp.Compare(slowdown(a).Median, slowdown(b).Median) }))
+	slowest := slowdown(slices.MaxFunc(framings, bySlowdown))
 	switch {
 	case e.Interval.Lo > slowest.Interval.Hi:
 		return fmt.Sprintf("Where the ends run matters more than the framing: %s; the slowest framing is %s× slower than raw.", text, results.FormatNumber(slowest.Median, 2))

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Words of a column that is one of many keep as many characters on a line: sentences that they can be
-// read, and what is spared for their sake that they need few lines.
+// Words of a column that is one of many keep as many characters on a line: sentences that they can
+// be read, and what is spared for their sake that they need few lines.
 const (
 	leastWidth = 10
 	easyWidth  = 44
@@ -78,8 +78,8 @@ func (t Table) spared(extents []extent, width int, all bool) []int {
 }
 
 // narrow takes from the widest of the columns that are kept until they fit a width, and returns the
-// widths of all. First each keeps what it needs, then its words alone: figures are broken before their
-// intervals.
+// widths of all. First each keeps what it needs, then its words alone: figures are broken before
+// their intervals.
 func narrow(extents []extent, kept func(int) bool, width int) []int {
 	var widths, needed, words []int
 	wide := 0

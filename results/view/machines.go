@@ -137,8 +137,8 @@ func machineTable(s *results.Set) Table {
 // maxDifferences is the number of cells of which sentences compare the machines.
 const maxDifferences = 3
 
-// machinesDiffer says in sentences what differs between several machines: what framings cost on them
-// where the intervals lie apart, the widest difference first, then the machines themselves.
+// machinesDiffer says in sentences what differs between several machines: what framings cost on
+// them where the intervals lie apart, the widest difference first, then the machines themselves.
 func machinesDiffer(s *results.Set, rows []stat.Row) []string {
 	if len(s.Machines()) < 2 {
 		return nil

@@ -39,8 +39,8 @@ func cellTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// cellTable has a row for each cell. A page has the warnings of a cell below its row, a terminal and
-// markdown have them below the table.
+// cellTable has a row for each cell. A page has the warnings of a cell below its row, a terminal
+// and markdown have them below the table.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {

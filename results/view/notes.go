@@ -86,8 +86,8 @@ func runNotes(s *results.Set) []string {
 	return out
 }
 
-// usedSamples returns how many samples the main figure of a row rests on, and how many were left out
-// of it because others disturbed them.
+// usedSamples returns how many samples the main figure of a row rests on, and how many were left
+// out of it because others disturbed them.
 func usedSamples(r stat.Row) (used, leftOut int) {
 	e, ok := r.Estimates[stat.RelativeMetric(r.Cell, r.Cell).Name]
 	if !ok {

@@ -28,8 +28,8 @@ const (
 )
 
 // RecordingSummary says what was recorded, and what of it went wrong: requests without an answer,
-// answers that are errors, times in which a side took nothing. Of a recording of nothing it says how
-// it ended. What the recorded programs wrote is escaped.
+// answers that are errors, times in which a side took nothing. Of a recording of nothing it says
+// how it ended. What the recorded programs wrote is escaped.
 func RecordingSummary(s *results.Set) []string {
 	if len(s.Messages) == 0 {
 		return endings(s)

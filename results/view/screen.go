@@ -177,8 +177,8 @@ func (s series) quantity() string {
 	return name + ", " + s.short
 }
 
-// screenValue is the figure of a cell with half its interval: what it has of raw's, or what raw has.
-// Good costs nothing that can be seen, bad is half of raw or less.
+// screenValue is the figure of a cell with half its interval: what it has of raw's, or what raw
+// has. Good costs nothing that can be seen, bad is half of raw or less.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {

@@ -121,8 +121,8 @@ func verdictValue(verdict string) Value {
 	return Value{Text: text, Base: verdict, Tone: toneOf(text)}
 }
 
-// Write writes the table: as text for a terminal, as wide as o allows, as markdown with its title in
-// bold, as CSV without the title, or as a JSON array of objects.
+// Write writes the table: as text for a terminal, as wide as o allows, as markdown with its title
+// in bold, as CSV without the title, or as a JSON array of objects.
 func (t Table) Write(w io.Writer, format Format, o Options) error {
 	switch format {
 	case FormatTable:

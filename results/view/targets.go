@@ -533,9 +533,9 @@ func faultResult(faults []results.Fault) DriveResult {
 	return DriveResult{Passed: failure == "", Failure: failure, whole: whole}
 }
 
-// String returns the result in a line: "works to 64 MiB", "breaks at 10,485,760 B: no reply, process
-// alive". PASS and FAIL are for what was to be done as a whole: a limit that was looked for and found
-// is an answer.
+// String returns the result in a line: "works to 64 MiB", "breaks at 10,485,760 B: no reply,
+// process alive". PASS and FAIL are for what was to be done as a whole: a limit that was looked for
+// and found is an answer.
 func (r DriveResult) String() string {
 	failure := VerdictText(r.Failure)
 	limit := results.FormatSize(r.Limit)

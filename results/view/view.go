@@ -37,7 +37,8 @@ const (
 	FormatBench    Format = "bench"    // Go benchmark text, a line a sample, for benchstat
 )
 
-// FormatJUnit is of [WriteChecks] alone: XML with a test case for each check, as CI systems read it.
+// FormatJUnit is of [WriteChecks] alone: XML with a test case for each check, as CI systems read
+// it.
 const FormatJUnit Format = "junit"
 
 // Formats lists the formats in the order of their documentation.
@@ -65,8 +66,8 @@ type Options struct {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, and its findings (probes,
-// faults, claims, targets, checks, tunes and noise). A set without any is [ErrNothing]. CSV and bench hold
-// the measurements alone where there are any.
+// faults, claims, targets, checks, tunes and noise). A set without any is [ErrNothing]. CSV and
+// bench hold the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	isScreen := format == FormatTable && !o.Detail
 	found := otherTables(s, isScreen)

@@ -2,9 +2,7 @@ package view
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -144,20 +142,5 @@ func TestWarningsOfAllCellsAreSaidOnce(t *testing.T) {
 	single.Add(s.Records[0])
 	if sum := Summarise(single); len(sum.Warnings) != 0 || len(sum.Rows[0].Warnings) != 2 {
 		t.Errorf("a cell alone keeps its own: %q, %q", sum.Warnings, sum.Rows[0].Warnings)
-	}
-}
-
-// The words are those that the code looks up: no section is left over, and none is empty.
-func TestWordsAreLookedUp(t *testing.T) {
-	d := json.NewDecoder(bytes.NewReader(wordsText))
-	d.DisallowUnknownFields()
-	all := words()
-	if err := d.Decode(&all); err != nil {
-		t.Error(err)
-	}
-	for field, section := range reflect.ValueOf(all).Fields() {
-		if section.Len() == 0 {
-			t.Errorf("words.json has no %s", field.Name)
-		}
 	}
 }

@@ -25,9 +25,9 @@ func waitingCellOf(r stat.Row) waitingCell {
 	return waitingCell{r.Machine, c.Placement, c.IO, c.Size, c.Drain, c.ClosesAfter}
 }
 
-// waitingTables show what writers meet that do not block: a table for each placement, with a line for
-// each way to wait, size and reader. Figures are the range over the framings,
-// or their median where the range has no room.
+// waitingTables show what writers meet that do not block: a table for each placement, with a line
+// for each way to wait, size and reader. Figures are the range over the framings, or their median
+// where the range has no room.
 func waitingTables(rows []stat.Row) []Table {
 	var order []waitingCell
 	groups := make(map[waitingCell][]stat.Row)

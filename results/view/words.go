@@ -2,43 +2,17 @@ package view
 
 import (
 	"cmp"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
-
-//go:embed words.json
-var wordsText []byte
-
-// words are those that views have for what the file says, and the questions that tables answer.
-var words = sync.OnceValue(func() (out struct {
-	Verdicts        map[string]string // those that are shown in other words
-	VerdictClasses  map[string]string // what they mean for a person, "" for nothing; all others are bad
-	Absent          map[string]string // of fields of a cell that are not set
-	Phrases         map[string]string // of fields that do not stand behind their name
-	Placements      map[string]string // where the two ends run, in a sentence
-	ShortPlacements map[string]string // and in a title
-	Pipes           map[string]string // what each kind of pipe is
-	Sources         map[string]string // titles of the documents that claims are from
-
-	SideBySide, ChunkSize, Noise string // what a page says first of machines, of chunk sizes, and of noise
-
-}) {
-	if err := json.Unmarshal(wordsText, &out); err != nil {
-		panic(err) // of this package's own making
-	}
-	return out
-})
 
 // Escape spells what could steer a terminal, or make a page or picture ill-formed, as Go would in a
 // string: control characters but line ends and tabs, marks that turn the direction of text, and
@@ -77,13 +51,14 @@ func VerdictText(verdict string) string {
 	return cmp.Or(words().Verdicts[verdict], verdict)
 }
 
-// toneOf returns what a verdict in words means for a person. One that is not listed is a way to fail.
+// toneOf returns what a verdict in words means for a person. One that is not listed is a way to
+// fail.
 func toneOf(text string) Tone {
-	class, known := words().VerdictClasses[strings.TrimPrefix(text, "-")]
+	tone, known := words().VerdictClasses[strings.TrimPrefix(text, "-")]
 	if !known {
 		return Bad
 	}
-	return Tone(class)
+	return tone
 }
 
 // FieldValue returns the value of a cell's field in words.
