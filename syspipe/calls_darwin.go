@@ -52,7 +52,8 @@ func wakeThreads() error { return nil }
 // left, so a reader would wait for ever.
 func pollable(e *End) error {
 	if e.kind == FIFO {
-		return fmt.Errorf("%w: kqueue does not report its end of file", unsupported("a fifo in Go's poller"))
+		err := unsupported("a fifo in Go's poller")
+		return fmt.Errorf("%w: kqueue does not report its end of file", err)
 	}
 	return nil
 }

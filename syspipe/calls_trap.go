@@ -31,20 +31,21 @@ func replace(from, fd int) error {
 // package comment.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(
-		syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
 }
 
 func sysWrite(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(
-		syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
 }
 
 func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	at := unsafe.Pointer(unsafe.SliceData(vecs))
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITEV, uintptr(fd), uintptr(at), uintptr(len(vecs)))
+	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITEV, uintptr(fd),
+		uintptr(at), uintptr(len(vecs)))
 	return int(n), errno
 }
 

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures: neither system tells. An empty pipe is like another of its kind, so a fresh
-// one is filled and the one asked about left alone. A FIFO of macOS is a pair of sockets, and holds
-// less than a pipe.
+// pipeCapacity measures: neither system tells. An empty pipe is like another of its kind, so a
+// fresh one is filled and the one asked about left alone. A FIFO of macOS is a pair of sockets, and
+// holds less than a pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {

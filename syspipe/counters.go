@@ -8,11 +8,11 @@ import (
 // Counters tell what an end did since it was opened. They are observed at the system call, not
 // inferred.
 type Counters struct {
-	Calls    uint64        // system calls that moved bytes or tried to, those that met EAGAIN among them
+	Calls    uint64        // system calls that moved bytes or tried to, also those that met EAGAIN
 	Bytes    uint64        // bytes the kernel took from this end or gave to it
-	Short    uint64        // calls that moved some bytes, but fewer than they offered or had room for
+	Short    uint64        // calls that moved fewer bytes than they offered or had room for
 	EAGAIN   uint64        // calls that the kernel refused for now
-	Waits    uint64        // times the end had to wait: a run of refusals up to the next success is one
+	Waits    uint64        // times the end had to wait: refusals up to the next success are one
 	WaitTime time.Duration // time between such a refusal and the next success
 
 	// SeesEAGAIN tells that EAGAIN is known, SeesWaits that Waits and WaitTime are. Where the

@@ -270,8 +270,8 @@ func closeDuring(t *testing.T, e *syspipe.End, delay time.Duration, call func() 
 	return n
 }
 
-// A file whose reader has left says so by other errors than an end does, and on Windows by none that
-// is an EPIPE.
+// A file whose reader has left says so by other errors than an end does, and on Windows by none
+// that is an EPIPE.
 func TestReaderLeftTellsOfFilesToo(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

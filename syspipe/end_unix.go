@@ -13,8 +13,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
-// besidePoller is how an end waits that Go's poller cannot watch: nobody could end a read of it that
-// waits in the kernel, and poll(2) is no better than the poller there.
+// besidePoller is how an end waits that Go's poller cannot watch: nobody could end a read of it
+// that waits in the kernel, and poll(2) is no better than the poller there.
 const besidePoller = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -122,7 +122,8 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return int(n), err
 }
 
-// readerGone is what a write says without a reader, beside EPIPE: that of a socket left bytes unread.
+// readerGone is what a write says without a reader, beside EPIPE: that of a socket left bytes
+// unread.
 var readerGone = []error{syscall.ECONNRESET}
 
 // pollSlice bounds one poll(2), so that a Close is seen where nothing can interrupt the call

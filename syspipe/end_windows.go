@@ -74,8 +74,9 @@ func (e *End) setNowait(nowait bool) error {
 // seen tells which counters are: where the system waits inside the call it does not tell.
 func (e *End) seen() (eagain, waits bool) { return e.nowait, e.nowait }
 
-// sysRead reads once and says what came of it as read(2) does: nothing at the end of the bytes, EAGAIN
-// where none have come yet, and EINTR where somebody wrote zero bytes, which ends a read on Windows.
+// sysRead reads once and says what came of it as read(2) does: nothing at the end of the bytes,
+// EAGAIN where none have come yet, and EINTR where somebody wrote zero bytes, which ends a read on
+// Windows.
 func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.reading, func(o *windows.Overlapped) error {
 		return windows.ReadFile(e.handle, p, &e.reading.done, o)
@@ -194,10 +195,14 @@ func (e *End) closeDescriptor() error {
 	var errs []error
 	for _, r := range []*request{&e.reading, &e.writing} {
 		if r.overlapped.HEvent != 0 {
-			errs = append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(r.overlapped.HEvent)))
+			errs = append(errs, closeHandle(r.overlapped.HEvent))
 		}
 	}
-	return errors.Join(append(errs, os.NewSyscallError("CloseHandle", windows.CloseHandle(e.handle)))...)
+	return errors.Join(append(errs, closeHandle(e.handle))...)
+}
+
+func closeHandle(h windows.Handle) error {
+	return os.NewSyscallError("CloseHandle", windows.CloseHandle(h))
 }
 
 func (e *End) poll(direction) error { return Poll.Supported() }

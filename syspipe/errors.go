@@ -45,8 +45,8 @@ type BrokenPipeError struct {
 }
 
 func (e *BrokenPipeError) Error() string {
-	return fmt.Sprintf("write %s: the reader has left, %d bytes of this write had been accepted: %v",
-		e.Kind.noun(), e.Accepted, e.Err)
+	const says = "write %s: the reader has left, %d bytes of this write had been accepted: %v"
+	return fmt.Sprintf(says, e.Kind.noun(), e.Accepted, e.Err)
 }
 
 func (e *BrokenPipeError) Unwrap() error { return e.Err }
@@ -54,8 +54,8 @@ func (e *BrokenPipeError) Unwrap() error { return e.Err }
 // Is makes every BrokenPipeError an EPIPE.
 func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
 
-// ReaderLeft reports whether a write failed since nobody holds the reading end any more, be it of an
-// [End] or of a file, of which Windows has names of its own for that.
+// ReaderLeft reports whether a write failed since nobody holds the reading end any more, be it of
+// an [End] or of a file, of which Windows has names of its own for that.
 func ReaderLeft(err error) bool {
 	if errors.Is(err, syscall.EPIPE) {
 		return true

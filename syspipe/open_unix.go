@@ -62,8 +62,8 @@ func openEnds(kind Kind) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// inPrivate opens both ends of what has a name in the file system, where nobody else can, and leaves
-// nothing of it there. With an error it returns the ends that were opened before.
+// inPrivate opens both ends of what has a name in the file system, where nobody else can, and
+// leaves nothing of it there. With an error it returns the ends that were opened before.
 func inPrivate(name string, open func(string) (w, r *End, err error)) (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-"+name+"-")
 	if err != nil {

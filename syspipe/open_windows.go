@@ -42,16 +42,19 @@ func openNamed(capacity int) (w, r *End, err error) {
 		return nil, nil, err
 	}
 	server, err := windows.CreateNamedPipe(name,
-		windows.PIPE_ACCESS_DUPLEX|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
+		windows.PIPE_ACCESS_DUPLEX|
+			windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
 		1, uint32(capacity), uint32(capacity), 0, nil)
 	if err != nil {
 		return nil, nil, os.NewSyscallError("CreateNamedPipe", err)
 	}
-	client, err := windows.CreateFile(name, windows.GENERIC_READ|windows.FILE_WRITE_ATTRIBUTES, 0, nil,
+	const access = windows.GENERIC_READ | windows.FILE_WRITE_ATTRIBUTES
+	client, err := windows.CreateFile(name, access, 0, nil,
 		windows.OPEN_EXISTING, windows.FILE_FLAG_OVERLAPPED, 0)
 	if err != nil {
-		return nil, nil, errors.Join(os.NewSyscallError("CreateFile", err), windows.CloseHandle(server))
+		err = os.NewSyscallError("CreateFile", err)
+		return nil, nil, errors.Join(err, closeHandle(server))
 	}
 	return newHandle(Named, writes, server), newHandle(Named, reads, client), nil
 }
@@ -66,7 +69,8 @@ func (h handle) Close() error {
 // passTo gives the child a duplicate and returns its number.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if e.file != nil {
-		return 0, errors.New("it is bound to this process's completion port; open it with another io than Poller")
+		return 0, errors.New("it is bound to this process's completion port; " +
+			"open it with another io than Poller")
 	}
 	copied, err := duplicateHandle(e.handle, true)
 	if err != nil {
@@ -77,7 +81,8 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
 	attr := cmd.SysProcAttr
-	attr.AdditionalInheritedHandles = append(attr.AdditionalInheritedHandles, syscall.Handle(copied))
+	attr.AdditionalInheritedHandles = append(
+		attr.AdditionalInheritedHandles, syscall.Handle(copied))
 	return uint64(copied), nil
 }
 
@@ -90,7 +95,8 @@ func (e *End) duplicate() (*os.File, error) {
 func duplicateHandle(h windows.Handle, inherit bool) (windows.Handle, error) {
 	self := windows.CurrentProcess()
 	var copied windows.Handle
-	err := windows.DuplicateHandle(self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS)
+	err := windows.DuplicateHandle(
+		self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS)
 	if err != nil {
 		return 0, os.NewSyscallError("DuplicateHandle", err)
 	}
@@ -137,7 +143,8 @@ func (e *End) buffered() (int, error) {
 		return 0, unsupported("asking the writing end")
 	}
 	var available uint32
-	ok, _, err := peekNamedPipe.Call(uintptr(e.handle), 0, 0, 0, uintptr(unsafe.Pointer(&available)), 0)
+	ok, _, err := peekNamedPipe.Call(
+		uintptr(e.handle), 0, 0, 0, uintptr(unsafe.Pointer(&available)), 0)
 	if ok == 0 {
 		return 0, os.NewSyscallError("PeekNamedPipe", err)
 	}

@@ -41,7 +41,8 @@ func (e *End) mayTry(op string) error {
 	}
 	waits := e.io == Blocking || e.io == Poller && runtime.GOOS == "windows"
 	if waits {
-		return e.failed("try to "+op, errors.New("its io is "+e.io.String()+"; set another one first"))
+		why := errors.New("its io is " + e.io.String() + "; set another one first")
+		return e.failed("try to "+op, why)
 	}
 	return nil
 }

@@ -92,8 +92,9 @@ func (d Diagnosis) same(other Diagnosis) bool {
 	return d.PID != 0 || slices.Equal(d.Channels, other.Channels)
 }
 
-// diagnose finds what is wrong: first with pairs of channels that run between the same two processes
-// in opposite directions, then with many channels together, with each alone, and with the processes.
+// diagnose finds what is wrong: first with pairs of channels that run between the same two
+// processes in opposite directions, then with many channels together, with each alone, and with the
+// processes.
 func (r *Report) diagnose() []Diagnosis {
 	var d diagnosis
 	for i := range r.Channels {
@@ -175,13 +176,15 @@ func (d *diagnosis) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
-		const says = "the other end closed: nobody holds the reading end of the %s of %s any more (%s);" +
-			" the next write fails with EPIPE"
+		const says = "the other end closed: " +
+			"nobody holds the reading end of the %s of %s any more (%s); " +
+			"the next write fails with EPIPE"
 		d.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
 	case c.NoWriter && len(c.Readers) > 0:
 		r := c.Readers[0]
-		const says = "the other end closed: nobody holds the writing end of the %s of %s any more (%s);" +
-			" a read past that is the end of file"
+		const says = "the other end closed: " +
+			"nobody holds the writing end of the %s of %s any more (%s); " +
+			"a read past that is the end of file"
 		d.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
 	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
 		w := blockedFirst(c.Writers)
@@ -254,8 +257,9 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 				left++
 			}
 		}
-		const says = "%s holds %d pipes or sockets that lead nowhere: of %d both ends are its own," +
-			" of %d the other end is closed; it leaks descriptors if they grow in number"
+		const says = "%s holds %d pipes or sockets that lead nowhere: " +
+			"of %d both ends are its own, of %d the other end is closed; " +
+			"it leaks descriptors if they grow in number"
 		d.add(Leak, fmt.Sprintf(says, holder, len(list), len(list)-left, left), list...)
 		d.found[len(d.found)-1].PID = pid
 	}
@@ -304,7 +308,8 @@ func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 		case r.PID == w.PID || !r.Waits && !r.listens:
 		case descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent):
 			return fmt.Sprintf("and %d, which started it, does not", parent)
-		case descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) && !startedReader(c, parent, all):
+		case descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) &&
+			!startedReader(c, parent, all):
 			return "and whoever started it is gone"
 		}
 	}
@@ -312,7 +317,8 @@ func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 }
 
 // startedReader reports whether a process is the parent of one that reads, as a shell is of both
-// ends of its pipelines. A process whose parent has ended is given to a far ancestor, which is none.
+// ends of its pipelines. A process whose parent has ended is given to a far ancestor, which is
+// none.
 func startedReader(c *Channel, parent int, all map[int]Proc) bool {
 	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
 		return r.PID == parent || all[r.PID].Parent == parent
@@ -335,8 +341,8 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 
 // Thresholds of what two looks tell.
 const (
-	busyShare  = 0.9                   // of the look, in which a thread could run: it never waited for anything
-	idleShare  = 0.5                   // of the time it could use; below it a program is at rest more often than not
+	busyShare  = 0.9                   // of the look, in which a thread could run: it never waited
+	idleShare  = 0.5                   // of the time it could use; below it a program mostly rests
 	enoughCPU  = 50 * time.Millisecond // more than a program takes to start up and come to rest
 	manyCalls  = 100                   // calls that moved nothing
 	fewBytes   = 1024                  // what programs move to wake up their own threads
@@ -346,8 +352,9 @@ const (
 // checkProcess finds what is wrong with a process whatever its channels are.
 func (d *diagnosis) checkProcess(p Proc, r *Report) {
 	if p.Stopped {
-		d.addProcess(Stopped, p, fmt.Sprintf(
-			"is stopped, as by SIGSTOP or Ctrl-Z, and does nothing until it gets SIGCONT (kill -CONT %d)", p.PID))
+		const says = "is stopped, as by SIGSTOP or Ctrl-Z, " +
+			"and does nothing until it gets SIGCONT (kill -CONT %d)"
+		d.addProcess(Stopped, p, fmt.Sprintf(says, p.PID))
 	}
 	for _, t := range p.Threads {
 		if t.In == "open" {
@@ -357,7 +364,8 @@ func (d *diagnosis) checkProcess(p Proc, r *Report) {
 		}
 	}
 	if p.SIGTERM == "ignored" {
-		d.addProcess(IgnoresTerm, p, "ignores SIGTERM: it ends at the end of its input, if at all, or by SIGKILL")
+		d.addProcess(IgnoresTerm, p,
+			"ignores SIGTERM: it ends at the end of its input, if at all, or by SIGKILL")
 	}
 	if p.Recent == nil || p.Total == nil || r.Look <= 0 {
 		return
@@ -387,9 +395,9 @@ func of(path string) string {
 	return " of " + path
 }
 
-// spins says what a process did in place of resting between two looks, by its busiest thread, "" for
-// nothing. That this one was never asleep is not enough to be sure: on a busy machine a program that
-// starts up waits for a CPU all the time.
+// spins says what a process did in place of resting between two looks, by its busiest thread, ""
+// for nothing. That this one was never asleep is not enough to be sure: on a busy machine a program
+// that starts up waits for a CPU all the time.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -422,7 +430,8 @@ func (u *Usage) blockSize() int64 {
 	}
 	size := u.WriteBytes / u.WriteCalls
 	gathers := u.ReadBytes < u.ReadCalls*size/2
-	if size*u.WriteCalls != u.WriteBytes || !gathers || !slices.Contains([]int64{4 << 10, 8 << 10}, size) {
+	isBlock := size == 4<<10 || size == 8<<10
+	if !isBlock || !gathers || size*u.WriteCalls != u.WriteBytes {
 		return 0
 	}
 	return size

@@ -15,9 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Process looks once at a process and its descendants. A process that is gone is an error that wraps
-// [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission]; a
-// descendant whose descriptors may not be read is in the report and says so.
+// Process looks once at a process and its descendants. A process that is gone is an error that
+// wraps [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission];
+// a descendant whose descriptors may not be read is in the report and says so.
 func Process(pid int) (r *Report, err error) {
 	defer func() {
 		if err != nil {
@@ -78,7 +78,12 @@ func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 		case <-time.After(look):
 		}
 		var after *Report
-		if after, err = Process(pid); err == nil && (!after.compare(before) || after.Look > maxDoubt) {
+		after, err = Process(pid)
+		if err != nil {
+			break
+		}
+		inDoubt := after.compare(before)
+		if !inDoubt || after.Look > maxDoubt {
 			return after, nil
 		}
 	}
@@ -104,10 +109,10 @@ func processes() (map[int]Proc, error) {
 		if err != nil || s.Ended() {
 			continue
 		}
-		stopped := s.State == 'T' || s.State == 't'
-		all[pid] = Proc{
-			PID: pid, Parent: s.Parent, Command: s.Command, Stopped: stopped, ofKernel: s.OfKernel(),
-		}
+		p := Proc{PID: pid, Parent: s.Parent, Command: s.Command}
+		p.Stopped = s.State == 'T' || s.State == 't'
+		p.ofKernel = s.OfKernel()
+		all[pid] = p
 	}
 	return all, nil
 }
@@ -191,7 +196,8 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 		PID: f.pid, Command: p.Command, FD: f.fd, NonBlocking: f.nonBlocking, stopped: p.Stopped,
 	}
 	if !f.socket {
-		c := Channel{ID: fmt.Sprintf("pipe:[%d]", f.inode), Kind: "anonymous", Path: f.path, Queued: -1}
+		id := fmt.Sprintf("pipe:[%d]", f.inode)
+		c := Channel{ID: id, Kind: "anonymous", Path: f.path, Queued: -1}
 		if f.path != "" {
 			c.Kind = "fifo"
 		}
@@ -210,7 +216,8 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 	id := func(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
 	out := Channel{ID: id(f.inode, own.peer), Kind: "socket", Queued: -1, NoReader: own.peerClosed}
 	out.Writers = []Holder{s.waitsIn(h, "write")}
-	in := Channel{ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread, NoWriter: own.peerClosed}
+	in := Channel{ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread}
+	in.NoWriter = own.peerClosed
 	in.Readers = []Holder{s.waitsIn(h, "read")}
 	if peer, ok := s.sockets[own.peer]; ok {
 		out.Queued = peer.unread
@@ -218,8 +225,8 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so. One
-// that is stopped takes nothing, whatever it was about to do.
+// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so.
+// One that is stopped takes nothing, whatever it was about to do.
 func (s *snapshot) waitsIn(h Holder, call string) Holder {
 	if h.stopped {
 		return h

@@ -12,7 +12,9 @@ import (
 
 // Process returns an error that wraps [errors.ErrUnsupported]: only Linux is supported.
 func Process(pid int) (*Report, error) {
-	return nil, fmt.Errorf("inspect process %d: %w on %s: it reads Linux's /proc; there are lsof, or Process Explorer on Windows", pid, errors.ErrUnsupported, runtime.GOOS)
+	const says = "inspect process %d: %w on %s: it reads Linux's /proc; " +
+		"there are lsof, or Process Explorer on Windows"
+	return nil, fmt.Errorf(says, pid, errors.ErrUnsupported, runtime.GOOS)
 }
 
 // Over returns the error of [Process].

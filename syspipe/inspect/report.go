@@ -15,8 +15,8 @@
 // who leaves in just that moment is noticed that much later by the other side.
 //
 // What it returns is no consistent picture: the processes go on while it looks. [Over] looks twice,
-// and so sees that nothing moves, and who is busy with nothing. Only Linux is supported; elsewhere the error wraps
-// [errors.ErrUnsupported]. Calls may run concurrently.
+// and so sees that nothing moves, and who is busy with nothing. Only Linux is supported; elsewhere
+// the error wraps [errors.ErrUnsupported]. Calls may run concurrently.
 package inspect
 
 import (
@@ -29,7 +29,7 @@ type Report struct {
 	PID       int         `json:"pid"`
 	Processes []Proc      `json:"processes"` // the process first, then its descendants
 	Channels  []Channel   `json:"channels"`  // pipes, FIFOs and connected Unix sockets, by ID
-	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing of [Problems] was found
+	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
 	// Look is the time between the two looks that this rests on, 0 for one look.
 	Look time.Duration `json:"look_ns"`
 
@@ -97,9 +97,9 @@ type Channel struct {
 	Capacity int      `json:"capacity"` // bytes; 0 where it is not known, as for sockets
 	Queued   int      `json:"queued"`   // bytes written and not yet read; -1 where it is not known
 	Full     bool     `json:"full"`     // a write would wait
-	Writers  []Holder `json:"writers"`  // of every process that may be looked at, in the tree or not
+	Writers  []Holder `json:"writers"`  // processes that may be looked at, in the tree or not
 	Readers  []Holder `json:"readers"`
-	NoReader bool     `json:"no_reader"` // the kernel says so: whatever is written is lost, with EPIPE
+	NoReader bool     `json:"no_reader"` // the kernel says so: what is written is lost, with EPIPE
 	NoWriter bool     `json:"no_writer"` // the kernel says so: end of file once it is empty
 }
 

@@ -31,7 +31,8 @@ const (
 // kernel does not tell.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	const kind = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC
+	fd, err := unix.Socket(unix.AF_NETLINK, kind, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return all
 	}

@@ -202,7 +202,8 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readTurns reads "<ns with a CPU> <ns waiting for one> <turns>"; zeroes where the kernel keeps none.
+// readTurns reads "<ns with a CPU> <ns waiting for one> <turns>"; zeroes where the kernel keeps
+// none.
 func readTurns(pid, tid int) turns {
 	var t turns
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

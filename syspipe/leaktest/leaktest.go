@@ -37,7 +37,8 @@ func Check(t testing.TB) {
 	checked[t.Name()] = true
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	if r, w, err := os.Pipe(); err == nil { // Go's poller opens descriptors when it is first used, and keeps them
+	// Go's poller opens descriptors when it is first used, and keeps them.
+	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
 		w.Close()
 	}

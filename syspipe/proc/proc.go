@@ -120,9 +120,9 @@ func ShellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which Close
-// closes if the caller has not. Where it fails, as where Start does, the process is closed. Call it
-// before Start.
+// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which
+// Close closes if the caller has not. Where it fails, as where Start does, the process is closed.
+// Call it before Start.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -138,8 +138,8 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Connect is Pipe with a pipe of a kind and capacity, as [syspipe.Open] has them, whose end the child
-// may get in non-blocking mode. Our end waits by Go's poller.
+// Connect is Pipe with a pipe of a kind and capacity, as [syspipe.Open] has them, whose end the
+// child may get in non-blocking mode. Our end waits by Go's poller.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {

@@ -15,8 +15,8 @@ const TellsOfOthers = false
 // endWithUs has nothing to do: no such system tells a process that its parent is gone.
 func (p *Process) endWithUs() {}
 
-// awaitExit does not wait: x/sys has no call that leaves a zombie. The group is ended right after its
-// leader was waited for, before its number can come round again.
+// awaitExit does not wait: x/sys has no call that leaves a zombie. The group is ended right after
+// its leader was waited for, before its number can come round again.
 func (p *Process) awaitExit() bool { return false }
 
 // runningCPU knows nothing: x/sys has no call that tells of another process.

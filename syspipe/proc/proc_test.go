@@ -576,7 +576,8 @@ func TestWhatAProcessStartedIsInTheTimeOfItsTree(t *testing.T) {
 	}
 }
 
-// One that moves to a session of its own, and whose parent is gone, has left its group and its tree.
+// One that moves to a session of its own, and whose parent is gone, has left its group and its
+// tree.
 func TestWhatIsMarkedIsFoundWhereverItWent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		if _, known := proc.EndMarked("PROC_TEST_MARK=1", 0); known {

@@ -32,7 +32,8 @@ const begun = "begun"
 
 // ErrNotBegun is returned where a process that was started to work ended before it began. Usually
 // main does not call [Worker], or not first.
-var ErrNotBegun = errors.New("ended before it began to work; main and TestMain have to call Worker first")
+var ErrNotBegun = errors.New("ended before it began to work; " +
+	"main and TestMain have to call Worker first")
 
 // Self readies this program, started again, to do the work of that name with args (any JSON, at
 // most some 30 KiB) and pipe ends, which it inherits. They are the worker's from here on, and
@@ -68,13 +69,16 @@ func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
 		CloseAll([]*syspipe.End{ours, leash, report, reports})
 		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
 	}
-	p = &Process{name: name, leash: ours, ours: []io.Closer{reports}, decode: json.NewDecoder(reports)}
+	p = &Process{name: name, leash: ours, decode: json.NewDecoder(reports)}
+	p.ours = []io.Closer{reports}
 	return p, leash, report, nil
 }
 
 // SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not
 // end with this one.
-func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.End) (*Process, error) {
+func SelfOn(
+	leash, report *syspipe.End, name string, args any, ends ...*syspipe.End,
+) (*Process, error) {
 	p := &Process{name: name, survives: true}
 	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
 		return nil, err
@@ -82,7 +86,8 @@ func SelfOn(leash, report *syspipe.End, name string, args any, ends ...*syspipe.
 	return p, nil
 }
 
-// ready makes this program, with its leash, its reports and further ends, the command of the process.
+// ready makes this program, with its leash, its reports and further ends, the command of the
+// process.
 func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 	defer func() {
 		if err != nil {
@@ -90,7 +95,8 @@ func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 		}
 	}()
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
-		return errors.New("this process was started to work and does not: call Worker first in main and in TestMain")
+		return errors.New("this process was started to work and does not: " +
+			"call Worker first in main and in TestMain")
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -185,7 +191,8 @@ func Register(name string, work func(*Work) error) {
 		return
 	}
 	os.Unsetenv(workEnv)
-	go func() { exit(s.do(work)) }() // an init runs on a locked thread, and every switch to it costs
+	// An init runs on a locked thread, and every switch to it costs.
+	go func() { exit(s.do(work)) }()
 	select {}
 }
 
