@@ -50,22 +50,26 @@ type Options struct {
 	Only    []string // names of situations; empty is all
 	Stdin   []byte   // what a filter reads; nil is nothing
 
-	Deterministic bool          // two runs of a program have to write the same
-	ExpectExit    *int          // the exit status of a program when its output is a file; nil is any
-	Timeout       time.Duration // of one start; 0 is 5 s
-	Framing       string        // in which a server is spoken to, a framers spec; "" finds out
-	Config        string        // a file, a template of a client's configuration
-	Expect        string        // what a client has to say when its server is good
-	Serve         []string      // starts our server, which a client is given; nil is this program's serve
+	Deterministic bool // two runs of a program have to write the same
+	// the exit status of a program when its output is a file; nil is any
+	ExpectExit *int
+	Timeout    time.Duration // of one start; 0 is 5 s
+	Framing    string        // in which a server is spoken to, a framers spec; "" finds out
+	Config     string        // a file, a template of a client's configuration
+	Expect     string        // what a client has to say when its server is good
+	// starts our server, which a client is given; nil is this program's serve
+	Serve []string
 
-	// Of a server, how many are compared, and how long it has at least; 0 is what drive has. It may take
-	// start until it has answered the handshake, and for each answer of a session; 0 is leastStart.
+	// Of a server, how many are compared, and how long it has at least; 0 is what drive has. It may
+	// take start until it has answered the handshake, and for each answer of a session; 0 is
+	// leastStart.
 	starts, requests int
 	patience, start  time.Duration
 
 	runtime string // what the command runs on, "" if that is not known
 
-	Observe func(name string) // is told of each situation that begins, from any goroutine; may be nil
+	// is told of each situation that begins, from any goroutine; may be nil
+	Observe func(name string)
 }
 
 // usualTime is how long one start of a program or a client may take where nothing else is said.
@@ -136,14 +140,22 @@ const parallel = 4
 
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
 // the catalogue. What tries has no entry for is left out.
-func (o Options) try(ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink) error {
+func (o Options) try(
+	ctx context.Context,
+	side catalogue.Side,
+	tries map[string]situation,
+	sink Sink,
+) error {
 	o.runtime = runtimeOf(o.Command)
 	chosen := stat.Filter(catalogue.Situations(side), func(m catalogue.Misbehaviour) bool {
 		_, ok := tries[m.Name]
 		return ok && (len(o.Only) == 0 || slices.Contains(o.Only, m.Name))
 	})
 	ctx, cancel := context.WithCancel(ctx)
-	made := stat.Map(chosen, func(catalogue.Misbehaviour) chan finding { return make(chan finding, 1) })
+	made := stat.Map(
+		chosen,
+		func(catalogue.Misbehaviour) chan finding { return make(chan finding, 1) },
+	)
 	var all sync.WaitGroup
 	defer func() { // whatever began comes to its end
 		cancel()
@@ -178,7 +190,12 @@ func (o Options) try(ctx context.Context, side catalogue.Side, tries map[string]
 }
 
 // one tries one situation, and ends what it leaves.
-func (o Options) one(ctx context.Context, side catalogue.Side, m catalogue.Misbehaviour, s situation) finding {
+func (o Options) one(
+	ctx context.Context,
+	side catalogue.Side,
+	m catalogue.Misbehaviour,
+	s situation,
+) finding {
 	if o.Observe != nil && ctx.Err() == nil {
 		o.Observe(m.Name)
 	}
@@ -223,16 +240,27 @@ func (o Options) Validate(side catalogue.Side) error {
 		text := strings.Join(o.Command, " ")
 		switch {
 		case o.Config != "" && !strings.Contains(text, "{config}"):
-			return errors.New(`--config needs "{config}" in the command, which becomes the name of the file`)
-		case o.Config == "" && !strings.Contains(text, "{}") && !strings.Contains(text, "{command}"):
+			return errors.New(
+				`--config needs "{config}" in the command, which becomes the name of the file`,
+			)
+		case o.Config == "" && !strings.Contains(text, "{}") &&
+			!strings.Contains(text, "{command}"):
 			return errors.New(`the client has to be told its server: ` +
 				`write "{}" in its command where that of the server belongs`)
 		}
 	}
-	known := stat.Map(catalogue.Situations(side), func(m catalogue.Misbehaviour) string { return m.Name })
+	known := stat.Map(
+		catalogue.Situations(side),
+		func(m catalogue.Misbehaviour) string { return m.Name },
+	)
 	for _, name := range o.Only {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("no situation %q for a %s; known are %s", name, side, strings.Join(known, ", "))
+			return fmt.Errorf(
+				"no situation %q for a %s; known are %s",
+				name,
+				side,
+				strings.Join(known, ", "),
+			)
 		}
 	}
 	return nil
@@ -240,24 +268,30 @@ func (o Options) Validate(side catalogue.Side) error {
 
 // runtimes are the names that interpreters go by.
 var runtimes = []struct{ name, program string }{
-	{"Node", "node"}, {"Node", "npx"}, {"Node", "npm"}, {"Bun", "bun"}, {"Deno", "deno"}, {"Python", "python"}, {"Python", "uvx"}, {"Python", "pypy"},
+	{
+		"Node",
+		"node",
+	}, {"Node", "npx"}, {"Node", "npm"}, {"Bun", "bun"}, {"Deno", "deno"},
+	{"Python", "python"}, {"Python", "uvx"}, {"Python", "pypy"},
 	{"JVM", "java"}, {".NET", "dotnet"}, {".NET", "mono"},
 }
 
-// runtimeOf finds what a command runs on, by its name, its first line, or marks that compilers leave
-// in a program; "" if that is not known. What a shell or env starts counts for it.
+// runtimeOf finds what a command runs on, by its name, its first line, or marks that compilers
+// leave in a program; "" if that is not known. What a shell or env starts counts for it.
 func runtimeOf(argv []string) string {
 	for depth := 0; depth < 4 && len(argv) > 0; depth++ {
 		base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 		for _, r := range runtimes {
-			if version := strings.TrimPrefix(base, r.program); version != base && strings.Trim(version, "0123456789.") == "" || base == r.program {
+			if version := strings.TrimPrefix(base, r.program); version != base &&
+				strings.Trim(version, "0123456789.") == "" ||
+				base == r.program {
 				return r.name
 			}
 		}
 		switch base {
 		case "env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf":
 			argv = strings.Fields(strings.Join(argv[1:], " "))
-			for len(argv) > 0 && (strings.HasPrefix(argv[0], "-") || argv[0] == "exec" || strings.Contains(argv[0], "=")) {
+			for len(argv) > 0 && isForShell(argv[0]) {
 				argv = argv[1:]
 			}
 			continue
@@ -273,6 +307,21 @@ func runtimeOf(argv []string) string {
 		argv = line
 	}
 	return ""
+}
+
+// isForShell reports whether a word before a command is for the shell, or for env: a flag, exec, or
+// a variable.
+func isForShell(word string) bool {
+	return strings.HasPrefix(word, "-") || word == "exec" || strings.Contains(word, "=")
+}
+
+// marks are texts that compilers and runtimes leave in a program.
+var marks = []struct{ text, name string }{
+	{"/rustc/", "Rust"},
+	{"libhostfxr", ".NET"},
+	{"libc.so", "C stdio"},
+	{"libSystem", "C stdio"},
+	{"msvcrt", "C stdio"},
 }
 
 // lookInto reads a program: the command of its first line if it is a script, else the runtime.
@@ -291,8 +340,8 @@ func lookInto(path string) (script []string, name string) {
 		return strings.Fields(line[2:]), ""
 	}
 	head, _ := io.ReadAll(io.LimitReader(r, 8<<20))
-	for _, m := range []struct{ mark, name string }{{"/rustc/", "Rust"}, {"libhostfxr", ".NET"}, {"libc.so", "C stdio"}, {"libSystem", "C stdio"}, {"msvcrt", "C stdio"}} {
-		if bytes.Contains(head, []byte(m.mark)) {
+	for _, m := range marks {
+		if bytes.Contains(head, []byte(m.text)) {
 			return nil, m.name
 		}
 	}

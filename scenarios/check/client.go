@@ -50,9 +50,9 @@ var serverFaults = []struct {
 	{"old-version", decides},
 }
 
-// Client checks a client that starts a server, which is ours, and speaks MCP with it: in the command
-// "{}" stands for that of the server. A client that does not work with a good server is judged by
-// nothing else.
+// Client checks a client that starts a server, which is ours, and speaks MCP with it: in the
+// command "{}" stands for that of the server. A client that does not work with a good server is
+// judged by nothing else.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
@@ -166,8 +166,8 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	}
 }
 
-// cancels looks whether a client that gives a request up tells its server. One that ends right after
-// may not get to say it: it is asked twice.
+// cancels looks whether a client that gives a request up tells its server. One that ends right
+// after may not get to say it: it is asked twice.
 func cancels(ctx context.Context, f *finding) error {
 	for range 2 {
 		v, err := f.visit(ctx, nil, "--fault", "deaf@0")
@@ -188,8 +188,8 @@ func cancels(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// listensAgain looks whether a client that listens to changes does so again when its server has ended
-// and it starts it again: a server that starts knows of no subscription.
+// listensAgain looks whether a client that listens to changes does so again when its server has
+// ended and it starts it again: a server that starts knows of no subscription.
 func listensAgain(ctx context.Context, f *finding) error {
 	v, err := f.visit(ctx, nil, "--changing-tools", "--fault", "truncate-at-exit@0")
 	if err != nil {
@@ -201,7 +201,8 @@ func listensAgain(ctx context.Context, f *finding) error {
 		listens, works := false, false
 		for _, m := range session {
 			listens = listens || m.Method == mcpstdio.Listen
-			works = works || m.Dir == "request" && !slices.Contains(mcpstdio.OpeningMethods, m.Method)
+			works = works ||
+				m.Dir == "request" && !slices.Contains(mcpstdio.OpeningMethods, m.Method)
 		}
 		if listens {
 			listened++

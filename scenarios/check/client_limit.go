@@ -57,7 +57,8 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// refusesAnswer visits a server whose answers have n bytes, and returns the visit if it failed twice.
+// refusesAnswer visits a server whose answers have n bytes, and returns the visit if it failed
+// twice.
 func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
 	var failed *visit
 	for range 2 {

@@ -25,12 +25,13 @@ import (
 type ClientEvidence struct {
 	Server []string `json:"server"` // the command of the server that it was given
 
-	TookNS   int64    `json:"took_ns"`
-	Ended    bool     `json:"ended"` // by itself, in its time
-	Code     int      `json:"exit_code"`
-	Stdout   int64    `json:"stdout_bytes"`
-	Said     string   `json:"stderr_tail,omitempty"`
-	Sessions []string `json:"sessions"` // how each start of the server ended; "" is by force, or by itself
+	TookNS int64  `json:"took_ns"`
+	Ended  bool   `json:"ended"` // by itself, in its time
+	Code   int    `json:"exit_code"`
+	Stdout int64  `json:"stdout_bytes"`
+	Said   string `json:"stderr_tail,omitempty"`
+	// how each start of the server ended; "" is by force, or by itself
+	Sessions []string `json:"sessions"`
 
 	Asked     int `json:"requests"`  // that are none of the handshake
 	Again     int `json:"repeated"`  // requests that were sent before, with the same parameters
@@ -136,7 +137,8 @@ func (v *visit) read(path string) error {
 func (v *visit) count() {
 	seen := map[string]bool{}
 	for _, m := range v.messages {
-		if m.Dir != "request" || m.Method == "" || slices.Contains(mcpstdio.OpeningMethods, m.Method) {
+		if m.Dir != "request" || m.Method == "" ||
+			slices.Contains(mcpstdio.OpeningMethods, m.Method) {
 			continue
 		}
 		if m.Method == "notifications/cancelled" {
@@ -144,7 +146,8 @@ func (v *visit) count() {
 			continue
 		}
 		v.Asked++
-		parsed, _ := jsonrpc.Parse([]byte(m.Body)) // without its body it is as any other of its method
+		// without its body it is as any other of its method
+		parsed, _ := jsonrpc.Parse([]byte(m.Body))
 		key := m.Method + string(parsed.Params)
 		if seen[key] {
 			v.Again++
@@ -153,8 +156,8 @@ func (v *visit) count() {
 	}
 }
 
-// withServer returns the command of the client with that of its server in it. "{}" alone becomes its
-// words, each an argument; within an argument, and as "{command}", it is one text for a shell.
+// withServer returns the command of the client with that of its server in it. "{}" alone becomes
+// its words, each an argument; within an argument, and as "{command}", it is one text for a shell.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line, config := proc.ShellLine(server), ""
 	if o.Config != "" {
@@ -174,8 +177,8 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 	return argv, nil
 }
 
-// writeConfig writes a client's configuration from a template. In one of JSON, "{}" as a whole string
-// becomes a list, "{program}" its first word and "{arguments}" the list of the others.
+// writeConfig writes a client's configuration from a template. In one of JSON, "{}" as a whole
+// string becomes a list, "{program}" its first word and "{arguments}" the list of the others.
 func writeConfig(template, path string, server []string) error {
 	text, err := os.ReadFile(template)
 	if err != nil {
@@ -186,7 +189,9 @@ func writeConfig(template, path string, server []string) error {
 	if filepath.Ext(template) == ".json" {
 		inside := strings.Trim(inJSON(line), `"`)
 		replaced = []string{
-			`"{}"`, inJSON(server), `"{program}"`, inJSON(server[0]), `"{arguments}"`, inJSON(server[1:]),
+			`"{}"`, inJSON(server),
+			`"{program}"`, inJSON(server[0]),
+			`"{arguments}"`, inJSON(server[1:]),
 			"{}", inside, "{command}", inside,
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Adopt makes this process the parent of whatever the checks to come leave behind, even of processes
-// that moved to a session and an environment of their own. Call it before a check, and
-// [EndAdopted] after it. It changes this process for good, and so it is for programs that do nothing
-// but check.
+// Adopt makes this process the parent of whatever the checks to come leave behind, even of
+// processes that moved to a session and an environment of their own. Call it before a check, and
+// [EndAdopted] after it. It changes this process for good, and so it is for programs that do
+// nothing but check.
 func Adopt() { proc.Adopt() }
 
 // leftPatience is how long a process may stay when all situations are over.

@@ -62,8 +62,11 @@ func negotiatesVersion(s *mcpSession) error {
 	}
 	version := answer.ProtocolVersion
 	if version == noVersion || !versionForm.MatchString(version) {
-		return fmt.Errorf("asked for version %s, it answers with %q, where one belongs that it supports",
-			noVersion, version)
+		return fmt.Errorf(
+			"asked for version %s, it answers with %q, where one belongs that it supports",
+			noVersion,
+			version,
+		)
 	}
 	return nil
 }
@@ -95,8 +98,10 @@ func answersDiscover(s *mcpSession) error {
 		return err
 	}
 	if !refusesVersion(m) {
-		return fmt.Errorf("does not refuse version %s with -32022 and the versions that it supports",
-			futureVersion)
+		return fmt.Errorf(
+			"does not refuse version %s with -32022 and the versions that it supports",
+			futureVersion,
+		)
 	}
 	return nil
 }
@@ -117,7 +122,8 @@ func ignoresNotifications(s *mcpSession) error {
 		return err
 	}
 	before := len(s.heard)
-	for _, method := range []string{"notifications/initialized", "notifications/pipebench/unknown"} {
+	const unknown = "notifications/pipebench/unknown"
+	for _, method := range []string{"notifications/initialized", unknown} {
 		if err := s.send("", method, nil); err != nil {
 			return err
 		}
@@ -181,7 +187,9 @@ func acknowledgesSubscriptions(s *mcpSession) error {
 		return departure{results.OK, "speaks no version that has subscriptions"}
 	}
 	const id = `"listen"`
-	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
+	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(
+		mcpstdio.FirstWithout,
+	) + "}"
 	if err := s.send(id, mcpstdio.Listen, []byte(asked)); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 // departure is an error that says less.
 type mcpRule func(*mcpSession) error
 
-// A departure is what is to be said of a server that breaks no rule: it leaves undone what it should
-// do, or does not show whether it keeps the rule.
+// A departure is what is to be said of a server that breaks no rule: it leaves undone what it
+// should do, or does not show whether it keeps the rule.
 type departure struct {
 	verdict results.Verdict
 	text    string
@@ -181,8 +181,8 @@ type initialized struct {
 	ServerInfo      struct{ Name, Version *string }
 }
 
-// initialize opens a session of a version. A server that refuses has no such sessions, and breaks no
-// rule about them.
+// initialize opens a session of a version. A server that refuses has no such sessions, and breaks
+// no rule about them.
 func (s *mcpSession) initialize(version string) (initialized, error) {
 	var answer initialized
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))

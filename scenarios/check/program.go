@@ -94,8 +94,11 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 			return err
 		}
 		if p.unfinished() {
-			f.cannotTell("was still at work after %s: give it more time by --timeout, such as --timeout %s",
-				duration(p.ref.last().took), 6*p.o.Timeout)
+			f.cannotTell(
+				"was still at work after %s: give it more time by --timeout, such as --timeout %s",
+				duration(p.ref.last().took),
+				6*p.o.Timeout,
+			)
 		} else {
 			p.judgeReference(f)
 		}
@@ -105,8 +108,8 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	return first, err
 }
 
-// try starts the program in one way, and judges what it did. Before a verdict that it is wrong stands,
-// the program is started with a file again: it may be one that differs each time.
+// try starts the program in one way, and judges what it did. Before a verdict that it is wrong
+// stands, the program is started with a file again: it may be one that differs each time.
 func (p *program) try(ctx context.Context, f *finding, w way) error {
 	ref := p.ref.last()
 	m := w.manner
@@ -151,8 +154,8 @@ func (p *program) try(ctx context.Context, f *finding, w way) error {
 const doubts = 3
 
 // doubt starts the program with a file again, and reports whether it turned out to vary more than
-// was known: a start that seems to be wrong may be one of those. An output that was cut is taken for
-// it after one run, any other difference after several.
+// was known: a start that seems to be wrong may be one of those. An output that was cut is taken
+// for it after one run, any other difference after several.
 func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error) {
 	alike, ends := p.ref.likeness(), p.ref.endsAlike()
 	runs := doubts
@@ -238,9 +241,18 @@ func (p *program) bound() int64 {
 
 func (p *program) evidence(o *outcome) *ProgramEvidence {
 	return &ProgramEvidence{
-		Bytes: o.total, Expected: p.ref.last().total, SHA256: fmt.Sprintf("%x", sha256.Sum256(o.out)),
-		Exit: cmp.Or(o.end, "none"), Stderr: o.words(), Logged: o.logs, ElapsedNS: int64(o.took),
-		FirstNS: int64(o.first), CPUNS: int64(o.cpu), PeakBytes: o.peak, Queued: int64(o.queued),
+		Bytes:    o.total,
+		Expected: p.ref.last().total,
+		SHA256:   fmt.Sprintf("%x", sha256.Sum256(o.out)),
+		Exit:     cmp.Or(o.end, "none"),
+		Stderr:   o.words(),
+		Logged:   o.logs,
+
+		ElapsedNS: int64(o.took),
+		FirstNS:   int64(o.first),
+		CPUNS:     int64(o.cpu),
+		PeakBytes: o.peak,
+		Queued:    int64(o.queued),
 	}
 }
 
@@ -291,7 +303,10 @@ func (p *program) ends(f *finding, o *outcome) {
 	case o.end == "" && p.ref.endless():
 		f.cannotTell("it runs on in any case")
 	case o.end == "" && o.unreadErr:
-		f.slow("waits for ever: it writes %s to standard error, and nobody reads that", size(ref.logs))
+		f.slow(
+			"waits for ever: it writes %s to standard error, and nobody reads that",
+			size(ref.logs),
+		)
 	case o.end == "" && o.working(ref):
 		f.cannotTell("was still at work after %s: give it more time by --timeout", duration(o.took))
 	case o.end == "":
@@ -314,8 +329,8 @@ func (o *outcome) working(ref *outcome) bool {
 	return (o.running || 2*o.cpu > o.took) && o.cpu < 2*ref.cpu+time.Second/2
 }
 
-// refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs do
-// that write what is not for people to read.
+// refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs
+// do that write what is not for people to read.
 func (o *outcome) refusesTerminal() bool {
 	said := strings.ToLower(o.said)
 	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")
@@ -335,7 +350,11 @@ func (p *program) notices(f *finding, o *outcome) {
 	case p.ref.endless() && ref.total < 64<<10:
 		f.cannotTell("it writes too little to notice that the reader has left")
 	default:
-		f.fails("runs on for %s without its reader, on %s of CPU", duration(o.noticed), duration(o.cpu))
+		f.fails(
+			"runs on for %s without its reader, on %s of CPU",
+			duration(o.noticed),
+			duration(o.cpu),
+		)
 	}
 }
 

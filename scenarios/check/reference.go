@@ -25,7 +25,8 @@ const (
 
 var likenessText = [...]string{
 	"the same", "the same but for numbers",
-	"the same lines in another order, but for numbers", "as long, and otherwise different", "different",
+	"the same lines in another order, but for numbers",
+	"as long, and otherwise different", "different",
 }
 
 // A reference is what the program did when its output was a file, every time it was started so. It
@@ -211,7 +212,12 @@ func (p *program) judgeReference(f *finding) {
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
 			strings.Join(ref.holding, ", "))
 	case p.o.ExpectExit != nil && !p.ref.ends(fmt.Sprint("exit ", *p.o.ExpectExit)):
-		f.fails("ends with %s, where exit %d is expected: %s", ref.end, *p.o.ExpectExit, ref.words())
+		f.fails(
+			"ends with %s, where exit %d is expected: %s",
+			ref.end,
+			*p.o.ExpectExit,
+			ref.words(),
+		)
 	case p.ref.endless():
 		f.ok("runs on: what it writes at first is compared")
 	case alike > sameBytes && p.o.Deterministic:
@@ -253,8 +259,8 @@ func (p *program) unusable() error {
 		p.o.Command[0], ref.end, said, ref.code)
 }
 
-// unfinished reports whether the program was still at work when its time was up, so that it cannot be
-// told from one that never ends. One that has written much by then can be judged by that.
+// unfinished reports whether the program was still at work when its time was up, so that it cannot
+// be told from one that never ends. One that has written much by then can be judged by that.
 func (p *program) unfinished() bool {
 	for _, o := range p.ref.all() {
 		if o.end == "" && o.total < spill && (o.running || 2*o.cpu > o.took) {
@@ -264,8 +270,8 @@ func (p *program) unfinished() bool {
 	return false
 }
 
-// compare says how an output differs from that to a file, where it is wrong beyond doubt. If nothing
-// can be compared, told is false.
+// compare says how an output differs from that to a file, where it is wrong beyond doubt. If
+// nothing can be compared, told is false.
 func (p *program) compare(o *outcome) (d difference, told bool) {
 	if p.ref.endless() {
 		return p.compareBeginning(o), true

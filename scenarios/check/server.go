@@ -25,7 +25,8 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		return err
 	}
 	patience = max(patience, parallel*time.Since(began)) // others start beside it then
-	d.Close()                                            // what it speaks is known: each situation starts its own
+	// what it speaks is known: each situation starts its own
+	d.Close()
 	tries := map[string]situation{}
 	for _, m := range catalogue.Situations(catalogue.Server) {
 		tries[m.Name] = func(ctx context.Context, f *finding) error {

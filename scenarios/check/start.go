@@ -36,9 +36,11 @@ type manner struct {
 
 	input   func(whole []byte) io.Reader // nil gives all of Options.Stdin at once
 	trickle bool                         // it comes in pieces that end anywhere
-	settle  time.Duration                // behind the first of them: a program that is slow to start reads it alone
-	silent  bool                         // the input stays open for quiet, and ends then without a byte
-	closed  bool                         // descriptor 0 is closed
+	// behind the first of them: a program that is slow to start reads it alone
+	settle time.Duration
+	// the input stays open for quiet, and ends then without a byte
+	silent bool
+	closed bool // descriptor 0 is closed
 }
 
 // A leave says when a reader closes its end.
@@ -58,9 +60,10 @@ const (
 	slowPause = 20 * time.Millisecond
 	slowBytes = 16 << 10 // a read
 	tick      = 25 * time.Millisecond
-	spun      = 300 * time.Millisecond // of CPU time that a suspect has, on a busy machine after a while
-	holdOn    = 2 * time.Second        // for what is in a pipe whose writer has ended
-	spill     = 1 << 20                // bytes beyond the expected ones that are kept
+	// of CPU time that a suspect has, on a busy machine after a while
+	spun   = 300 * time.Millisecond
+	holdOn = 2 * time.Second // for what is in a pipe whose writer has ended
+	spill  = 1 << 20         // bytes beyond the expected ones that are kept
 )
 
 // An outcome is what one start of the program did.
@@ -77,14 +80,18 @@ type outcome struct {
 	said  string // the end of its standard error
 	logs  int64  // bytes of all of that
 
-	took, first, noticed time.Duration // to the end; to the first byte; from the reader's leaving to the end
+	// to the end; to the first byte; from the reader's leaving to the end
+	took, first, noticed time.Duration
 	cpu                  time.Duration // of all it took; 0 where it is not known
-	peak                 int64         // bytes, when nothing was read yet, or at the end; 0 where it is not known
-	queued, holds        int           // bytes that waited when the reader began; that the pipe holds, 0 if that is not known
-	spins                bool          // it ran all the while that it had to wait
-	running              bool          // it had a CPU, or waited for one, when its time was up
-	arrivals             []arrival
-	left, holding        []string // processes that it left behind, and of them those that hold its output
+	// bytes, when nothing was read yet, or at the end; 0 where it is not known
+	peak int64
+	// bytes that waited when the reader began; that the pipe holds, 0 if that is not known
+	queued, holds int
+	spins         bool // it ran all the while that it had to wait
+	running       bool // it had a CPU, or waited for one, when its time was up
+	arrivals      []arrival
+	// processes that it left behind, and of them those that hold its output
+	left, holding []string
 }
 
 // An arrival is a read that brought something: how much had come by then.
@@ -108,7 +115,9 @@ func (f *finding) start(
 	argv := f.o.Command
 	if m.closed { // which os/exec cannot
 		if runtime.GOOS == "windows" {
-			return nil, errors.New("a process without a standard input cannot be started on Windows")
+			return nil, errors.New(
+				"a process without a standard input cannot be started on Windows",
+			)
 		}
 		argv = append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...)
 	}
@@ -240,7 +249,8 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 			return time.Now()
 		}
 		line := bytes.IndexByte(o.out, '\n') >= 0
-		if o.leaves == leavesAfterLine && line || o.leaves == leavesMidway && o.total >= o.midway || o.total > bound {
+		if o.leaves == leavesAfterLine && line || o.leaves == leavesMidway && o.total >= o.midway ||
+			o.total > bound {
 			o.reader.Close()
 			return time.Now()
 		}
@@ -255,7 +265,8 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	before := -1
 	look := func(d time.Duration) (spins bool) {
 		looks, running := 0, 0
-		for n := d / tick; n > 0 && !p.Ended(tick); n-- { // as many looks on a busy machine, in more time
+		// as many looks on a busy machine, in more time
+		for n := d / tick; n > 0 && !p.Ended(tick); n-- {
 			waits := pipe == nil
 			if pipe != nil {
 				o.queued, _ = pipe.Buffered()
@@ -277,8 +288,10 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	if o.spins {
 		cpu, known := p.CPU()
 		now := cpu
-		for end := time.Now().Add(6 * d); o.spins && known && now-cpu < spun && time.Now().Before(end); now, _ = p.CPU() {
+		end := time.Now().Add(6 * d)
+		for o.spins && known && now-cpu < spun && time.Now().Before(end) {
 			o.spins = look(2 * d)
+			now, _ = p.CPU()
 		}
 		o.spins = o.spins && now-cpu > tick
 	}

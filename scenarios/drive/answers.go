@@ -67,18 +67,19 @@ func (r *faultRun) lost(when string) {
 	r.judge(Deaf, "it answers nothing any more %s", when)
 }
 
-// Ids of requests: by JSON-RPC any string and number. Those that are demanded are what every protocol
-// over it has; of the others a server may make what it likes, and live.
+// Ids of requests: by JSON-RPC any string and number. Those that are demanded are what every
+// protocol over it has; of the others a server may make what it likes, and live.
 var (
 	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
-	anyIDs      = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`} // LSP has whole numbers of 32 bits alone
+	// LSP has whole numbers of 32 bits alone
+	anyIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
 )
 
 // charactersID is an id of characters that take two, three and four bytes.
 const charactersID = `"é漢😀"`
 
-// failsOverCharacters reports whether a server does not answer a request that holds the characters of
-// charactersID outside its id either: its id is not to blame then.
+// failsOverCharacters reports whether a server does not answer a request that holds the characters
+// of charactersID outside its id either: its id is not to blame then.
 func (r *faultRun) failsOverCharacters(ctx context.Context) bool {
 	fresh := r.d.with(nil)
 	defer fresh.end(false)
@@ -123,7 +124,11 @@ func idsOfEveryType(ctx context.Context, r *faultRun) error {
 		}
 	}
 	if r.Verdict == OK {
-		r.Found = fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
+		r.Found = fmt.Sprintf(
+			"%d ids of %d came back as they were sent",
+			len(ids)-len(notes),
+			len(ids),
+		)
 		r.Found = strings.Join(append([]string{r.Found}, notes...), "; ")
 	}
 	return nil
@@ -201,11 +206,20 @@ func pipelined(ctx context.Context, r *faultRun) error {
 	r.Evidence.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:
-		r.judge("answers twice", "%d answers or more came to no request, or as the second to one", again)
+		r.judge(
+			"answers twice",
+			"%d answers or more came to no request, or as the second to one",
+			again,
+		)
 	case len(answers) < atOnce && r.c.isClosed():
 		r.lost(fmt.Sprintf("with %d requests in flight", atOnce))
 	case len(counts) < atOnce || counts[0] > 0:
-		r.judge(Unanswered, "of %d requests sent at once %d were answered, each by its id", atOnce, len(counts)-min(counts[0], 1))
+		r.judge(
+			Unanswered,
+			"of %d requests sent at once %d were answered, each by its id",
+			atOnce,
+			len(counts)-min(counts[0], 1),
+		)
 	case !ordered:
 		r.Found = fmt.Sprintf("all of %d requests were answered, in another order", atOnce)
 	default:
@@ -227,12 +241,15 @@ func cancelRequests(ctx context.Context, r *faultRun) error {
 		return untried("its protocol has no word for it")
 	}
 	cancel := func(id string) []byte {
-		return []byte(`{"jsonrpc":"2.0","method":` + quoted(words[0]) + `,"params":` + words[1] + id + words[2] + `}`)
+		params := words[1] + id + words[2]
+		return jsonrpc.AppendRequest(nil, "", words[0], []byte(params))
 	}
 	ids := func(answers []answer) string {
 		return strings.Join(stat.Map(answers, func(a answer) string { return a.id }), " ")
 	}
-	got := ids(r.converse(ctx, 2, cancel(`"never"`), r.request(`"under way"`), cancel(`"under way"`), r.request(`"after"`)))
+	first := r.converse(ctx, 2,
+		cancel(`"never"`), r.request(`"under way"`), cancel(`"under way"`), r.request(`"after"`))
+	got := ids(first)
 	got += " " + ids(r.converse(ctx, 1, cancel(`"after"`), r.request(`"last"`)))
 	switch under := strings.Count(got, `"under way"`); {
 	case !strings.Contains(got, `"after"`) || !strings.Contains(got, `"last"`):
@@ -240,7 +257,10 @@ func cancelRequests(ctx context.Context, r *faultRun) error {
 	case under > 1:
 		r.judge("answers twice", "a request that was cancelled is answered %d times", under)
 	case under == 0 && r.d.speaks() == "lsp":
-		r.judge(Unanswered, "a request that was cancelled is not answered, as this protocol demands")
+		r.judge(
+			Unanswered,
+			"a request that was cancelled is not answered, as this protocol demands",
+		)
 	case under == 0:
 		r.Found = "goes on, and is silent about a request that was cancelled while it was under way"
 	default:
@@ -260,7 +280,12 @@ func strayOutput(ctx context.Context, r *faultRun) error {
 	closedWithin(r.c.closed, r.d.o.Patience)
 	r.Found = "nothing but messages on standard output, from start to end"
 	if lines, first, _ := r.c.strays.nonMessages(); lines > 0 {
-		r.judge("stray output", "%d lines on standard output are no messages, the first: %q", lines, first)
+		r.judge(
+			"stray output",
+			"%d lines on standard output are no messages, the first: %q",
+			lines,
+			first,
+		)
 	}
 	return nil
 }

@@ -45,11 +45,12 @@ type conn struct {
 	writer  framers.Writer
 
 	receiver atomic.Pointer[receiver]
-	protocol atomic.Pointer[protocol] // once it is known, by which messages of the server are told apart
-	whole    atomic.Int64             // bytes that had come when the last message was whole
-	answered int64                    // requests that it served, of the goroutine that drives it
-	closed   chan struct{}            // closed when no more of the server's output is read
-	ended    error                    // why, once closed is
+	// once it is known, by which messages of the server are told apart
+	protocol atomic.Pointer[protocol]
+	whole    atomic.Int64  // bytes that had come when the last message was whole
+	answered int64         // requests that it served, of the goroutine that drives it
+	closed   chan struct{} // closed when no more of the server's output is read
+	ended    error         // why, once closed is
 
 	replies chan []byte    // to the server's own requests
 	replied sync.WaitGroup // over when nobody sends them any more
@@ -84,7 +85,8 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 	if err := c.openPipes(o); err != nil {
 		return nil, err
 	}
-	if err := c.Start(context.Background()); err != nil { // it ends when it is told to: see shutdown
+	// it ends when it is told to: see shutdown
+	if err := c.Start(context.Background()); err != nil {
 		return nil, &StartError{o.Command, err}
 	}
 	if o.behind {
@@ -149,7 +151,8 @@ func (c *conn) sendWithin(limit time.Duration, msg []byte) error {
 
 // ourMethods are of requests that only a client makes: a server that makes one echoes it.
 var ourMethods = []string{
-	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call", "textDocument/documentSymbol",
+	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
+	"textDocument/documentSymbol",
 }
 
 // read takes what the server says where it belongs, until it says no more. As long as nothing is
@@ -173,8 +176,8 @@ func (c *conn) read(r framers.Reader) {
 		known := p != nil && p.jsonRPC
 		switch {
 		case known && kind == jsonrpc.Request && !slices.Contains(ourMethods, string(e.Method)):
-			// Queued, so that this loop never blocks on a write: a server may wait for its output to be
-			// read before it reads. One of too many at once gets no reply.
+			// Queued, so that this loop never blocks on a write: a server may wait for its output
+			// to be read before it reads. One of too many at once gets no reply.
 			select {
 			case c.replies <- p.respond(msg, e):
 			default:
@@ -256,7 +259,10 @@ func (s *strays) nonMessage(msg []byte) {
 	s.lines++
 	s.cut = len(msg) > 0 && msg[0] == '{'
 	if s.lines == 1 {
-		s.first = view.Truncate(strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD"), strayText)
+		s.first = view.Truncate(
+			strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD"),
+			strayText,
+		)
 	}
 }
 
@@ -299,7 +305,8 @@ const (
 	leaveAtTerm = time.Second
 )
 
-// shutdown ends the server and everything that served it. A polite one lets it leave by itself first.
+// shutdown ends the server and everything that served it. A polite one lets it leave by itself
+// first.
 func (c *conn) shutdown(politely bool) {
 	c.resumeReading()
 	if politely {
@@ -308,7 +315,8 @@ func (c *conn) shutdown(politely bool) {
 	}
 	c.Kill()
 	<-c.Done()
-	closedWithin(c.drained, leaveAtTerm) // at once, unless a process that left its group has it still
+	// at once, unless a process that left its group has it still
+	closedWithin(c.drained, leaveAtTerm)
 	c.Close()
 	<-c.drained
 	<-c.closed
@@ -324,8 +332,12 @@ const (
 
 // Lines of standard error that say what went wrong, and those that only say where.
 var (
-	errorLine = regexp.MustCompile(`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
-	stackLine = regexp.MustCompile(`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
+	errorLine = regexp.MustCompile(
+		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`,
+	)
+	stackLine = regexp.MustCompile(
+		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`,
+	)
 )
 
 // stderrLines returns the last lines on standard error, shortened, without those of a stack trace.
@@ -366,9 +378,10 @@ type countedStream struct {
 	bytes atomic.Int64
 	calls atomic.Int64
 
-	chunk int                           // bytes a write; 0 is all of them
-	pause time.Duration                 // after each
-	gate  atomic.Pointer[chan struct{}] // closed when reading may go on; nil where nothing holds it up
+	chunk int           // bytes a write; 0 is all of them
+	pause time.Duration // after each
+	// closed when reading may go on; nil where nothing holds it up
+	gate atomic.Pointer[chan struct{}]
 
 	copyTo atomic.Pointer[proc.Tail] // of what is read; nil for none
 }

@@ -57,15 +57,18 @@ import (
 
 // A Driver drives one server, and starts it again whenever it fails.
 //
-// Its methods return an error that is ours, or that of a server that cannot be started any more. What a
-// server does wrong is no error but an outcome.
+// Its methods return an error that is ours, or that of a server that cannot be started any more.
+// What a server does wrong is no error but an outcome.
 type Driver struct {
 	o        Options
 	protocol *protocol
 	paces    [transportRequest + 1]deadlineModel // by kind of request
-	ready    time.Duration                       // that the first start took, until the server had answered
-	refusal  string                              // the code of the error that a server gives for an unknown method
-	least    map[int]int64                       // round trips of a size that are demanded of a sweep
+	// that the first start took, until the server had answered
+	ready time.Duration
+	// the code of the error that a server gives for an unknown method
+	refusal string
+	// round trips of a size that are demanded of a sweep
+	least map[int]int64
 
 	folder string // of the documents, ours to remove; "" where there are none
 
@@ -132,8 +135,8 @@ func (d *Driver) begin(ctx context.Context) error {
 	return d.learn(ctx)
 }
 
-// learn makes first requests, and learns how the server refuses and whether its answers hold what was
-// sent.
+// learn makes first requests, and learns how the server refuses and whether its answers hold what
+// was sent.
 func (d *Driver) learn(ctx context.Context) error {
 	out, err := d.first(ctx, transportRequest)
 	if err != nil {
@@ -238,7 +241,9 @@ func (d *Driver) end(politely bool) {
 	if c != nil {
 		c.shutdown(politely)
 	}
-	os.RemoveAll(d.folder) // "" is none; a server may have left something in it, and if it stays that is no failure of the server's
+	// "" is none; a server may have left something in it, and if it stays that is no failure of the
+	// server's
+	os.RemoveAll(d.folder)
 }
 
 // live returns the running server, and starts it again if it is not running, unless the driver is
@@ -271,8 +276,8 @@ func (d *Driver) live(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// heed ends a write that is under way when ctx ends, by closing the server's input, until it is told
-// to stop.
+// heed ends a write that is under way when ctx ends, by closing the server's input, until it is
+// told to stop.
 func (d *Driver) heed(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		if c := d.running(); c != nil {
@@ -289,11 +294,12 @@ func (d *Driver) running() *conn {
 }
 
 const (
-	// mostTries is how often a server is started again before it is given up: one that does not come
-	// to life once may the next time, and a sweep is not thrown away for it.
+	// mostTries is how often a server is started again before it is given up: one that does not
+	// come to life once may the next time, and a sweep is not thrown away for it.
 	mostTries = 3
-	// longestPause is how long a second start waits at most after one that failed, a third twice that.
-	// The first after a server that was ready is at once: one that fails at a size is no crash loop.
+	// longestPause is how long a second start waits at most after one that failed, a third twice
+	// that. The first after a server that was ready is at once: one that fails at a size is no
+	// crash loop.
 	longestPause = 100 * time.Millisecond
 )
 
@@ -326,8 +332,8 @@ func (d *Driver) discard(c *conn) {
 	d.c = nil
 }
 
-// first makes one small request of a kind of which nothing is known: the server has as long as for its
-// start.
+// first makes one small request of a kind of which nothing is known: the server has as long as for
+// its start.
 func (d *Driver) first(ctx context.Context, kind requestKind) (outcome, error) {
 	d.paces[kind] = deadlineModel{1, d.o.Start / margin}
 	out, err := d.roundTrip(ctx, d.smallest(kind), 0)
@@ -342,7 +348,8 @@ func (d *Driver) request(kind requestKind, size int) *requestTemplate {
 	p := d.protocol
 	t := p.request(kind, size)
 	t.kind, t.refusal = kind, d.refusal
-	t.echoes = p.echoes && (kind == toolRequest || !p.tools()) // where there are tools, nothing else echoes
+	// where there are tools, nothing else echoes
+	t.echoes = p.echoes && (kind == toolRequest || !p.tools())
 	return t
 }
 
@@ -370,14 +377,16 @@ type Options struct {
 	// and the others, a JSON object.
 	ReplyTool, ReplyArg, ReplyArgs string
 
-	Language string // LSP: of the documents; "" is the first of Languages whose symbol the server finds
+	// LSP: of the documents; "" is the first of Languages whose symbol the server finds
+	Language string
 
 	Pipe       syspipe.Kind  // of standard input and output; "" is anonymous
 	Capacity   int           // bytes of each pipe; 0 leaves it to the system
 	WriteChunk int           // bytes given to the pipe at a time; 0 is a message in one call
 	WritePause time.Duration // between two of those
 
-	Start    time.Duration // how long the server may take until it has answered the handshake; 0 is 10 s
+	// how long the server may take until it has answered the handshake; 0 is 10 s
+	Start    time.Duration
 	Patience time.Duration // the least deadline for an answer; 0 is 1 s
 	Longest  time.Duration // the greatest; 0 is 2 min
 	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
@@ -385,7 +394,8 @@ type Options struct {
 	Starts   int // of a server whose starts are compared; 0 is 50
 	Requests int // after which memory is compared; 0 is 10,000
 
-	MaxReply int // bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
+	// bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
+	MaxReply int
 
 	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
 
@@ -395,8 +405,9 @@ type Options struct {
 	undrained bool   // leave standard error unread
 	nonblock  bool   // hand the server a standard output in non-blocking mode
 	behind    bool   // have a process between us start the server
-	mark      string // "NAME=value" in Env, by which what the server starts is found; "" where nobody is
-	scratch   string // the folder for temporary files in Env; "" where there is none
+	// "NAME=value" in Env, by which what the server starts is found; "" where nobody is
+	mark    string
+	scratch string // the folder for temporary files in Env; "" where there is none
 }
 
 // Validate reports all that is wrong with the options, without starting anything.
@@ -412,25 +423,40 @@ func (o Options) withDefaults() (Options, error) {
 		faults = append(faults, errors.New("no command to start"))
 	}
 	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
-	faults = append(faults, o.Pipe.Supported(), o.checkRequest(), compact(&o.Args), compact(&o.ReplyArgs))
+	faults = append(
+		faults,
+		o.Pipe.Supported(),
+		o.checkRequest(),
+		compact(&o.Args),
+		compact(&o.ReplyArgs),
+	)
 	o.Request = cmp.Or(o.Request, RequestAuto)
 	if o.Observe == nil {
 		o.Observe = func(string) {}
 	}
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
-		faults = append(faults, fmt.Errorf("unknown protocol %q (known: %s)", o.Protocol, strings.Join(Protocols(), ", ")))
+		faults = append(
+			faults,
+			fmt.Errorf(
+				"unknown protocol %q (known: %s)",
+				o.Protocol,
+				strings.Join(Protocols(), ", "),
+			),
+		)
 	}
 	_, err := framers.Parse(cmp.Or(o.Framing, "ndjson"))
 	faults = append(faults, err)
-	for d, usual := range map[*time.Duration]time.Duration{
-		&o.Start: 10 * time.Second, &o.Patience: time.Second, &o.Longest: 2 * time.Minute, &o.Budget: 300 * time.Millisecond,
-	} {
-		*d = cmp.Or(max(*d, 0), usual)
-	}
+	o.Start = cmp.Or(max(o.Start, 0), 10*time.Second)
+	o.Patience = cmp.Or(max(o.Patience, 0), time.Second)
+	o.Longest = cmp.Or(max(o.Longest, 0), 2*time.Minute)
+	o.Budget = cmp.Or(max(o.Budget, 0), 300*time.Millisecond)
 	o.MaxReply = cmp.Or(max(o.MaxReply, 0), 256<<20)
 	o.Starts, o.Requests = cmp.Or(max(o.Starts, 0), 50), cmp.Or(max(o.Requests, 0), 10_000)
 	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
-		faults = append(faults, errors.New("capacity, write chunk and write pause cannot be negative"))
+		faults = append(
+			faults,
+			errors.New("capacity, write chunk and write pause cannot be negative"),
+		)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return o, fmt.Errorf("drive: %w", err)
@@ -442,13 +468,21 @@ func (o Options) withDefaults() (Options, error) {
 func (o Options) checkRequest() error {
 	switch {
 	case o.Request != "" && !slices.Contains(Requests(), o.Request):
-		return fmt.Errorf("unknown request %q (known: %s)", o.Request, strings.Join(Requests(), ", "))
+		return fmt.Errorf(
+			"unknown request %q (known: %s)",
+			o.Request,
+			strings.Join(Requests(), ", "),
+		)
 	case o.ReplyArg+o.ReplyArgs != "" && o.ReplyTool == "":
 		return errors.New("arguments for replies say nothing without their tool")
 	case o.Tool != "" && (o.Request == RequestUnknown || o.Request == RequestDocument):
 		return fmt.Errorf("tool %s is not called by request %q", o.Tool, o.Request)
 	case o.Language != "" && o.Request != RequestDocument:
-		return fmt.Errorf("language %q says nothing without request %q", o.Language, RequestDocument)
+		return fmt.Errorf(
+			"language %q says nothing without request %q",
+			o.Language,
+			RequestDocument,
+		)
 	}
 	return nil
 }

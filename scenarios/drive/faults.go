@@ -24,10 +24,11 @@ type FaultEvidence struct {
 	Does     string   `json:"does"`     // what was done to the server
 
 	*results.FailureEvidence
-	Why         string `json:"why,omitempty"`
-	WriteError  string `json:"write,omitempty"`
-	LeftAfterNS int64  `json:"left_after_ns,omitempty"` // how long the server stayed, or was waited for
-	Ended       string `json:"ended,omitempty"`         // the verdict on its end
+	Why        string `json:"why,omitempty"`
+	WriteError string `json:"write,omitempty"`
+	// how long the server stayed, or was waited for
+	LeftAfterNS int64  `json:"left_after_ns,omitempty"`
+	Ended       string `json:"ended,omitempty"` // the verdict on its end
 	Answered    *int64 `json:"requests_answered,omitempty"`
 	Announced   int64  `json:"announced_bytes,omitempty"`
 	Addresses   int64  `json:"address_space_bytes,omitempty"` // at most, of the server
@@ -119,8 +120,8 @@ func dirtyLine(ctx context.Context, r *faultRun) error {
 	return r.meet(ctx, r.d.smallest(toolRequest))
 }
 
-// closedStdout sends three requests in turn: a child that another goroutine is just starting may have
-// a copy of the output for a while.
+// closedStdout sends three requests in turn: a child that another goroutine is just starting may
+// have a copy of the output for a while.
 func closedStdout(_ context.Context, r *faultRun) error {
 	r.c.stdout.Close()
 	t := r.d.smallest(transportRequest)
@@ -173,12 +174,17 @@ func (r *faultRun) judge(v Verdict, format string, args ...any) {
 	}
 }
 
-// Treat does to a server of its own what one entry of the catalogue, of its clients or lives, says. A mark,
-// "NAME=value", goes into the environment of the server, beside a folder of its own for temporary files: by it
-// is found what the server leaves behind, and that is ended, too. Without a mark the server has our environment.
+// Treat does to a server of its own what one entry of the catalogue, of its clients or lives, says.
+// A mark, "NAME=value", goes into the environment of the server, beside a folder of its own for
+// temporary files: by it is found what the server leaves behind, and that is ended, too. Without a
+// mark the server has our environment.
 //
 // Treat may be called by several goroutines at once.
-func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark string) (Finding, error) {
+func (d *Driver) Treat(
+	ctx context.Context,
+	m catalogue.Misbehaviour,
+	mark string,
+) (Finding, error) {
 	t, ok := treatments[m.Name]
 	if !ok {
 		return Finding{}, errors.New("not known to drive")
@@ -198,7 +204,10 @@ func (d *Driver) Treat(ctx context.Context, m catalogue.Misbehaviour, mark strin
 		defer d.heed(ctx)()
 	}
 	r := &faultRun{d: own, Finding: Finding{Verdict: OK, Mild: t.mild, Evidence: FaultEvidence{
-		Command: results.HideSecrets(d.o.Command), Protocol: d.Protocol(), Does: m.Title, FailureEvidence: new(results.FailureEvidence),
+		Command:         results.HideSecrets(d.o.Command),
+		Protocol:        d.Protocol(),
+		Does:            m.Title,
+		FailureEvidence: new(results.FailureEvidence),
 	}}}
 	err := r.try(ctx, t, plain)
 	r.Fine, r.Found = r.Verdict == OK || t.end && r.Verdict.Ended(), r.sentence()
@@ -248,9 +257,17 @@ func (r *faultRun) sentence() string {
 	case e.Why != "":
 		return r.Verdict.text() + ": " + e.Why
 	case e.Ended != "":
-		return fmt.Sprintf("left after %s: %s", results.FormatDuration(float64(e.LeftAfterNS)), e.Ended)
+		return fmt.Sprintf(
+			"left after %s: %s",
+			results.FormatDuration(float64(e.LeftAfterNS)),
+			e.Ended,
+		)
 	case e.LeftAfterNS > 0:
-		return fmt.Sprintf("%s: still there after %s", r.Verdict, results.FormatDuration(float64(e.LeftAfterNS)))
+		return fmt.Sprintf(
+			"%s: still there after %s",
+			r.Verdict,
+			results.FormatDuration(float64(e.LeftAfterNS)),
+		)
 	case r.Verdict == OK:
 		return "answered as it should"
 	}
@@ -290,8 +307,8 @@ func (r *faultRun) note(err error) {
 	}
 }
 
-// awaitExit waits for a server that should end, and says how it did. One that is at work then, as when
-// it has no CPU for long, may be given the same time again.
+// awaitExit waits for a server that should end, and says how it did. One that is at work then, as
+// when it has no CPU for long, may be given the same time again.
 func (r *faultRun) awaitExit(limit time.Duration) {
 	more := r.c.extension(2)
 	before, left := more.last, r.c.Ended(limit)
@@ -361,7 +378,8 @@ func unreadStderr(ctx context.Context, r *faultRun) error {
 	if out.verdict != OK {
 		r.Evidence.Answered = &s.Messages
 	}
-	if e := out.evidence; out.verdict == Deaf && e != nil && e.UnreadStderr != nil && *e.UnreadStderr > 0 {
+	if e := out.evidence; out.verdict == Deaf && e != nil && e.UnreadStderr != nil &&
+		*e.UnreadStderr > 0 {
 		out.verdict = Deadlock
 	}
 	r.found(out)
@@ -377,20 +395,28 @@ const (
 func largeRequest(ctx context.Context, r *faultRun) error {
 	most, cancel := context.WithTimeout(ctx, limitTime)
 	defer cancel()
-	t, err := r.d.findLimit(most, requestSide, func(size int) *requestTemplate { return r.d.request(transportRequest, size) }, fairRequest)
+	sized := func(size int) *requestTemplate { return r.d.request(transportRequest, size) }
+	t, err := r.d.findLimit(most, requestSide, sized, fairRequest)
 	if t.Kind == "" || t.SearchedTo != nil && err != nil {
 		return untried("requests took too long to be made larger")
 	}
 	switch failed := t.Evidence.LimitEvidence; {
 	case t.RequestLimit == nil:
-		r.Found = fmt.Sprintf("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
-			stat.FormatBytes(*t.SearchedTo))
+		r.Found = fmt.Sprintf(
+			"takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
+			stat.FormatBytes(*t.SearchedTo),
+		)
 	case t.Verdict == results.VerdictErrorReply:
 		r.Found = fmt.Sprintf("refuses requests of %s with an error, and takes those of %s",
 			stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
 	default:
-		r.judge(Verdict(t.Verdict), "%s at a request of %s, where those of %s are answered",
-			Verdict(t.Verdict).text(), stat.FormatBytes(int64(failed.FailedAt)), stat.FormatBytes(*t.RequestLimit))
+		r.judge(
+			Verdict(t.Verdict),
+			"%s at a request of %s, where those of %s are answered",
+			Verdict(t.Verdict).text(),
+			stat.FormatBytes(int64(failed.FailedAt)),
+			stat.FormatBytes(*t.RequestLimit),
+		)
 		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.FailureEvidence, t.Evidence.Why
 	}
 	return nil
@@ -444,7 +470,8 @@ func lyingLength(_ context.Context, r *faultRun) error {
 	}
 	r.Evidence.PeakBytes, r.Evidence.Announced = ifKnown(r.c.PeakMemory()), announced
 	switch after := r.Evidence.PeakBytes; {
-	case after != nil && *after-*resident > announced/2, r.Evidence.Addresses-addresses > announced/2:
+	case after != nil && *after-*resident > announced/2,
+		r.Evidence.Addresses-addresses > announced/2:
 		r.Verdict = "allocates what is announced"
 	case gone:
 		r.Evidence.Ended = string(r.c.exitVerdict())

@@ -149,8 +149,8 @@ type dialogue struct {
 	more   *extension    // since its time was up
 }
 
-// A server that is at work when its time is up is slow to begin, as on a busy machine, and not silent:
-// it is looked at for a while, and gets as much time again, slowStarts times.
+// A server that is at work when its time is up is slow to begin, as on a busy machine, and not
+// silent: it is looked at for a while, and gets as much time again, slowStarts times.
 const (
 	slowStarts  = 2
 	longestLook = time.Second / 2
@@ -202,7 +202,8 @@ func (d *dialogue) next(ctx context.Context) (answer, error) {
 			return a, nil
 		case err := <-d.sent:
 			if err != nil {
-				return answer{}, fmt.Errorf("%w: %w", errLeft, err) // one that has gone is the common cause
+				// one that has gone is the common cause
+				return answer{}, fmt.Errorf("%w: %w", errLeft, err)
 			}
 			d.sent = nil
 		case <-d.c.closed:
@@ -226,7 +227,8 @@ func (d *dialogue) next(ctx context.Context) (answer, error) {
 // A HandshakeError is returned for a command that starts and cannot be spoken to.
 type HandshakeError struct {
 	Command []string
-	Verdict Verdict  // how it ended or failed: "exit 1", "deaf", "error reply", "corrupt" for garbage
+	// how it ended or failed: "exit 1", "deaf", "error reply", "corrupt" for garbage
+	Verdict Verdict
 	Why     string   // what was tried
 	Stderr  []string // its last lines on standard error
 }
@@ -351,7 +353,8 @@ func tryLesser(ctx context.Context, o Options) greeting {
 	return greeting{}
 }
 
-// bothFailed makes one error of those of two attempts: what a server did says more than its silence.
+// bothFailed makes one error of those of two attempts: what a server did says more than its
+// silence.
 func bothFailed(lines, headers greeting) error {
 	e, other := lines.err.(*HandshakeError), headers.err.(*HandshakeError)
 	if e.Verdict == Deaf || other.Verdict == ErrorReply {
@@ -445,9 +448,9 @@ func speakMCP(h handshake, o Options) (*protocol, error) {
 	return &m.protocol, err
 }
 
-// knowsNoInitialize reports whether a server refused initialize as a method that it does not have. It
-// speaks JSON-RPC without a protocol above it then. One that refuses for another reason is not ready to
-// be driven, whatever else it answers.
+// knowsNoInitialize reports whether a server refused initialize as a method that it does not have.
+// It speaks JSON-RPC without a protocol above it then. One that refuses for another reason is not
+// ready to be driven, whatever else it answers.
 func knowsNoInitialize(err error) bool {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound

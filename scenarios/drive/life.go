@@ -36,7 +36,13 @@ func (o *Options) markServer(mark string) (remove func(), err error) {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	o.Env = append(slices.Clone(o.Env), mark, "TMPDIR="+o.scratch, "TMP="+o.scratch, "TEMP="+o.scratch)
+	o.Env = append(
+		slices.Clone(o.Env),
+		mark,
+		"TMPDIR="+o.scratch,
+		"TMP="+o.scratch,
+		"TEMP="+o.scratch,
+	)
 	if _, known := proc.EndMarked(mark, 0); known {
 		o.mark = mark
 	}
@@ -47,8 +53,8 @@ func (o *Options) markServer(mark string) (remove func(), err error) {
 	}, nil
 }
 
-// left waits for what the server started to end, ends the rest, and lists it. Where nobody is marked
-// nothing is known to be left.
+// left waits for what the server started to end, ends the rest, and lists it. Where nobody is
+// marked nothing is known to be left.
 func (r *faultRun) left(limit time.Duration) (processes []string) {
 	if r.d.o.mark != "" {
 		processes, _ = proc.EndMarked(r.d.o.mark, limit)
@@ -88,7 +94,10 @@ func endInFlight(_ context.Context, r *faultRun) error {
 		r.send(t.number(i))
 	}
 	r.c.stdin.Close()
-	r.leaves(r.d.o.gone(), fmt.Sprintf("the end of its input, with %d requests in flight", inFlight))
+	r.leaves(
+		r.d.o.gone(),
+		fmt.Sprintf("the end of its input, with %d requests in flight", inFlight),
+	)
 	closedWithin(r.c.closed, r.d.o.Patience)
 	r.Evidence.Answered = new(min(heard.Load(), inFlight))
 	r.Found += fmt.Sprintf("; %d of %d were answered", *r.Evidence.Answered, inFlight)
@@ -110,13 +119,17 @@ func (r *faultRun) signal(s syscall.Signal, name string) error {
 		return nil
 	}
 	if left := r.left(r.d.o.gone()); len(left) > 0 {
-		r.judge("leaves processes", "it left, and what it started stays: %s", strings.Join(left, ", "))
+		r.judge(
+			"leaves processes",
+			"it left, and what it started stays: %s",
+			strings.Join(left, ", "),
+		)
 	}
 	return nil
 }
 
-// clientWork starts a server as its client would, with the streams that it has itself, and waits for
-// it.
+// clientWork starts a server as its client would, with the streams that it has itself, and waits
+// for it.
 const clientWork = "drive/client"
 
 func init() {
@@ -151,8 +164,8 @@ func clientKilled(_ context.Context, r *faultRun) error {
 	return nil
 }
 
-// heldOutput looks at what is left of a server that ended by itself: who reads its output to the end
-// waits for all who hold it.
+// heldOutput looks at what is left of a server that ended by itself: who reads its output to the
+// end waits for all who hold it.
 func heldOutput(_ context.Context, r *faultRun) error {
 	r.c.stdin.Close()
 	if !r.c.Ended(r.d.o.gone()) {
@@ -171,9 +184,20 @@ func heldOutput(_ context.Context, r *faultRun) error {
 	left := r.left(limit)
 	switch {
 	case open != "":
-		r.judge("output held open", "%s is still open %s after it ended: %s holds it", open, r.d.o.Patience, strings.Join(left, ", "))
+		r.judge(
+			"output held open",
+			"%s is still open %s after it ended: %s holds it",
+			open,
+			r.d.o.Patience,
+			strings.Join(left, ", "),
+		)
 	case len(left) > 0:
-		r.judge("leaves processes", "still there %s after it ended: %s", limit, strings.Join(left, ", "))
+		r.judge(
+			"leaves processes",
+			"still there %s after it ended: %s",
+			limit,
+			strings.Join(left, ", "),
+		)
 	default:
 		r.Found = "its output ends with it, and nothing that it started is left"
 	}
@@ -182,14 +206,18 @@ func heldOutput(_ context.Context, r *faultRun) error {
 
 // StartsEvidence is what many starts of a server took and left.
 type StartsEvidence struct {
-	ReadyNS   []float64 `json:"ready_ns"`             // from each start to the end of the handshake
-	WrapperNS []float64 `json:"wrapper_ns,omitempty"` // until the last program of a chain of them was run
-	Chain     []string  `json:"chain,omitempty"`      // those programs
-	Forced    int       `json:"forced,omitempty"`     // of the starts, that did not end at the end of input
-	Files     []int     `json:"files"`                // in its folder for temporary files, after each
-	Open      []int     `json:"open"`                 // descriptors that each had open when it was ready, where that is known
-	Memory    []int64   `json:"memory_bytes"`         // that each had in use then
-	Left      []string  `json:"left,omitempty"`       // processes, of all starts
+	ReadyNS []float64 `json:"ready_ns"` // from each start to the end of the handshake
+	// until the last program of a chain of them was run
+	WrapperNS []float64 `json:"wrapper_ns,omitempty"`
+	Chain     []string  `json:"chain,omitempty"` // those programs
+	// of the starts, that did not end at the end of input
+	Forced int `json:"forced,omitempty"`
+	// in its folder for temporary files, after each
+	Files []int `json:"files"`
+	// descriptors that each had open when it was ready, where that is known
+	Open   []int    `json:"open"`
+	Memory []int64  `json:"memory_bytes"`   // that each had in use then
+	Left   []string `json:"left,omitempty"` // processes, of all starts
 }
 
 // MemoryEvidence is how memory grew with the later half of the requests.
@@ -207,15 +235,20 @@ type MemoryEvidence struct {
 const (
 	startsTime   = 10 * time.Second // that starts take at most, if there are enough
 	enoughStarts = 5
-	watched      = 3               // starts whose chain of programs is followed, which takes CPU time
-	slowStart    = 5 * time.Second // the shortest time that a client is known to wait for
+	// starts whose chain of programs is followed, which takes CPU time
+	watched   = 3
+	slowStart = 5 * time.Second // the shortest time that a client is known to wait for
 )
 
 // manyStarts starts the server again and again, and ends it as a good client does.
 func manyStarts(ctx context.Context, r *faultRun) error {
 	e := &StartsEvidence{}
 	r.Evidence.Starts = e
-	for began, n := time.Now(), 0; n < r.d.o.Starts && (n < enoughStarts || time.Since(began) < startsTime); n++ {
+	began := time.Now()
+	for n := range r.d.o.Starts {
+		if n >= enoughStarts && time.Since(began) > startsTime {
+			break
+		}
 		if err := e.start(ctx, r.d, n < watched); err != nil {
 			return fmt.Errorf("start %d: %w", n+1, err)
 		}
@@ -223,8 +256,13 @@ func manyStarts(ctx context.Context, r *faultRun) error {
 	e.Left = r.left(r.d.o.gone())
 	r.judgeStarts(e)
 	ready := stat.Median(e.ReadyNS).Median
-	text := fmt.Sprintf("ready after %s in the median of %d starts (%s to %s)", results.FormatDuration(ready), len(e.ReadyNS),
-		results.FormatDuration(slices.Min(e.ReadyNS)), results.FormatDuration(slices.Max(e.ReadyNS)))
+	text := fmt.Sprintf(
+		"ready after %s in the median of %d starts (%s to %s)",
+		results.FormatDuration(ready),
+		len(e.ReadyNS),
+		results.FormatDuration(slices.Min(e.ReadyNS)),
+		results.FormatDuration(slices.Max(e.ReadyNS)),
+	)
 	if len(e.Chain) > 0 {
 		wrapper := results.FormatDuration(stat.Median(e.WrapperNS).Median)
 		text += fmt.Sprintf(", %s of it until %s runs", wrapper, strings.Join(e.Chain, " → "))
@@ -270,13 +308,29 @@ func (e *StartsEvidence) start(ctx context.Context, d *Driver, watch bool) error
 func (r *faultRun) judgeStarts(e *StartsEvidence) {
 	n, half := len(e.Files), float64(len(e.Files))/2
 	if grows(e.Files, half) {
-		r.judge("leaves files", "%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
+		r.judge(
+			"leaves files",
+			"%d starts left %d files in its folder for temporary files",
+			n,
+			e.Files[n-1],
+		)
 	}
 	if len(e.Left) > 0 {
-		r.judge("leaves processes", "%d starts left processes: %s", n, strings.Join(e.Left[:min(3, len(e.Left))], ", "))
+		r.judge(
+			"leaves processes",
+			"%d starts left processes: %s",
+			n,
+			strings.Join(e.Left[:min(3, len(e.Left))], ", "),
+		)
 	}
 	if grows(e.Open, half) {
-		r.judge("opens more", "start %d had %d descriptors open, the first %d", n, e.Open[len(e.Open)-1], e.Open[0])
+		r.judge(
+			"opens more",
+			"start %d had %d descriptors open, the first %d",
+			n,
+			e.Open[len(e.Open)-1],
+			e.Open[0],
+		)
 	}
 	if len(e.Memory) == n && grows(e.Memory, float64(e.Memory[0])/2) {
 		r.judge("takes more memory", "start %d had %s of memory in use, the first %s",
@@ -315,7 +369,8 @@ func FilesIn(folder string) (n int) {
 	return n
 }
 
-// grows reports whether a figure goes up with the starts, beyond its scatter, by so much in all of them.
+// grows reports whether a figure goes up with the starts, beyond its scatter, by so much in all of
+// them.
 func grows[N int | int64](figures []N, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false
@@ -328,9 +383,13 @@ func grows[N int | int64](figures []N, least float64) bool {
 	return err == nil && g.Interval.Lo*float64(len(x)-1) >= least
 }
 
-// followExecs follows which programs are run one after another with the standard input of a process,
-// as by a wrapper, until ctx ends, and returns when the last of them was, since began.
-func followExecs(ctx context.Context, pid int, began time.Time) (last time.Duration, names []string) {
+// followExecs follows which programs are run one after another with the standard input of a
+// process, as by a wrapper, until ctx ends, and returns when the last of them was, since began.
+func followExecs(
+	ctx context.Context,
+	pid int,
+	began time.Time,
+) (last time.Duration, names []string) {
 	stdin, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
 	seen := map[string]bool{}
 	for tick := time.Tick(2 * time.Millisecond); ctx.Err() == nil; {
@@ -368,14 +427,23 @@ func memoryGrowth(ctx context.Context, r *faultRun) error {
 	}
 	t := r.d.smallest(toolRequest)
 	e, first, from, began := &MemoryEvidence{}, 0.0, int64(0), time.Now()
-	for n := 0; n < 3 || (e.SlopeLo < first/2 || e.To < 2*from) && time.Since(began) < 3*memoryTime; n++ {
+	for n := 0; ; n++ {
+		undecided := e.SlopeLo < first/2 || e.To < 2*from
+		if n >= 3 && (!undecided || time.Since(began) > 3*memoryTime) {
+			break
+		}
 		served, err := r.watchMemory(ctx, t, e)
 		if err != nil || !served {
 			return err
 		}
 		r.Evidence.Memory, first, from = e, cmp.Or(first, e.Slope), cmp.Or(from, e.From)
-		r.Found = fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s", e.Slope, e.SlopeLo, e.SlopeHi,
-			results.FormatGrouped(e.Requests))
+		r.Found = fmt.Sprintf(
+			"memory changes by %.0f B a request [%.0f, %.0f] up to request %s",
+			e.Slope,
+			e.SlopeLo,
+			e.SlopeHi,
+			results.FormatGrouped(e.Requests),
+		)
 		if e.SlopeLo < memoryMinor || e.To-e.From < e.From/memoryShare {
 			return nil
 		}
@@ -384,8 +452,15 @@ func memoryGrowth(ctx context.Context, r *faultRun) error {
 		return untried("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
 			r.Found, first, results.FormatSize(e.To-from))
 	}
-	r.judge("memory grows", "memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests", e.Slope, e.SlopeLo, e.SlopeHi,
-		results.FormatSize(e.To), results.FormatGrouped(e.Requests))
+	r.judge(
+		"memory grows",
+		"memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
+		e.Slope,
+		e.SlopeLo,
+		e.SlopeHi,
+		results.FormatSize(e.To),
+		results.FormatGrouped(e.Requests),
+	)
 	return nil
 }
 
@@ -396,7 +471,11 @@ func (r *faultRun) watchMemory(
 	ctx context.Context, t *requestTemplate, e *MemoryEvidence,
 ) (served bool, err error) {
 	each, sent := max(int64(r.d.o.Requests)/memoryPoints, 1), e.Requests
-	for began, n := time.Now(), 0; n < memoryPoints && (n < memoryPoints/2 || time.Since(began) < memoryTime); n++ {
+	began := time.Now()
+	for n := range memoryPoints {
+		if n >= memoryPoints/2 && time.Since(began) > memoryTime {
+			break
+		}
 		s, out, err := r.d.sample(ctx, t, each, sent)
 		if err != nil {
 			return false, err

@@ -121,33 +121,43 @@ func (f *limitFinder) limited() bool {
 	return slices.ContainsFunc(f.found, func(t results.Target) bool { return t.SearchedTo == nil })
 }
 
-// warnOfFailure says of a failure in the sweep that it was not one of size, if every size works with
-// the same requests.
+// warnOfFailure says of a failure in the sweep that it was not one of size, if every size works
+// with the same requests.
 func (f *limitFinder) warnOfFailure() {
 	if f.d.failure == "" || f.limited() {
 		return
 	}
 	t := &f.found[0]
-	warnIf(*t.SearchedTo >= int64(f.most), t,
-		"the failure in the sweep is not one of size, since all sizes work when tried again: %s", f.d.failure)
+	warnIf(
+		*t.SearchedTo >= int64(f.most),
+		t,
+		"the failure in the sweep is not one of size, since all sizes work when tried again: %s",
+		f.d.failure,
+	)
 }
 
 // A search is the sizes that were tried so far, and what came of them.
 type search struct {
-	d     *Driver
-	make  func(size int) *requestTemplate // a request that tries a size
-	side  string
-	most  int             // bytes, up to which it is to go
-	tried map[int]outcome // of a size each, with that of the message that the limit is about: request or reply
-	flaky string          // the failure of a size that works, too, if there is one
-	once  string          // such a failure, which a search before this one met
+	d    *Driver
+	make func(size int) *requestTemplate // a request that tries a size
+	side string
+	most int // bytes, up to which it is to go
+	// of a size each, with that of the message that the limit is about: request or reply
+	tried map[int]outcome
+	flaky string // the failure of a size that works, too, if there is one
+	once  string // such a failure, which a search before this one met
 
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
 
-// findLimit searches one side up to most bytes. When ctx ends it returns what is known by then, which
-// may be nothing, beside the error.
-func (d *Driver) findLimit(ctx context.Context, side string, tries func(int) *requestTemplate, most int) (results.Target, error) {
+// findLimit searches one side up to most bytes. When ctx ends it returns what is known by then,
+// which may be nothing, beside the error.
+func (d *Driver) findLimit(
+	ctx context.Context,
+	side string,
+	tries func(int) *requestTemplate,
+	most int,
+) (results.Target, error) {
 	s := &search{d: d, make: tries, side: side, most: most}
 	err := s.run(ctx)
 	if err == nil && s.flaky != "" { // which a busy machine may be to blame for
@@ -177,7 +187,9 @@ func (s *search) run(ctx context.Context) error {
 
 // try tries a size, whether it was tried before or not.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
-	s.d.o.Observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))))
+	s.d.o.Observe(
+		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
+	)
 	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.verdict == OK {
 		err = s.d.checkAlive(ctx, &out)
@@ -231,8 +243,8 @@ func (s *search) bisect(ctx context.Context) error {
 		s.good = smallest
 	}
 	// the round sizes between the two, each with its neighbours: N bytes, N with the terminator, N
-	// exclusive. They are tried first, since a wrong guess costs no more than a step of bisection that is
-	// a little off the middle
+	// exclusive. They are tried first, since a wrong guess costs no more than a step of bisection
+	// that is a little off the middle
 	between := stat.Filter(roundSizes, func(n int) bool { return n+1 > s.good && n-2 < s.bad })
 	middle := math.Sqrt(float64(s.good) * float64(s.bad))
 	slices.SortFunc(between, func(a, b int) int {
@@ -255,7 +267,8 @@ func (s *search) bisect(ctx context.Context) error {
 	return nil
 }
 
-// beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a hole.
+// beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a
+// hole.
 const beyond = 2
 
 // verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
@@ -291,8 +304,10 @@ func (s *search) verify(ctx context.Context) error {
 
 // roundSizes are those at which programmers put limits.
 var roundSizes = []int{
-	1e3, 1e4, 1e5, 1e6, 1e7, 5e7, 4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
-	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20, 50 << 20, 64 << 20, 100 << 20,
+	1e3, 1e4, 1e5, 1e6, 1e7, 5e7,
+	4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
+	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20,
+	50 << 20, 64 << 20, 100 << 20,
 }
 
 // record sums the search up.
@@ -302,10 +317,19 @@ func (s *search) record() results.Target {
 		Side: s.side, Tried: len(s.tried), FailedAt: s.bad, Flaky: s.flaky != "",
 	}
 	t.Evidence.LimitEvidence = e
-	warnIf(s.once != "" && s.flaky == "", &t, "a failure was met that did not come again: %s", s.once)
+	warnIf(
+		s.once != "" && s.flaky == "",
+		&t,
+		"a failure was met that did not come again: %s",
+		s.once,
+	)
 	largest := int64(s.tried[s.good].size)
-	warnIf(s.side == requestSide && s.d.unswept > 0, &t,
-		"above %s nothing but the limit was measured: the time was too short for more", stat.FormatBytes(int64(s.d.unswept)))
+	warnIf(
+		s.side == requestSide && s.d.unswept > 0,
+		&t,
+		"above %s nothing but the limit was measured: the time was too short for more",
+		stat.FormatBytes(int64(s.d.unswept)),
+	)
 	if s.bad == 0 {
 		t.SearchedTo = &largest
 		warnIf(s.good < s.most, &t, "the search was cut short: larger ones were not tried")
@@ -313,7 +337,9 @@ func (s *search) record() results.Target {
 	}
 	setFailure(&t, s.tried[s.bad])
 	good := s.make(s.good)
-	t.Evidence.SizeEvidence = &results.SizeEvidence{PayloadBytes: cmp.Or(good.demands, good.to-good.from)}
+	t.Evidence.SizeEvidence = &results.SizeEvidence{
+		PayloadBytes: cmp.Or(good.demands, good.to-good.from),
+	}
 	e.AtTwice = string(s.tried[2*s.good].verdict)
 	if s.side == requestSide {
 		t.RequestLimit = &largest
@@ -326,11 +352,23 @@ func (s *search) record() results.Target {
 		}
 	}
 	slices.Sort(e.Uneven)
-	warnIf(s.bad-s.good > 1 && s.good > 0, &t, "the search was cut short: the exact byte of the limit was not found")
-	warnIf(s.flaky != "", &t, "tried again, the limit did not hold: the failure depends on more than the size")
+	warnIf(
+		s.bad-s.good > 1 && s.good > 0,
+		&t,
+		"the search was cut short: the exact byte of the limit was not found",
+	)
+	warnIf(
+		s.flaky != "",
+		&t,
+		"tried again, the limit did not hold: the failure depends on more than the size",
+	)
 	if len(e.Uneven) > 0 {
-		warnIf(true, &t, "larger sizes worked (%s first): this is where it failed first, not a limit",
-			stat.FormatBytes(int64(e.Uneven[0])))
+		warnIf(
+			true,
+			&t,
+			"larger sizes worked (%s first): this is where it failed first, not a limit",
+			stat.FormatBytes(int64(e.Uneven[0])),
+		)
 	}
 	return t
 }

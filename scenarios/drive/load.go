@@ -20,9 +20,10 @@ import (
 
 // A Load is requests that do not wait for each other's answers.
 type Load struct {
-	Size     int           // bytes of a request; 0 is 1 KiB
-	Inflight int           // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
-	Rate     float64       // requests a second, whatever the server does; 0 is as many as Inflight lets
+	Size     int // bytes of a request; 0 is 1 KiB
+	Inflight int // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
+	// requests a second, whatever the server does; 0 is as many as Inflight lets
+	Rate     float64
 	Duration time.Duration // 0 is 3 s
 }
 
@@ -47,7 +48,13 @@ func (l Load) withDefaults() (Load, error) {
 	l.Size, l.Inflight = cmp.Or(l.Size, defaultFrom), cmp.Or(l.Inflight, inflight)
 	l.Duration = cmp.Or(max(l.Duration, 0), defaultLoad)
 	if l.Inflight < 0 || l.Inflight > mostInflight || l.Rate < 0 {
-		return l, fmt.Errorf("drive: %d requests in flight at %v a second: want 1 to %d, and a rate that is not negative", l.Inflight, l.Rate, mostInflight)
+		return l, fmt.Errorf(
+			"drive: %d requests in flight at %v a second: want 1 to %d, "+
+				"and a rate that is not negative",
+			l.Inflight,
+			l.Rate,
+			mostInflight,
+		)
 	}
 	return l, nil
 }
@@ -101,7 +108,8 @@ type loadRound struct {
 	began time.Time
 	wake  chan struct{} // there is room in the window, or an answer was wrong
 
-	done chan int64 // requests that were answered, where the server is to be told; the next batch does
+	// requests that were answered, where the server is to be told; the next batch does
+	done chan int64
 
 	sent     atomic.Int64
 	answered atomic.Int64
@@ -159,8 +167,11 @@ func (d *Driver) loadRound(
 	}
 	frames := framers.NewCoalescer(c.wire(), 0)
 	r := &loadRound{
-		c: c, load: l, most: most, send: t, expect: t.clone(), wake: make(chan struct{}, 1), highest: -1,
-		frames: frames, writer: c.framing.NewWriter(frames, framers.WithMaxMessage(-1), framers.WithVerbatim()),
+		c: c, load: l, most: most, send: t, expect: t.clone(),
+		wake: make(chan struct{}, 1), highest: -1, frames: frames,
+		writer: c.framing.NewWriter(
+			frames, framers.WithMaxMessage(-1), framers.WithVerbatim(),
+		),
 		limit:   d.deadline(t.kind, len(t.msg)*l.Inflight),
 		slots:   make([]slot, overtaking<<bits.Len(uint(l.Inflight))),
 		latency: results.NewHistogram(), lateness: results.NewHistogram(),
@@ -217,7 +228,8 @@ func (r *loadRound) generate(ctx context.Context) error {
 			return err
 		}
 	}
-	if n := r.room(length); n > 0 && r.load.Rate > 0 { // what fell due while we had no CPU is sent late
+	// what fell due while we had no CPU is sent late
+	if n := r.room(length); n > 0 && r.load.Rate > 0 {
 		if err := r.batch(n); err != nil {
 			return err
 		}
@@ -310,7 +322,8 @@ func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
 	return err
 }
 
-// awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has failed.
+// awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has
+// failed.
 func (r *loadRound) awaitAnswer(ctx context.Context) error {
 	before := r.answered.Load()
 	inTime, err := r.wait(ctx, r.wake, r.limit)
@@ -321,8 +334,8 @@ func (r *loadRound) awaitAnswer(ctx context.Context) error {
 	return err
 }
 
-// wait waits until there is something on wake, or for so long, and reports which it was. A server that
-// says no more has failed, unless its answer to all was waited for.
+// wait waits until there is something on wake, or for so long, and reports which it was. A server
+// that says no more has failed, unless its answer to all was waited for.
 func (r *loadRound) wait(
 	ctx context.Context, wake <-chan struct{}, limit time.Duration,
 ) (woken bool, err error) {
@@ -395,7 +408,9 @@ func (r *loadRound) sum(before counters, elapsed time.Duration) error {
 	latency.Over = r.over
 	r.sample = r.c.sample(before)
 	n := r.answered.Load()
-	r.sample.ElapsedNS, r.sample.Messages, r.sample.PayloadBytes = int64(elapsed), n, n*int64(r.send.to-r.send.from)
+	r.sample.ElapsedNS = int64(elapsed)
+	r.sample.Messages = n
+	r.sample.PayloadBytes = n * int64(r.send.to-r.send.from)
 	if r.load.Rate == 0 {
 		r.sample.Latency = map[string]results.Latency{latencyRoundtrip: latency}
 		return nil
@@ -407,7 +422,9 @@ func (r *loadRound) sum(before counters, elapsed time.Duration) error {
 	r.sample.Latency = map[string]results.Latency{"due": latency, "lateness": late}
 	due := r.due(r.load.Duration / loadRounds)
 	r.sample.Load = &results.Load{
-		Due: due, Sent: r.sent.Load(), Late: r.late, Unsent: max(due-r.sent.Load(), 0), Achieved: float64(n) / elapsed.Seconds(),
+		Due: due, Sent: r.sent.Load(), Late: r.late,
+		Unsent:   max(due-r.sent.Load(), 0),
+		Achieved: float64(n) / elapsed.Seconds(),
 	}
 	return nil
 }
@@ -425,9 +442,20 @@ func judgeRate(t *results.Target) {
 			late, sent, unsent = late+s.Load.Late, sent+s.Load.Sent, unsent+s.Load.Unsent
 		}
 	}
-	warnIf(late*100 > sent, t, "%d of %d requests left late: the window was full or the driver had no CPU; "+
-		"latency counts from when they were due", late, sent)
-	why := fmt.Sprintf("%d of %d requests that were due were never sent: the server does not keep up with the rate", unsent, sent+unsent)
+	warnIf(
+		late*100 > sent,
+		t,
+		"%d of %d requests left late: the window was full or the driver had no CPU; "+
+			"latency counts from when they were due",
+		late,
+		sent,
+	)
+	why := fmt.Sprintf(
+		"%d of %d requests that were due were never sent: "+
+			"the server does not keep up with the rate",
+		unsent,
+		sent+unsent,
+	)
 	if float64(unsent) > mostUnsent*float64(sent+unsent) && t.Verdict == string(OK) {
 		setVerdict(t, Overloaded)
 		t.Evidence.Why = why

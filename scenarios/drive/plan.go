@@ -23,11 +23,13 @@ import (
 // A Plan is what to find out about a server. The zero Plan is what most people ask: how fast, how
 // it grows, where it breaks, and how.
 type Plan struct {
-	Sizes     []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
-	NoSweep   bool  // only what else is asked for
-	Limits    bool  // search for the limits to the byte, even if the sweep met none
-	LimitTo   int   // how far; 0 is the largest of Sizes
-	SmallPipe int   // bytes of the pipes in which growth is measured a second time; 0 is 4 KiB, less than 0 is not at all
+	Sizes   []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
+	NoSweep bool  // only what else is asked for
+	Limits  bool  // search for the limits to the byte, even if the sweep met none
+	LimitTo int   // how far; 0 is the largest of Sizes
+	// bytes of the pipes in which growth is measured a second time; 0 is 4 KiB, less than 0 is not
+	// at all
+	SmallPipe int
 
 	least map[int]int64 // round trips of a size, as many as are demanded
 }
@@ -52,7 +54,9 @@ const (
 	defaultFrom      = 1 << 10
 	defaultTo        = 64 << 20
 	defaultSmallPipe = 4 << 10
-	growthTo         = 8 << 20 // the largest message of the second measurement: where growth is quadratic, 64 MiB would take minutes
+	// the largest message of the second measurement: where growth is quadratic, 64 MiB would take
+	// minutes
+	growthTo = 8 << 20
 )
 
 func (p Plan) withDefaults() Plan {
@@ -67,8 +71,8 @@ func (p Plan) withDefaults() Plan {
 // Drive does what the plan asks for: it sweeps up to the first size that fails, searches for the
 // limits there, or where it is told to, and measures how time grows in small pipes, which decide in
 // how many pieces a server reads. Larger sizes than the first that failed come last: each may take
-// its whole deadline to fail. Every record is kept as soon as it is known, so that an interrupted run
-// has what it finished.
+// its whole deadline to fail. Every record is kept as soon as it is known, so that an interrupted
+// run has what it finished.
 //
 // Where ctx has a deadline the sweep has half of the time. What is then left goes to the search for
 // limits: of a slow server, too, it is known how much it takes.
@@ -159,9 +163,9 @@ func (d *Driver) with(change func(*Options)) *Driver {
 	return &Driver{o: o, protocol: d.protocol, ready: d.ready, refusal: d.refusal, paces: d.paces}
 }
 
-// AllFailed returns an error if sizes were tried and none was served, if some were not though no size
-// is too large for the server, if it was not loaded at the rate that was asked for, or if a recording
-// could not be replayed to its end or was answered otherwise.
+// AllFailed returns an error if sizes were tried and none was served, if some were not though no
+// size is too large for the server, if it was not loaded at the rate that was asked for, or if a
+// recording could not be replayed to its end or was answered otherwise.
 func AllFailed(set *results.Set) error {
 	var failed *results.Target
 	works, searched, limited := false, false, false
@@ -172,7 +176,12 @@ func AllFailed(set *results.Set) error {
 		case r != nil && r.FailedAtMessage > 0:
 			return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
 		case r != nil && r.Different > 0:
-			return fmt.Errorf("%d of %d answers are not as recorded: %s", r.Different, r.Compared, t.Evidence.Why)
+			return fmt.Errorf(
+				"%d of %d answers are not as recorded: %s",
+				r.Different,
+				r.Compared,
+				t.Evidence.Why,
+			)
 		case t.Verdict == string(Overloaded):
 			return errors.New(t.Evidence.Why)
 		case t.Served() && t.Size > 0:
@@ -269,9 +278,14 @@ func check(ctx context.Context, cmd *exec.Cmd, p Plan) (*results.Set, error) {
 	}
 	slices.Sort(p.Sizes)
 	p.Sizes = slices.Compact(p.Sizes)
-	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, fmt.Errorf("not done after %s", checkTime))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		checkTime,
+		fmt.Errorf("not done after %s", checkTime),
+	)
 	defer cancel()
-	command := append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...) // the program as it was found
+	// the program as it was found
+	command := append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
 	d, err := Open(ctx, Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"})
 	if err != nil {
 		return nil, err
@@ -300,8 +314,12 @@ func (d *Driver) record() results.Target {
 			Capacity: d.o.Capacity,
 		},
 	}
-	warnIf(d.failedStarts > 0, &t,
-		"%d starts of the server after a failure came to nothing, and the next did not", d.failedStarts)
+	warnIf(
+		d.failedStarts > 0,
+		&t,
+		"%d starts of the server after a failure came to nothing, and the next did not",
+		d.failedStarts,
+	)
 	d.failedStarts = 0
 	return t
 }
@@ -338,17 +356,21 @@ type Verdict string
 
 // Verdicts.
 const (
-	OK         Verdict = results.VerdictOK
-	Slow       Verdict = results.VerdictSlow       // answered, in over ten times what its neighbours in size suggest
+	OK Verdict = results.VerdictOK
+	// answered, in over ten times what its neighbours in size suggest
+	Slow       Verdict = results.VerdictSlow
 	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
-	Unanswered Verdict = "unanswered"              // lives and answers others; this request got nothing
-	Deaf       Verdict = "deaf"                    // lives and answers nothing
-	Deadlock   Verdict = "deadlock"                // both ends wait to write into a pipe that the other does not read
-	Corrupt    Verdict = "corrupt"                 // the answer is not what was sent
-	Truncated  Verdict = "truncated"               // the answer ends too early
-	Buffered   Verdict = "answers only at the end of input"
-	Endless    Verdict = "endless answer"        // no end of a message within [Options.MaxReply]
-	Overloaded Verdict = "rate not reached"      // of a load: requests that were due could not be sent
+	// lives and answers others; this request got nothing
+	Unanswered Verdict = "unanswered"
+	Deaf       Verdict = "deaf" // lives and answers nothing
+	// both ends wait to write into a pipe that the other does not read
+	Deadlock  Verdict = "deadlock"
+	Corrupt   Verdict = "corrupt"   // the answer is not what was sent
+	Truncated Verdict = "truncated" // the answer ends too early
+	Buffered  Verdict = "answers only at the end of input"
+	Endless   Verdict = "endless answer" // no end of a message within [Options.MaxReply]
+	// of a load: requests that were due could not be sent
+	Overloaded Verdict = "rate not reached"
 	Differs    Verdict = "differs"               // of a replay: answers are not as recorded
 	NotTried   Verdict = results.VerdictNotTried // of a fault that says nothing about the server
 

@@ -24,11 +24,12 @@ type protocol struct {
 	name     string // for the record, with its revision: "mcp 2025-11-25"
 	sends    string // what requests exercise, in words; "" for unknownMethod
 	wire     framers.Framing
-	requests []string                   // that it has, of [Requests]
-	answers  map[string]json.RawMessage // results of requests that servers make of clients, by method
-	jsonRPC  bool                       // messages have ids; else whatever comes is an answer to us
-	echoes   bool                       // answers hold what was sent
-	tryEcho  bool                       // whether they do is to be found out by a request
+	requests []string // that it has, of [Requests]
+	// results of requests that servers make of clients, by method
+	answers map[string]json.RawMessage
+	jsonRPC bool // messages have ids; else whatever comes is an answer to us
+	echoes  bool // answers hold what was sent
+	tryEcho bool // whether they do is to be found out by a request
 
 	// greet shakes hands with a server that has just been started; nil where nothing is said.
 	greet func(handshake) error
@@ -47,9 +48,13 @@ func (p *protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 	var request struct{ Params struct{ Items []any } }
 	switch {
 	case !known:
-		why := jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not a method of this client"}
+		why := jsonrpc.Error{
+			Code:    jsonrpc.CodeMethodNotFound,
+			Message: "not a method of this client",
+		}
 		return jsonrpc.AppendError(nil, jsonrpc.ID(e.ID), why)
-	case string(result) == "[]" && json.Unmarshal(msg, &request) == nil: // one for each item that is asked for
+	// one for each item that is asked for
+	case string(result) == "[]" && json.Unmarshal(msg, &request) == nil:
 		result, _ = json.Marshal(make([]any, len(request.Params.Items)))
 	}
 	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), result)
@@ -59,8 +64,9 @@ func (p *protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 type requestKind uint8
 
 const (
-	toolRequest      requestKind = iota // the tool, or what stands for one: the way a user's request takes
-	transportRequest                    // nothing but reading, framing, and a refusal
+	// the tool, or what stands for one: the way a user's request takes
+	toolRequest      requestKind = iota
+	transportRequest             // nothing but reading, framing, and a refusal
 )
 
 // What requests exercise.
@@ -111,18 +117,21 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 // newBare is JSON-RPC without a protocol above it, where no method is known to exist.
 func newBare(wire framers.Framing) *protocol {
 	return &protocol{
-		name: "jsonrpc", wire: wire, requests: []string{RequestAuto, RequestUnknown}, jsonRPC: true, tryEcho: true,
+		name: "jsonrpc", wire: wire, requests: []string{RequestAuto, RequestUnknown},
+		jsonRPC: true, tryEcho: true,
 		request: func(_ requestKind, size int) *requestTemplate { return refusable(size, "") },
 	}
 }
 
-// newLines are lines, each of which a filter answers with a line, the same one (cat) or another. That
-// needs no try: it was seen in the handshake, or is what was asked for. They are JSON text, which
-// filters of any text take, too.
+// newLines are lines, each of which a filter answers with a line, the same one (cat) or another.
+// That needs no try: it was seen in the handshake, or is what was asked for. They are JSON text,
+// which filters of any text take, too.
 func newLines(wire framers.Framing, echoes bool) *protocol {
 	p := &protocol{
 		name: "lines", sends: "lines", wire: wire, requests: []string{RequestAuto}, echoes: echoes,
-		request: func(_ requestKind, size int) *requestTemplate { return newTemplate(`"`, `"`, size) },
+		request: func(_ requestKind, size int) *requestTemplate {
+			return newTemplate(`"`, `"`, size)
+		},
 	}
 	if !echoes {
 		p.name = "lines (answers with others)"
@@ -144,7 +153,8 @@ type mcp struct {
 	sized toolCall // that answers with as many bytes as it is asked for, if there is one
 }
 
-// A toolCall is a tool with the argument that is ours to fill: with text, or with a number of bytes.
+// A toolCall is a tool with the argument that is ours to fill: with text, or with a number of
+// bytes.
 type toolCall struct {
 	name, arg string
 	others    string // arguments besides, each followed by a comma
@@ -180,7 +190,8 @@ func (m *mcp) greet(h handshake) error {
 // started, in the way of its era.
 func (m *mcp) enter(h handshake, reply answer) error {
 	var about struct{ SupportedVersions []string }
-	if reply.decode(&about) == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+	if reply.decode(&about) == nil &&
+		slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		m.meta, m.name = mcpstdio.Meta(mcpstdio.FirstWithout)+",", "mcp "+mcpstdio.FirstWithout
 	}
 	if m.meta == "" {
@@ -204,9 +215,12 @@ func (m *mcp) initialize(h handshake) error {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	if hello.ProtocolVersion == "" {
-		return errors.New("initialize: the answer names no protocolVersion, so this is no MCP server")
+		return errors.New(
+			"initialize: the answer names no protocolVersion, so this is no MCP server",
+		)
 	}
-	if name := "mcp " + hello.ProtocolVersion; m.name != name { // treatments shake hands at once, and agree
+	// treatments shake hands at once, and agree
+	if name := "mcp " + hello.ProtocolVersion; m.name != name {
 		m.name = name
 	}
 	return h.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
@@ -227,7 +241,10 @@ func (t tool) argument(kinds ...any) string {
 	properties := t.InputSchema.Properties
 	fits := func(name string) bool { return slices.Contains(kinds, properties[name].Type) }
 	names := stat.Filter(slices.Sorted(maps.Keys(properties)), fits)
-	required := stat.Filter(names, func(name string) bool { return slices.Contains(t.InputSchema.Required, name) })
+	required := stat.Filter(
+		names,
+		func(name string) bool { return slices.Contains(t.InputSchema.Required, name) },
+	)
 	return slices.Concat(required, names, []string{""})[0]
 }
 
@@ -263,7 +280,8 @@ func (m *mcp) chooseTools(h handshake) error {
 	}
 	for _, t := range tools {
 		arg, required := t.argument("integer", "number"), t.InputSchema.Required
-		if m.demand == nil && slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
+		if m.demand == nil && slices.Contains(replyToolNames, t.Name) &&
+			slices.Contains(replyArguments, arg) &&
 			(len(required) == 0 || slices.Equal(required, []string{arg})) {
 			m.sized, m.demand = toolCall{name: t.Name, arg: arg}, m.askFor
 		}
@@ -276,7 +294,9 @@ func (m *mcp) chooseTools(h handshake) error {
 func (call toolCall) complete(tools []tool, demanded bool, kinds ...any) (toolCall, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == call.name })
 	if i < 0 {
-		names := slices.Sorted(slices.Values(stat.Map(tools, func(t tool) string { return t.Name })))
+		names := slices.Sorted(
+			slices.Values(stat.Map(tools, func(t tool) string { return t.Name })),
+		)
 		if demanded {
 			return call, fmt.Errorf("the server has no tool %q; it has %s", call.name, names)
 		}
@@ -298,8 +318,15 @@ var (
 
 // template makes a call, its argument the text between before and after, which make up its size.
 func (m *mcp) template(call toolCall, before, after string, size int) *requestTemplate {
-	start := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
-		idMark, m.meta, quoted(call.name), call.others, quoted(call.arg), before)
+	start := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
+		idMark,
+		m.meta,
+		quoted(call.name),
+		call.others,
+		quoted(call.arg),
+		before,
+	)
 	return newTemplate(start, after+"}}}", size)
 }
 
@@ -337,7 +364,9 @@ func (l *lsp) greet(h handshake) error {
 	h.protocol.Store(&l.protocol)
 	where := `"rootUri":null,"workspaceFolders":null`
 	if l.root != "" {
-		where = `"rootUri":` + quoted(l.root) + `,"workspaceFolders":[{"uri":` + quoted(l.root) + `,"name":"pipebench"}]`
+		root := quoted(l.root)
+		where = `"rootUri":` + root +
+			`,"workspaceFolders":[{"uri":` + root + `,"name":"pipebench"}]`
 	}
 	params := fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`,
 		h.client, where, theEditor().Capabilities)
@@ -372,7 +401,10 @@ func (l *lsp) greet(h handshake) error {
 // chooseDocument offers a small document of each language, or of the one that is asked for, until
 // one's symbol is found; where none is, the first that is not refused will do.
 func (l *lsp) chooseDocument(h handshake) error {
-	offers := stat.Filter(theEditor().Documents, func(d document) bool { return l.language == "" || l.language == d.Language })
+	offers := stat.Filter(
+		theEditor().Documents,
+		func(d document) bool { return l.language == "" || l.language == d.Language },
+	)
 	if len(offers) == 0 { // a language that is not known has a text of letters
 		offers = []document{{Language: l.language, Suffix: "txt"}}
 	}
@@ -396,7 +428,10 @@ func (l *lsp) chooseDocument(h handshake) error {
 		if l.document == nil || found {
 			l.document = &d
 		}
-		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, and closed", l.document.Language)
+		l.sends = fmt.Sprintf(
+			"documents of language %s, opened, their symbols asked for, and closed",
+			l.document.Language,
+		)
 		if found {
 			return nil
 		}
@@ -416,15 +451,15 @@ var (
 
 // An editor is what a language server is told and given in an editor's place.
 type editor struct {
-	// Capabilities are what this client says that it can: a server may then ask for settings, announce
-	// what it is at, and register what it can.
+	// Capabilities are what this client says that it can: a server may then ask for settings,
+	// announce what it is at, and register what it can.
 	Capabilities json.RawMessage
-	// Answers are to requests that language servers make, without answers to which some never go on:
-	// what is agreed to, refused, or left unchosen.
+	// Answers are to requests that language servers make, without answers to which some never go
+	// on: what is agreed to, refused, or left unchosen.
 	Answers map[string]json.RawMessage
-	// Documents are those that a server is offered to find out its language. The order matters where
-	// a server answers for languages that are not its own: a shell's sees a function in much that is no
-	// shell script, and a stylesheet's a selector in one.
+	// Documents are those that a server is offered to find out its language. The order matters
+	// where a server answers for languages that are not its own: a shell's sees a function in much
+	// that is no shell script, and a stylesheet's a selector in one.
 	Documents []document
 }
 
@@ -469,8 +504,17 @@ func (d document) template(root string, size int) *requestTemplate {
 	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
 		`,"languageId":` + quoted(d.Language) + `,"version":1,"text":` + opening
 	t := newTemplate(before, closing+`}}}`, size)
-	t.query = newTemplate(`{"jsonrpc":"2.0","id":`+idMark+`,"method":"textDocument/documentSymbol","params":`+at+`}}}`, "", 0)
-	t.release = newTemplate(`{"jsonrpc":"2.0","method":"textDocument/didClose","params":`+at+`}}}`, "", 0)
+	t.query = newTemplate(
+		`{"jsonrpc":"2.0","id":`+idMark+
+			`,"method":"textDocument/documentSymbol","params":`+at+`}}}`,
+		"",
+		0,
+	)
+	t.release = newTemplate(
+		`{"jsonrpc":"2.0","method":"textDocument/didClose","params":`+at+`}}}`,
+		"",
+		0,
+	)
 	return t
 }
 

@@ -20,9 +20,11 @@ var handshakeMethods = []string{
 	"initialize", "initialized", "notifications/initialized", "server/discover", "shutdown", "exit",
 }
 
-// takeApart returns the messages of a recording that the client said, without the handshake, which the
-// driver makes itself, and what the server answered, by id, in the order of the answers.
-func takeApart(recording []payload.Message) (requests []payload.Message, replies map[string][][]byte) {
+// takeApart returns the messages of a recording that the client said, without the handshake, which
+// the driver makes itself, and what the server answered, by id, in the order of the answers.
+func takeApart(
+	recording []payload.Message,
+) (requests []payload.Message, replies map[string][][]byte) {
 	replies = map[string][][]byte{}
 	for _, m := range recording {
 		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
@@ -45,7 +47,12 @@ func takeApart(recording []payload.Message) (requests []payload.Message, replies
 // exactly that size. Answers that the recording has are compared with those that come: their
 // members, types, lengths and errors, but not ids, what texts of one length say, numbers, and
 // members of the names in ignore.
-func (d *Driver) Replay(ctx context.Context, recording []payload.Message, sink Sink, ignore ...string) error {
+func (d *Driver) Replay(
+	ctx context.Context,
+	recording []payload.Message,
+	sink Sink,
+	ignore ...string,
+) error {
 	defer d.heed(ctx)()
 	requests, replies := takeApart(recording)
 	if len(requests) == 0 {
@@ -116,9 +123,13 @@ func (d *Driver) replay(
 	return t, err
 }
 
-// recorded makes the request that sends a recorded message again, with the answer that it got, which
-// it takes out of replies.
-func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore []string) *requestTemplate {
+// recorded makes the request that sends a recorded message again, with the answer that it got,
+// which it takes out of replies.
+func (d *Driver) recorded(
+	m payload.Message,
+	replies map[string][][]byte,
+	ignore []string,
+) *requestTemplate {
 	e := jsonrpc.Scan(m.Body)
 	switch {
 	case m.Body == nil && m.Method != "" && len(m.ID) == 0:
@@ -146,7 +157,8 @@ func (d *Driver) recorded(m payload.Message, replies map[string][][]byte, ignore
 // difference says where an answer is not as it was recorded; "" where it is.
 func (t *requestTemplate) difference(reply []byte) string {
 	var was, is map[string]any
-	if err := errors.Join(json.Unmarshal(t.recorded, &was), json.Unmarshal(reply, &is)); err != nil {
+	err := errors.Join(json.Unmarshal(t.recorded, &was), json.Unmarshal(reply, &is))
+	if err != nil {
 		return err.Error()
 	}
 	delete(was, "id")

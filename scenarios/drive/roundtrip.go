@@ -21,15 +21,17 @@ var errClosed = errors.New("drive: the driver is closed")
 
 // An outcome is what came of one request.
 type outcome struct {
-	verdict  Verdict
-	why      string
-	differs  string        // where the answer is not as a recording has it; "" where it is, or there is none
-	code     string        // of the error in the answer
-	offset   *int64        // of the first wrong byte of the payload; nil where none is
-	size     int           // bytes of the answer
-	at       time.Time     // when it was whole
-	took     time.Duration // from the first byte offered to the last byte of the answer
-	accepted int64         // bytes of the request that the pipe took, header and terminator among them
+	verdict Verdict
+	why     string
+	// where the answer is not as a recording has it; "" where it is, or there is none
+	differs string
+	code    string        // of the error in the answer
+	offset  *int64        // of the first wrong byte of the payload; nil where none is
+	size    int           // bytes of the answer
+	at      time.Time     // when it was whole
+	took    time.Duration // from the first byte offered to the last byte of the answer
+	// bytes of the request that the pipe took, header and terminator among them
+	accepted int64
 
 	evidence *results.FailureEvidence // nil where nothing failed
 }
@@ -71,13 +73,21 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 	}
 	if t.release != nil {
 		msg := t.release.number(i)
-		_ = c.sendWithin(d.deadline(t.kind, len(msg)), msg) // where it is not taken, the next request fails, too
+		// where it is not taken, the next request fails, too
+		_ = c.sendWithin(d.deadline(t.kind, len(msg)), msg)
 	}
 	return out, nil
 }
 
 // exchange sends and waits. Its verdicts are provisional where nothing came: examine finds out why.
-func (d *Driver) exchange(ctx context.Context, c *conn, t *requestTemplate, i int64, before counters, limit time.Duration) outcome {
+func (d *Driver) exchange(
+	ctx context.Context,
+	c *conn,
+	t *requestTemplate,
+	i int64,
+	before counters,
+	limit time.Duration,
+) outcome {
 	got := c.expect(t)
 	defer c.receiver.Store(nil)
 	began := time.Now()
@@ -133,7 +143,14 @@ func (c *conn) expect(t *requestTemplate) <-chan outcome {
 
 // await waits for the answer. A server that works on it, or is still sending it, has its deadline
 // put off.
-func (c *conn) await(ctx context.Context, got <-chan outcome, began time.Time, before counters, limit time.Duration, out *outcome) {
+func (c *conn) await(
+	ctx context.Context,
+	got <-chan outcome,
+	began time.Time,
+	before counters,
+	limit time.Duration,
+	out *outcome,
+) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	more := c.extension(mostExtensions)
@@ -242,7 +259,11 @@ func (c *conn) watchWrite(limit time.Duration) (stop func() *results.FailureEvid
 
 // recordFills reads how many bytes wait in each pipe, where the system tells.
 func (c *conn) recordFills(e *results.FailureEvidence) {
-	pipes := map[*syspipe.End]**int64{c.stdin: &e.UnreadStdin, c.stdout: &e.UnreadStdout, c.stderr: &e.UnreadStderr}
+	pipes := map[*syspipe.End]**int64{
+		c.stdin:  &e.UnreadStdin,
+		c.stdout: &e.UnreadStdout,
+		c.stderr: &e.UnreadStderr,
+	}
 	for end, unread := range pipes {
 		if n, err := end.Buffered(); err == nil {
 			*unread = new(int64(n))
@@ -287,11 +308,16 @@ func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, o
 		e.Probe = probeGone
 		out.verdict = c.exitVerdict()
 		n := c.partial()
-		if _, _, cut := c.strays.nonMessages(); cut { // a line framing delivers what it had when the stream ended
+		// a line framing delivers what it had when the stream ended
+		if _, _, cut := c.strays.nonMessages(); cut {
 			n = c.out.bytes.Load() - before.received
 		}
 		if n > 0 {
-			out.why = fmt.Sprintf("the answer broke off after %d bytes, and the server ended with %s", n, out.verdict)
+			out.why = fmt.Sprintf(
+				"the answer broke off after %d bytes, and the server ended with %s",
+				n,
+				out.verdict,
+			)
 			out.verdict, e.Partial = Truncated, n
 		}
 		return
@@ -304,7 +330,11 @@ func (d *Driver) explainSilence(ctx context.Context, c *conn, before counters, o
 		}
 		if unread != nil && *unread > 0 {
 			out.verdict = Deadlock
-			out.why = fmt.Sprintf("the request was not taken, and %d bytes of its %s wait for a reader", *unread, stream)
+			out.why = fmt.Sprintf(
+				"the request was not taken, and %d bytes of its %s wait for a reader",
+				*unread,
+				stream,
+			)
 		}
 		return
 	}
@@ -363,7 +393,8 @@ type counters struct {
 func (c *conn) counters() counters {
 	return counters{
 		at: time.Now(), sent: c.in.bytes.Load(), received: c.out.bytes.Load(),
-		calls: c.in.calls.Load() + c.out.calls.Load(), stderr: c.stderrTail.Total(), cpu: ifKnown(c.CPU()),
+		calls:  c.in.calls.Load() + c.out.calls.Load(),
+		stderr: c.stderrTail.Total(), cpu: ifKnown(c.CPU()),
 	}
 }
 
@@ -388,14 +419,22 @@ func (c *conn) sample(before counters) results.Sample {
 	now := c.account()
 	s := results.Sample{WireBytes: now.sent - before.sent}
 	moved := s.WireBytes + now.received - before.received
-	s.Writer = results.Counters{Calls: now.calls - before.calls, Bytes: moved, CPUNS: since(now.ownCPU, before.ownCPU)}
-	s.Reader = results.Counters{Bytes: moved, CPUNS: since(now.treeCPU, before.treeCPU), PeakBytes: ifKnown(c.PeakMemory())}
+	s.Writer = results.Counters{
+		Calls: now.calls - before.calls,
+		Bytes: moved,
+		CPUNS: since(now.ownCPU, before.ownCPU),
+	}
+	s.Reader = results.Counters{
+		Bytes:     moved,
+		CPUNS:     since(now.treeCPU, before.treeCPU),
+		PeakBytes: ifKnown(c.PeakMemory()),
+	}
 	s.Capacity, _ = c.stdin.Capacity() // 0 where the system does not tell
 	return s
 }
 
-// timed says what both sides did since, in round trips that took so many ns each and carried so many
-// bytes of payload together.
+// timed says what both sides did since, in round trips that took so many ns each and carried so
+// many bytes of payload together.
 func (c *conn) timed(before counters, times []int64, payload int64) (results.Sample, error) {
 	s := c.sample(before)
 	s.Messages, s.PayloadBytes = int64(len(times)), payload

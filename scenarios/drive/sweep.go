@@ -32,7 +32,12 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 }
 
 // sweep ends at the first size that fails where it is told to.
-func (d *Driver) sweep(ctx context.Context, sizes []int, sink Sink, toFailure bool) (*Sweep, error) {
+func (d *Driver) sweep(
+	ctx context.Context,
+	sizes []int,
+	sink Sink,
+	toFailure bool,
+) (*Sweep, error) {
 	defer d.heed(ctx)()
 	sweep := &Sweep{}
 	var before, held *results.Target // held waits for the next size before its verdict is final
@@ -83,9 +88,11 @@ func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64, err e
 }
 
 const (
-	sampleTime  = 20 * time.Millisecond // what a sample gathers round trips for, unless one takes longer
-	mostTrips   = 2000                  // in one sample
-	patientRuns = 10                    // budgets that a size may take until it has stat.LeastSamples
+	// what a sample gathers round trips for, unless one takes longer
+	sampleTime = 20 * time.Millisecond
+	mostTrips  = 2000 // in one sample
+	// budgets that a size may take until it has stat.LeastSamples
+	patientRuns = 10
 
 	latencyRoundtrip = "roundtrip" // what is timed, in a sample
 )
@@ -160,7 +167,9 @@ func (s *series) take(ctx context.Context) error {
 }
 
 // tripsOf returns how many round trips like one make up a sample.
-func tripsOf(out outcome) int64 { return min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips) }
+func tripsOf(out outcome) int64 {
+	return min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips)
+}
 
 // sizeRecord makes the record of one size.
 func (s *series) sizeRecord() *results.Target {
@@ -241,10 +250,21 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	lines, first, _ := c.strays.nonMessages()
 	warnIf(lines > 0, t, "%d lines on standard output are no messages, the first: %q", lines, first)
 	late := c.strays.unasked.Load()
-	warnIf(late > 0, t, "%d answers came that nobody waited for: to no request, or the second to one", late)
+	warnIf(
+		late > 0,
+		t,
+		"%d answers came that nobody waited for: to no request, or the second to one",
+		late,
+	)
 	in, logged := c.in.bytes.Load(), c.stderrTail.Total()
-	warnIf(logged > max(in, loud), t,
-		"it wrote %d bytes to standard error for %d bytes of requests: a client that does not read them will hang", logged, in)
+	warnIf(
+		logged > max(in, loud),
+		t,
+		"it wrote %d bytes to standard error for %d bytes of requests: "+
+			"a client that does not read them will hang",
+		logged,
+		in,
+	)
 }
 
 // loud is how much a server may write to standard error before it is warned of: what a pipe holds,
@@ -272,7 +292,8 @@ func driverShare(samples []results.Sample) *float64 {
 // between them: its fastest round trip, too, as a busy machine holds up some of them and a cause in
 // the server all. The smallest size has nothing that it could be slow against.
 func judgeSlow(before, t, after *results.Target) {
-	if t.Verdict != string(OK) || !served(before) || len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
+	if t.Verdict != string(OK) || !served(before) ||
+		len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
 		return
 	}
 	size, from := float64(t.Size), float64(before.Size)

@@ -18,8 +18,8 @@ import (
 )
 
 // A requestTemplate is a request of one exact size, of which every copy has its own number: in its
-// id, or wherever else it is marked, and at both ends of its payload, so that an answer in another's
-// place shows.
+// id, or wherever else it is marked, and at both ends of its payload, so that an answer in
+// another's place shows.
 //
 //	{"jsonrpc":"2.0","id":1000000007,"method":"…","params":{"pad":"00000007…00000007"}}
 //	 before                                              payload            after
@@ -33,9 +33,11 @@ type requestTemplate struct {
 	echoes   bool
 	errs     bool   // an error is the answer that is due
 	refusal  string // its code; "" is any
-	demands  int    // bytes of payload that the answer is to have; 0 where it is to have those of the message
+	// bytes of payload that the answer is to have; 0 where it is to have those of the message
+	demands int
 
-	query   *requestTemplate // sent behind the message, and answered in its place; nil where that itself is
+	// sent behind the message, and answered in its place; nil where that itself is
+	query   *requestTemplate
 	release *requestTemplate // sent when the answer has come; nil where nothing is due
 
 	mu *sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
@@ -59,8 +61,8 @@ const (
 // stampDigits is the width of the number at both ends of a payload.
 const stampDigits = 8
 
-// newTemplate makes a request of size bytes, or of as few as it takes; before holds idMark wherever the
-// number belongs, if the request has one.
+// newTemplate makes a request of size bytes, or of as few as it takes; before holds idMark wherever
+// the number belongs, if the request has one.
 func newTemplate(before, after string, size int) *requestTemplate {
 	size = max(size, len(before)+len(after))
 	t := &requestTemplate{
@@ -74,7 +76,8 @@ func newTemplate(before, after string, size int) *requestTemplate {
 	}
 	copy(t.msg, before)
 	copy(t.msg[t.to:], after)
-	b := t.payload() // letters that need no escape in any encoding; which ones depends on the length alone
+	// letters that need no escape in any encoding; which ones depends on the length alone
+	b := t.payload()
 	r := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
 	first := b[:min(len(b), period)]
 	for i := range first {
@@ -88,7 +91,8 @@ func newTemplate(before, after string, size int) *requestTemplate {
 
 // refusable makes a request for an unknown method, padded to size.
 func refusable(size int, meta string) *requestTemplate {
-	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + unknownMethod + `","params":{` + meta + `"pad":"`
+	before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + unknownMethod +
+		`","params":{` + meta + `"pad":"`
 	t := newTemplate(before, `"}}`, size)
 	t.errs = true
 	return t
@@ -160,7 +164,13 @@ func (t *requestTemplate) check(reply []byte, e jsonrpc.Envelope) outcome {
 	case t.id < 0 && t.echoes:
 		out := compare(t.msg, reply)
 		if more := len(reply) - len(t.msg); out.verdict == OK && more > 0 {
-			out = wrong(Corrupt, len(t.msg), "%d bytes came back behind the %d that were sent", more, len(t.msg))
+			out = wrong(
+				Corrupt,
+				len(t.msg),
+				"%d bytes came back behind the %d that were sent",
+				more,
+				len(t.msg),
+			)
 		}
 		return out
 	case t.recorded != nil:
@@ -195,11 +205,15 @@ func (t *requestTemplate) checkRefusal(reply []byte) outcome {
 	if t.errs && (t.refusal == "" || t.refusal == code) {
 		return outcome{verdict: OK, code: code}
 	}
-	return outcome{verdict: ErrorReply, code: code, why: view.Truncate(code+" "+message, quotedText)}
+	return outcome{
+		verdict: ErrorReply,
+		code:    code,
+		why:     view.Truncate(code+" "+message, quotedText),
+	}
 }
 
-// explain judges an answer in which the payload does not stand as it was sent: it may be escaped, or a
-// part of it, or altered.
+// explain judges an answer in which the payload does not stand as it was sent: it may be escaped,
+// or a part of it, or altered.
 func (t *requestTemplate) explain(reply []byte) outcome {
 	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)
@@ -216,7 +230,8 @@ func (t *requestTemplate) explain(reply []byte) outcome {
 		if i < 0 {
 			continue
 		}
-		if got := compare(payload, []byte(text)[i:]); got.verdict == OK || *got.offset >= *nearest.offset {
+		if got := compare(payload, []byte(text)[i:]); got.verdict == OK ||
+			*got.offset >= *nearest.offset {
 			nearest = got
 		}
 		if nearest.verdict == OK {
@@ -239,7 +254,13 @@ func compare(payload, text []byte) outcome {
 		i++
 	}
 	if i == len(text) {
-		return wrong(Truncated, i, "the answer holds the first %d of %d bytes of what was sent", i, len(payload))
+		return wrong(
+			Truncated,
+			i,
+			"the answer holds the first %d of %d bytes of what was sent",
+			i,
+			len(payload),
+		)
 	}
 	got, want := text[i:min(i+4, len(text))], payload[i:min(i+4, len(payload))]
 	why := fmt.Sprintf("byte %d of %d came back as %q, not %q", i, len(payload), got, want)
@@ -252,7 +273,11 @@ func compare(payload, text []byte) outcome {
 // texts yields every text of a JSON value, and the names in it.
 func texts(value []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		dec := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		dec := jsontext.NewDecoder(
+			bytes.NewReader(value),
+			jsontext.AllowDuplicateNames(true),
+			jsontext.AllowInvalidUTF8(true),
+		)
 		for {
 			token, err := dec.ReadToken()
 			if err != nil || token.Kind() == '"' && !yield(token.String()) {

@@ -56,7 +56,8 @@ type Options struct {
 	WritePause time.Duration // between two of those
 
 	// Respond makes the answer to a request of the program's own. It is sent by a goroutine of its
-	// own: a program may wait for its output to be read before it reads. Nil leaves requests to Next.
+	// own: a program may wait for its output to be read before it reads. Nil leaves requests to
+	// Next.
 	Respond func(Message) []byte
 }
 
@@ -65,7 +66,8 @@ type Message struct {
 	Raw      []byte
 	Envelope jsonrpc.Envelope // what a scan of Raw finds; its Kind is None for what is no JSON-RPC
 	At       time.Time        // when it was whole
-	Err      error            // a frame that could not be read and was skipped; Raw is its beginning then
+	// a frame that could not be read and was skipped; Raw is its beginning then
+	Err error
 }
 
 // A Conn is a conversation with one program.

@@ -144,7 +144,12 @@ func (c *Conn) Expect(ctx context.Context, is func(Message) bool) (Message, erro
 // end says why nothing more is read, once closed is closed.
 func (c *Conn) end() error {
 	if large, ok := errors.AsType[*framers.TooLargeError](c.ended); ok {
-		return fmt.Errorf("%w within %s B: %w", ErrEndless, results.FormatGrouped(large.Limit), large)
+		return fmt.Errorf(
+			"%w within %s B: %w",
+			ErrEndless,
+			results.FormatGrouped(large.Limit),
+			large,
+		)
 	}
 	return ErrLeft
 }

@@ -25,8 +25,9 @@ type Stream struct {
 	pause time.Duration // after each
 	guard func() error  // asked before each read
 
-	hold   atomic.Pointer[chan struct{}] // closed when reading may go on; nil if nothing holds it up
-	copyTo atomic.Pointer[proc.Tail]     // of what is read; nil for none
+	// closed when reading may go on; nil if nothing holds it up
+	hold   atomic.Pointer[chan struct{}]
+	copyTo atomic.Pointer[proc.Tail] // of what is read; nil for none
 }
 
 // Bytes returns how many bytes went through so far.
@@ -178,8 +179,8 @@ func (s *Stream) allow() {
 	}
 }
 
-// sendReplies answers the program's own requests until its output ends. A failure is met by the next
-// message, too.
+// sendReplies answers the program's own requests until its output ends. A failure is met by the
+// next message, too.
 func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()
