@@ -2,12 +2,9 @@ package framers
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"iter"
-	"math"
-	"strconv"
 )
 
 // A chunked framing splits each message into frames:
@@ -126,93 +123,6 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	return nil
 }
 
-// A chunkWriter sends each message as the bare line that it may be, in one frame, or in several.
-type chunkWriter struct {
-	framing
-	set    settings
-	out    frameWriter
-	head   []byte // what stands before a message, or before the chunks of one
-	packer packer
-}
-
-func newChunkWriter(f framing, w io.Writer, s settings) Writer {
-	return &chunkWriter{framing: f, set: s, out: newFrameWriter(w, s.writeSize)}
-}
-
-func (w *chunkWriter) WriteMessage(msg []byte) error {
-	if err := w.set.checkLimit(msg); err != nil {
-		return err
-	}
-	if err := w.carries(w.framing, msg, &w.set); err != nil {
-		return err
-	}
-	if w.bare && bareLine(msg, w.size, &w.set) {
-		return w.out.frame(nil, msg, newline)
-	}
-	if w.pack {
-		msg = w.packer.pack(msg)
-	}
-	id := w.set.ids()
-	if len(msg) > w.size-soleHeader-1 {
-		return w.sendMany(id, msg)
-	}
-	w.head = appendHeader(w.head[:0], &id, 0, 1)
-	return w.out.frame(w.head, msg, newline)
-}
-
-// sendMany sends a message in several frames: to a Vectored as many together as a gather list has
-// room for, to any other writer one at a time.
-func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
-	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
-	batch := 1
-	if w.out.v != nil {
-		batch = maxGather / 2 // each is a header with the newline before it, and data
-	}
-	if w.set.writeSize > 0 {
-		batch = max(min(batch, w.set.writeSize/w.size), 1)
-	}
-	for c.index < int(c.total) {
-		var total int
-		w.out.vec, total = c.cut(w.out.vec, batch)
-		if err := w.out.sendVec(total); err != nil {
-			return err
-		}
-	}
-	w.head = c.headers
-	return nil
-}
-
-// A cutter cuts a message into frames.
-type cutter struct {
-	layout
-	id      [16]byte
-	index   int    // of the next frame
-	msg     []byte // what the frames from there on carry
-	headers []byte // of the frames cut last
-}
-
-// cut appends the pieces of up to batch further frames to vec, and returns how many bytes they
-// have. The newline of a frame is in one piece with the header of the next.
-func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
-	last := min(c.index+batch, int(c.total))
-	c.headers = c.headers[:0]
-	if need := (last - c.index) * (maxHeader + 1); cap(c.headers) < need {
-		c.headers = make([]byte, 0, need) // whole at once: pieces point into it
-	}
-	carried := len(c.msg)
-	for first := c.index; c.index < last; c.index++ {
-		from := len(c.headers)
-		if c.index > first {
-			c.headers = append(c.headers, '\n')
-		}
-		c.headers = appendHeader(c.headers, &c.id, c.index, c.total)
-		data := c.msg[:min(c.data(c.index), len(c.msg))]
-		c.msg = c.msg[len(data):]
-		vec = append(vec, c.headers[from:], data)
-	}
-	return append(vec, newline), carried - len(c.msg) + len(c.headers) + 1
-}
-
 const (
 	// DefaultChunk bounds a frame unless the spec says otherwise: 60 KiB in bytes, header and
 	// newline counted, so that one fits a 64 KiB pipe.
@@ -226,88 +136,6 @@ const (
 	soleHeader  = uuidBytes + 5 // of a message in one frame
 	maxHeader   = maxIDBytes + 2*indexDigits + 3
 )
-
-// headerBytes returns the length of the header of chunk index of total.
-func headerBytes(id, index, total int) int {
-	return id + decimals(int64(index)) + decimals(int64(total)) + 3
-}
-
-// A layout is how a message is split: every frame but the last is full.
-type layout struct {
-	frame int   // bound of a frame in bytes
-	total int64 // frames
-}
-
-// maxFrames bounds a total, as written and as read: it has at most 10 digits and fits 31 bits.
-const maxFrames = math.MaxInt32
-
-// newLayout splits size bytes into frames of at most frame bytes; total is beyond maxFrames where
-// that cannot be done. The header holds the total, so the total depends on its own number of
-// digits: the smallest number of digits that suffices is right, as more digits never make fewer
-// frames.
-func newLayout(size int64, frame int) layout {
-	for digits := 1; ; digits++ {
-		total := framesNeeded(size, frame, digits)
-		if digits == indexDigits || decimals(total) <= digits {
-			return layout{frame, total}
-		}
-	}
-}
-
-// framesNeeded returns how many frames size bytes take whose total is written with so many digits.
-func framesNeeded(size int64, frame, totalDigits int) int64 {
-	total := int64(0)
-	left := size
-	past := int64(10) // the first index that has more than d digits
-	for d := 1; d <= indexDigits; d++ {
-		data := int64(frame - (uuidBytes + d + totalDigits + 3) - 1)
-		frames := min(max((left+data-1)/data, 1), past-total)
-		total += frames
-		left -= frames * data
-		if left <= 0 {
-			return total
-		}
-		past *= 10
-	}
-	return math.MaxInt64
-}
-
-// data returns how many bytes of the message a full frame of this index carries.
-func (l layout) data(index int) int {
-	return l.frame - headerBytes(uuidBytes, index, int(l.total)) - 1
-}
-
-// appendHeader appends the header of a chunk: the id as a lower-case UUID.
-func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
-	be := binary.BigEndian
-	var text [uuidBytes + 1]byte
-	be.PutUint64(text[:], hexadecimal(be.Uint32(id[:])))
-	groups := hexadecimal(be.Uint32(id[4:]))
-	be.PutUint32(text[9:], uint32(groups>>32))
-	be.PutUint32(text[14:], uint32(groups))
-	groups = hexadecimal(be.Uint32(id[8:]))
-	be.PutUint32(text[19:], uint32(groups>>32))
-	be.PutUint32(text[24:], uint32(groups))
-	be.PutUint64(text[28:], hexadecimal(be.Uint32(id[12:])))
-	text[8], text[13], text[18], text[23], text[36] = '-', '-', '-', '-', ':'
-	b = append(b, text[:]...)
-	b = strconv.AppendInt(b, int64(index), 10)
-	b = append(b, ':')
-	b = strconv.AppendInt(b, total, 10)
-	return append(b, ':')
-}
-
-// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes
-// them all at once: digit by digit, an id was a tenth of what a small message costs.
-func hexadecimal(x uint32) uint64 {
-	const each = 0x0101010101010101
-	v := uint64(x)
-	v = (v | v<<16) & 0x0000ffff0000ffff
-	v = (v | v<<8) & 0x00ff00ff00ff00ff
-	v = (v | v<<4) & 0x0f0f0f0f0f0f0f0f
-	letters := (v + 6*each) >> 4 & each // 1 where a digit is above 9
-	return v + '0'*each + letters*('a'-'0'-10)
-}
 
 // A chunkID is a message's id, comparable and without a pointer.
 type chunkID struct {

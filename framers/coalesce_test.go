@@ -124,3 +124,17 @@ func TestCoalescerAllocatesNothing(t *testing.T) {
 		t.Errorf("%.1f allocations a message", a)
 	}
 }
+
+// A Coalescer that NewCoalescer did not make has no stream, and says so.
+func TestZeroCoalescer(t *testing.T) {
+	var c framers.Coalescer
+	if err := c.Flush(); err != nil {
+		t.Errorf("flush of nothing: %v", err)
+	}
+	if _, err := c.Write([]byte("x")); err == nil {
+		t.Error("write: no error")
+	}
+	if err := framers.NDJSON().NewWriter(&c).WriteMessage([]byte("x")); err == nil {
+		t.Error("a message: no error")
+	}
+}

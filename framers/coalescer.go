@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"errors"
 	"fmt"
 	"io"
 )
@@ -60,6 +61,8 @@ func (c *Coalescer) forward(bufs [][]byte, total int) {
 	}
 }
 
+var errNoStream = errors.New("coalesced frames: a Coalescer without a stream: use NewCoalescer")
+
 // Write gathers p.
 func (c *Coalescer) Write(p []byte) (int, error) {
 	n, err := c.Writev([][]byte{p})
@@ -68,6 +71,9 @@ func (c *Coalescer) Write(p []byte) (int, error) {
 
 // Writev gathers bufs, or sends them with what waits if they do not fit.
 func (c *Coalescer) Writev(bufs [][]byte) (int64, error) {
+	if c.out.w == nil && c.err == nil {
+		c.err = errNoStream
+	}
 	if c.err != nil {
 		return 0, c.err
 	}

@@ -101,7 +101,7 @@ func FuzzRoundTrip(f *testing.F) {
 			"", "x", " x ", "a\nb", "a\r", "0123abcd-4567-89ab-cdef-0123456789ab:0:1:x", "Content-Length: 2\r\n\r\n", "é€😀",
 			strings.Repeat("=\nab", 200),
 		} {
-			for flags := range uint8(16) {
+			for flags := range uint8(32) {
 				f.Add(uint8(i), flags, uint16(len(msg)), uint64(i)+uint64(flags), []byte(msg), bytes.Repeat([]byte(msg), 30))
 			}
 		}
@@ -120,6 +120,9 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		if flags&2 != 0 {
 			opts = append(opts, framers.WithMaxMessage(int(limit)))
+		}
+		if flags&16 != 0 {
+			opts = append(opts, framers.WithWriteSize(1+rng.IntN(10_000)))
 		}
 		msgs := [][]byte{first, second, first}
 		wire, want := encodeWhatPasses(t, framing, msgs, opts, flags&4 != 0)
