@@ -87,6 +87,9 @@ func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
 	}
+	if w.w == nil {
+		return errors.New("write results: the writer was never opened")
+	}
 	text, err := encode(line)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", w.name, err)
@@ -107,7 +110,12 @@ func WriteAll[L Line](w *Writer, lines []L) error {
 }
 
 // Close closes the file. It returns what went wrong while writing, if anything did.
-func (w *Writer) Close() error { return errors.Join(w.err, w.close()) }
+func (w *Writer) Close() error {
+	if w.close == nil {
+		return errors.New("close results: the writer was never opened")
+	}
+	return errors.Join(w.err, w.close())
+}
 
 // encode returns a line as it stands in the file, newline included, and refuses what a reader of
 // the file could not take.

@@ -414,6 +414,9 @@ func FitGrowth(x, y []float64) (Growth, error) {
 // FitLine fits a straight line by least squares, with Student's interval of its slope. The points
 // must lie at two different x at least.
 func FitLine(x, y []float64) (Growth, error) {
+	if len(x) != len(y) {
+		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
+	}
 	mx, my := stats.Mean(x), stats.Mean(y)
 	var sxx, sxy float64
 	for i := range x {

@@ -39,78 +39,106 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
+// A judgedList gathers series of servers and programs: one for each name and metric.
+type judgedList struct {
+	all []Series
+	at  map[judgedKey]int
+}
+
+type judgedKey struct{ name, metric string }
+
+// add appends values to a series. Of what is counted the last word counts.
+func (l *judgedList) add(name, machine string, m Metric, values ...float64) {
+	key := judgedKey{name, m.Name}
+	i, known := l.at[key]
+	if !known {
+		i = len(l.all)
+		l.at[key] = i
+		l.all = append(l.all, Series{Name: name, Metric: m, Machine: machine})
+	}
+	if m.Counter {
+		l.all[i].Values = nil
+	}
+	l.all[i].Values = append(l.all[i].Values, values...)
+}
+
+// judge adds a verdict, if it says something about what was judged.
+func (l *judgedList) judge(name, verdict string) {
+	if v, told := severity(verdict); told {
+		l.add(name, "", verdictMetric, v)
+	}
+}
+
 // judgedSeries lists what a set says of servers and programs as far as it can be compared:
-// verdicts, limits, and the time of each size. Where the set is of several servers they are in the
+// verdicts, limits, and the time of each size. If the set is of several servers they are in the
 // names.
-func judgedSeries(s *results.Set) (all []Series) {
+func judgedSeries(s *results.Set) []Series {
+	list := judgedList{at: make(map[judgedKey]int)}
 	several := len(servers(s)) > 1
-	add := func(name, machine string, m Metric, values ...float64) {
-		i := slices.IndexFunc(all, func(s Series) bool { return s.Name == name && s.Metric.Name == m.Name })
-		if i < 0 {
-			i = len(all)
-			all = append(all, Series{Name: name, Metric: m, Machine: machine})
-		}
-		if m.Counter { // the last word counts
-			all[i].Values = nil
-		}
-		all[i].Values = append(all[i].Values, values...)
-		all[i].Figure = Median(all[i].Values)
-	}
-	judge := func(name, verdict string) {
-		if v, told := severity(verdict); told {
-			add(name, "", verdictMetric, v)
-		}
-	}
 	for _, t := range s.Targets {
 		name := "Drive"
 		if several {
 			name += "/of=" + strings.Join(t.Command, " ")
 		}
-		for side, n := range limitsOf(t) {
-			add(name+"/"+side, "", limitMetric, n)
-		}
-		if t.Evidence.GrowthEvidence != nil {
-			judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
-		}
-		if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
-			continue
-		}
-		name += fmt.Sprintf("/size=%d", t.Size)
-		if l := t.Evidence.LoadEvidence; l != nil {
-			name += fmt.Sprintf("/inflight=%d/rate=%g", l.Inflight, l.Rate)
-		}
-		judge(name, t.Verdict)
-		if times := MustMetric("time"); t.Served() && len(t.Samples) > 0 {
-			add(name, s.Machine(t.Run), times, times.Values(t.Samples)...)
-		}
+		list.addTarget(name, s.Machine(t.Run), t)
 	}
 	for _, f := range s.Faults {
 		var of struct{ Protocol string }
 		if f.Evidence.Decode(&of) == nil && of.Protocol != "" { // a server's
-			judge("Fault/"+f.ID, f.Verdict)
+			list.judge("Fault/"+f.ID, f.Verdict)
 		}
 	}
 	for _, f := range s.FindingsOf(results.AreaCheck) {
-		judge("Check/"+f.Name(), string(f.Verdict))
+		list.judge("Check/"+f.Name(), string(f.Verdict))
 	}
-	return all
+	for i := range list.all {
+		list.all[i].Figure = Median(list.all[i].Values)
+	}
+	return list.all
 }
 
-// limitsOf returns the limits that a record is about, by side.
-func limitsOf(t results.Target) map[string]float64 {
-	limits := map[string]float64{}
-	for side, n := range map[string]*int64{"requests": t.RequestLimit, "replies": t.ReplyLimit} {
-		if n != nil {
-			limits[side] = float64(*n)
-		}
+// addTarget adds what a record says of a server.
+func (l *judgedList) addTarget(name, machine string, t results.Target) {
+	requests, replies := limitsOf(t)
+	if requests >= 0 {
+		l.add(name+"/requests", "", limitMetric, requests)
 	}
-	switch e := t.Evidence.LimitEvidence; {
-	case t.SearchedTo != nil && e != nil && e.Side == "reply":
-		limits["replies"] = noLimit
-	case t.SearchedTo != nil:
-		limits["requests"] = noLimit
+	if replies >= 0 {
+		l.add(name+"/replies", "", limitMetric, replies)
 	}
-	return limits
+	if t.Evidence.GrowthEvidence != nil {
+		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
+	}
+	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
+		return
+	}
+	name += fmt.Sprintf("/size=%d", t.Size)
+	if load := t.Evidence.LoadEvidence; load != nil {
+		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
+	}
+	l.judge(name, t.Verdict)
+	if t.Served() && len(t.Samples) > 0 {
+		times := MustMetric("time")
+		l.add(name, machine, times, times.Values(t.Samples)...)
+	}
+}
+
+// limitsOf returns the limits that a record is about, in bytes; -1 of a side that it does not tell of.
+func limitsOf(t results.Target) (requests, replies float64) {
+	requests, replies = -1, -1
+	if t.RequestLimit != nil {
+		requests = float64(*t.RequestLimit)
+	}
+	if t.ReplyLimit != nil {
+		replies = float64(*t.ReplyLimit)
+	}
+	if t.SearchedTo == nil {
+		return requests, replies
+	}
+	if e := t.Evidence.LimitEvidence; e != nil && e.Side == "reply" {
+		return requests, noLimit
+	}
+	return noLimit, replies
 }
 
 // PairServers makes pairs of runs of a set in which two servers were driven in turns: of round i

@@ -54,14 +54,25 @@ type amount func(*results.Sample) *int64
 
 // Value returns the metric of one sample; false where the sample does not carry it.
 func (m Metric) Value(s results.Sample) (float64, bool) {
-	n, per := m.count(&s), new(int64(1))
-	if m.per != nil {
-		per = m.per(&s)
+	if m.count == nil {
+		return 0, false // the zero metric, or one of benchmark text
 	}
-	if n == nil || per == nil || *per <= 0 {
+	n := m.count(&s)
+	if n == nil {
 		return 0, false
 	}
-	return float64(*n) * cmp.Or(m.scale, 1) / float64(*per), true
+	scale := m.scale
+	if scale == 0 {
+		scale = 1
+	}
+	if m.per == nil {
+		return float64(*n) * scale, true
+	}
+	per := m.per(&s)
+	if per == nil || *per <= 0 {
+		return 0, false
+	}
+	return float64(*n) * scale / float64(*per), true
 }
 
 // Values returns the metric of each sample that carries it, in their order.
