@@ -252,7 +252,7 @@ func (r Record) Validate() error {
 // Validate reports what is wrong with a claim: a document or a verdict that there is not.
 func (c Claim) Validate() error {
 	return cmp.Or(oneOf("seed", c.Seed, "000", "001", "002", "003", "004"),
-		oneOf("verdict", c.Verdict, "holds", "refuted", "depends", "not-testable-here"))
+		oneOf("verdict", c.Verdict, "holds", "refuted", "depends", "not-testable-here", "noted"))
 }
 
 // Validate reports what is wrong with a check: a side or a verdict that there is not.

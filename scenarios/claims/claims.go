@@ -13,7 +13,8 @@
 //	holds              as the document says it, here
 //	refuted            not so, here
 //	depends            so in some of the cases that the claim covers; the reason names them
-//	not-testable-here  about another operating system, or this one lacks what it takes
+//	not-testable-here  this system lacks what it takes, or there is no evidence
+//	noted              a constant with its source: there is nothing to measure
 //
 // A refuted claim is no failure of anything. A claim whose experiment fails is not judged: Run goes
 // on with the others and returns the error at the end.
@@ -68,6 +69,7 @@ const (
 	Refuted     = "refuted"
 	Depends     = "depends"
 	NotTestable = "not-testable-here"
+	Noted       = "noted" // a constant, with its source: there is nothing to measure
 )
 
 // claim makes a claim of its parts, but for its words, which are in claims.txt: the ID begins with the
@@ -85,9 +87,21 @@ func claim[E any](id string, gather func(context.Context, *session) E, rule func
 			if err := evidence.Decode(&e); err != nil {
 				return Judgement{}, err
 			}
+			if evidence == "" || evidence == "{}" {
+				return Judgement{Verdict: NotTestable, Why: "there is no evidence"}, nil
+			}
 			f := rule(e)
+			if f.nobody != "" {
+				return Judgement{Verdict: NotTestable, Figure: f.figure, Why: f.nobody}, nil
+			}
 			j := words()[id].outcomes[f.outcome]
-			return Judgement{j.Verdict, f.figure, strings.Replace(j.Why, "{}", f.names, 1), f.unsure}, nil
+			j.Figure = f.figure
+			j.Why = strings.Replace(j.Why, "{}", f.names, 1)
+			j.Unsure = f.unsure
+			if macos := words()[id].parts["macos"]; macos != "" {
+				j.Why += "; macOS, by its source: " + macos
+			}
+			return j, nil
 		},
 	}
 }
@@ -99,6 +113,7 @@ type finding struct {
 	outcome int    // counted from 0
 	names   string // what stands in place of {} in the reason
 	unsure  bool
+	nobody  string // why there is no evidence; nothing is refuted without any
 }
 
 // decide finds the outcome of the first condition that holds. Where none does it is the last one: a
@@ -137,7 +152,7 @@ var words = sync.OnceValue(func() map[string]paragraph {
 		p := paragraph{parts: map[string]string{}}
 		for line := range strings.SplitSeq(strings.ReplaceAll(entry, "\n  ", " "), "\n") {
 			switch part, words, _ := strings.Cut(line, ": "); part {
-			case Holds, Refuted, Depends, NotTestable:
+			case Holds, Refuted, Depends, NotTestable, Noted:
 				p.outcomes = append(p.outcomes, Judgement{Verdict: part, Why: words})
 			default:
 				p.parts[part] = words
@@ -150,7 +165,7 @@ var words = sync.OnceValue(func() map[string]paragraph {
 
 // All lists the claims in the order of the documents.
 func All() []Claim {
-	list := slices.Concat(pipeClaims, macClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
+	list := slices.Concat(pipeClaims, chunkingClaims, reassemblyClaims, limitClaims, processClaims, headerClaims, lineClaims)
 	for i, c := range list {
 		parts := words()[c.ID].parts
 		list[i].Where, list[i].Text, list[i].Rule = parts["in"], parts["says"], parts["rule"]
@@ -273,7 +288,8 @@ func (c Claim) record(ctx context.Context, s *session) (results.Claim, error) {
 // significant" difference: a machine that does nothing else moves that much between two runs.
 const noticeable = 0.05
 
-// A Ratio compares a cell's figure with that of the same messages as plain lines, round by round.
+// A Ratio compares a cell's figure with that of the same messages without a framing, or as plain
+// lines, round by round.
 type Ratio struct {
 	Framing   string        `json:"framing"`
 	Size      int           `json:"size"`
@@ -281,18 +297,18 @@ type Ratio struct {
 	Ratio     stat.Estimate `json:"ratio"`
 }
 
-// ratios compares a framing with plain lines by one metric, for every size and placement of a
+// ratios compares a framing with another one by one metric, for every size and placement of a
 // pattern.
-func ratios(records []results.Record, metric, framing, pattern string, least int) []Ratio {
+func ratios(records []results.Record, metric, framing, base, pattern string, least int) []Ratio {
 	m := stat.MustMetric(metric)
 	var out []Ratio
 	for _, a := range records {
 		if a.Cell.Framing != framing || a.Cell.Pattern != pattern || a.Cell.Size < least {
 			continue
 		}
-		lines := a.Cell
-		lines.Framing = "ndjson"
-		same := stat.Filter(records, func(b results.Record) bool { return b.Cell == lines })
+		other := a.Cell
+		other.Framing = base
+		same := stat.Filter(records, func(b results.Record) bool { return b.Cell == other })
 		if e := stat.PairedRatio(m, []results.Record{a}, same); e.N > 0 {
 			out = append(out, Ratio{framing, a.Cell.Size, a.Cell.Placement, e})
 		}
@@ -350,6 +366,9 @@ func (t *tally) add(name string, ok bool) {
 // judge finds that all cases went the one way, that none did, or that some did: outcomes which name
 // those that did not, or all.
 func (t tally) judge(figure string) finding {
+	if len(t.yes)+len(t.no) == 0 {
+		return finding{figure: figure, nobody: "nobody could be asked"}
+	}
 	names := t.no
 	if len(names) == 0 {
 		names = t.yes

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -176,39 +176,6 @@ type Room struct {
 	Frame  Stall `json:"frame"`  // writing it to an empty pipe
 }
 
-// macClaims are what document 000 says of macOS by name. On macOS they are judged by the same
-// experiments as everywhere; elsewhere they cannot be tested, and the reason is what the kernel's
-// source says (XNU, bsd/kern/sys_pipe.c and sys_generic.c).
-var macClaims = stat.Map(pipeClaims[:5], onMac)
-
-// A MacEvidence is that of a claim about macOS.
-type MacEvidence struct {
-	OS    string           `json:"os"`
-	Here  results.Evidence `json:"here,omitzero"`
-	Says  string           `json:"source_says"`
-	About string           `json:"about"`
-}
-
-// onMac makes of a claim the same about macOS.
-func onMac(here Claim) Claim {
-	c := Claim{ID: strings.Replace(here.ID, "-", "-macos-", 1), Seed: here.Seed}
-	c.gather = func(ctx context.Context, s *session) results.Evidence {
-		e := MacEvidence{OS: runtime.GOOS, Says: words()[c.ID].parts["elsewhere"], About: "darwin"}
-		if e.OS == e.About {
-			e.Here = here.gather(ctx, s)
-		}
-		return script.Must(results.NewEvidence(e))
-	}
-	c.judge = func(evidence results.Evidence) (Judgement, error) {
-		var e MacEvidence
-		if err := evidence.Decode(&e); err != nil || e.OS != e.About {
-			return Judgement{Verdict: NotTestable, Why: e.Says}, err
-		}
-		return here.judge(e.Here)
-	}
-	return c
-}
-
 // chunkingClaims are what document 000 says chunks cost.
 var chunkingClaims = []Claim{
 	claim("000-header-40", func(context.Context, *session) (e Headers) {
@@ -260,8 +227,8 @@ var chunkingClaims = []Claim{
 	costClaim("000-overhead-cpu", "cpu", 0, 1.01),
 	claim("000-latency-small", func(ctx context.Context, s *session) (e Small) {
 		records := s.costs(ctx)
-		e.Framed = ratios(records, "time", "chunked:61440", "roundtrip", 0)
-		e.Bare = ratios(records, "time", "adaptive:61440", "roundtrip", 0)
+		e.Framed = ratios(records, "time", "chunked:61440", "ndjson", "roundtrip", 0)
+		e.Bare = ratios(records, "time", "adaptive:61440", "ndjson", "roundtrip", 0)
 		return e
 	}, func(e Small) finding {
 		framed, _ := compareAll(e.Framed, 1+noticeable)
@@ -270,7 +237,7 @@ var chunkingClaims = []Claim{
 		known := framed != Depends && bare != Depends && (framed == bare || bare == Holds)
 		return decide(figure, !known, framed != bare, bare == Holds).unsureIf(!known)
 	}),
-	costClaim("000-throughput", "time", 64<<10, 1+noticeable),
+	costClaim("000-throughput", "time", 65_000, 1+noticeable),
 }
 
 // Headers are the evidence of 000-header-40.
@@ -300,16 +267,19 @@ type WireOf struct {
 // Costs are the evidence of the claims on time, CPU and throughput.
 type Costs struct {
 	Metric string  `json:"metric"`
-	Ratios []Ratio `json:"ratios"` // to the same messages as lines
+	Base   string  `json:"base,omitempty"` // the framing of the other side; earlier versions: lines
+	Ratios []Ratio `json:"ratios"`         // to the same messages in that framing
 }
 
 // costClaim is about streams of messages of a size or more: chunks cost no more than a bound.
 func costClaim(id, metric string, least int, bound float64) Claim {
 	return claim(id, func(ctx context.Context, s *session) Costs {
-		return Costs{metric, ratios(s.costs(ctx), metric, "chunked:61440", "stream", least)}
+		all := ratios(s.costs(ctx), metric, "chunked:61440", baseline, "stream", least)
+		return Costs{metric, baseline, all}
 	}, func(e Costs) finding {
 		verdict, unsure := compareAll(e.Ratios, bound)
-		return decide(ratioRange(e.Ratios), verdict == Holds, verdict == Refuted, unsure).unsureIf(unsure)
+		figure := "against " + cmp.Or(e.Base, "ndjson") + ": " + ratioRange(e.Ratios)
+		return decide(figure, verdict == Holds, verdict == Refuted, unsure).unsureIf(unsure)
 	})
 }
 

@@ -55,7 +55,14 @@ var reassemblyClaims = []Claim{
 		args := faults.ReceiverArgs{Framing: f.String(), Limit: len(large), Drain: true}
 		return receive(ctx, args, int64(len(large)), sending(f, messages...))
 	}, func(e Kept) finding {
-		return decide(fmt.Sprintf("%s left of %s", faults.Size(e.AfterHeap), faults.Size(e.Size)), e.AfterHeap < e.Size/10)
+		figure := fmt.Sprintf("%s of %s left after smaller messages", faults.Size(e.AfterHeap),
+			faults.Size(e.Size))
+		atOnce := false // evidence of earlier versions does not tell
+		if e.AtOnce != nil {
+			figure = faults.Size(*e.AtOnce) + " left at once, " + figure
+			atOnce = *e.AtOnce < e.Size/10
+		}
+		return decide(figure, atOnce, e.AfterHeap < e.Size/10)
 	}),
 	claim("000-streaming", gatherStreaming, func(e Streaming) finding {
 		return decide(fmt.Sprintf("%d of %d frames", e.Early, e.Frames), e.Early > 0 && e.Early == e.Frames-1, e.Early == 0)

@@ -63,14 +63,6 @@ func serverCases(fail func(*Server)) []verdictCase {
 	}
 }
 
-// macCases are evidence from another system, which is none, and from macOS.
-func macCases(want string, here any) []verdictCase {
-	return []verdictCase{
-		{"elsewhere", MacEvidence{OS: "linux", About: "darwin", Says: "source"}, NotTestable, false},
-		{"there", MacEvidence{OS: "darwin", About: "darwin", Here: results.MustEvidence(here)}, want, false},
-	}
-}
-
 var atomicityCases = []verdictCase{
 	{"cut within 512", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512, Cut: 1}}}, Refuted, false},
 	{"cut at 513", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 513, Cut: 3}, {Size: 5000, Cut: 3}}}, Holds, false},
@@ -117,11 +109,6 @@ var cases = map[string][]verdictCase{
 		{"too long", Room{61440, 5000, Stall{Accepted: 66440}}, Refuted, false},
 		{"refused", Room{61440, 60, Stall{Accepted: 4096, Stalled: true}}, Refuted, false},
 	},
-	"000-macos-pipe-buf":     macCases(Holds, Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 513, Cut: 1}}}),
-	"000-macos-capacity":     macCases(Refuted, LargeWrite{Fill: Stall{Accepted: 512}}),
-	"000-macos-write-blocks": macCases(Holds, LargeWrite{Block: Stall{Stalled: true}}),
-	"000-macos-write-eagain": macCases(Refuted, LargeWrite{}),
-	"000-macos-write-epipe":  macCases(Holds, LargeWrite{ReadPipe: true}),
 
 	"000-header-40": {
 		{"about", Headers{[]HeaderOf{{Least: 42, Most: 46}}}, Holds, false},
@@ -170,8 +157,10 @@ var cases = map[string][]verdictCase{
 		{"not at all", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.1}}, Refuted, false},
 	},
 	"000-cleared": {
-		{"let go", Kept{Size: 1000, AfterHeap: 99}, Holds, false},
-		{"kept", Kept{Size: 1000, AfterHeap: 100}, Refuted, false},
+		{"let go at once", Kept{Size: 1000, AtOnce: new(int64(99)), AfterHeap: 99}, Holds, false},
+		{"let go later", Kept{Size: 1000, AtOnce: new(int64(1000)), AfterHeap: 99}, Depends, false},
+		{"let go, whenever that was", Kept{Size: 1000, AfterHeap: 99}, Depends, false},
+		{"kept", Kept{Size: 1000, AtOnce: new(int64(1000)), AfterHeap: 100}, Refuted, false},
 	},
 	"000-streaming": {
 		{"each", Streaming{Frames: 18, Early: 17}, Holds, false},
@@ -214,11 +203,7 @@ var cases = map[string][]verdictCase{
 		{"one too many", Exact{AtLimit: true, Over: true}, Refuted, false},
 		{"goes on", Exact{AtLimit: true, NextAfter: true}, Refuted, false},
 	},
-	"001-check-free": {
-		{"free", Check{Share: between(0.00001, 0.0001)}, Holds, false},
-		{"dear", Check{Share: between(0.02, 0.03)}, Refuted, false},
-		{"some", Check{Share: between(0.0005, 0.02)}, Depends, false},
-	},
+	"001-check-free": {{"a constant", Frame{Limit: 16 << 20}, Noted, false}},
 	"001-prevents-allocation": {
 		{"in memory already", Prevent{Sent: 100, Limit: 16, Late: Kept{Held: 100}}, Refuted, false},
 		{"part of it", Prevent{Sent: 100, Limit: 16, Late: Kept{Held: 50}}, Depends, false},
@@ -238,22 +223,15 @@ var cases = map[string][]verdictCase{
 		{"refused", Fits{Messages: []Content{{Name: "a"}}}, Holds, false},
 		{"passes", Fits{Messages: []Content{{Name: "a", Passed: true}}}, Refuted, false},
 	},
-	"001-http2-1000": {
-		{"1024", Frame{Limit: 16 << 20, HTTP2: 16 << 10}, Holds, false},
-		{"10 MiB", Frame{Limit: 10 << 20, HTTP2: 16 << 10}, Refuted, false},
-	},
-
-	"001-grpc-4mb": {
-		{"four times", Frame{Limit: 16 << 20, GRPC: 4 << 20}, Refuted, false},
-		{"the same", Frame{Limit: 4 << 20, GRPC: 4 << 20}, Holds, false},
-	},
+	"001-http2-1000": {{"1024", Frame{Limit: 16 << 20, HTTP2: 16 << 10}, Noted, false}},
+	"001-grpc-4mb":   {{"four times", Frame{Limit: 16 << 20, GRPC: 4 << 20}, Noted, false}},
 	"001-rarely-1mb": {
 		{"short", interviewsOf(func(s *Server) { s.Largest = 999_999 }), NotTestable, false},
 		{"long", interviewsOf(func(s *Server) { s.Largest = 1_000_001 }), Refuted, false},
 	},
 	"002-efficient-json": {
-		{"less", Parsing{Share: between(0.2, 0.8)}, Holds, false},
-		{"several times", Parsing{Share: between(3.1, 9)}, Refuted, false},
+		{"less", Parsing{Share: between(0.2, 0.8)}, Refuted, false},
+		{"several times", Parsing{Share: between(3.1, 9)}, Holds, false},
 		{"about as much", Parsing{Share: between(0.8, 2)}, Depends, false},
 	},
 
@@ -354,7 +332,7 @@ func TestRules(t *testing.T) {
 			}
 			seen[got.Verdict] = true
 		}
-		if len(seen) < 2 {
+		if len(seen) < 2 && !seen[Noted] {
 			t.Errorf("%s: no evidence makes its rule go another way", c.ID)
 		}
 	}
@@ -381,7 +359,7 @@ func TestEachOutcomeIsReached(t *testing.T) {
 			before, after, _ := strings.Cut(outcome.Why, "{}")
 			reaches := func(row verdictCase) bool {
 				j, err := c.Judge(results.MustEvidence(row.evidence))
-				return err == nil && j.Verdict == outcome.Verdict && strings.HasPrefix(j.Why, before) && strings.HasSuffix(j.Why, after)
+				return err == nil && j.Verdict == outcome.Verdict && strings.HasPrefix(j.Why, before) && strings.Contains(j.Why, after)
 			}
 			if !slices.ContainsFunc(cases[id], reaches) {
 				t.Errorf("%s: no evidence is %s because %s", id, outcome.Verdict, outcome.Why)
@@ -399,10 +377,39 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 				if err != nil {
 					continue // no evidence of this kind
 				}
-				if !slices.Contains([]string{Holds, Refuted, Depends, NotTestable}, j.Verdict) {
+				if !slices.Contains([]string{Holds, Refuted, Depends, NotTestable, Noted}, j.Verdict) {
 					t.Errorf("%s of %s: %+v", c.ID, e, j)
 				}
 			}
+		}
+	}
+}
+
+// Without evidence nothing is refuted: a file may be cut, and nobody may be there to be asked.
+func TestWithoutEvidenceNothingIsRefuted(t *testing.T) {
+	for _, c := range All() {
+		for _, evidence := range []results.Evidence{"", "{}"} {
+			if j, err := c.Judge(evidence); err != nil || j.Verdict != NotTestable || j.Why == "" {
+				t.Errorf("%s of %q: %+v, %v", c.ID, evidence, j, err)
+			}
+		}
+	}
+	if f := (tally{}).judge(""); f.nobody == "" {
+		t.Errorf("a tally of nobody: %+v", f)
+	}
+}
+
+// What the source of macOS documents stands beside what was found here.
+func TestClaimsOnPipesNameMacOS(t *testing.T) {
+	for _, id := range []string{"000-pipe-buf", "000-capacity", "000-write-blocks",
+		"000-write-eagain", "000-write-epipe"} {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := c.Judge(results.MustEvidence(cases[id][0].evidence))
+		if err != nil || !strings.Contains(j.Why, "XNU") {
+			t.Errorf("%s: %+v, %v", id, j, err)
 		}
 	}
 }

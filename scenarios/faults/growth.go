@@ -273,7 +273,8 @@ type Received struct {
 	Read      int64  // from the pipe, for the first message
 	Delivered int64  // of the first message
 	Held      int64  // memory that the process got from the system meanwhile
-	AfterHeap int64  // on its heap more than before, at the end
+	AtOnce    int64  // on its heap more than before, when the first message was delivered
+	AfterHeap int64  // the same at the end
 	Error     string // that came in place of the first message
 }
 
@@ -308,6 +309,9 @@ func receiveAndMeasure(w *proc.Work, args ReceiverArgs) {
 		_, err = read() // skips the rest of the line
 	}
 	got.Held = int64(memory().Sys - before.Sys)
+	msg = nil
+	runtime.GC()
+	got.AtOnce = max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))
 	for args.Drain && err == nil {
 		_, err = read()
 	}
