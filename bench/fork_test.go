@@ -30,7 +30,8 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 	var order []results.Cell
 	steps := map[Step]int{}
 	p.Observe = func(now Progress) {
-		if steps[now.Step]++; now.Step == Timed {
+		steps[now.Step]++
+		if now.Step == Timed {
 			order = append(order, now.Cell)
 		}
 	}
@@ -71,7 +72,8 @@ func TestEachRoundTakesASliceOfEveryComparedCell(t *testing.T) {
 			}
 			round = append(round, c.Framing)
 		}
-		if left = left[n:]; n == 3 {
+		left = left[n:]
+		if n == 3 {
 			rounds = append(rounds, round)
 		}
 		slices.Sort(slices.Clone(round))
@@ -240,7 +242,8 @@ func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
 	} {
 		s := results.Sample{ElapsedNS: 1000}
 		for i, end := range []*results.Counters{&s.Writer, &s.Reader} {
-			if end.CPUNS = new(row.cpu[i]); !row.unknown {
+			end.CPUNS = new(row.cpu[i])
+			if !row.unknown {
 				end.RunQueueNS = new(row.queued[i])
 			}
 		}
@@ -249,7 +252,8 @@ func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
 			t.Errorf("%s: others took %d ns, %v; want %d", row.name, got, known, row.others)
 		}
 		i := &interference{last: machine.ReadUsage()}
-		if i.mark(&s, row.cpus); s.StealNS != nil && *s.StealNS > 0 {
+		i.mark(&s, row.cpus)
+		if s.StealNS != nil && *s.StealNS > 0 {
 			continue // here and now
 		}
 		if (s.Disturbed != "") != row.left {

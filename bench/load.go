@@ -91,7 +91,8 @@ func (e *endpoint) setSchedule(start int64) int64 {
 			start += int64(leadTime)
 		}
 	}
-	if l.schedule.start = start; l.open {
+	l.schedule.start = start
+	if l.open {
 		l.schedule.period = 1e9 / e.Cell.Rate
 		l.deadline = start + 2*int64(float64(e.Messages)*l.schedule.period) + int64(leadTime)
 	}

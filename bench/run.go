@@ -227,8 +227,20 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 
 // inTurn returns the cells in a new order, in which those that are compared follow each other.
 func (g *group) inTurn(random *rand.Rand) []*cellRun {
-	compared := func(c *cellRun) results.Cell { return comparedBy(c.record.Cell) }
-	return slices.Concat(stat.GroupBy(shuffled(random, g.cells), compared)...)
+	var order []results.Cell
+	compared := map[results.Cell][]*cellRun{}
+	for _, c := range shuffled(random, g.cells) {
+		key := comparedBy(c.record.Cell)
+		if compared[key] == nil {
+			order = append(order, key)
+		}
+		compared[key] = append(compared[key], c)
+	}
+	var cells []*cellRun
+	for _, key := range order {
+		cells = append(cells, compared[key]...)
+	}
+	return cells
 }
 
 // turn waits for the run's turn, which is no part of its time.
