@@ -23,17 +23,16 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	const advice = "raise WithMaxMessage or send less"
 	if !e.Declared {
-		return fmt.Sprintf("message at byte %d exceeds the limit of %d bytes: %s",
-			e.Offset, e.Limit, advice)
+		return fmt.Sprintf("message at byte %d exceeds the limit of %d bytes",
+			e.Offset, e.Limit)
 	}
 	if e.Offset < 0 {
-		return fmt.Sprintf("message of %d bytes exceeds the limit of %d: %s",
-			e.Size, e.Limit, advice)
+		return fmt.Sprintf("message of %d bytes exceeds the limit of %d",
+			e.Size, e.Limit)
 	}
-	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d: %s",
-		e.Offset, e.Size, e.Limit, advice)
+	return fmt.Sprintf("message at byte %d declares %d bytes, the limit is %d",
+		e.Offset, e.Size, e.Limit)
 }
 
 // A refusal is a message beyond the limit whose size is not declared, while the rest of it is
@@ -89,8 +88,8 @@ var (
 	ErrHugeLength     = errors.New("Content-Length overflows 63 bits")
 	ErrTwoLengths     = errors.New("two Content-Length lines contradict each other")
 	ErrNoColon        = errors.New("line without a colon")
-	ErrHeaderBytes    = errors.New("header has too many bytes (WithMaxHeader)")
-	ErrHeaderLines    = errors.New("header has too many lines (WithMaxHeader)")
+	ErrHeaderBytes    = errors.New("header has too many bytes") // WithMaxHeader
+	ErrHeaderLines    = errors.New("header has too many lines") // WithMaxHeader
 )
 
 // A HeaderError is returned for a header from which the length of its body cannot be known. The
@@ -114,10 +113,10 @@ var (
 	ErrIndex     = errors.New("chunk index is not below the total")
 	ErrTotal     = errors.New("chunk total contradicts an earlier chunk of the message")
 	ErrDuplicate = errors.New("chunk came before")
-	ErrInFlight  = errors.New("too much is in flight (WithMaxInFlight)")
+	ErrInFlight  = errors.New("too much is in flight") // WithMaxInFlight
 	ErrMissing   = errors.New("chunks are missing at the end of the stream")
 	ErrPacked    = errors.New("not a valid compressed message")
-	ErrExpired   = errors.New("chunks are missing and none came for too long (WithExpiry)")
+	ErrExpired   = errors.New("chunks are missing and none came for too long") // WithExpiry
 )
 
 // A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be

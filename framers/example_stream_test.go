@@ -26,7 +26,7 @@ func ExampleMessages() {
 	}
 	// Output:
 	// one
-	// message at byte 4 exceeds the limit of 10 bytes: raise WithMaxMessage or send less
+	// message at byte 4 exceeds the limit of 10 bytes
 	// two
 }
 
