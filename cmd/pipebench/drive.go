@@ -42,7 +42,8 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	addCount(cmd, &f.load.Inflight, "inflight", 0, 0, mostInflight,
 		"load it with so many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.load.Rate, "rate", 0,
-		"load it with so many requests a second, due whether it answers or not, instead of the sweep")
+		"load it with so many requests a second, due whether it answers or not, "+
+			"instead of the sweep")
 	addDuration(cmd, &f.load.Duration, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.StringVar(&f.messages, "messages", "",
 		"replay the requests of a recording (see tap), or of a file with a message per line, "+
@@ -56,7 +57,8 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 		cmd.MarkFlagsMutuallyExclusive("find-limit", "messages", load)
 	}
 	f.sharedFlags.register(cmd, 0,
-		"stop after this long, and show what was found (default 2m for the sweep, else none)")
+		"stop after this long, and show what was found "+
+			"(default 2m for the sweep and for --find-limit, else none)")
 	hideOldFlags(cmd, driveOldFlags)
 	complete(cmd, map[string][]string{
 		"protocol": drive.Protocols(),
@@ -76,8 +78,8 @@ func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
 	flags.StringVar(&o.Request, "request", drive.RequestAuto,
 		"what requests exercise: unknown (a method that no server has: the transport alone), tool "+
-			"(MCP), document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if there "+
-			"is one, else unknown")
+			"(MCP), document (LSP: didOpen, documentSymbol, didClose), or auto: the tool echo if "+
+			"there is one, else unknown")
 	flags.StringVar(&o.Tool, "tool", "", "the MCP tool to call (default echo, if there is one)")
 	flags.StringVar(&o.Arg, "arg", "",
 		"the argument of the tool that takes the payload (default its first text)")

@@ -152,7 +152,7 @@ func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
 // A size that fails may take its whole deadline: the limit is found before the sweep goes on.
 func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
 	d, set := open(t, server("mcp exit0@32KiB")), new(results.Set)
-	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{16 << 10, 64 << 10, 128 << 10}, SmallPipe: -1}, keepIn(set)); err != nil {
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{16 << 10, 64 << 10, 128 << 10, 256 << 10}, SmallPipe: -1}, keepIn(set)); err != nil {
 		t.Fatal(err)
 	}
 	var order []string

@@ -124,8 +124,23 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		err = d.growthIn(ctx, p.SmallPipe, served, sink)
 	}
 	if err == nil {
-		_, err = d.Sweep(ctx, rest, sink)
+		err = d.sweepBeyond(ctx, rest, sink)
 	}
+	return err
+}
+
+// sweepBeyond measures sizes above a limit, which may be a hole, until one fails: each that does
+// may take its whole deadline.
+func (d *Driver) sweepBeyond(ctx context.Context, sizes []int, sink Sink) error {
+	told := func(l results.Line) error {
+		t, ok := l.(results.Target)
+		if !ok || t.Served() || t.Size >= int64(sizes[len(sizes)-1]) {
+			return sink(l)
+		}
+		warnIf(true, &t, "sizes above %s were not tried", stat.FormatBytes(t.Size))
+		return sink(t)
+	}
+	_, err := d.sweep(ctx, sizes, told, true)
 	return err
 }
 
