@@ -28,7 +28,8 @@ type checkFlags struct {
 
 func (f *checkFlags) register(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &f.options
-	flags.BoolVar(&f.server, "server", false, "it is a server that speaks over its stdin and stdout")
+	flags.BoolVar(&f.server, "server", false,
+		"it is a server that speaks over its stdin and stdout")
 	flags.BoolVar(&f.client, "client", false,
 		`it is a client: "{}" in its arguments becomes the command of a server`)
 	flags.StringSliceVar(&o.Only, "only", nil,
@@ -41,11 +42,13 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.Deterministic, "deterministic", false,
 		"it fails where two runs do not write the same")
 	addCount(cmd, &f.expectExit, "expect-exit", 0, 0, 255,
-		"the exit status of a program when its output is a file (default any, if it writes something)")
+		"the exit status of a program when its output is a file "+
+			"(default any, if it writes something)")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
 		"of one start; a client has to notice in it what is wrong")
 	flags.StringVar(&o.Config, "config", "",
-		`of a client, a file that "{config}" in its arguments becomes a copy of, with "{}" replaced`)
+		`of a client, a file that "{config}" in its arguments becomes a copy of, `+
+			`with "{}" replaced`)
 	flags.StringVar(&o.Expect, "expect", "", "a text that a client prints when all is well")
 	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")
 	f.registerAsserts(cmd,
@@ -132,7 +135,8 @@ func checkGate(found []results.Finding) error {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
 	}
 	if len(found) > 0 && view.AllUndecided(found) {
-		return &statusError{exitInconclusive, fmt.Errorf("nothing could be judged: %s", found[0].Found)}
+		err := fmt.Errorf("nothing could be judged: %s", found[0].Found)
+		return &statusError{exitInconclusive, err}
 	}
 	return nil
 }

@@ -159,7 +159,7 @@ const doubts = 3
 func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error) {
 	alike, ends := p.ref.likeness(), p.ref.endsAlike()
 	runs := doubts
-	if f.Class == "cut" {
+	if f.Class == "cut" && alike <= sameNumbers {
 		runs = 1
 	}
 	for range runs {

@@ -280,7 +280,11 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 	want := p.ref.last()
 	switch level {
 	case sameLines:
-		return p.nameCut(compareLines(want.out, o.out), o), true
+		d := compareLines(want.out, o.out)
+		if d.class != "" && !o.cutClearly(want.total) {
+			return difference{}, false
+		}
+		return p.nameCut(d, o), true
 	case sameLength, unlike:
 		return p.compareLengths(o)
 	}
@@ -324,6 +328,12 @@ func compareLines(want, got []byte) difference {
 	return difference{}
 }
 
+// cutClearly reports whether an output that varies was cut beyond doubt: at what its pipe holds, or
+// by more than a tenth. Less may be missing because there was less to say.
+func (o *outcome) cutClearly(usual int64) bool {
+	return o.total == int64(o.holds) || 10*o.total < 9*usual
+}
+
 // compareLengths judges an output of which nothing but its length can be compared.
 func (p *program) compareLengths(o *outcome) (d difference, told bool) {
 	least, most := p.ref.lengths()
@@ -331,7 +341,7 @@ func (p *program) compareLengths(o *outcome) (d difference, told bool) {
 	if o.total >= least-2*spread {
 		return difference{}, spread == 0 && o.total == least
 	}
-	if 10*spread > least || o.total > least-10*spread {
+	if 10*spread > least || o.total > least-10*spread || !o.cutClearly(least) {
 		return difference{}, false
 	}
 	return p.nameCut(difference{"cut", "", int(o.total)}, o), true

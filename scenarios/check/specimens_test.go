@@ -51,6 +51,15 @@ func shuffled(text []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
+// babbleLines returns lines of ten letters that are others each time.
+func babbleLines(n int) []byte {
+	var out []byte
+	for range n {
+		out = append(append(out, babble(10)...), '\n')
+	}
+	return out
+}
+
 // babble returns letters that are others each time.
 func babble(n int) []byte {
 	text := make([]byte, n)
@@ -115,8 +124,15 @@ var specimens = map[string]specimen{
 	"tells the time":         {run: func() { fmt.Println(time.Now().UnixNano()) }},
 	"prints its environment": {run: func() { fmt.Println(strings.Join(os.Environ(), "\n")) }},
 	"shuffles":               {run: func() { os.Stdout.Write(shuffled(output()[:20_000])) }},
-	"takes so long":          {run: func() { fmt.Printf("{\"took\": %d}\n", rand.IntN(1_000_000)) }},
-	"babbles":                {run: func() { os.Stdout.Write(babble(20_000 + rand.IntN(1000))) }},
+	"lists what is there": {run: func() { // one entry fewer when it is tried
+		lines := bytes.SplitAfter(babbleLines(200), []byte("\n"))
+		if info, _ := os.Stdout.Stat(); !info.Mode().IsRegular() {
+			lines = lines[1:]
+		}
+		os.Stdout.Write(bytes.Join(lines, nil))
+	}},
+	"takes so long": {run: func() { fmt.Printf("{\"took\": %d}\n", rand.IntN(1_000_000)) }},
+	"babbles":       {run: func() { os.Stdout.Write(babble(20_000 + rand.IntN(1000))) }},
 	"computes": {run: func() {
 		for {
 		}
