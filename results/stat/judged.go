@@ -141,35 +141,6 @@ func limitsOf(t results.Target) (requests, replies float64) {
 	return noLimit, replies
 }
 
-// PairServers makes pairs of runs of a set in which two servers were driven in turns: of round i
-// what was measured of the first command is before[i], of the second after[i]. What was not
-// measured in rounds (verdicts, limits) is in the first pair. Nil of a set of anything else.
-func PairServers(s *results.Set) (before, after []*results.Set) {
-	both := servers(s)
-	if len(both) != 2 {
-		return nil, nil
-	}
-	rounds := 0
-	for _, t := range s.Targets {
-		for _, sample := range t.Samples {
-			rounds = max(rounds, sample.Round)
-		}
-	}
-	for i := range rounds {
-		for side, into := range []*[]*results.Set{&before, &after} {
-			set := &results.Set{Environments: s.Environments}
-			for _, t := range both[side] {
-				t.Samples = Filter(t.Samples, func(s results.Sample) bool { return s.Round == i+1 })
-				if i == 0 || len(t.Samples) > 0 {
-					set.Add(t)
-				}
-			}
-			*into = append(*into, set)
-		}
-	}
-	return before, after
-}
-
 // FormatBytes writes an exact number of bytes: "10,485,759 B".
 func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
 

@@ -18,22 +18,18 @@ func nanosCell(ns float64) Value               { return nanosValue(ns) }
 func figureCell(v float64, shown string) Value { return figureValue(v, shown) }
 func verdictCell(verdict string) Value         { return verdictValue(verdict) }
 func (t *Table) AppendCells(row ...Value)      { t.AppendValues(row...) }
-func verbatim(signs, title string) string      { return signs + "\x00" + title }
 
 // Columns makes columns of titles, each with a sign before it for each thing that is special: ">"
 // aligns it to the right, "+" makes it a detail, "@" shows it on pages alone, "#" in CSV and JSON
 // alone, "?" spares it where the screen has no room. "`", "~", "!" and "_" are styles. What follows
-// "|" is the title for programs. A title made of data follows a NUL, and is taken as it is.
+// "|" is the title for programs. A title made of data is a [Column] of its own.
 func Columns(titles ...string) []Column {
 	var out []Column
 	for _, t := range titles {
-		signs, title, isData := strings.Cut(t, "\x00")
-		c := Column{Title: title}
-		if !isData {
-			c.Title = strings.TrimLeft(t, ">+@#?`~!_")
-			signs = strings.TrimSuffix(t, c.Title)
-			c.Title, c.Data, _ = strings.Cut(c.Title, "|")
-		}
+		var c Column
+		c.Title = strings.TrimLeft(t, ">+@#?`~!_")
+		signs := strings.TrimSuffix(t, c.Title)
+		c.Title, c.Data, _ = strings.Cut(c.Title, "|")
 		c.Right = strings.Contains(signs, ">")
 		c.Detail = strings.Contains(signs, "+")
 		c.Key = !strings.Contains(signs, "?")
@@ -67,11 +63,6 @@ type columnOf[L any] struct {
 	cell func(L) Value
 }
 
-// textColumn is one of texts, which programs read as people do.
-func textColumn[L any](head string, text func(L) string) columnOf[L] {
-	return columnOf[L]{head, func(l L) Value { return textValue(text(l)) }}
-}
-
 // tableOf lays lines out in columns, a row each.
 func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
 	heads := stat.Map(columns, func(c columnOf[L]) string { return c.head })
@@ -83,12 +74,6 @@ func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
 }
 
 func machineCell(s *results.Set, id string) Value { return machineValue(s, id) }
-
-func cellOf(r stat.Row) results.Cell { return r.Cell }
-
-func machineOf(r stat.Row) string { return r.Machine }
-
-func quantileCell(l results.Latency, name string) Value { return quantileValue(l, name) }
 
 func estimateCell(metric string, samples []results.Sample) Value {
 	return estimateValue(metric, samples)

@@ -108,15 +108,6 @@ func answer(s *results.Set, sum Summary) []string {
 	return out
 }
 
-// CountWords counts lines by their verdict, "fails 3, ok 1", in the order in which they come.
-func CountWords[L any](lines []L, verdict func(L) string) string {
-	var parts []string
-	for _, of := range stat.GroupBy(lines, verdict) {
-		parts = append(parts, fmt.Sprintf("%s %d", VerdictText(verdict(of[0])), len(of)))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // commandsOf lists the command lines of the runs that lines are from, each once, or the usual
 // command if the files do not tell.
 func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []string {

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,55 +10,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
-
-// A TuneAnswer is what tune records say about chunk sizes.
-type TuneAnswer struct {
-	Objective string   `json:"objective"`
-	Best      int      `json:"best,omitempty"` // bytes of a whole frame; absent where noise hides it
-	Margin    float64  `json:"margin"`
-	Alike     []int    `json:"alike,omitempty"`
-	Flat      bool     `json:"flat"`
-	Unchunked bool     `json:"unchunked,omitempty"` // do not chunk: it buys nothing; Best is the size to use all the same
-	Sentences []string `json:"sentences"`
-}
-
-// WriteTune writes what the tune records of a set say: the answer in sentences, and the table, without
-// detail of what the answer is about: messages and pipes such as those of the recommended cells; as
-// CSV the table in base units, as bench the samples. A set without samples is [ErrNothing].
-func WriteTune(w io.Writer, s *results.Set, a TuneAnswer, format Format, o Options) error {
-	if !slices.ContainsFunc(s.Tunes, func(t results.Tune) bool { return len(t.Samples) > 0 }) {
-		return ErrNothing
-	}
-	t, notes := tuneTable(s), []string{}
-	if all := t.Rows; format == FormatTable && !o.Detail {
-		recommended := stat.Filter(s.Tunes, func(u results.Tune) bool { return u.Recommended })
-		t.Rows = nil
-		for i, u := range s.Tunes {
-			alike := func(r results.Tune) bool { return r.Cell.Size == u.Cell.Size && r.Cell.Capacity == u.Cell.Capacity }
-			about := len(recommended) == 0 || slices.ContainsFunc(recommended, alike)
-			if about && (u.Recommended || undominated(u, s.Tunes) || chunkOf(u) == 0) {
-				t.Rows = append(t.Rows, all[i])
-			}
-		}
-		if left := len(all) - len(t.Rows); left > 0 {
-			notes = append(notes, results.FormatCount(left, "cell")+" more with --detail.")
-		}
-	}
-	p := Page{Tables: []Table{t}}
-	switch format {
-	case FormatBench:
-		return WriteBench(w, stat.TuneMeasurements(s))
-	case FormatJSON:
-		return WriteJSON(w, struct {
-			TuneAnswer
-			Tunes []results.Tune `json:"tunes"`
-		}{a, s.Tunes})
-	case FormatTable, FormatMarkdown:
-		stop := func(sentence string) string { return sentence + "." }
-		p.Header, p.Notes = stat.Map(a.Sentences, stop), append(stat.Map(tuneWarnings(s.Tunes), stop), notes...)
-	}
-	return p.Write(w, format, o)
-}
 
 // TuneWaitMetric names the wait that sizes are judged by: the p90 of small messages, from when they
 // were due. One hiccup of the machine in a sample decides its p99, and the bytes ahead of a small

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Escape spells what could steer a terminal, or make a page or picture ill-formed, as Go would in a
@@ -120,51 +119,6 @@ func Truncate(text string, most int) string {
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }
-
-// onMachines is what machines found of the same thing.
-type onMachines[L any] struct {
-	first L            // of the machine that is listed first
-	on    map[string]L // by machine
-}
-
-// texts lists what the machines have, each text once and none that is empty.
-func (m onMachines[L]) texts(machines []string, of func(L) string) []string {
-	var out []string
-	for _, id := range machines {
-		if l, ok := m.on[id]; ok {
-			out = append(out, of(l))
-		}
-	}
-	return stat.Distinct(nonEmpty(out), stat.Itself)
-}
-
-// foundOn has a column for each machine with what it found, under a head that names it.
-func foundOn[L any](machines []string, head func(id string) string, cell func(L) Cell) []columnOf[onMachines[L]] {
-	return stat.Map(machines, func(id string) columnOf[onMachines[L]] {
-		return columnOf[onMachines[L]]{head(id), func(found onMachines[L]) Cell {
-			l, ok := found.on[id]
-			return when(ok, cell(l))
-		}}
-	})
-}
-
-// byMachine lays out what each machine found of the same thing in a row. What a machine found more
-// than once has a row each time.
-func byMachine[L results.Line](s *results.Set, lines []L, key func(L) string) []onMachines[L] {
-	var rows []onMachines[L]
-	at, times := map[string]int{}, map[string]int{}
-	for _, l := range lines {
-		machine := s.Machine(results.RunOf(l))
-		id := fmt.Sprintf("%s %d", key(l), times[machine+key(l)])
-		times[machine+key(l)]++
-		if _, ok := at[id]; !ok {
-			at[id] = len(rows)
-			rows = append(rows, onMachines[L]{l, map[string]L{}})
-		}
-		rows[at[id]].on[machine] = l
-	}
-	return rows
-}
 
 // MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
 const MaxNameLength = 60
