@@ -5,13 +5,11 @@
 //		fmt.Println(m.Usage(), m.Title) // what serve --fault can be asked for
 //	}
 //
-// It says what is done, which rule judges the outcome, and what to do about it; the packages that
-// reproduce a misbehaviour pick theirs by side and name. Its functions may be called by any number
-// of goroutines.
+// It says what is done, and what to do about it; the packages that reproduce a misbehaviour pick
+// theirs by side and name. Its functions may be called by any number of goroutines.
 package catalogue
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,10 +37,7 @@ type Misbehaviour struct {
 	Name   string
 	Side   Side
 	Title  string // what is done, in a line for a list
-	Detail string // what is done and why it matters, where the title does not say it all
-	Rule   string // the rule that judges the outcome: of a server names the verdict that drive gives
 	Advice string // what a good program does
-	Seen   string // where it was seen, of servers
 
 	// A Server's misbehaviour may take a number of bytes: Sign is '@' before a threshold and '='
 	// before a quantity, or 0 where there is none; Default is used where no number is given.
@@ -51,7 +46,7 @@ type Misbehaviour struct {
 }
 
 // All returns the whole catalogue, side by side, and related ones together.
-func All() []Misbehaviour { return slices.Clone(all()) }
+func All() []Misbehaviour { return slices.Clone(all) }
 
 // Of returns the misbehaviours of one side.
 func Of(side Side) []Misbehaviour {
@@ -104,32 +99,8 @@ func Cut(spec string) (name string, sign byte, bytes string) {
 	return spec, 0, ""
 }
 
-//go:embed catalogue.txt
-var text string
-
-// all is the catalogue as catalogue.txt has it, an entry a paragraph. It is read when it is first
-// asked for: most processes need none of it.
-var all = sync.OnceValue(func() (list []Misbehaviour) {
-	for entry := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		var m Misbehaviour
-		parts := map[string]*string{
-			"title": &m.Title, "detail": &m.Detail, "seen": &m.Seen, "rule": &m.Rule, "advice": &m.Advice,
-		}
-		for line := range strings.SplitSeq(strings.ReplaceAll(entry, "\n  ", " "), "\n") {
-			part, value, _ := strings.Cut(line, ": ")
-			if to := parts[part]; to != nil {
-				*to = value
-				continue
-			}
-			var bytes string
-			m.Side = Side(part)
-			m.Name, m.Sign, bytes = Cut(value)
-			m.Default, _ = results.ParseSize(bytes)
-		}
-		list = append(list, m)
-	}
-	return list
-})
+// all is the whole catalogue.
+var all = slices.Concat(programs, servers, clients, surroundings, habits, lives)
 
 // Texts takes a file apart when it is first asked for: a name and a text a line.
 func Texts(file string) func() map[string]string {
