@@ -118,8 +118,8 @@ func (e *End) SetIO(io IO) error {
 }
 
 // UsePoller is SetIO with [Poller], or with what comes next to it where the system has none for
-// this end: a pause of 1 ms between two tries; on Windows, whose anonymous pipes cannot be tried
-// without waiting by both ends alike, calls that block their thread and no other.
+// this end: a pause of 1 ms between two tries, on Windows a call that blocks its own thread and no
+// other.
 func (e *End) UsePoller() error {
 	err := e.SetIO(Poller)
 	if !errors.Is(err, errors.ErrUnsupported) {

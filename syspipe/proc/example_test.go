@@ -9,14 +9,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-func init() {
-	proc.Register("double", func(w *proc.Work) error {
-		var n int
-		if err := w.Args(&n); err != nil {
-			return err
-		}
-		return w.Report(2 * n)
-	})
+// double is work of this program: main, or TestMain as here, begins with
+//
+//	proc.Main(map[string]proc.Job{"double": double})
+func double(w *proc.Work) error {
+	var n int
+	if err := w.Args(&n); err != nil {
+		return err
+	}
+	return w.Report(2 * n)
 }
 
 func ExampleSelf() {

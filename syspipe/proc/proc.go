@@ -1,8 +1,6 @@
 // Package proc starts processes, watches over them, and ends them with all that they started:
 // programs of others, and this program again to do a piece of named work.
 //
-//	func init() { proc.Register("double", double) }
-//
 //	func double(w *proc.Work) error {
 //		var n int
 //		if err := w.Args(&n); err != nil {
@@ -12,7 +10,7 @@
 //	}
 //
 //	func main() {
-//		proc.Worker() // ends here what was started for work that nobody registered
+//		proc.Main(map[string]proc.Job{"double": double}) // a worker works here, and exits
 //		p, err := proc.Self("double", 21)
 //		if err != nil {
 //			log.Fatal(err)
@@ -34,13 +32,14 @@
 // not what they started), Windows ends them with the last handle to their job. Elsewhere they meet
 // the end of their standard input.
 //
-// # Why work runs in init
+// # Why some work runs in init
 //
-// Go initialises packages in the order of their import paths, as far as their imports allow, and a
-// large program spends more time on that than a worker on its work. So [Register] does the work
-// there and then, in the init of the package that registers it: what sorts behind (a schema
-// validator, the charts) is never initialised. Of CPU time, on a busy machine, the whole command
-// takes 39 ms to begin, a worker of the engine 24, and a bare program 5.
+// Work begins in [Main], first of all in main. By then Go has initialised every package of the
+// program, and a large program spends more time on that than a short worker on its work. So a
+// package whose workers start many times may call [Register] in its init: the work is done there
+// and then, and what is initialised later (a schema validator, the charts) never is. Of CPU time,
+// on a busy machine, the whole command takes 39 ms to begin, a worker of the engine 24, and a bare
+// program 5.
 //
 // # Who may call concurrently
 //

@@ -23,7 +23,7 @@ import (
 const patience = 20 * time.Second
 
 // works is what this binary does as a worker.
-var works = map[string]func(*proc.Work) error{
+var works = map[string]proc.Job{
 	"greet": func(w *proc.Work) error {
 		var name string
 		if err := w.Args(&name); err != nil {
@@ -56,8 +56,9 @@ var works = map[string]func(*proc.Work) error{
 		w.Linger()
 		return nil
 	},
-	"adopt": adopt,
-	"fail":  func(*proc.Work) error { return errors.New("out of ideas") },
+	"adopt":  adopt,
+	"double": double,
+	"fail":   func(*proc.Work) error { return errors.New("out of ideas") },
 	"remote": func(w *proc.Work) error { // starts work that it does not hold, and ends
 		p, err := proc.SelfOn(w.Ends[0], w.Ends[1], "linger", nil)
 		if err != nil {
@@ -94,10 +95,7 @@ func TestMain(m *testing.M) {
 		program(kind)
 		os.Exit(0)
 	}
-	for name, work := range works {
-		proc.Register(name, work)
-	}
-	proc.Worker()
+	proc.Main(works)
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else a child takes a second to exit under -race
 	os.Exit(m.Run())
 }

@@ -174,6 +174,22 @@ type Work struct {
 	reporting sync.Mutex // a last report may come while the work makes one
 }
 
+// A Job does a piece of named work.
+type Job func(*Work) error
+
+// Main does the work that this process was started for, if it is among the jobs or was given to
+// [Register], and exits; an error of the work goes to standard error and makes the exit code 1. It
+// returns at once in a process that was not started to work. Call it first in main and in TestMain
+// of every program that calls [Self].
+func Main(jobs ...map[string]Job) {
+	for _, named := range jobs {
+		for name, job := range named {
+			Register(name, job)
+		}
+	}
+	Worker()
+}
+
 // Register names a piece of work. If this process was started to do it, Register does it and exits,
 // so call it last in an init function: what the work needs of its own package and of those it
 // imports is there by then, and nothing else. An error of the work goes to standard error and makes
@@ -197,8 +213,7 @@ func Register(name string, work func(*Work) error) {
 }
 
 // Worker ends a process that was started to do work which nobody registered; else it returns at
-// once. Call it first in main and in TestMain of every program that calls [Self], behind all calls
-// of [Register].
+// once. It is [Main] without jobs.
 func Worker() {
 	if text, ok := os.LookupEnv(workEnv); ok {
 		exit(fmt.Errorf("no package of this program has registered the work %s", text))
