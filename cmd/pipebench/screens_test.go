@@ -107,13 +107,13 @@ func TestScreensFitATerminal(t *testing.T) {
 		return view.WriteDrive(w, view.FormatTable, set, o)
 	}
 	twice := recorded("run")
-	comparison := stat.Compare(stat.DatasetOf("old", twice), stat.DatasetOf("new", recorded("profile")), stat.CompareOptions{Across: true})
+	comparison := stat.Compare(stat.DatasetOf("old", twice), stat.DatasetOf("new", recorded("tune")), stat.CompareOptions{Across: true})
 	for command, row := range map[string]struct {
 		set   *results.Set
 		lines int // of the first screen at 100 columns, at most
 		show  show
 	}{
-		"run":           {twice, 100, set},
+		"run":           {twice, 125, set},
 		"doctor":        {recorded("doctor"), 40, set},
 		"drive":         {recorded("drive"), 40, drive},
 		"drive --load":  {recorded("load"), 40, drive},
