@@ -340,7 +340,7 @@ func rulesOfKinds(all []results.Finding) Table {
 		}
 	}
 	for _, kind := range kinds {
-		t.Columns = append(t.Columns, Columns("?>"+kind)...)
+		t.Columns = append(t.Columns, Column{Title: kind, Right: true})
 	}
 	for _, q := range pipeQuestions {
 		row := []Cell{textCell(q.asks)}
@@ -461,7 +461,7 @@ func tableBeside(set *results.Set, own []results.Finding, questions []question,
 	}
 	t := Table{Columns: Columns("~question")}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, Columns("?"+c.title)...)
+		t.Columns = append(t.Columns, Column{Title: c.title})
 	}
 	for i, q := range questions {
 		row := []Cell{textCell(q.asks)}
