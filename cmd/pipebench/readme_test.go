@@ -45,7 +45,7 @@ func short(args []string) []string {
 		return append(least, "--size", "256", "--placement", "free")
 	case args[0] == "run" && !slices.Contains(args, "--dry-run"):
 		return append(least, args[1:]...)
-	case args[0] == "probe":
+	case args[0] == "probe" && !slices.Contains(args, "--claims"):
 		return append(args, "--pipe", "anonymous", "--step", "capacity,full")
 	}
 	return args
