@@ -57,14 +57,17 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &p.Precision, "precision", "", parsePrecision,
 		"go on until each median is known this well, such as 2%, or --max-time is over")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be measured, and how long that takes")
+	flags.BoolVar(&f.dryRun, "dry-run", false,
+		"print what would be measured, and how long that takes")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "now: probe --failures --only NAME")
 	if err := flags.MarkHidden("scenario"); err != nil {
 		panic(err) // the flag is the line above
 	}
-	f.registerAsserts(cmd, "exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
+	f.registerAsserts(cmd,
+		"exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, 0,
-		"stop after this long (default 16s, or half more than a much longer estimate)", view.FormatBench)
+		"stop after this long (default 16s, or half more than a much longer estimate)",
+		view.FormatBench)
 }
 
 // registerCell adds the flags that say what to measure.
@@ -72,7 +75,8 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	c := &f.sweep.Further
 	flags := cmd.Flags()
-	flags.StringSliceVar(&s.Framings, "framing", nil, "framings, such as ndjson,chunked:16KiB, or all (see list)")
+	flags.StringSliceVar(&s.Framings, "framing", nil,
+		"framings, such as ndjson,chunked:16KiB, or all (see list)")
 	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
 	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes,
 		"chunk sizes, for framings that split messages (default 60KiB)")
@@ -86,8 +90,9 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.Patterns, "pattern", nil, "stream, roundtrip (default both)")
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")
 	flags.StringVar(&f.plan.Recording, "messages", "",
-		"replay a recording (see tap), or a file with a message a line, instead of generated messages")
-	flags.Float64Var(&c.Rate, "rate", 0, "open loop: messages per second, whether or not the pipe takes them")
+		"replay a recording (see tap), or a file with a message per line, instead of generating")
+	flags.Float64Var(&c.Rate, "rate", 0,
+		"open loop: messages per second, whether or not the pipe takes them")
 	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight,
 		"closed loop: unanswered messages at a time, in round trips")
 	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages per system call, in streams")
@@ -97,7 +102,8 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 		"messages after which the reader of a stream closes its end; the writer is told")
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize,
 		"bytes the reader asks for at once (default 256KiB)")
-	for _, name := range []string{"drain", "work", "touch", "source", "payload_offset", "read_offset"} {
+	names := []string{"drain", "work", "touch", "source", "payload_offset", "read_offset"}
+	for _, name := range names {
 		addCellField(cmd, c, name)
 	}
 }
@@ -118,7 +124,8 @@ func parsePrecision(s string) (float64, error) {
 	return v, nil
 }
 
-// cellFlags are the flags of registerCell. A run with one of them measures a sweep, not the presets.
+// cellFlags are the flags of registerCell. A run with one of them measures a sweep, not the
+// presets.
 var cellFlags = []string{
 	"framing", "size", "chunk", "pipe", "capacity", "io", "placement", "pattern", "payload",
 	"messages", "rate", "inflight", "batch", "drain", "closes-after", "read-buffer",
@@ -130,8 +137,8 @@ func (f *runFlags) conflict(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(g *pflag.Flag) {
 		if len(f.presets) > 0 && slices.Contains(cellFlags, g.Name) {
-			err = fmt.Errorf("--%s has no effect with --preset: a preset says itself what is measured; "+
-				"leave out one of them", g.Name)
+			err = fmt.Errorf("--%s has no effect with --preset: a preset says itself what is "+
+				"measured; leave out one of them", g.Name)
 		}
 	})
 	return err
@@ -192,8 +199,8 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	return p.Checked()
 }
 
-// isDefault reports whether the run was asked for nothing in particular: it takes as many samples as
-// fit into the default time.
+// isDefault reports whether the run was asked for nothing in particular: it takes as many samples
+// as fit into the default time.
 func (f *runFlags) isDefault(cmd *cobra.Command) bool {
 	return len(f.presets) == 0 && !slices.ContainsFunc(cellFlags, cmd.Flags().Changed)
 }
@@ -230,8 +237,8 @@ func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]resu
 	return s.Cells()
 }
 
-// presetCells returns the cells of the presets that were asked for. Without any, the run measures the
-// first two, or only the first if its records are compared with those of another run.
+// presetCells returns the cells of the presets that were asked for. Without any, the run measures
+// the first two, or only the first if its records are compared with those of another run.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	flags := cmd.Flags()
 	presets := []measure.Preset{measure.Default, measure.Waiting}
@@ -273,9 +280,9 @@ func (f *runFlags) hints() []string {
 	return hints
 }
 
-// printPlan prints a line for the cells of each pattern, pipe and placement, or with detail each cell,
-// and then their sum. If this machine can measure none of them, printPlan returns the error that the
-// run would end with.
+// printPlan prints a line for the cells of each pattern, pipe and placement, or with detail each
+// cell, and then their sum. If this machine can measure none of them, printPlan returns the error
+// that the run would end with.
 func printPlan(w io.Writer, p bench.Plan, detail bool) error {
 	groups := map[string]int{}
 	var order []string
@@ -295,7 +302,8 @@ func printPlan(w io.Writer, p bench.Plan, detail bool) error {
 			fmt.Fprintln(w, c.Key())
 			continue
 		}
-		group := fmt.Sprintf("%s over %s pipes, ends %s", c.Pattern, c.Pipe, view.PlacementPhrase(c.Placement))
+		group := fmt.Sprintf("%s over %s pipes, ends %s",
+			c.Pattern, c.Pipe, view.PlacementPhrase(c.Placement))
 		if groups[group] == 0 {
 			order = append(order, group)
 		}
@@ -308,7 +316,8 @@ func printPlan(w io.Writer, p bench.Plan, detail bool) error {
 		fmt.Fprintf(w, "%s: %s\n", group, results.FormatCount(groups[group], "cell"))
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(w, "unsupported: %s: %s\n", results.FormatCount(lacking[reason], "cell"), reason)
+		fmt.Fprintf(w, "unsupported: %s: %s\n",
+			results.FormatCount(lacking[reason], "cell"), reason)
 	}
 	estimate := min(p.Estimate(), p.MaxTime).Round(100 * time.Millisecond)
 	_, err := fmt.Fprintf(w, "%d cells of up to %d samples: about %s, at most %s\n",
@@ -358,7 +367,7 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan, also func(results.R
 		if at.Step == bench.Finished {
 			step = left[key] // and those that the cell did not need
 		}
-		step = min(step, left[key]) // a cell may take more samples than planned to reach its precision
+		step = min(step, left[key]) // with a precision to reach, a cell may take more samples
 		left[key] -= step
 		done += step
 		s.progress.step(bench.Label(at.Cell))

@@ -42,8 +42,8 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
 
-// run measures the grid, or judges the files that it is given. Words behind -- are the command of the
-// user's reader.
+// run measures the grid, or judges the files that it is given. Words behind -- are the command of
+// the user's reader.
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
@@ -78,16 +78,16 @@ const leastTuned = 4 * bench.SmallSize
 // check refuses what cannot be tuned.
 func (f *tuneFlags) check() error {
 	if f.options.Size < leastTuned {
-		return fmt.Errorf("--size %d: the large messages have to be at least %d B, as small ones of %d B wait "+
-			"behind them", f.options.Size, leastTuned, bench.SmallSize)
+		return fmt.Errorf("--size %d: the large messages have to be at least %d B, as small ones "+
+			"of %d B wait behind them", f.options.Size, leastTuned, bench.SmallSize)
 	}
 	framing, err := framers.Parse(f.options.Framing)
 	if err != nil {
 		return err
 	}
 	if _, splits := framing.(framers.Chunker); splits || f.options.Framing == results.FramingRaw {
-		return fmt.Errorf("--framing %s: name the framing of messages that are not cut, such as ndjson or "+
-			"content-length; tune compares chunks with it", f.options.Framing)
+		return fmt.Errorf("--framing %s: name the framing of messages that are not cut, such as "+
+			"ndjson or content-length; tune compares chunks with it", f.options.Framing)
 	}
 	return nil
 }
@@ -120,15 +120,20 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	return p.Checked()
 }
 
-// measureGrid measures the plan, keeps its records and the answer in a folder, and shows the answer.
-func (f *tuneFlags) measureGrid(cmd *cobra.Command, plan bench.Plan, reader *tune.ReaderCost) error {
+// measureGrid measures the plan, keeps its records and the answer in a folder, and shows the
+// answer.
+func (f *tuneFlags) measureGrid(
+	cmd *cobra.Command, plan bench.Plan, reader *tune.ReaderCost,
+) error {
 	s, err := openSession(cmd, &f.sharedFlags)
 	if err != nil {
 		return err
 	}
 	var measurements []results.Record
 	measured := s.measure(plan.MaxTime+plan.MaxTime/4+overrun, func(ctx context.Context) error {
-		err := s.runPlan(ctx, plan, func(r results.Record) { measurements = append(measurements, r) })
+		err := s.runPlan(ctx, plan, func(r results.Record) {
+			measurements = append(measurements, r)
+		})
 		if len(measurements) == 0 {
 			return err
 		}

@@ -50,8 +50,8 @@ func splitRun(rows []stat.Row) runRows {
 	return s
 }
 
-// runAnswer says what the rows of a default run mean, in the order of its questions. It is empty for
-// rows of another kind: of several machines, or of cells that the user chose.
+// runAnswer says what the rows of a default run mean, in the order of its questions. It is empty
+// for rows of another kind: of several machines, or of cells that the user chose.
 func runAnswer(rows []stat.Row) []string {
 	if len(rows) == 0 {
 		return nil
@@ -83,8 +83,8 @@ func runAnswer(rows []stat.Row) []string {
 // answerSize is the message size that sentences speak of: just below what a pipe holds.
 const answerSize = 65_000
 
-// transportSentence says which share of raw's goodput each framing keeps if nothing else is done with
-// the bytes, and how far the framings are apart where the ends have two CPUs.
+// transportSentence says which share of raw's goodput each framing keeps if nothing else is done
+// with the bytes, and how far the framings are apart where the ends have two CPUs.
 func transportSentence(bare []stat.Row) string {
 	var places []string
 	for _, place := range placesOf(bare) {
@@ -97,8 +97,8 @@ func transportSentence(bare []stat.Row) string {
 			where = "with both ends " + where
 		}
 		if lo, hi, alike := alikeShares(kept); alike {
-			places = append(places, fmt.Sprintf("%s every framing keeps %s, no difference beyond the noise",
-				where, rangeText(lo, hi)))
+			places = append(places, where+" every framing keeps "+rangeText(lo, hi)+
+				", no difference beyond the noise")
 			continue
 		}
 		places = append(places, where+" "+sharesText(kept))
@@ -140,8 +140,8 @@ func alikeShares(all []kept) (lo, hi float64, alike bool) {
 	return last.Median, first.Median, sharesAlike(first, last)
 }
 
-// alikeShare is how far the shares of two framings may lie apart and still change their order from one
-// run to the next.
+// alikeShare is how far the shares of two framings may lie apart and still change their order from
+// one run to the next.
 const alikeShare = 0.01
 
 // sharesAlike reports whether the first share is not known to be above the second.
@@ -255,8 +255,8 @@ func programSentence(program []stat.Row) string {
 	if lo < littleCost {
 		return text + fmt.Sprintf("%s: %s.", placeWords(place), sharesText(all))
 	}
-	return text + fmt.Sprintf("every framing keeps %s of raw (%s): use the one that the other end speaks.",
-		rangeText(lo, hi), placeWords(place))
+	return text + fmt.Sprintf("every framing keeps %s of raw (%s): "+
+		"use the one that the other end speaks.", rangeText(lo, hi), placeWords(place))
 }
 
 // leverSentence says what a larger pipe and smaller writes do to one large message.
@@ -287,8 +287,8 @@ func leverSentence(levers []stat.Row) string {
 		strings.Join(parts, "; "), leverAdvice(levers, pipe))
 }
 
-// SizeText writes a size with its unit, and groups the digits of one that is no whole number of KiB:
-// "64 KiB", "65,000 B".
+// SizeText writes a size with its unit, and groups the digits of one that is no whole number of
+// KiB: "64 KiB", "65,000 B".
 func SizeText(n int) string {
 	text := results.FormatSize(int64(n))
 	digits, isBytes := strings.CutSuffix(text, " B")
@@ -310,7 +310,10 @@ const smallWrite = 8 << 10
 func findLever(rows []stat.Row, place string, larger bool, writeSize int) (stat.Row, bool) {
 	for _, r := range rows {
 		c := r.Cell
-		if c.Placement == place && (c.Capacity > 0) == larger && c.WriteSize == writeSize && r.Samples > 0 {
+		if r.Samples == 0 || c.Placement != place {
+			continue
+		}
+		if (c.Capacity > 0) == larger && c.WriteSize == writeSize {
 			return r, true
 		}
 	}
@@ -338,10 +341,11 @@ func leverAdvice(levers []stat.Row, pipe string) string {
 	}
 	switch {
 	case gains && !costs:
-		return "So a pipe of " + pipe + " gains and costs nothing, if the reader does little with the " +
-			"bytes: pipebench tune says when."
+		return "So a pipe of " + pipe + " gains and costs nothing, if the reader does little " +
+			"with the bytes: pipebench tune says when."
 	case gains:
-		return "So a pipe of " + pipe + " gains in one place and costs in another: see pipebench tune."
+		return "So a pipe of " + pipe + " gains in one place and costs in another: " +
+			"see pipebench tune."
 	}
 	return "So a larger pipe gains nothing here."
 }
@@ -368,14 +372,14 @@ func mixedSentence(mixed []stat.Row) string {
 	if len(parts) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("A small message behind messages of %s, for a reader of %s, waits %s. Chunk for "+
-		"that alone, and only if both ends speak the chunks: MCP and LSP have none.",
+	return fmt.Sprintf("A small message behind messages of %s, for a reader of %s, waits %s. "+
+		"Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none.",
 		SizeText(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
 		joinAnd(parts))
 }
 
-// refusalSentence says how often a writer is refused that does not block and then polls, what pausing
-// instead costs, and when it learns that its reader left.
+// refusalSentence says how often a writer is refused that does not block and then polls, what
+// pausing instead costs, and when it learns that its reader left.
 func refusalSentence(waiting []stat.Row) string {
 	var refused, paused, left *stat.Row
 	for i, r := range waiting {
@@ -396,11 +400,12 @@ func refusalSentence(waiting []stat.Row) string {
 	if refused == nil || paused == nil {
 		return ""
 	}
-	text := fmt.Sprintf("A writer that does not block gets EAGAIN %s times per message of %s; if it pauses "+
-		"instead of polling, it keeps %s of its goodput",
+	share := paused.Estimates["goodput"].Median / refused.Estimates["goodput"].Median
+	text := fmt.Sprintf("A writer that does not block gets EAGAIN %s times per message of %s; if "+
+		"it pauses instead of polling, it keeps %s of its goodput",
 		results.FormatNumber(refused.Estimates["eagain"].Median, 2),
 		SizeText(refused.Cell.Size),
-		results.FormatPercent(100*paused.Estimates["goodput"].Median/refused.Estimates["goodput"].Median))
+		results.FormatPercent(100*share))
 	if left != nil {
 		text += fmt.Sprintf(". It learns of a reader that left (EPIPE) after %s, when %s are lost",
 			results.FormatDuration(left.Estimates["told"].Median),

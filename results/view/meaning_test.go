@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// runSet is a default run in which the framings take times of raw's time, and one large message takes
-// the nanoseconds given for each placement, whole, through a larger pipe, and in small writes.
+// runSet is a default run in which the framings take times of raw's time, and one large message
+// takes the nanoseconds given for each placement, whole, through a larger pipe, and in small
+// writes.
 func runSet(times map[string]float64, levers map[string][3]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(resultstest.Environment())

@@ -24,14 +24,14 @@ func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 
 // The presets. A run that asks for nothing in particular measures the first two.
 var (
-	Default = Preset{"default", "what a framing costs, what is left of that in a program, and what " +
-		"a larger pipe and smaller writes gain", defaultCells}
-	Waiting = Preset{"waiting", "how often a writer that does not block is refused (EAGAIN), and when " +
-		"it learns that its reader left (EPIPE)", waitingCells}
+	Default = Preset{"default", "what a framing costs, what is left of that in a program, and " +
+		"what a larger pipe and smaller writes gain", defaultCells}
+	Waiting = Preset{"waiting", "how often a writer that does not block is refused (EAGAIN), and " +
+		"when it learns that its reader left (EPIPE)", waitingCells}
 	Large   = Preset{"large", "messages of 16 MB", largeCells}
 	Limits  = Preset{"limits", "the most that raw bytes reach through a pipe of this machine", limitCells}
-	Readers = Preset{"readers", "whether the time per byte of three line readers grows with the size " +
-		"of the line", readerCells}
+	Readers = Preset{"readers", "whether the time per byte of three line readers grows with the " +
+		"size of the line", readerCells}
 )
 
 // Presets lists them.
@@ -46,7 +46,8 @@ func FindPreset(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("preset %q is unknown; known are %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("preset %q is unknown; known are %s",
+		name, strings.Join(names, ", "))
 }
 
 // usualCell is a stream through a pipe as the system makes it.
@@ -62,9 +63,9 @@ func usualCell(framing string, size int, place string) results.Cell {
 	}
 }
 
-// defaultCells are four lists: the framings as a bare transport; the framings in a program that makes
-// each message and looks at it; one large message with a larger pipe and smaller writes; and small
-// messages behind large ones.
+// defaultCells are four lists: the framings as a bare transport; the framings in a program that
+// makes each message and looks at it; one large message with a larger pipe and smaller writes; and
+// small messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	s := DefaultSweep(t)
 	cells := mustCells(s)
@@ -82,7 +83,8 @@ func defaultCells(t placement.Topology) []results.Cell {
 				c := usualCell(LeverFraming, LeverSize, place)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
-				if !slices.Contains(cells, c) { // the first list has the usual pipe and whole writes
+				// The first list has the usual pipe and whole writes.
+				if !slices.Contains(cells, c) {
 					cells = append(cells, c)
 				}
 			}

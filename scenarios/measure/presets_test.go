@@ -45,8 +45,8 @@ func TestAPresetIsFoundByItsName(t *testing.T) {
 	}
 }
 
-// A writer that waits has a fast reader, a slow one, and one that leaves, with messages that fit into
-// the pipe and messages that do not.
+// A writer that waits has a fast reader, a slow one, and one that leaves, with messages that fit
+// into the pipe and messages that do not.
 func TestWaitingWritersMeetThreeReaders(t *testing.T) {
 	readers := map[results.Cell]int{}
 	for _, c := range Waiting.Cells(twoCores) {

@@ -41,8 +41,8 @@ type Sweep struct {
 	Further results.Cell // fields that all cells share and that are seldom set: Rate, Drain, …
 }
 
-// The usual sizes are no powers of two. A message of exactly 4096 or 65,536 bytes fills a slot of the
-// pipe, or the whole pipe, and its header then needs another one.
+// The usual sizes are no powers of two. A message of exactly 4096 or 65,536 bytes fills a slot of
+// the pipe, or the whole pipe, and its header then needs another one.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -157,8 +157,8 @@ func Framings() []string {
 	return append(specs, "chunked+zstd")
 }
 
-// framings returns the canonical specs of the framings asked for, without repetition. A framing that
-// splits messages and names no size is there once for each of the sweep's chunk sizes.
+// framings returns the canonical specs of the framings asked for, without repetition. A framing
+// that splits messages and names no size is there once for each of the sweep's chunk sizes.
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
 	if slices.Contains(asked, allFramings) {
@@ -194,8 +194,8 @@ func (s Sweep) framings() ([]string, error) {
 		}
 	}
 	if len(s.Chunks) > 0 && !chunksUsed {
-		return nil, fmt.Errorf("--chunk has no effect on %s: chunk sizes are for framings that split "+
-			"messages and name no size, such as chunked", strings.Join(asked, ", "))
+		return nil, fmt.Errorf("--chunk has no effect on %s: chunk sizes are for framings that "+
+			"split messages and name no size, such as chunked", strings.Join(asked, ", "))
 	}
 	return specs, nil
 }
@@ -214,7 +214,8 @@ func needsChunkSize(spec string) (bool, error) {
 const largestSize = 1 << 30
 
 // ParseSizes reads a list of sizes in bytes, which may contain ranges: "256,4KiB..1MiB" is 256 and
-// each doubling from 4,096 to 1,048,576. The end of a range is part of it even if doubling misses it.
+// each doubling from 4,096 to 1,048,576. The end of a range is part of it even if doubling misses
+// it.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -242,7 +243,8 @@ func parseRange(item string) ([]int, error) {
 		return nil, err
 	}
 	if first == 0 || first > last {
-		return nil, fmt.Errorf("range %q: its first size has to be above 0 and not above its last", item)
+		return nil, fmt.Errorf("range %q: its first size has to be above 0 and not above its last",
+			item)
 	}
 	var sizes []int
 	for n := first; n < last; n *= 2 {
@@ -254,8 +256,8 @@ func parseRange(item string) ([]int, error) {
 // CapacityMacOS stands for the two capacities that a pipe of macOS has.
 const CapacityMacOS = "macos"
 
-// macOSCapacities are the two in bytes: a pipe of macOS begins with the first and grows to the second
-// if the system has memory for it.
+// macOSCapacities are the two in bytes: a pipe of macOS begins with the first and grows to the
+// second if the system has memory for it.
 var macOSCapacities = []int{16 << 10, 64 << 10}
 
 // ParseCapacities reads a list of pipe capacities in bytes. "default" leaves the capacity to the
@@ -295,9 +297,9 @@ func parseSize(s string) (int, error) {
 }
 
 // MacOSHint says what cells with [CapacityMacOS] cannot show on another system.
-const MacOSHint = "--capacity macos imitates: pipes of 16 KiB and 64 KiB of this system. It does not " +
-	"show that a pipe of macOS grows from the one to the other, nor that it keeps only writes of up " +
-	"to 512 B together."
+const MacOSHint = "--capacity macos imitates: pipes of 16 KiB and 64 KiB of this system. It does " +
+	"not show that a pipe of macOS grows from the one to the other, nor that it keeps only " +
+	"writes of up to 512 B together."
 
 // SpecialSize says what is special about a message size, "" if nothing is.
 func SpecialSize(n int) string {
@@ -305,11 +307,11 @@ func SpecialSize(n int) string {
 	case runtime.GOOS != "linux":
 		return ""
 	case n == 64<<10:
-		return "65,536 B is exactly what a pipe holds: with its header a message does not fit, and the " +
-			"writer has to wait for the reader once more. Compare 65,000 B."
+		return "65,536 B is exactly what a pipe holds: with its header a message does not fit, " +
+			"and the writer has to wait for the reader once more. Compare 65,000 B."
 	case n == 4<<10:
-		return "4096 B is exactly one slot of a pipe: a header needs a second slot, so that a framing " +
-			"costs more than at 4000 B."
+		return "4096 B is exactly one slot of a pipe: a header needs a second slot, so that a " +
+			"framing costs more than at 4000 B."
 	}
 	return ""
 }

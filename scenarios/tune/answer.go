@@ -32,7 +32,8 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	if reader != nil {
 		a.Sentences = append(a.Sentences, d.readerAdvice(*reader))
 	}
-	for _, sentence := range []string{d.workingAdvice(), d.movingAdvice(), d.chunkAdvice(), d.pipeWarning()} {
+	advice := []string{d.workingAdvice(), d.movingAdvice(), d.chunkAdvice(), d.pipeWarning()}
+	for _, sentence := range advice {
 		if sentence != "" {
 			a.Sentences = append(a.Sentences, sentence)
 		}
@@ -41,8 +42,8 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	return a
 }
 
-const protocolNote = "Chunks are frames of a protocol that both ends must speak: MCP and LSP have none. " +
-	"A larger pipe and smaller writes change nothing on the wire."
+const protocolNote = "Chunks are frames of a protocol that both ends must speak: MCP and LSP " +
+	"have none. A larger pipe and smaller writes change nothing on the wire."
 
 // doubt says why nothing is certain, and what looked best.
 func (d Decision) doubt() string {
@@ -59,7 +60,8 @@ func (d Decision) doubt() string {
 
 // readerAdvice picks the row for the reader that the user gave.
 func (d Decision) readerAdvice(r ReaderCost) string {
-	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ", results.FormatNumber(r.NSPerByte, 2))
+	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
+		results.FormatNumber(r.NSPerByte, 2))
 	switch {
 	case r.NSPerByte >= 0.7:
 		return text + "it works on the bytes. Change nothing."
@@ -95,8 +97,8 @@ func (d Decision) workingAdvice() string {
 		return fmt.Sprintf("If your reader works on the bytes, %s still gains: %s per byte.",
 			c, strings.Join(ratios, ", "))
 	}
-	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s it is as fast "+
-		"as before (%s per byte).", c, strings.Join(ratios, ", "))
+	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s it "+
+		"is as fast as before (%s per byte).", c, strings.Join(ratios, ", "))
 }
 
 // movingAdvice says what to change if the reader only moves bytes.
@@ -140,7 +142,7 @@ func (d Decision) bestGamble() string {
 	if at == "" {
 		return "No change gains at any placement."
 	}
-	return fmt.Sprintf("Only if you know that the ends run %s: there %s gains %s×, and loses elsewhere.",
+	return fmt.Sprintf("Only if you know that the ends run %s: there %s gains %s×. It loses elsewhere.",
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 
@@ -159,7 +161,8 @@ func (d Decision) chunkAdvice() string {
 				waitOf(before), waitOf(after), results.FormatGoodput(float64(r.drain))))
 		}
 	}
-	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: then " +
+	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
+		"then " +
 		c.String() + " shorten that wait " + strings.Join(waits, ", ")
 	if cost, ok := d.chunkCost(c); ok {
 		text += fmt.Sprintf(". They take %.2f× the time per byte of whole messages", 1/cost.Median)
@@ -167,23 +170,27 @@ func (d Decision) chunkAdvice() string {
 	return text + " (objective " + string(d.Objective) + ")."
 }
 
-// pipeWarning says what a larger pipe does to small messages behind a slow reader: all that it holds
-// is before them.
+// pipeWarning says what a larger pipe does to small messages behind a slow reader: all that it
+// holds is before them.
 func (d Decision) pipeWarning() string {
 	if d.Lever.Capacity == 0 {
 		return ""
 	}
 	slowest := slowReaders[len(slowReaders)-1]
 	before, found := d.find(Choice{}, "free", bench.PatternMixed, slowest)
-	after, foundAfter := d.find(Choice{Capacity: d.Lever.Capacity}, "free", bench.PatternMixed, slowest)
+	after, foundAfter := d.find(Choice{Capacity: d.Lever.Capacity},
+		"free", bench.PatternMixed, slowest)
 	if !found || !foundAfter {
 		return ""
 	}
-	if stat.EstimateOf(waitMetric, after.Samples).Median < 1.1*stat.EstimateOf(waitMetric, before.Samples).Median {
+	waitAfter := stat.EstimateOf(waitMetric, after.Samples).Median
+	waitBefore := stat.EstimateOf(waitMetric, before.Samples).Median
+	if waitAfter < 1.1*waitBefore {
 		return ""
 	}
-	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a reader of %s "+
-		"it waits %s instead of %s.", results.FormatGoodput(float64(slowest.drain)), waitOf(after), waitOf(before))
+	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
+		"reader of %s it waits %s instead of %s.",
+		results.FormatGoodput(float64(slowest.drain)), waitOf(after), waitOf(before))
 }
 
 func durationOf(r results.Record) string {
@@ -206,12 +213,13 @@ func placeWords(place string) string {
 	return "on two CPUs"
 }
 
-// makeTables lays out what each choice reaches: goodput with readers that do little or work, and the
-// times of a message there and back and of small messages that wait.
+// makeTables lays out what each choice reaches: goodput with readers that do little or work, and
+// the times of a message there and back and of small messages that wait.
 func (d Decision) makeTables() []view.Table {
 	size := view.SizeText(d.shared.Size)
 	goodput := view.Table{Title: "Goodput of messages of " + size}
-	times := view.Table{Title: "Time of a message of " + size + " there and back, and wait of small ones behind it"}
+	times := view.Table{Title: "Time of a message of " + size +
+		" there and back, and wait of small ones behind it"}
 	first := view.Column{Title: "sent with", Key: true}
 	goodput.Columns = append(goodput.Columns, first)
 	times.Columns = append(times.Columns, first)
@@ -220,7 +228,8 @@ func (d Decision) makeTables() []view.Table {
 		times.Columns = append(times.Columns, view.Column{Title: place, Right: true})
 	}
 	for _, r := range workingReaders {
-		goodput.Columns = append(goodput.Columns, view.Column{Title: fmt.Sprintf("free, %g ns/B", r.work), Right: true})
+		title := fmt.Sprintf("free, %g ns/B", r.work)
+		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
 	}
 	for _, r := range slowReaders {
 		rate := results.FormatGoodput(float64(r.drain))
@@ -234,7 +243,8 @@ func (d Decision) makeTables() []view.Table {
 		durations := []string{c.short()}
 		for _, place := range d.places() {
 			goodputs = append(goodputs, d.figure("goodput", c, place, "stream", reader{}))
-			durations = append(durations, d.figure("time", c, place, results.PatternRoundtrip, reader{}))
+			durations = append(durations, d.figure("time",
+				c, place, results.PatternRoundtrip, reader{}))
 		}
 		for _, r := range workingReaders {
 			goodputs = append(goodputs, d.figure("goodput", c, "free", "stream", r))

@@ -7,9 +7,9 @@
 //	for _, sentence := range decision.Sentences() { … }
 //
 // [Cells] is a fixed grid. It changes one thing at a time against messages that are written whole
-// through the usual pipe, and looks at each change where both ends run on one CPU, on two, and where
-// the scheduler puts them, and with readers that work or that are slow. [Decide] is a pure function
-// of the records, so that it judges an earlier run as well.
+// through the usual pipe, and looks at each change where both ends run on one CPU, on two, and
+// where the scheduler puts them, and with readers that work or that are slow. [Decide] is a pure
+// function of the records, so that it judges an earlier run as well.
 //
 // The figures are true for this machine and these readers. That is why they are measured.
 package tune
@@ -31,8 +31,8 @@ type Options struct {
 	Framing string // of messages that are not cut, such as ndjson
 }
 
-// SliceTime is about how long a sample of the grid takes: several messages of a megabyte, and enough
-// small ones for a median.
+// SliceTime is about how long a sample of the grid takes: several messages of a megabyte, and
+// enough small ones for a median.
 const SliceTime = 12 * time.Millisecond
 
 // A Choice is a way to send messages. The zero Choice writes them whole through the usual pipe.
@@ -42,8 +42,8 @@ type Choice struct {
 	Chunk     int `json:"chunk,omitempty"`      // bytes of a frame; both ends must speak them
 }
 
-// choices are all that the grid compares, the simplest change first: a capacity is one call at either
-// end, smaller writes are a change of the program that writes, chunks are another protocol.
+// choices are all that the grid compares, the simplest change first: a capacity is one call at
+// either end, smaller writes are a change of the program that writes, chunks are another protocol.
 var choices = []Choice{
 	{},
 	{Capacity: 1 << 20},

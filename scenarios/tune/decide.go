@@ -57,7 +57,7 @@ func ParseObjective(name string) (Objective, error) {
 const (
 	worthIt  = 1.15 // a change of a program has to gain this much on average
 	gamble   = 0.9  // and may not lose more than this anywhere
-	nearBest = 0.7  // the share of the best gain, as a logarithm, that a simpler change has to reach
+	nearBest = 0.7  // share of the best gain, as a logarithm, that a simpler change needs
 	alike    = 0.02 // chunk sizes this close are worth the same; the smallest of them is taken
 )
 
@@ -67,9 +67,9 @@ const mostBlurred = 0.25
 // A Decision is what records of the grid say.
 type Decision struct {
 	Objective Objective `json:"objective"`
-	Lever     Choice    `json:"lever"`              // what to change for a reader that only moves bytes
-	Alike     []Choice  `json:"alike,omitempty"`    // changes that gain as much as far as the samples tell
-	Chunk     int       `json:"chunk,omitempty"`    // bytes of a frame, if small messages must not wait
+	Lever     Choice    `json:"lever"`              // for a reader that only moves bytes
+	Alike     []Choice  `json:"alike,omitempty"`    // changes that gain nearly as much
+	Chunk     int       `json:"chunk,omitempty"`    // if small messages must not wait
 	Chunks    []int     `json:"chunks,omitempty"`   // sizes that are worth as much
 	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
 
@@ -155,7 +155,9 @@ func (g grid) places() []string {
 }
 
 // ratio compares a choice with whole messages through the usual pipe: above 1 it is better.
-func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (stat.Estimate, bool) {
+func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
+	stat.Estimate, bool,
+) {
 	of, found := g.find(c, place, pattern, r)
 	base, foundBase := g.find(Choice{}, place, pattern, r)
 	if !found || !foundBase {
@@ -267,8 +269,8 @@ func (d *Decision) decideLever() {
 	}
 }
 
-// decideChunk finds the chunk size whose price is worth the shorter wait of small messages. Of sizes
-// that are worth the same it takes the smallest: behind it small messages wait the least.
+// decideChunk finds the chunk size whose price is worth the shorter wait of small messages. Of
+// sizes that are worth the same it takes the smallest: behind it small messages wait the least.
 func (d *Decision) decideChunk() {
 	values := map[int]float64{}
 	best := math.Inf(-1)

@@ -26,8 +26,8 @@ const (
 	readerEnds  = 10 * time.Second // it has to end this long after its input does
 )
 
-// MeasureReader runs a command twice, with one message and with a stream of messages of a size on its
-// standard input, one JSON text per line. The difference of their CPU times is what the command
+// MeasureReader runs a command twice, with one message and with a stream of messages of a size on
+// its standard input, one JSON text per line. The difference of their CPU times is what the command
 // spends on the bytes; what it takes to start is in both.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
@@ -44,15 +44,16 @@ func MeasureReader(ctx context.Context, size int, name string, args ...string) (
 		return ReaderCost{}, err
 	}
 	if total < 2*int64(size) {
-		return ReaderCost{}, fmt.Errorf("%s took %d bytes of its input: it has to read all of it", name, total)
+		return ReaderCost{}, fmt.Errorf("%s took %d bytes of its input: it has to read all of it",
+			name, total)
 	}
 	cost := ReaderCost{Bytes: total}
 	cost.NSPerByte = max(0, float64((all-one).Nanoseconds())/float64(total-first))
 	return cost, nil
 }
 
-// feed runs the command with up to n messages on its standard input. It returns its CPU time and the
-// bytes that it took.
+// feed runs the command with up to n messages on its standard input. It returns its CPU time and
+// the bytes that it took.
 func feed(ctx context.Context, source *payload.Source, n int64, name string, args []string) (
 	cpu time.Duration, taken int64, err error,
 ) {
@@ -70,20 +71,22 @@ func feed(ctx context.Context, source *payload.Source, n int64, name string, arg
 	taken = writeLines(in, source, n)
 	err = cmd.Wait()
 	if ctx.Err() != nil {
-		return 0, 0, fmt.Errorf("%s did not end within %s of its input: %w", name, readerEnds, ctx.Err())
+		return 0, 0, fmt.Errorf("%s did not end within %s of its input: %w",
+			name, readerEnds, ctx.Err())
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return 0, 0, err
 	}
-	if exit != nil && taken < int64(len(source.Message(0))) { // others exit as they like, as grep does
+	// Others exit as they like, as grep does.
+	if exit != nil && taken < int64(len(source.Message(0))) {
 		return 0, 0, fmt.Errorf("%s failed: %w", name, exit)
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), taken, nil
 }
 
-// writeLines writes messages until there were n, the reader left, or it had its time. It returns how
-// many bytes the pipe took.
+// writeLines writes messages until there were n, the reader left, or it had its time. It returns
+// how many bytes the pipe took.
 func writeLines(in io.WriteCloser, source *payload.Source, n int64) (taken int64) {
 	defer in.Close()
 	until := time.Now().Add(readerTime)
