@@ -68,7 +68,8 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// reproduce makes the failures happen. One that cannot be made does not keep the next from its turn.
+// reproduce makes the failures happen. One that cannot be made does not keep the next from its
+// turn.
 func (s *session) reproduce(ctx context.Context, chosen []faults.Scenario) error {
 	var failed []error
 	for _, scenario := range chosen {

@@ -108,7 +108,9 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	measured := s.measure(f.maxTime, func(ctx context.Context) error { return f.measureRules(ctx, s) })
+	measured := s.measure(f.maxTime, func(ctx context.Context) error {
+		return f.measureRules(ctx, s)
+	})
 	return s.finish(measured, ending{
 		show: func(_, own *results.Set) error { return f.show(cmd, own, others, systems) },
 		gate: func(own *results.Set) error {
@@ -164,8 +166,8 @@ func readRules(ctx context.Context, paths ...string) (*results.Set, error) {
 		return nil, err
 	}
 	if len(set.FindingsOf(results.AreaRule)) == 0 {
-		return nil, fmt.Errorf("no findings of a probe in %s: make some with pipebench probe -o FOLDER",
-			strings.Join(paths, ", "))
+		return nil, fmt.Errorf("no findings of a probe in %s: make some with "+
+			"pipebench probe -o FOLDER", strings.Join(paths, ", "))
 	}
 	return set, nil
 }

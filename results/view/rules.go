@@ -117,7 +117,8 @@ func ruleTable(all []results.Finding) Table {
 	return t
 }
 
-// machineHeads describes each machine on which rules were found out, and when; several have letters.
+// machineHeads describes each machine on which rules were found out, and when; several have
+// letters.
 func machineHeads(set *results.Set) []string {
 	var heads []string
 	for _, e := range probedMachines(set) {
@@ -215,7 +216,8 @@ var pipeQuestions = []question{
 	{asks: "A write to a full one, without blocking, gives", steps: []string{"full/write"}},
 	{asks: "A write after the reader has left gives", steps: []string{"broken/no-reader"}},
 	{asks: "SIGPIPE is sent with it", steps: []string{"broken/no-reader/sigpipe"}},
-	{asks: "A blocked write gives, when the reader leaves", steps: []string{"broken/after-0/error"}},
+	{asks: "A blocked write gives, when the reader leaves",
+		steps: []string{"broken/after-0/error"}},
 	{asks: "The writer is told of it after", steps: []string{"broken/after-0/notice"}},
 	{asks: "A parent that only writes to an echoing child hangs after",
 		steps: []string{"deadlock/parent-writes"}},
@@ -426,8 +428,8 @@ func rulesBeside(set *results.Set, systems []DocumentedSystem, detail bool) []Ta
 	return tables
 }
 
-// systemsOf returns the systems whose rules are about a kind of pipe. A FIFO is the same pipe with a
-// name, but not on Windows; pairs of sockets have no rules here.
+// systemsOf returns the systems whose rules are about a kind of pipe. A FIFO is the same pipe
+// with a name, but not on Windows; pairs of sockets have no rules here.
 func systemsOf(kind string, systems []DocumentedSystem) []DocumentedSystem {
 	var own []DocumentedSystem
 	for _, s := range systems {
@@ -469,7 +471,8 @@ func tableBeside(set *results.Set, own []results.Finding, questions []question,
 		for _, c := range columns {
 			cell := c.cells[i]
 			known = known || cell.Text != ""
-			if first := columns[0].exact[i]; first != "" && c.exact[i] != "" && c.exact[i] != first {
+			first := columns[0].exact[i]
+			if first != "" && c.exact[i] != "" && c.exact[i] != first {
 				cell.Text = "≠ " + cell.Text
 			}
 			row = append(row, cell)
@@ -505,7 +508,8 @@ func columnOfSystem(s DocumentedSystem, questions []question) ruleColumn {
 			if _, isNumber := (results.Finding{Value: value}).Number(); isNumber {
 				unit = "B"
 			}
-			cell = q.cell(results.Finding{ID: "rule/anonymous/" + q.steps[0], Value: value, Unit: unit}, ok)
+			id := "rule/anonymous/" + q.steps[0]
+			cell = q.cell(results.Finding{ID: id, Value: value, Unit: unit}, ok)
 		}
 		c.cells = append(c.cells, cell)
 		answer := cell.Text

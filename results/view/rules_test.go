@@ -47,7 +47,8 @@ func rule(id string, verdict results.Verdict, value any, unit, found string) res
 }
 
 var (
-	agreeing = rule("anonymous/slot", results.Holds, 4096, "B", "4 KiB; documented: 4096 B (pipe.c)")
+	agreeing = rule("anonymous/slot", results.Holds, 4096, "B",
+		"4 KiB; documented: 4096 B (pipe.c)")
 	contrary = rule("fifo/slot", results.Refuted, 8192, "B", "8 KiB; documented: 4096 B (pipe.c)")
 	told     = rule("anonymous/broken/after-0/notice", results.Noted, 1500, "ns", "1.5 µs")
 	hanging  = results.Finding{ID: "rule/fifo/deadlock", Verdict: results.CannotTell,
@@ -64,14 +65,15 @@ func writtenRules(t *testing.T, format Format, o Options, set *results.Set,
 	return text.String()
 }
 
-// The first screen says how many rules differ, answers the main questions for each kind of pipe, and
-// names what differs and what came to no result.
+// The first screen says how many rules differ, answers the main questions for each kind of pipe,
+// and names what differs and what came to no result.
 func TestTheScreenOfRules(t *testing.T) {
 	zone := rule("copy-zone", results.Noted, "1..31", "", "1..31")
 	text := writtenRules(t, FormatTable, Options{},
 		rulesOn("a", agreeing, contrary, told, hanging, zone))
 	for _, want := range []string{
-		"5 findings: 1 differ from the documented rules, 1 agree, 2 are not documented", "anonymous", "fifo",
+		"5 findings: 1 differ from the documented rules, 1 agree, 2 are not documented",
+		"anonymous", "fifo",
 		"4096 B", "8192 B (DIFFERS)", "1.50 µs", "1..31",
 		"differs: fifo/slot: 8 KiB; documented: 4096 B (pipe.c)",
 		"no result: fifo/deadlock: hangs; killed after 5s",
@@ -161,7 +163,8 @@ func TestFormatsOfRulesHoldTheSame(t *testing.T) {
 		!strings.Contains(csv, "rule/anonymous/slot") {
 		t.Errorf("CSV %q", csv)
 	}
-	if err := WriteRules(&bytes.Buffer{}, FormatTable, &results.Set{}, nil, Options{}); err != ErrNothing {
+	var out bytes.Buffer
+	if err := WriteRules(&out, FormatTable, &results.Set{}, nil, Options{}); err != ErrNothing {
 		t.Errorf("an empty set: %v", err)
 	}
 }
@@ -178,7 +181,8 @@ func TestRulesOfEarlierVersionsAreShown(t *testing.T) {
 		set.Add(p)
 	}
 	rules := latestRules(set)
-	if len(rules) != 1 || rules[0].Verdict != results.Holds || rules[0].Title != "read a full pipe" {
+	if len(rules) != 1 || rules[0].Verdict != results.Holds ||
+		rules[0].Title != "read a full pipe" {
 		t.Errorf("rules %+v", rules)
 	}
 }

@@ -94,8 +94,8 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Register has a process that was started for one of these experiments make it. Call it from an init
-// function, last of all.
+// Register has a process that was started for one of these experiments make it. Call it from an
+// init function, last of all.
 func Register(work string, all func() []Experiment) {
 	RegisterWork(work, func(w *proc.Work) error {
 		var id string
@@ -111,8 +111,9 @@ func Register(work string, all func() []Experiment) {
 	})
 }
 
-// RegisterWork names what other processes of an experiment do, see [proc.Register]. Their pipe ends
-// may block: each then holds a place of the scheduler, and would keep the garbage collector waiting.
+// RegisterWork names what other processes of an experiment do, see [proc.Register]. Their pipe
+// ends may block: each then holds a place of the scheduler, and would keep the garbage collector
+// waiting.
 func RegisterWork(name string, work func(*proc.Work) error) {
 	proc.Register(name, func(w *proc.Work) error {
 		runtime.GOMAXPROCS(8)

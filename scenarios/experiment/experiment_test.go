@@ -77,7 +77,8 @@ func TestFindingsComeInOrder(t *testing.T) {
 func TestAHangIsAFinding(t *testing.T) {
 	got := findingsOf(t, "test/reads")
 	last := got[len(got)-1]
-	if len(got) != 2 || last.Class != Hangs || last.Verdict != results.CannotTell || last.ID != "test/reads" {
+	if len(got) != 2 || last.Class != Hangs || last.Verdict != results.CannotTell ||
+		last.ID != "test/reads" {
 		t.Errorf("found %+v; want one finding, then that the experiment hangs", got)
 	}
 	if !strings.Contains(last.Found, "killed after 1s") {

@@ -10,8 +10,8 @@ import (
 )
 
 // A processor may copy much slower if source and destination lie some bytes apart, counted modulo
-// the size of a page. The kernel puts a write at the start of a page of the pipe, so where a reader's
-// buffer begins decides whether its copies are in that zone.
+// the size of a page. The kernel puts a write at the start of a page of the pipe, so where a
+// reader's buffer begins decides whether its copies are in that zone.
 const (
 	copyPage   = 4096
 	copyBytes  = 32 << 10 // of one copy; fits every pipe that has grown

@@ -7,7 +7,7 @@ import (
 
 // A Rule is what is documented of a system's pipes.
 type Rule struct {
-	OS     string // as runtime.GOOS names it; gvisor for the kernel that calls itself Linux; "": all
+	OS     string // as runtime.GOOS names it; "gvisor"; "" for all
 	About  string // the step, or the beginning of it
 	Says   string
 	Source string // where it was read

@@ -48,15 +48,17 @@ func inquiries() []inquiry {
 		{name: "poll", how: "ask poll(2) while a full pipe is read byte by byte", do: pollFullPipe},
 		{name: "full", how: "write to a full pipe", do: writeToFullPipe},
 		{name: "broken", how: "write, or be writing, when the reader closes", do: breakPipes},
-		{name: "eof", how: "close one of two copies of the writing end, then the other", do: findEOF},
+		{name: "eof", how: "close one of two copies of the writing end, then the other",
+			do: findEOF},
 		{name: "interleave", how: "two processes write to one pipe", do: interleaveWrites},
 		{name: "deadlock", how: "write to an echoing child and do not read", do: deadlock},
 		{name: "stdio", how: "start a child and let it look at its standard streams",
 			do: lookAtStdio},
 		{name: "copy-zone", how: "time copies between a pipe and buffers at many offsets",
 			do: findCopyZone, once: true},
-		{name: "write-size", how: "send 1,000,000 B messages in smaller writes, and in larger pipes",
-			do: compareWriteSizes, once: true},
+		{name: "write-size",
+			how: "send 1,000,000 B messages in smaller writes, and in larger pipes",
+			do:  compareWriteSizes, once: true},
 		{name: "wake-up", how: "pass one byte to and fro between two processes",
 			do: timeWakeUps, once: true},
 	}
@@ -169,8 +171,8 @@ func (o Options) wants(i inquiry) bool {
 }
 
 // Run makes the experiments and calls found for each finding as it comes. It stops at the first
-// error of found. An experiment that fails or hangs is itself a finding, and the others go on; so is
-// a kind of pipe that this system lacks. With all of them Run takes some ten seconds.
+// error of found. An experiment that fails or hangs is itself a finding, and the others go on; so
+// is a kind of pipe that this system lacks. With all of them Run takes some ten seconds.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err

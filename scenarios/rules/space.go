@@ -127,9 +127,9 @@ func (t *trial) findLargestCapacity() {
 	t.emit(f)
 }
 
-// findAllOrNothing looks for the largest write that is never taken in part. It does so by bisection,
-// as a write that is split stays so when larger. For a socket there is no saying how much is free,
-// as that depends on how it was written; so the usual sizes are tried.
+// findAllOrNothing looks for the largest write that is never taken in part. It does so by
+// bisection, as a write that is split stays so when larger. For a socket there is no saying how
+// much is free, as that depends on how it was written; so the usual sizes are tried.
 func findAllOrNothing(t *trial) {
 	step := Step{Name: "all-or-nothing"}
 	if !t.kind.IsPipe() {

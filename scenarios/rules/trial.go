@@ -163,7 +163,8 @@ func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	}, n)
 }
 
-// full returns a pipe that accepts nothing more. Large writes fill it, as they leave no room unused.
+// full returns a pipe that accepts nothing more. Large writes fill it, as they leave no room
+// unused.
 func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	w, r = t.openNonBlocking()
 	capacity, _ = t.fill(w, 1<<20)

@@ -45,8 +45,8 @@ func writeLetters(w *proc.Work) error {
 }
 
 // interleaveTime is how long two writers get to come between each other's bytes. For an unbroken
-// pipe to say something, fewMessages have to come through and the writers have to take turns fewRuns
-// times; on a slow machine they get slowInterleaveTime for that.
+// pipe to say something, fewMessages have to come through and the writers have to take turns
+// fewRuns times; on a slow machine they get slowInterleaveTime for that.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -174,8 +174,8 @@ func echo(w *proc.Work) error {
 // else to do.
 const stallTime = 500 * time.Millisecond
 
-// deadlock builds the classic one: a parent writes all it has before it reads, and the child answers
-// as it goes.
+// deadlock builds the classic one: a parent writes all it has before it reads, and the child
+// answers as it goes.
 func deadlock(t *trial) {
 	toChild, in := t.open()
 	out, fromChild := t.open()
