@@ -63,10 +63,10 @@ func (d Decision) readerAdvice(r ReaderCost) string {
 	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
 		results.FormatNumber(r.NSPerByte, 2))
 	switch {
-	case r.NSPerByte >= 0.7:
+	case r.NSPerByte >= 1:
 		return text + "it works on the bytes. Change nothing."
 	case r.NSPerByte >= 0.3:
-		return text + "a faster pipe shows little behind it. " +
+		return text + "a larger pipe may still gain. " +
 			"Measure your program with the change before you keep it."
 	case d.Lever == (Choice{}):
 		return text + "it only moves them, and yet no change gains here. Change nothing."

@@ -235,7 +235,7 @@ func TestTheAdviceFitsTheReader(t *testing.T) {
 	d := Decide(usual.records(12, 1), Balanced)
 	for cost, want := range map[float64]string{
 		0.1: "it only moves them. Use a pipe of 1 MiB.",
-		0.5: "a faster pipe shows little behind it",
+		0.5: "a larger pipe may still gain",
 		20:  "it works on the bytes. Change nothing.",
 	} {
 		answer := d.Answer(&ReaderCost{NSPerByte: cost})
