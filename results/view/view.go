@@ -88,13 +88,15 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	var p Page
 	if isScreen && len(s.Records) > 0 {
 		p = screenPage(s, o)
+		p.Answer = append(p.Answer, RecordingSummary(s)...)
 	} else {
 		sum := Summarise(s)
 		p = Page{Header: headers(s.Environments), Conclusions: sum.Meaning, Notes: sum.Notes}
 		p.Tables = cellTables(sum.Rows)
-	}
-	if isScreen {
-		p.Answer = append(p.Answer, RecordingSummary(s)...)
+		if isScreen {
+			p.Answer = answer(s, sum)
+			p.Conclusions = nil
+		}
 	}
 	p.Tables = append(p.Tables, found...)
 	return p.Write(w, format, o)
