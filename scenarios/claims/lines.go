@@ -54,8 +54,14 @@ var lineClaims = []Claim{
 			last := e.ToOurs[n-1]
 			figure += fmt.Sprintf("; %s at %s, n = %d", estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
 		}
-		return decide(figure, e.Slope.Slope <= 1.3).
-			unsureIf(e.Slope.Interval == nil || e.Slope.Interval.Lo <= 1 && e.Slope.Slope > 1.3)
+		const steep = 1.3 // a linear reader that leaves the caches comes near 1.15
+		unsure := true
+		if in := e.Slope.Interval; in != nil {
+			perhapsLinear := e.Slope.Slope > steep && in.Lo <= 1
+			perhapsSteep := e.Slope.Slope <= steep && in.Hi > steep
+			unsure = perhapsLinear || perhapsSteep
+		}
+		return decide(figure, e.Slope.Slope <= steep).unsureIf(unsure)
 	}),
 	claim("004-10mb-limit", func(ctx context.Context, _ *session) faults.UnboundedLine {
 		return *faults.SendUnbounded(ctx, "ndjson-rescan", framers.Close, unendingBytes)

@@ -276,6 +276,7 @@ var cases = map[string][]verdictCase{
 	"004-4096-cheap": {
 		{"quadratic", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
 		{"quadratic, perhaps", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
+		{"linear, perhaps", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.29, Interval: &stat.Interval{Lo: 1, Hi: 1.6}}}, Holds, true},
 		{"linear", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.1, Interval: &stat.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
 	},
 	"004-10mb-limit": {
