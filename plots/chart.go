@@ -237,7 +237,8 @@ var kinds = []struct {
 	{"eagain", "measurements", counterCharts, ""},
 	{"write-size", "measurements", writeSizeCharts, ""},
 	{"waiting", "measurements", waitingCharts, ""},
-	{"wait", "chunk-size", tuneCharts, ""},
+	{"wait", "chunk-size", mixedCharts, ""},
+	{"tune", "chunk-size", tuneCharts, ""}, // of older files
 	{"fill", "rule-findings", probeCharts, ""},
 	{"target", "servers", targetCharts, ""},
 	{"traffic", "recording", trafficCharts, ""},

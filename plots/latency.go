@@ -214,7 +214,9 @@ var latencyKinds = []struct{ key, title string }{
 func latencyCharts(set *results.Set) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
-		v := measuredIn(set, func(r results.Record) bool { return observations(r, kind.key) > 0 })
+		v := measuredIn(set, func(r results.Record) bool {
+			return observations(r, kind.key) > 0 && r.Cell.Pattern != patternMixed
+		})
 		lines, apart := v.grouping("", "size", "placement")
 		for _, p := range v.groupBy(apart) {
 			out = append(out, p.distribution(kind.key, kind.title, lines))

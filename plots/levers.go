@@ -2,6 +2,7 @@ package plots
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -57,7 +58,9 @@ func usualCapacity(set *results.Set) int {
 func writeSizeCharts(set *results.Set) []Chart {
 	varying := varyingWrites(set)
 	records := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && varying[settingOf(set, r)]
+		c := r.Cell
+		c.WriteSize = 0
+		return isStream(r) && isBare(c) && varying[settingOf(set, r)]
 	})
 	var charts []Chart
 	for _, v := range records.groupBy(records.varying(machine, "framing", "size", "pipe", "io")) {
@@ -74,15 +77,21 @@ func (v selection) writeSizeChart() Chart {
 		}
 	}
 	slices.SortFunc(sizes[1:], func(a, b int) int { return b - a }) // the larger first
-	names := []string{"whole"}
+	names, label := []string{"whole"}, "bytes per write"
 	for _, n := range sizes[1:] {
 		names = append(names, results.FormatSize(int64(n)))
+	}
+	if len(names) > 4 { // there is no room for each one's unit
+		label = "KiB per write"
+		for i, n := range sizes[1:] {
+			names[i+1] = strconv.FormatFloat(float64(n)/1024, 'f', -1, 64)
+		}
 	}
 	c := Chart{
 		Name:     "write-size" + v.suffix,
 		Title:    "Goodput by bytes per write and capacity of the pipe",
 		Subtitle: v.subtitle("placement", "capacity", "write_size"),
-		X:        Axis{Label: "bytes per write", Scale: Category, Categories: names},
+		X:        Axis{Label: label, Scale: Category, Categories: names},
 		Y:        Axis{Label: "goodput", Scale: Linear, Unit: Rate, From: new(float64)},
 		Columns:  3,
 		Notes: []string{"A write that fills the pipe puts both ends to sleep until the other one " +

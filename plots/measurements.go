@@ -196,7 +196,9 @@ func (v selection) capacityGuide() []Guide {
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and the
 // same in every placement.
 func overheadCharts(set *results.Set) []Chart {
-	v := measuredIn(set, func(r results.Record) bool { return r.Cell.Size > 0 })
+	v := measuredIn(set, func(r results.Record) bool {
+		return r.Cell.Size > 0 && r.Cell.Pattern != patternMixed
+	})
 	charts := v.charts(cellChartOf("overhead"))
 	for i := range charts {
 		charts[i].Subtitle = v.subtitle("placement", "size", "framing", "io", "pipe", "capacity")

@@ -102,3 +102,42 @@ func chartOfName(t *testing.T, set *results.Set, name string) Chart {
 	t.Fatalf("no chart is called %s: %q", name, chartNames(charts))
 	return Chart{}
 }
+
+// Small messages that wait behind large ones have a chart; what they take has no part in others.
+func TestSmallMessagesHaveTheirChart(t *testing.T) {
+	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+	for _, drain := range []int64{200e6, 20e6} {
+		for i, framing := range []string{"ndjson", "chunked:4096", "chunked:61440"} {
+			c := results.Cell{Framing: framing, Size: 1000000, Pipe: "anonymous", IO: "blocking",
+				Placement: "free", Pattern: patternMixed, Payload: "json", Rate: 4000, Drain: drain}
+			r := results.Record{Run: "run-1", Time: testTime, Cell: c}
+			for range 6 {
+				var waits []int64
+				for k := range 40 {
+					waits = append(waits, int64(1e9/float64(drain)*1e6)/int64(1+9*i)+int64(k))
+				}
+				latency, err := results.NewLatency(waits)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 1e6, Messages: 41,
+					PayloadBytes: 1e6, WireBytes: 1e6,
+					Latency: map[string]results.Latency{"due": latency}})
+			}
+			set.Add(r)
+		}
+	}
+	charts, _ := Charts(set)
+	if names := chartNames(charts); !slices.Equal(names, []string{"wait"}) {
+		t.Fatalf("charts %q", names)
+	}
+	c := charts[0]
+	if len(c.Panels) != 2 || c.Title != "Chunks let a small message pass a large one" {
+		t.Errorf("%q has %d panels", c.Title, len(c.Panels))
+	}
+	for _, p := range c.Panels {
+		if len(p.Series) != 1 || len(p.Series[0].Points) != 2 || len(p.Guides) != 1 {
+			t.Errorf("panel %q: %+v %+v", p.Title, p.Series, p.Guides)
+		}
+	}
+}
