@@ -7,39 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
-// flags are what a command was asked for, as it was typed. A plainCommand or a scriptCommand uses them.
+// flags are the flags of a command, and its run function.
 type flags interface {
 	register(cmd *cobra.Command)
-}
-
-// A plainCommand returns what failed.
-type plainCommand interface {
 	run(cmd *cobra.Command, args []string) error
 }
 
-// A scriptCommand is a script: see syspipe/script.
-type scriptCommand interface {
-	run(cmd *cobra.Command, args []string)
-}
-
-// newCommand makes a command of its help text and its flags. It registers the flags only if they are
-// wanted, since that takes most of the time of a start. With nil for args it takes no arguments.
+// newCommand makes a command from its help text and its flags. It registers the flags only if they
+// are wanted, since that takes most of the time of a start. If args is nil it takes no arguments.
 func newCommand(name string, f flags, args cobra.PositionalArgs, wanted bool) *cobra.Command {
 	cmd := withHelp(name)
 	cmd.Args = args
 	if args == nil {
 		cmd.Args = takes(0, 0, name+" takes no arguments")
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if f, plain := f.(plainCommand); plain {
-			return f.run(cmd, args)
-		}
-		return script.Run(func() { f.(scriptCommand).run(cmd, args) })
-	}
+	cmd.RunE = f.run
 	if wanted {
 		f.register(cmd)
 	}
@@ -56,7 +40,8 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 			return usage(errors.New(says))
 		}
 		if most != anyNumber && (n < least || n > most) {
-			return usage(fmt.Errorf("%s, but was given %d; see %s --help", says, n, cmd.CommandPath()))
+			return usage(fmt.Errorf("%s, but was given %d; see %s --help",
+				says, n, cmd.CommandPath()))
 		}
 		return usage(cmd.ValidateFlagGroups())
 	}

@@ -1,7 +1,8 @@
 // Package doctor finds out how far figures move on this machine while nothing changes, and what
 // about the machine is at fault for it.
 //
-//	plan := doctor.Plan{Binary: self, Flags: flags, Invocations: 8, Over: 2 * time.Minute, MaxTime: 5 * time.Minute}
+//	plan := doctor.Plan{Binary: self, Flags: flags, Invocations: 8,
+//		Over: 2 * time.Minute, MaxTime: 5 * time.Minute}
 //	watch, err := doctor.Run(ctx, plan, keep)
 //	records := stat.BetweenRuns(watch.Runs)
 //	faults := watch.Faults(environment)
@@ -9,7 +10,7 @@
 // Samples of one run are no measure of that: they share a minute, a layout of memory, and a mood of
 // the host. So invocations are processes of their own, spread over the time there is. Run may be
 // called from several goroutines, but runs that share a machine disturb each other. It is not
-// promised that a machine stays within what was seen: [stat.Compare] trusts it for no longer than
+// promised that a machine stays within what was seen: stat.Compare trusts it for no longer than
 // it was watched.
 package doctor
 
@@ -20,15 +21,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/turns"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // Least is the number of invocations that a comparison can rest on.
@@ -37,11 +35,18 @@ const Least = 3
 // A Plan is what to invoke, and how often.
 type Plan struct {
 	Binary      turns.Build
-	Flags       []string      // for its run command
-	Invocations int           // at least [Least]
-	Over        time.Duration // they are spread over this long, or begun one after the other where that is too little
-	MaxTime     time.Duration // none but the first is begun if it is likely to end later; one that takes [patience] longer is killed
-	Seed        int64         // of the first; each has its own
+	Flags       []string // for its run command
+	Invocations int      // at least [Least]
+
+	// Over is how long the invocations are spread over. If it is too little for them, one begins
+	// when the other has ended.
+	Over time.Duration
+
+	// MaxTime is for all invocations. None but the first begins if it is likely to end later, and
+	// one that takes a minute longer than this is killed.
+	MaxTime time.Duration
+
+	Seed int64 // of the first invocation; each has its own
 
 	// Observe, if set, is told of each invocation from the goroutine that called Run.
 	Observe func(done, of int, took time.Duration)
@@ -59,10 +64,12 @@ var DefaultFlags = []string{"--framing", "raw,ndjson", "--size", "256,64KiB,1MiB
 // Validate reports what of the plan cannot be.
 func (p Plan) Validate() error {
 	if p.Invocations < Least {
-		return fmt.Errorf("%d invocations show no spread to rest on: it takes %d", p.Invocations, Least)
+		return fmt.Errorf("%d invocations show no spread to rest on: it takes %d",
+			p.Invocations, Least)
 	}
 	if p.Over < 0 || p.MaxTime <= 0 {
-		return fmt.Errorf("invocations cannot be spread over %s, and end within %s", p.Over, p.MaxTime)
+		return fmt.Errorf("invocations cannot be spread over %s, and end within %s",
+			p.Over, p.MaxTime)
 	}
 	return turns.CheckFlags(p.Flags)
 }
@@ -84,46 +91,69 @@ func Run(ctx context.Context, p Plan, keep func(*results.Set) error) (*Watch, er
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for invocations: %w", err)
 	}
-	defer os.RemoveAll(scratch) // one that stays, as where a scanner of Windows has it open, costs no answer
+	// If this fails, as while a scanner of Windows has a file open, the result is no worse for it.
+	defer os.RemoveAll(scratch)
 	w := &Watch{}
-	return w, script.Run(func() { w.run(ctx, p, scratch, keep) })
+	return w, w.run(ctx, p, scratch, keep)
 }
 
-// run is a script, which an invocation ends that fails.
-func (w *Watch) run(ctx context.Context, p Plan, scratch string, keep func(*results.Set) error) {
+// run makes the invocations of a plan; the first that fails ends it.
+func (w *Watch) run(
+	ctx context.Context, p Plan, scratch string, keep func(*results.Set) error,
+) error {
 	began := time.Now()
 	var longest time.Duration
 	for i := range p.Invocations {
 		if i > 0 && time.Since(began)+longest > p.MaxTime {
-			return
+			return nil
 		}
-		before := machine.ReadUsage()
-		select {
-		case <-ctx.Done():
-			script.Check(context.Cause(ctx))
-		case <-time.After(time.Until(began.Add(due(i, p.Invocations, p.Over, longest)))):
+		if err := w.wait(ctx, began.Add(due(i, p.Invocations, p.Over, longest))); err != nil {
+			return err
 		}
-		at, begun := time.Now(), machine.ReadUsage()
-		w.waiting.Add(begun.Since(before))
-		set, err := p.invoke(ctx, i, filepath.Join(scratch, strconv.Itoa(i)))
+		at := time.Now()
+		set, err := w.invoke(ctx, p, i, filepath.Join(scratch, strconv.Itoa(i)))
 		if err != nil {
-			script.Check(fmt.Errorf("invocation %d: %w", i+1, err))
+			return fmt.Errorf("invocation %d: %w", i+1, err)
 		}
-		w.working.Add(machine.ReadUsage().Since(begun))
-		w.Runs = append(w.Runs, set)
 		took := time.Since(at)
 		longest = max(longest, took)
-		script.Check(keep(set))
+		if err := keep(set); err != nil {
+			return err
+		}
 		if p.Observe != nil {
 			p.Observe(i+1, p.Invocations, took)
 		}
 	}
+	return nil
 }
 
-func (p Plan) invoke(ctx context.Context, i int, dir string) (*results.Set, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.MaxTime+patience, fmt.Errorf("took much longer than the %s for all invocations, and was stopped; give more time (--max-time) or fewer cells", p.MaxTime))
+// wait waits until a time, and adds how the CPUs were used meanwhile.
+func (w *Watch) wait(ctx context.Context, until time.Time) error {
+	before := machine.ReadUsage()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(time.Until(until)):
+	}
+	w.waiting.Add(machine.ReadUsage().Since(before))
+	return nil
+}
+
+// invoke makes invocation i, and adds what it measured and how the CPUs were used meanwhile.
+func (w *Watch) invoke(ctx context.Context, p Plan, i int, dir string) (*results.Set, error) {
+	before := machine.ReadUsage()
+	late := fmt.Errorf("took much longer than the %s for all invocations, and was stopped; "+
+		"give more time (--max-time) or fewer cells", p.MaxTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.MaxTime+patience, late)
 	defer cancel()
-	return p.Binary.Run(ctx, dir, append([]string{"--seed", strconv.FormatInt(p.Seed+int64(i), 10)}, p.Flags...))
+	flags := append([]string{"--seed", strconv.FormatInt(p.Seed+int64(i), 10)}, p.Flags...)
+	set, err := p.Binary.Run(ctx, dir, flags)
+	if err != nil {
+		return nil, err
+	}
+	w.working.Add(machine.ReadUsage().Since(before))
+	w.Runs = append(w.Runs, set)
+	return set, nil
 }
 
 // due returns when invocation i of n begins, if they are to take up the time and the longest of
@@ -138,20 +168,40 @@ const oldLoad = 0.5
 
 // Faults returns what about the machine disturbs measurements, each with the remedy. None is a fine
 // machine, or one that does not tell; [Watch.Checks] names what was looked at. Who else uses the
-// CPUs is told while no invocation ran, or, where they left no time to see that, by the load average.
+// CPUs is told while no invocation ran, or, where they left no time to see that, by the load
+// average.
 func (w *Watch) Faults(env results.Environment) []results.Fault {
-	isLoad := func(f results.Fault) bool { return f.ID == "load" }
-	out := stat.Filter(w.waiting.Faults(), isLoad)
-	if !w.waiting.Shows() && env.Load1 != nil && *env.Load1 > oldLoad {
-		out = append(out, results.Fault{ID: "load", Verdict: fmt.Sprintf("the load average was %.2f before anything was measured", *env.Load1),
-			Evidence: results.MustEvidence(map[string]float64{"load1": *env.Load1}), Advice: "close other programs, or wait until it is done"})
+	var out []results.Fault
+	for _, f := range w.waiting.Faults() {
+		if f.ID == "load" {
+			out = append(out, f)
+		}
 	}
-	out = slices.Concat(out, slices.DeleteFunc(w.working.Faults(), isLoad), machine.Faults(env))
+	if !w.waiting.Shows() && env.Load1 != nil && *env.Load1 > oldLoad {
+		out = append(out, loadFault(*env.Load1))
+	}
+	for _, f := range w.working.Faults() {
+		if f.ID != "load" { // that is the invocation's own
+			out = append(out, f)
+		}
+	}
+	out = append(out, machine.Faults(env)...)
 	for i := range out {
 		out[i].ID = results.EnvironmentFault + out[i].ID
-		out[i].Run, out[i].Time = env.Run, env.Time
+		out[i].Run = env.Run
+		out[i].Time = env.Time
 	}
 	return out
+}
+
+// loadFault is the fault of a machine whose load average was above [oldLoad].
+func loadFault(load float64) results.Fault {
+	return results.Fault{
+		ID:       "load",
+		Verdict:  fmt.Sprintf("the load average was %.2f before anything was measured", load),
+		Evidence: results.MustEvidence(map[string]float64{"load1": load}),
+		Advice:   "close other programs, or wait until it is done",
+	}
 }
 
 // Checks names what Faults looks at on this system.
@@ -178,7 +228,8 @@ func File(machine string) (string, error) {
 
 // Keep adds noise records of one machine to its file, for comparisons to come.
 func Keep(env results.Environment, records []results.Noise) (path string, err error) {
-	if path, err = File(env.Machine); err != nil {
+	path, err = File(env.Machine)
+	if err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -24,7 +24,7 @@ func (p *Process) start() error {
 		return p.Cmd.Start()
 	}
 	p.Cmd.SysProcAttr.CreationFlags |= windows.CREATE_NEW_PROCESS_GROUP
-	if p.script != nil {
+	if p.work != nil {
 		return p.Cmd.Start()
 	}
 	if err := p.group.open(); err != nil {

@@ -77,8 +77,8 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	if p.closed {
 		return nil, os.ErrClosed
 	}
-	if p.script != nil {
-		text, err := json.Marshal(p.script)
+	if p.work != nil {
+		text, err := json.Marshal(p.work)
 		if err != nil {
 			return nil, err
 		}

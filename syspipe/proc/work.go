@@ -13,15 +13,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// workEnv tells a process that it has work to do, and which: a script.
+// workEnv tells a process that it has work to do, and which: an assignment, as JSON.
 const workEnv = "PIPEBENCH_WORK"
 
 // workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call keeps its share of the
 // scheduler, two ends may be in one each, and the rest of the runtime needs to get on meanwhile.
 const workerProcs = "GOMAXPROCS=4"
 
-// A script is a piece of work as it travels in the environment.
-type script struct {
+// An assignment is a piece of work as it travels in the environment.
+type assignment struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
 	Ends []string        `json:"ends"` // references: leash, reports, the work's own
@@ -102,16 +102,18 @@ func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 	if err != nil {
 		return fmt.Errorf("find this program, to start it again: %w", err)
 	}
-	p.Cmd, p.script = exec.Command(program), &script{Name: p.name}
-	if p.script.Args, err = json.Marshal(args); err != nil {
+	text, err := json.Marshal(args)
+	if err != nil {
 		return fmt.Errorf("write the arguments of %s: %w", p.name, err)
 	}
+	p.Cmd = exec.Command(program)
+	p.work = &assignment{Name: p.name, Args: text}
 	for _, e := range ends {
 		ref, err := e.Pass(p.Cmd)
 		if err != nil {
 			return fmt.Errorf("hand %s its pipes: %w", p.name, err)
 		}
-		p.script.Ends = append(p.script.Ends, ref)
+		p.work.Ends = append(p.work.Ends, ref)
 		p.childOnly = append(p.childOnly, e)
 	}
 	return nil
@@ -119,7 +121,7 @@ func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 
 // Share keeps the ends given to [Self] open here when the process starts: for several workers that
 // share one. The caller closes them.
-func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, len(p.script.Ends)) }
+func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, len(p.work.Ends)) }
 
 // Begun waits until the work has begun.
 func (p *Process) Begun() error {
@@ -199,16 +201,16 @@ func Register(name string, work func(*Work) error) {
 	if !ok {
 		return
 	}
-	var s script
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
+	var a assignment
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		exit(fmt.Errorf("read the work in %s: %w", workEnv, err))
 	}
-	if s.Name != name {
+	if a.Name != name {
 		return
 	}
 	os.Unsetenv(workEnv)
 	// An init runs on a locked thread, and every switch to it costs.
-	go func() { exit(s.do(work)) }()
+	go func() { exit(a.do(work)) }()
 	select {}
 }
 
@@ -229,14 +231,14 @@ func exit(err error) {
 }
 
 // do takes up what was handed over, and does the work.
-func (s script) do(work func(*Work) error) (err error) {
+func (a assignment) do(work func(*Work) error) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%s: %w", s.Name, err)
+			err = fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}()
-	w := &Work{args: s.Args}
-	for _, ref := range s.Ends {
+	w := &Work{args: a.Args}
+	for _, ref := range a.Ends {
 		e, err := syspipe.Inherited(ref)
 		if err != nil {
 			return err
@@ -247,7 +249,8 @@ func (s script) do(work func(*Work) error) (err error) {
 		return errors.New("it was given no leash, or no way to report")
 	}
 	leash := w.Ends[0]
-	w.report, w.Ends = w.Ends[1], w.Ends[2:]
+	w.report = w.Ends[1]
+	w.Ends = w.Ends[2:]
 	if err := leash.UsePoller(); err != nil {
 		return err
 	}
