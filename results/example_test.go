@@ -96,21 +96,6 @@ func ExampleCompare() {
 	// inconclusive
 }
 
-func ExampleParseAssert() {
-	a, err := stat.ParseAssert("to-raw>0.95@64KiB")
-	if err != nil {
-		log.Fatal(err)
-	}
-	judged := a.Evaluate(measured())
-	fmt.Println(judged.Outcome, "-", judged.Why)
-
-	_, err = stat.ParseAssert("p99<50")
-	fmt.Println(err)
-	// Output:
-	// fails - ndjson 64 KiB stream same: 0.911
-	// assertion "p99<50": value "50": want a duration such as 50ms or 7.5us
-}
-
 func ExampleFormatSize() {
 	fmt.Println(results.FormatSize(64), results.FormatSize(61440), results.FormatSize(61441), results.FormatSize(1<<20))
 	// Output: 64 B 60 KiB 61441 B 1 MiB

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/assert"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -97,12 +98,12 @@ func hint(c *stat.Comparison) string {
 }
 
 // assertFlags are the conditions that the figures of a command have to meet.
-type assertFlags struct{ asserts []stat.Assert }
+type assertFlags struct{ asserts []assert.Condition }
 
 // registerAsserts says in the help what the conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	set := func(text string) error {
-		a, err := stat.ParseAssert(text)
+		a, err := assert.Parse(text)
 		f.asserts = append(f.asserts, a)
 		return err
 	}
@@ -116,9 +117,9 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	w := beside(cmd, format)
 	var failed, open []string
 	for _, a := range f.asserts {
-		j := stat.Assertion{
+		j := assert.Result{
 			Assert:  a.Text,
-			Outcome: stat.CannotTell,
+			Outcome: assert.CannotTell,
 			Why: "the new side is benchmark text; assertions are about records " +
 				"(results.jsonl)",
 		}
@@ -129,9 +130,9 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 			return err
 		}
 		switch j.Outcome {
-		case stat.Fails:
+		case assert.Fails:
 			failed = append(failed, j.Assert)
-		case stat.CannotTell:
+		case assert.CannotTell:
 			open = append(open, j.Assert)
 		}
 	}

@@ -3,7 +3,6 @@ package stat
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -147,72 +146,6 @@ func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
 // servers groups targets by the command that was driven, in the order in which they come.
 func servers(s *results.Set) [][]results.Target {
 	return GroupBy(s.Targets, func(t results.Target) string { return strings.Join(t.Command, " ") })
-}
-
-// serverSlopes returns how the time of each server grows: as was found when it was driven, or else
-// from the sizes that say something about it.
-func serverSlopes(s *results.Set) []AssertCase {
-	var out []AssertCase
-	for _, targets := range servers(s) {
-		cell := targetCell(targets[0])
-		var growths []TargetGrowth
-		for _, t := range targets {
-			if g, ok := RecordedGrowth(t); ok {
-				growths = append(growths, g)
-			}
-		}
-		if g := FitTargetGrowth(targets); len(growths) == 0 && g != nil {
-			growths = append(growths, *g)
-		}
-		for _, g := range growths {
-			c := AssertCase{Case: g.String(), Value: fmt.Sprintf("%.2f", g.Slope), cell: cell, known: true, value: g.Slope}
-			if g.Interval != nil && g.Interval.Lo <= 1 {
-				c.doubt = "the interval reaches 1"
-			}
-			out = append(out, c)
-		}
-		measured := slices.ContainsFunc(targets, func(t results.Target) bool { return len(t.Samples) > 0 })
-		if len(growths) == 0 && measured {
-			why := "the growth was not measured: it takes three sizes of 64 KiB and more"
-			out = append(out, AssertCase{Case: "slope", Why: why, cell: cell})
-		}
-	}
-	return out
-}
-
-// limitCases returns the largest messages that each server takes and gives. A limit that was not
-// searched for is none up to the largest message that was served.
-func limitCases(s *results.Set) []AssertCase {
-	var out []AssertCase
-	all := servers(s)
-	for _, targets := range all {
-		served, found := int64(0), false
-		add := func(which string, bytes int64, least bool) {
-			if len(all) > 1 {
-				which = strings.Join(targets[0].Command, " ") + ": " + which
-			}
-			cell := targetCell(targets[0])
-			cell.Size = 0
-			out = append(out, AssertCase{Case: which, Value: FormatBytes(bytes), cell: cell, known: true, least: least, value: float64(bytes)})
-			found = true
-		}
-		for _, t := range targets {
-			switch limit := t.Evidence.LimitEvidence; {
-			case t.RequestLimit != nil:
-				add("requests", *t.RequestLimit, false)
-			case t.ReplyLimit != nil:
-				add("replies", *t.ReplyLimit, false)
-			case t.SearchedTo != nil && (limit == nil || limit.Side == "request"):
-				served = max(served, *t.SearchedTo)
-			case t.Size > 0 && t.Served():
-				served = max(served, t.Size)
-			}
-		}
-		if !found && served > 0 {
-			add("requests", served, true)
-		}
-	}
-	return out
 }
 
 // MedianTime returns the median of the samples' time a message, in ns; 0 without samples.

@@ -75,6 +75,10 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 	return float64(*n) * scale / float64(*per), true
 }
 
+// IsPercentile reports whether the metric is a point of a latency distribution. Such a figure is of
+// all samples together: one sample holds too few observations.
+func (m Metric) IsPercentile() bool { return m.quantile != "" }
+
 // Values returns the metric of each sample that carries it, in their order.
 func (m Metric) Values(samples []results.Sample) []float64 {
 	return valuesOf(m.observations([]results.Record{{Samples: samples}}))

@@ -1,5 +1,5 @@
-// Package stat works out what results say: the figures of each cell, whether two files or pairs of
-// runs differ, and whether a condition holds.
+// Package stat works out what results say: the figures of each cell, and whether two files or pairs
+// of runs differ.
 //
 //	old, err := stat.ReadDataset("before.jsonl")
 //	…
@@ -18,8 +18,9 @@
 //
 // # Comparisons
 //
-// [Compare] sets two files against each other and [ComparePairs] interleaved pairs of two builds;
-// [ParseAssert] reads a condition and [Assert.Evaluate] judges it.
+// [Compare] sets two files against each other and [ComparePairs] interleaved pairs of two builds.
+// Package assert judges conditions on the figures, and package benchtext names cells and figures in
+// Go benchmark text.
 //
 // Functions do not keep or change what they are given, and may run at the same time as long as
 // nobody writes to it.
@@ -143,6 +144,28 @@ func (r *Row) estimate() {
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
+}
+
+// Figure returns the row's figure by the name of its metric: a median, or a percentile of all its
+// samples together.
+func (r Row) Figure(metric string) (float64, bool) {
+	m, err := MetricByName(metric)
+	if err != nil {
+		return 0, false
+	}
+	if m.IsPercentile() {
+		key := m.key
+		if key == "" {
+			key, _ = primaryLatency(r.Latency)
+		}
+		ns := r.Latency[key].Quantile(m.quantile)
+		if ns == nil {
+			return 0, false
+		}
+		return float64(*ns), true
+	}
+	e, ok := r.Estimates[metric]
+	return e.Median, ok
 }
 
 // relate finds the raw cells that the row can be set beside.

@@ -116,37 +116,3 @@ func TestThreeSizesAreNeededForGrowth(t *testing.T) {
 		t.Errorf("%v from two sizes", g)
 	}
 }
-
-func TestAssertionsOnServers(t *testing.T) {
-	lo, hi := 0.3, 2.5
-	grown := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, From: 65536, To: 1048576}}}
-	scattered := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, SlopeLo: &lo, SlopeHi: &hi}}}
-	served := results.Target{Size: 1 << 20, Verdict: "ok"}
-	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
-	for _, row := range []struct {
-		assert  string
-		targets []results.Target
-		outcome stat.AssertOutcome
-	}{
-		{"slope<1.3", []results.Target{grown}, stat.Fails},
-		{"slope<1.5", []results.Target{grown}, stat.Holds},
-		{"slope<1.3", []results.Target{scattered}, stat.CannotTell},
-		{"slope<1.5", []results.Target{scattered}, stat.Holds},
-		{"slope<1.3", []results.Target{served}, stat.CannotTell},
-		{"limit>=1MiB", []results.Target{served}, stat.Holds},
-		{"limit>=2MiB", []results.Target{served}, stat.CannotTell},
-		{"limit<2MiB", []results.Target{served}, stat.CannotTell},
-		{"limit<1MiB", []results.Target{served}, stat.Fails},
-		{"limit>=1000", []results.Target{served, limited}, stat.Fails},
-		{"limit>998", []results.Target{limited}, stat.Holds},
-		{"limit>=1", nil, stat.CannotTell},
-	} {
-		a, err := stat.ParseAssert(row.assert)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := a.Evaluate(&results.Set{Targets: row.targets}); got.Outcome != row.outcome {
-			t.Errorf("%s: %s, want %s", row.assert, got.Outcome, row.outcome)
-		}
-	}
-}

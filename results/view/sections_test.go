@@ -8,7 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
-	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/assert"
 )
 
 // tuneRun is what a run of tune leaves of its answer, as it is read from a file.
@@ -177,13 +177,13 @@ func TestAPageTellsTheGrowthThatIsAsserted(t *testing.T) {
 			Samples: []results.Sample{{Messages: 2, ElapsedNS: size * size, Reader: results.Counters{CPUNS: new(10 * size)}}},
 		})
 	}
-	a, err := stat.ParseAssert("slope<1.2")
+	a, err := assert.Parse("slope<1.2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	told := serverSection(set).Lead
 	judged := a.Evaluate(set)
-	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." || judged.Outcome != stat.Holds {
+	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." || judged.Outcome != assert.Holds {
 		t.Errorf("the page says %q, the assertion %+v", told, judged)
 	}
 }

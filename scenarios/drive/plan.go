@@ -15,6 +15,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/assert"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
@@ -37,7 +38,7 @@ type Plan struct {
 // Demand has a size measured until an assertion on it can be judged: a percentile takes a number of
 // round trips that a budget may not hold. They have half a minute. An assertion on every size
 // demands nothing.
-func (p *Plan) Demand(a stat.Assert) {
+func (p *Plan) Demand(a assert.Condition) {
 	if a.Size <= 0 || a.Observations() == 0 {
 		return
 	}
@@ -250,9 +251,9 @@ const checkTime = 5 * time.Minute
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p := Plan{SmallPipe: -1}
-	var asserts []stat.Assert
+	var asserts []assert.Condition
 	for _, w := range wants {
-		a, err := stat.ParseAssert(string(w))
+		a, err := assert.Parse(string(w))
 		if err != nil {
 			t.Errorf("drive %s: %v", cmd, err)
 			return
@@ -275,7 +276,7 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 		return
 	}
 	for _, a := range asserts {
-		if j := a.Evaluate(set); j.Outcome != stat.Holds {
+		if j := a.Evaluate(set); j.Outcome != assert.Holds {
 			t.Errorf("%s: %s: %s: %s", cmd, a.Text, j.Outcome, j.Why)
 		}
 	}

@@ -1,4 +1,4 @@
-package stat
+package assert
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
-func TestParseAssert(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		text, metric, op string
 		value            float64
@@ -29,7 +29,7 @@ func TestParseAssert(t *testing.T) {
 		{"to-raw>.9@64KiB,placement=same", "to-raw", ">", 0.9, 65536},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
-			a, err := ParseAssert(tt.text)
+			a, err := Parse(tt.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +40,7 @@ func TestParseAssert(t *testing.T) {
 	}
 }
 
-func TestParseAssertSaysWhatIsWrong(t *testing.T) {
+func TestParseSaysWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "such as p99<50ms@64KiB",
 		"p99":                      "such as p99<50ms@64KiB",
@@ -59,8 +59,9 @@ func TestParseAssertSaysWhatIsWrong(t *testing.T) {
 		"p99<50ms@64KiB extra":     "size",
 		"p99<<50ms":                "want a duration",
 		"p99<50ms@64KiB@placement": "size",
+		"verdict<1":                "no assertion can be about this metric",
 	} {
-		if _, err := ParseAssert(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}
@@ -85,7 +86,7 @@ func TestEvaluate(t *testing.T) {
 	for _, tt := range []struct {
 		name, assert string
 		set          *results.Set
-		want         AssertOutcome
+		want         Outcome
 		cases        int
 	}{
 		{"a percentile that the samples carry", "p50<1s@256B", set, Holds, 4},
@@ -116,7 +117,7 @@ func TestEvaluate(t *testing.T) {
 		{"nothing there", "p99<1s", &results.Set{}, CannotTell, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, err := ParseAssert(tt.assert)
+			a, err := Parse(tt.assert)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +132,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-func TestAssertionInALine(t *testing.T) {
+func TestResultInALine(t *testing.T) {
 	for text, want := range map[string]string{
 		"overhead<1%@framing=ndjson":       "overhead<1%@framing=ndjson: holds (cases: 6)",
 		"wire<1@256B,placement=same":       "wire<1@256B,placement=same: fails: raw 256 B roundtrip same: 256 B",
@@ -141,7 +142,7 @@ func TestAssertionInALine(t *testing.T) {
 		"to-raw>2@64KiB,framing=ndjson":    "to-raw>2@64KiB,framing=ndjson: fails: ndjson 64 KiB stream same: 0.904",
 		"goodput>99GB/s@64KiB,framing=raw": "goodput>99GB/s@64KiB,framing=raw: fails: raw 64 KiB stream same: 7.44 GB/s",
 	} {
-		a, err := ParseAssert(text)
+		a, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,17 +152,17 @@ func TestAssertionInALine(t *testing.T) {
 	}
 }
 
-func FuzzParseAssert(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, text := range []string{"p99<50ms@64KiB", "goodput>=1.5GB/s@framing=raw", "limit>=1MiB", "slope<1.2", "to-raw>.9@64KiB,placement=same"} {
 		f.Add(text)
 	}
 	set := resultstest.Beside("same", resultstest.Around(10000, 0), nil)
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := ParseAssert(text)
+		a, err := Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseAssert(a.Text)
+		again, err := Parse(a.Text)
 		if err != nil || again.Value != a.Value || again.Size != a.Size {
 			t.Errorf("%q reads as %+v, and again as %+v, %v", text, a, again, err)
 		}
@@ -176,12 +177,46 @@ func TestObservationsAreThoseThatAPercentileTakes(t *testing.T) {
 		"p50<1s": 20, "p90<1s": 100, "p99<50ms@64KiB": 1000, "p99.9<1s": 10000, "service.p99<1s": 1000, "service.p99.9<1s": 10000,
 		"time<1s": 0, "limit>=1MiB": 0, "max<1s": 0,
 	} {
-		a, err := ParseAssert(text)
+		a, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := a.Observations(); got != want {
 			t.Errorf("%s takes %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestAssertionsOnServers(t *testing.T) {
+	lo, hi := 0.3, 2.5
+	grown := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, From: 65536, To: 1048576}}}
+	scattered := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{GrowthEvidence: &results.GrowthEvidence{Slope: 1.4, SlopeLo: &lo, SlopeHi: &hi}}}
+	served := results.Target{Size: 1 << 20, Verdict: "ok"}
+	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
+	for _, row := range []struct {
+		assert  string
+		targets []results.Target
+		outcome Outcome
+	}{
+		{"slope<1.3", []results.Target{grown}, Fails},
+		{"slope<1.5", []results.Target{grown}, Holds},
+		{"slope<1.3", []results.Target{scattered}, CannotTell},
+		{"slope<1.5", []results.Target{scattered}, Holds},
+		{"slope<1.3", []results.Target{served}, CannotTell},
+		{"limit>=1MiB", []results.Target{served}, Holds},
+		{"limit>=2MiB", []results.Target{served}, CannotTell},
+		{"limit<2MiB", []results.Target{served}, CannotTell},
+		{"limit<1MiB", []results.Target{served}, Fails},
+		{"limit>=1000", []results.Target{served, limited}, Fails},
+		{"limit>998", []results.Target{limited}, Holds},
+		{"limit>=1", nil, CannotTell},
+	} {
+		a, err := Parse(row.assert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Evaluate(&results.Set{Targets: row.targets}); got.Outcome != row.outcome {
+			t.Errorf("%s: %s, want %s", row.assert, got.Outcome, row.outcome)
 		}
 	}
 }

@@ -1,0 +1,179 @@
+// Package assert reads conditions on figures and judges them on a set of results.
+//
+//	c, err := assert.Parse("p99<50ms@64KiB")
+//	…
+//	if r := c.Evaluate(set); r.Outcome != assert.Holds {
+//		return errors.New(r.String())
+//	}
+//
+// A condition is a metric, one of < <= > >=, a value in the metric's unit, and after @ the cells
+// that it is about: a message size, field=value of a cell, or both, separated by commas. Without @
+// it is about all cells that have the metric. A stream without a rate has no latency, so a
+// condition on latency is not about it.
+//
+//	p99<50ms@64KiB                 latency at one size
+//	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
+//	overhead<=1%                   wire bytes beyond the payload, everywhere
+//	to-raw>0.9@64KiB,placement=same
+//	slope<1.2                      how time grows with size: 1 is linear
+//	limit>=1MiB                    largest message that a server takes
+//	fails<=0                       how many checks have this verdict
+package assert
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A Condition is an assertion that [Parse] read.
+type Condition struct {
+	Text   string // as it was given
+	Metric string // the name of a [stat.Metric], or "limit", "slope", "to-raw" or a check's verdict
+	Op     string // "<", "<=", ">", ">="
+	Value  float64
+	Size   int64               // message bytes; negative: every size
+	Where  []results.FieldText // what else the cells must have
+
+	metric stat.Metric // zero if Metric is not the name of one
+	unit   string      // of Value
+}
+
+// An Outcome is how a condition turned out.
+type Outcome string
+
+// The outcomes. A condition on a figure that the samples do not carry never holds.
+const (
+	Holds      Outcome = "holds"
+	Fails      Outcome = "fails"
+	CannotTell Outcome = "cannot tell"
+)
+
+// A Result is a condition that was judged.
+type Result struct {
+	Assert  string  `json:"assert"` // the condition's text
+	Outcome Outcome `json:"outcome"`
+	Cases   []Case  `json:"cases,omitempty"`
+	Why     string  `json:"why,omitempty"` // empty if the condition holds
+}
+
+// String returns the condition and how it turned out, in a line.
+func (r Result) String() string {
+	if r.Outcome == Holds {
+		return fmt.Sprintf("%s: %s (cases: %d)", r.Assert, r.Outcome, len(r.Cases))
+	}
+	return fmt.Sprintf("%s: %s: %s", r.Assert, r.Outcome, r.Why)
+}
+
+// A Case is one figure that a condition is about.
+type Case struct {
+	Case    string  `json:"case"`
+	Value   string  `json:"value,omitempty"` // with its unit
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why,omitempty"`
+
+	cell    results.Cell
+	known   bool // the figure was measured and is value
+	value   float64
+	atLeast bool   // the true figure is value or more
+	doubt   string // why a value that is too large may be so by chance; empty if it is not
+}
+
+// Evaluate judges the condition on each figure of the set that it is about: medians, or percentiles
+// of all samples of a cell together. The condition fails if it fails for one figure. Otherwise its
+// outcome is CannotTell if one figure is not known, or if there is none.
+func (c Condition) Evaluate(s *results.Set) Result {
+	out := Result{Assert: c.Text, Outcome: Holds}
+	for _, one := range c.cases(s) {
+		if c.isAbout(one.cell) {
+			out.Cases = append(out.Cases, c.judge(one))
+		}
+	}
+	if len(out.Cases) == 0 {
+		out.Outcome = CannotTell
+		out.Why = "no case of it was measured"
+	}
+	for _, one := range out.Cases {
+		firstFailure := one.Outcome == Fails && out.Outcome != Fails
+		firstDoubt := one.Outcome == CannotTell && out.Outcome == Holds
+		if firstFailure || firstDoubt {
+			out.Outcome = one.Outcome
+			out.Why = one.Case + ": " + strings.TrimSpace(one.Value+" "+one.Why)
+		}
+	}
+	return out
+}
+
+// isAbout reports whether a cell has the size and the fields that the condition names.
+func (c Condition) isAbout(cell results.Cell) bool {
+	if c.Size >= 0 && int64(cell.Size) != c.Size {
+		return false
+	}
+	for _, f := range c.Where {
+		if cell.Field(f.Name) != f.Text {
+			return false
+		}
+	}
+	return true
+}
+
+// judge sets the outcome of a case.
+func (c Condition) judge(one Case) Case {
+	if !one.known {
+		one.Outcome = CannotTell
+		return one
+	}
+	if one.Value == "" {
+		one.Value = results.FormatUnit(one.value, c.unit)
+	}
+	holds := c.compare(one.value)
+	one.Outcome = Fails
+	if holds {
+		one.Outcome = Holds
+	}
+	wantsMore := strings.HasPrefix(c.Op, ">")
+	if one.atLeast {
+		one.Value += " or more"
+		if wantsMore != holds { // a larger figure would give the other outcome
+			one.Outcome = CannotTell
+			one.Why = "it was not searched further"
+		}
+	}
+	if one.doubt != "" && !holds && !wantsMore {
+		one.Outcome = CannotTell
+		one.Why = one.doubt
+	}
+	return one
+}
+
+func (c Condition) compare(v float64) bool {
+	switch c.Op {
+	case "<":
+		return v < c.Value
+	case "<=":
+		return v <= c.Value
+	case ">":
+		return v > c.Value
+	case ">=":
+		return v >= c.Value
+	}
+	return false
+}
+
+// Observations returns how many observations of one cell a percentile needs; 0 if the condition is
+// not on a percentile.
+func (c Condition) Observations() int64 {
+	percentiles := []struct {
+		name string
+		rank float64
+	}{{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}}
+	for _, p := range percentiles {
+		if c.Metric == p.name || strings.HasSuffix(c.Metric, "."+p.name) {
+			return int64(math.Round(results.MinTailCount * 100 / (100 - p.rank)))
+		}
+	}
+	return 0
+}
