@@ -2,7 +2,6 @@ package faults
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Conversation is with a process that is spoken to over its standard streams, line by line. It
@@ -31,13 +29,22 @@ type Conversation struct {
 // ErrLate is returned when what was awaited did not come in time.
 var ErrLate = errors.New("no answer in time")
 
-// Converse starts a process to talk to. It is ended by Close, and when ctx ends.
-func Converse(ctx context.Context, p *proc.Process) *Conversation {
-	in, out := script.Must(p.Pipe(0)), script.Must(p.Pipe(1))
-	script.Check(p.Start(ctx))
+// StartConversation starts a process to talk to. It is ended by Close, and when ctx ends.
+func StartConversation(ctx context.Context, p *proc.Process) (*Conversation, error) {
+	in, err := p.Pipe(0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.Pipe(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
 	c := &Conversation{In: in, Process: p, lines: make(chan string, 64)}
 	go c.listen(out)
-	return c
+	return c, nil
 }
 
 // longestLine bounds what is held of a line, in bytes: a longer one ends the conversation.
@@ -49,11 +56,15 @@ func (c *Conversation) listen(out io.Reader) {
 	in := bufio.NewScanner(out)
 	in.Buffer(nil, longestLine)
 	for in.Scan() {
-		if line := strings.TrimRight(in.Text(), "\r"); line != "" {
+		line := strings.TrimRight(in.Text(), "\r")
+		if line != "" {
 			c.lines <- line // Await takes it, or Close does
 		}
 	}
-	c.err = cmp.Or(in.Err(), io.EOF)
+	c.err = in.Err()
+	if c.err == nil {
+		c.err = io.EOF
+	}
 }
 
 // Say writes text to the process.
@@ -64,7 +75,9 @@ func (c *Conversation) Say(text string) error {
 
 // Await waits for the first line that is wanted, at most d. The error is ErrLate when none came in
 // time, io.EOF when the output ended first.
-func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(line string) bool) error {
+func (c *Conversation) Await(
+	ctx context.Context, d time.Duration, wanted func(line string) bool,
+) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d, ErrLate)
 	defer cancel()
 	for {
@@ -73,7 +86,8 @@ func (c *Conversation) Await(ctx context.Context, d time.Duration, wanted func(l
 			if !ok {
 				return c.err
 			}
-			if c.Longest = max(c.Longest, len(line)); wanted(line) {
+			c.Longest = max(c.Longest, len(line))
+			if wanted(line) {
 				return nil
 			}
 		case <-ctx.Done():
@@ -94,17 +108,19 @@ func (c *Conversation) Close() {
 // open it would wait for ever.
 var ErrStarved = errors.New("waits for bytes that nobody sends")
 
-// Deliver sends bytes through a real pipe to receive. Where the stream stays open, a read beyond
-// the last byte fails with ErrStarved in place of waiting; else it meets the end of file.
-func Deliver(sent []byte, open bool, receive func(io.Reader)) {
-	Through(func(w io.Writer) error {
+// TransferBytes sends bytes through a real pipe to receive. If open is set the stream stays open: a
+// read beyond the last byte fails with ErrStarved, so that nobody waits for ever. Else such a read
+// meets the end of file.
+func TransferBytes(sent []byte, open bool, receive func(io.Reader) error) error {
+	send := func(w io.Writer) error {
 		_, err := w.Write(sent)
 		return err
-	}, func(r io.Reader) {
-		if open {
-			r = io.MultiReader(io.LimitReader(r, int64(len(sent))), starved{})
-		}
-		receive(r)
+	}
+	if !open {
+		return Transfer(send, receive)
+	}
+	return Transfer(send, func(r io.Reader) error {
+		return receive(io.MultiReader(io.LimitReader(r, int64(len(sent))), starved{}))
 	})
 }
 
@@ -113,27 +129,38 @@ type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, ErrStarved }
 
-// Through sends whatever send writes through a real pipe to receive. What the sender meets when the
-// receiver leaves early is no error.
-func Through(send func(io.Writer) error, receive func(io.Reader)) {
-	w, r, closeBoth := Open(syspipe.Anonymous)
-	defer closeBoth()
-	UsePoller(w, r)
+// Transfer sends whatever send writes through a real pipe to receive. What the sender meets when
+// the receiver leaves early is no error.
+func Transfer(send func(io.Writer) error, receive func(io.Reader) error) error {
+	w, r, err := OpenPipe(syspipe.Anonymous)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	defer w.Close()
+	if err := PollEnds(w, r); err != nil {
+		return err
+	}
 	sent := make(chan error, 1)
 	go func() { sent <- errors.Join(send(w), w.Close()) }()
-	err := script.Run(func() { receive(r) })
+	received := receive(r)
 	r.Close()
-	if failed := <-sent; err == nil && !errors.Is(failed, syscall.EPIPE) {
-		err = failed
+	failed := <-sent
+	if received != nil {
+		return received
 	}
-	script.Check(err)
+	if errors.Is(failed, syscall.EPIPE) {
+		return nil
+	}
+	return failed
 }
 
 // giveUp is how long a write, or an answer, may take before it counts as stuck. Nothing else is
 // going on: a side that can move does so at once.
 const giveUp = 500 * time.Millisecond
 
-// startTime is what a process of ours may take until it says that it is ready, on a busy machine too.
+// startTime is what a process of ours may take until it says that it is ready, on a busy machine
+// too.
 const startTime = 30 * time.Second
 
 // ready is what it says.
@@ -154,7 +181,8 @@ type Exchange struct {
 }
 
 func (e *Exchange) judge() (Verdict, string) {
-	e.Summary = fmt.Sprintf("%s each way: %s and %s accepted", Size(e.Size), Size(e.Accepted[0]), Size(e.Accepted[1]))
+	e.Summary = fmt.Sprintf("%s each way: %s and %s accepted",
+		Size(e.Size), Size(e.Accepted[0]), Size(e.Accepted[1]))
 	verdict := Sound
 	switch {
 	case e.Stalled[0] || e.Stalled[1]:
@@ -169,10 +197,21 @@ func (e *Exchange) judge() (Verdict, string) {
 	return verdict, advise("both-write-first, fitted")
 }
 
-func runBothWriteFirst(ctx context.Context, r *recorder) {
-	r.try("fits", func() finding { return exchange(ctx, writeFirstArgs{4 << 10, false}) })
-	r.try("exceeds", func() finding { return exchange(ctx, writeFirstArgs{1 << 20, false}) })
-	r.try("cure", func() finding { return exchange(ctx, writeFirstArgs{1 << 20, true}) })
+func runBothWriteFirst(ctx context.Context, r *recorder) error {
+	for _, row := range []struct {
+		part string
+		args writeFirstArgs
+	}{
+		{"fits", writeFirstArgs{4 << 10, false}},
+		{"exceeds", writeFirstArgs{1 << 20, false}},
+		{"cure", writeFirstArgs{1 << 20, true}},
+	} {
+		err := r.try(row.part, func() (finding, error) { return exchange(ctx, row.args) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type writeFirstArgs struct {
@@ -187,36 +226,72 @@ type writeFirstReport struct {
 }
 
 // exchange has two processes send each other a message of size bytes.
-func exchange(ctx context.Context, args writeFirstArgs) *Exchange {
-	e := &Exchange{Size: args.Size, Concurrent: args.Concurrent, Pipe: string(syspipe.Anonymous), GiveUpNS: giveUp.Nanoseconds()}
-	w1, r1, closeThere := Open(syspipe.Anonymous)
-	defer closeThere()
-	w2, r2, closeBack := Open(syspipe.Anonymous)
-	defer closeBack()
-	e.Capacity = script.Must(w1.Capacity())
-	var sides [2]*proc.Process
-	for i, ends := range [2][2]*syspipe.End{{w1, r2}, {w2, r1}} {
-		p := start(ctx, "faults/write-first", args, ends[0], ends[1])
-		defer p.Close()
-		sides[i] = p
+func exchange(ctx context.Context, args writeFirstArgs) (*Exchange, error) {
+	e := &Exchange{
+		Size:       args.Size,
+		Concurrent: args.Concurrent,
+		Pipe:       string(syspipe.Anonymous),
+		GiveUpNS:   giveUp.Nanoseconds(),
 	}
-	for i, p := range sides {
-		var got writeFirstReport
-		script.Check(p.Report(&got))
-		if got.Error != "" {
-			script.Check(errors.New(got.Error))
+	w1, r1, err := OpenPipe(syspipe.Anonymous)
+	if err != nil {
+		return nil, err
+	}
+	defer r1.Close()
+	defer w1.Close()
+	w2, r2, err := OpenPipe(syspipe.Anonymous)
+	if err != nil {
+		return nil, err
+	}
+	defer r2.Close()
+	defer w2.Close()
+	e.Capacity, err = w1.Capacity()
+	if err != nil {
+		return nil, err
+	}
+	first, err := start(ctx, "faults/write-first", args, w1, r2)
+	if err != nil {
+		return nil, err
+	}
+	defer first.Close()
+	second, err := start(ctx, "faults/write-first", args, w2, r1)
+	if err != nil {
+		return nil, err
+	}
+	defer second.Close()
+	for i, side := range []*proc.Process{first, second} {
+		if err := e.hear(i, side); err != nil {
+			return nil, err
 		}
-		e.Accepted[i], e.Received[i], e.Stalled[i] = got.Accepted, got.Received, got.Stalled
 	}
-	return e
+	return e, nil
+}
+
+// hear waits for the report of side i, and takes its figures.
+func (e *Exchange) hear(i int, side *proc.Process) error {
+	var got writeFirstReport
+	if err := side.Report(&got); err != nil {
+		return err
+	}
+	if got.Error != "" {
+		return errors.New(got.Error)
+	}
+	e.Accepted[i] = got.Accepted
+	e.Received[i] = got.Received
+	e.Stalled[i] = got.Stalled
+	return nil
 }
 
 // writeFirst writes a message to its first end, then reads one from the second.
-func writeFirst(w *proc.Work, args writeFirstArgs) {
-	UsePoller(w.Ends...)
-	out, in := w.Ends[0], w.Ends[1]
-	script.Must(out.Write([]byte{1})) // both are there: one that starts slowly is no deadlock
-	script.Must(in.Read(make([]byte, 1)))
+func writeFirst(w *proc.Work, args writeFirstArgs) error {
+	if err := PollEnds(w.Ends...); err != nil {
+		return err
+	}
+	out := w.Ends[0]
+	in := w.Ends[1]
+	if err := meet(out, in); err != nil {
+		return err
+	}
 	var r writeFirstReport
 	received := make(chan int64, 1)
 	read := func() {
@@ -230,15 +305,28 @@ func writeFirst(w *proc.Work, args writeFirstArgs) {
 	timer := time.AfterFunc(giveUp, func() { out.Close() })
 	n, err := out.Write(make([]byte, args.Size))
 	timer.Stop()
-	r.Accepted, r.Stalled = int64(n), errors.Is(err, os.ErrClosed)
+	r.Accepted = int64(n)
+	r.Stalled = errors.Is(err, os.ErrClosed)
 	if !r.Stalled {
 		if !args.Concurrent {
 			read()
 		}
 		r.Received = <-received
 	}
-	script.Check(w.Report(r))
+	if err := w.Report(r); err != nil {
+		return err
+	}
 	w.Linger() // the other side must not find a closed pipe in place of a full one
+	return nil
+}
+
+// meet waits until the process at the other ends is there: one that starts slowly is no deadlock.
+func meet(out io.Writer, in io.Reader) error {
+	if _, err := out.Write([]byte{1}); err != nil {
+		return err
+	}
+	_, err := in.Read(make([]byte, 1))
+	return err
 }
 
 // Logging is the evidence of stderr-undrained.
@@ -254,8 +342,12 @@ type Logging struct {
 }
 
 func (e *Logging) judge() (Verdict, string) {
-	log := map[bool]string{true: "read", false: "unread"}[e.Drained]
-	e.Summary = fmt.Sprintf("%d of %d requests answered, %s logged, log %s", e.Answered, e.Asked, Size(e.Logged), log)
+	log := "unread"
+	if e.Drained {
+		log = "read"
+	}
+	e.Summary = fmt.Sprintf("%d of %d requests answered, %s logged, log %s",
+		e.Answered, e.Asked, Size(e.Logged), log)
 	switch {
 	case e.Answered == e.Asked:
 		return Sound, advise("stderr-undrained, " + log)
@@ -265,23 +357,45 @@ func (e *Logging) judge() (Verdict, string) {
 	return Stuck, advise("stderr-undrained, stuck", e.Answered, e.Logged)
 }
 
-func runStderrUndrained(ctx context.Context, r *recorder) {
-	for _, logBytes := range []int{0, 4 << 10, 64<<10 + 1} {
-		r.try(fmt.Sprintf("logs-%d", logBytes), func() finding { return askLogger(ctx, logBytes, false) })
+func runStderrUndrained(ctx context.Context, r *recorder) error {
+	for _, row := range []struct {
+		part     string
+		logBytes int
+		drained  bool
+	}{
+		{"logs-0", 0, false},
+		{"logs-4096", 4 << 10, false},
+		{"logs-65537", 64<<10 + 1, false},
+		{"logs-65537-drained", 64<<10 + 1, true},
+	} {
+		err := r.try(row.part, func() (finding, error) {
+			return askLogger(ctx, row.logBytes, row.drained)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	r.try("logs-65537-drained", func() finding { return askLogger(ctx, 64<<10+1, true) })
+	return nil
 }
 
 // maxRequests are more than a pipe's worth of logs at 4 KiB each.
 const maxRequests = 64
 
 // askLogger asks a server until an answer fails to come.
-func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
-	e := &Logging{LogBytes: logBytes, Drained: drained, GiveUpNS: giveUp.Nanoseconds()}
-	p := script.Must(proc.Self("faults/logger", logBytes))
+func askLogger(ctx context.Context, logBytes int, drained bool) (*Logging, error) {
+	p, err := proc.Self("faults/logger", logBytes)
+	if err != nil {
+		return nil, err
+	}
 	defer p.Close()
-	log := script.Must(p.Pipe(2))
-	c := Converse(ctx, p)
+	log, err := p.Pipe(2)
+	if err != nil {
+		return nil, err
+	}
+	c, err := StartConversation(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -289,34 +403,55 @@ func askLogger(ctx context.Context, logBytes int, drained bool) *Logging {
 			io.Copy(io.Discard, log)
 		}
 	}()
-	defer func() { c.Close(); <-read }()
-	script.Check(c.Await(ctx, startTime, func(line string) bool { return line == ready })) // one that starts slowly is not stuck
+	defer func() {
+		c.Close()
+		<-read
+	}()
+	// A server that starts slowly is not stuck.
+	isReady := func(line string) bool { return line == ready }
+	if err := c.Await(ctx, startTime, isReady); err != nil {
+		return nil, err
+	}
+	e := &Logging{LogBytes: logBytes, Drained: drained, GiveUpNS: giveUp.Nanoseconds()}
+	e.ask(ctx, c)
+	return e, nil
+}
+
+// ask sends requests until an answer fails to come, and counts.
+func (e *Logging) ask(ctx context.Context, c *Conversation) {
+	anyLine := func(string) bool { return true }
 	for range maxRequests {
 		e.Asked++
 		err := c.Say("ask\n")
 		if err == nil {
-			err = c.Await(ctx, giveUp, func(string) bool { return true })
+			err = c.Await(ctx, giveUp, anyLine)
+		}
+		if errors.Is(err, ErrLate) {
+			return
 		}
 		if err != nil {
-			if !errors.Is(err, ErrLate) {
-				e.Error = err.Error()
-			}
-			return e
+			e.Error = err.Error()
+			return
 		}
 		e.Answered++
-		e.Logged += int64(logBytes)
+		e.Logged += int64(e.LogBytes)
 	}
-	return e
 }
 
 // logAndAnswer answers each line of standard input, and logs before it does.
-func logAndAnswer(_ *proc.Work, logBytes int) {
+func logAndAnswer(_ *proc.Work, logBytes int) error {
 	log := make([]byte, logBytes)
-	script.Must(fmt.Println(ready))
+	if _, err := fmt.Println(ready); err != nil {
+		return err
+	}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		script.Must(os.Stderr.Write(log))
-		script.Must(fmt.Println("answer"))
+		if _, err := os.Stderr.Write(log); err != nil {
+			return err
+		}
+		if _, err := fmt.Println("answer"); err != nil {
+			return err
+		}
 	}
-	script.Check(lines.Err())
+	return lines.Err()
 }

@@ -12,9 +12,6 @@
 // advice says in a few sentences what it means and what to do. The evidence of each scenario has a
 // type of its own. What this system cannot do is a record too, with the verdict Unsupported.
 //
-// Experiments are scripts (see [script]): what claims share of them, [Converse], [Deliver] and
-// others, is a step of one and ends it where it fails.
-//
 // Every scenario has a deadline. When Run returns no process, pipe or file of it is left.
 //
 // Scenarios may run at the same time, but then disturb each other's figures. Which bytes get lost
@@ -26,7 +23,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +33,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // A Verdict says in a word what happened.
@@ -64,10 +59,10 @@ type Scenario struct {
 	experiment
 }
 
-// An experiment is what a scenario does.
+// An experiment is what a scenario does. The first error ends it.
 type experiment struct {
 	Deadline time.Duration // of the whole scenario
-	run      func(context.Context, *recorder)
+	run      func(context.Context, *recorder) error
 }
 
 // experiments are by their names in the catalogue.
@@ -90,35 +85,37 @@ var experiments = map[string]experiment{
 
 // init registers what processes of their own do in experiments.
 func init() {
-	Register("faults/closing-reader", closeReader)
-	Register("faults/printer", printUntilError)
-	Register("faults/queued-exit", exitWithQueue)
-	Register("faults/one-write", writeStdout)
-	Register("faults/client", startServer)
-	Register("faults/server", serveLines)
-	Register("faults/write-first", writeFirst)
-	Register("faults/logger", logAndAnswer)
-	Register("faults/head-of-line", timeSmallMessages)
-	Register("faults/writer", writeShare)
-	Register("faults/receiver", receiveAndMeasure)
+	RegisterWork("faults/closing-reader", closeReader)
+	RegisterWork("faults/printer", printUntilError)
+	RegisterWork("faults/queued-exit", exitWithQueue)
+	RegisterWork("faults/one-write", writeStdout)
+	RegisterWork("faults/client", startServer)
+	RegisterWork("faults/server", serveLines)
+	RegisterWork("faults/write-first", writeFirst)
+	RegisterWork("faults/logger", logAndAnswer)
+	RegisterWork("faults/head-of-line", timeSmallMessages)
+	RegisterWork("faults/writer", writeShare)
+	RegisterWork("faults/receiver", receiveAndMeasure)
 }
 
-// Register names work that takes arguments, and is a script, see [proc.Register].
-func Register[A any](name string, work func(*proc.Work, A)) {
+// RegisterWork names work that takes arguments, see [proc.Register].
+func RegisterWork[A any](name string, work func(*proc.Work, A) error) {
 	proc.Register(name, func(w *proc.Work) error {
-		return script.Run(func() {
-			var args A
-			script.Check(w.Args(&args))
-			work(w, args)
-		})
+		var args A
+		if err := w.Args(&args); err != nil {
+			return err
+		}
+		return work(w, args)
 	})
 }
 
 // All lists the scenarios in the order of the catalogue.
 func All() []Scenario {
-	return stat.Map(catalogue.Of(catalogue.Program), func(m catalogue.Misbehaviour) Scenario {
-		return Scenario{m, experiments[m.Name]}
-	})
+	var all []Scenario
+	for _, m := range catalogue.Of(catalogue.Program) {
+		all = append(all, Scenario{m, experiments[m.Name]})
+	}
+	return all
 }
 
 // Find returns the scenario of that name; its error lists the known names.
@@ -142,9 +139,10 @@ type Options struct {
 // Run does what the scenario is about and gives its records to keep as they come: faults, and the
 // measurements that some of them rest on.
 func (s Scenario) Run(ctx context.Context, o Options, keep func(results.Line) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Deadline, fmt.Errorf("scenario %s took longer than %s", s.Name, s.Deadline))
+	late := fmt.Errorf("scenario %s took longer than %s", s.Name, s.Deadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Deadline, late)
 	defer cancel()
-	err := script.Run(func() { s.run(ctx, &recorder{o, s.Name, keep}) })
+	err := s.run(ctx, &recorder{Options: o, scenario: s.Name, keep: keep})
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -167,7 +165,9 @@ var adviceText string
 var advice = catalogue.Texts(adviceText)
 
 // advise returns what to do about an outcome, with its figures.
-func advise(outcome string, figures ...any) string { return fmt.Sprintf(advice()[outcome], figures...) }
+func advise(outcome string, figures ...any) string {
+	return fmt.Sprintf(advice()[outcome], figures...)
+}
 
 // Summarised is a part of every fault's evidence.
 type Summarised struct {
@@ -193,58 +193,91 @@ func (r *recorder) step(format string, args ...any) {
 	}
 }
 
-// try makes one experiment of the scenario and reports what it found.
-func (r *recorder) try(part string, experiment func() finding) {
+// try makes one experiment of the scenario and records what it found.
+func (r *recorder) try(part string, experiment func() (finding, error)) error {
 	r.step("%s", part)
-	r.report(part, experiment())
+	found, err := experiment()
+	if err != nil {
+		return err
+	}
+	return r.record(part, found)
 }
 
-// report judges a finding and keeps its record, "scenario" or "scenario/part".
-func (r *recorder) report(part string, f finding) {
-	v, advice := f.judge()
-	evidence := script.Must(results.NewEvidence(f))
-	id := strings.TrimSuffix(r.scenario+"/"+part, "/")
-	script.Check(r.keep(results.Fault{Run: r.Run, Time: time.Now().UTC(), ID: id, Verdict: string(v), Evidence: evidence, Advice: advice}))
+// record judges a finding and keeps its record, "scenario" or "scenario/part".
+func (r *recorder) record(part string, f finding) error {
+	verdict, advice := f.judge()
+	evidence, err := results.NewEvidence(f)
+	if err != nil {
+		return err
+	}
+	return r.keep(results.Fault{
+		Run:      r.Run,
+		Time:     time.Now().UTC(),
+		ID:       strings.TrimSuffix(r.scenario+"/"+part, "/"),
+		Verdict:  string(verdict),
+		Evidence: evidence,
+		Advice:   advice,
+	})
 }
 
-// unsupported keeps a record of what this system cannot do.
-func (r *recorder) unsupported(part string, why error) {
-	r.report(part, &missing{Summarised{why.Error()}})
+// recordUnsupported keeps a record of what this system cannot do.
+func (r *recorder) recordUnsupported(part string, why error) error {
+	return r.record(part, &missing{Summarised{why.Error()}})
 }
 
-// Measure runs a plan, gives its records to keep as they come, and returns them.
-func (o Options) Measure(ctx context.Context, p bench.Plan, keep func(results.Line) error) []results.Record {
-	p.Run, p.Seed = o.Run, o.Seed
+// MeasurePlan runs a plan, gives its records to keep as they come, and returns them.
+func (o Options) MeasurePlan(
+	ctx context.Context, p bench.Plan, keep func(results.Line) error,
+) ([]results.Record, error) {
+	p.Run = o.Run
+	p.Seed = o.Seed
 	p.Observe = func(progress bench.Progress) {
 		if o.Observe != nil {
 			o.Observe(fmt.Sprintf("%s: %s", progress.Step, bench.Label(progress.Cell)))
 		}
 	}
 	var records []results.Record
-	script.Check(bench.Run(ctx, p, func(r results.Record) error {
+	err := bench.Run(ctx, p, func(r results.Record) error {
 		records = append(records, r)
 		return keep(r)
-	}))
-	return records
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
 }
 
 // recordOf returns the record of a cell of lines, if it has samples, as a list of one.
 func recordOf(records []results.Record, framing string, size int, io string) []results.Record {
-	i := slices.IndexFunc(records, func(r results.Record) bool {
-		return r.Cell.Framing == framing && r.Cell.Size == size && r.Cell.IO == io && len(r.Samples) > 0
-	})
-	if i < 0 {
-		return nil
+	for i, r := range records {
+		c := r.Cell
+		if c.Framing == framing && c.Size == size && c.IO == io && len(r.Samples) > 0 {
+			return records[i : i+1]
+		}
 	}
-	return records[i : i+1]
+	return nil
 }
 
-// streamCell is a cell of lines from one process to another, at the placement whose figures vary
-// least: one CPU for both ends, where the system lets a process choose its CPUs.
-func streamCell(framing string, size int, io string) results.Cell {
+// steadyPlacement returns the placement whose figures vary least: one CPU for both ends, where the
+// system lets a process choose its CPUs.
+func steadyPlacement() (string, error) {
+	topology, err := placement.Read()
+	if err != nil {
+		return "", err
+	}
+	return topology.Best()[0], nil
+}
+
+// streamCell is a cell of a stream of JSON from one process to another.
+func streamCell(place, framing string, size int, io string) results.Cell {
 	return results.Cell{
-		Framing: framing, Size: size, Pipe: string(syspipe.Anonymous), IO: io,
-		Placement: script.Must(placement.Read()).Best()[0], Pattern: "stream", Payload: "json",
+		Framing:   framing,
+		Size:      size,
+		Pipe:      string(syspipe.Anonymous),
+		IO:        io,
+		Placement: place,
+		Pattern:   "stream",
+		Payload:   "json",
 	}
 }
 
@@ -273,23 +306,33 @@ func ErrorText(err error) string {
 	return err.Error()
 }
 
-// UsePoller leaves the waiting of pipe ends to Go's poller where the system has one for them;
+// PollEnds leaves the waiting of pipe ends to Go's poller where the system has one for them;
 // elsewhere a read blocks its thread, which is as good here.
-func UsePoller(ends ...*syspipe.End) {
+func PollEnds(ends ...*syspipe.End) error {
 	for _, e := range ends {
-		script.Check(e.UsePoller())
+		if err := e.UsePoller(); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// Open makes a pipe and returns what closes both ends, if they are not closed by then.
-func Open(kind syspipe.Kind) (w, r *syspipe.End, closeBoth func()) {
-	w, r = script.Must2(syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking}))
-	return w, r, func() { w.Close(); r.Close() }
+// OpenPipe makes a pipe whose ends block. The caller closes both.
+func OpenPipe(kind syspipe.Kind) (w, r *syspipe.End, err error) {
+	return syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 }
 
 // start starts this program again, to do work of that name.
-func start(ctx context.Context, work string, args any, ends ...*syspipe.End) *proc.Process {
-	p := script.Must(proc.Self(work, args, ends...))
-	script.Check(p.Start(ctx))
-	return p
+func start(
+	ctx context.Context, work string, args any, ends ...*syspipe.End,
+) (*proc.Process, error) {
+	p, err := proc.Self(work, args, ends...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Start(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }

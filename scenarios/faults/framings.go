@@ -14,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 const writers = 4
@@ -59,7 +58,8 @@ type InterleavedFrames struct {
 // judge calls a mixture that is delivered as a message a corruption, even where a JSON parser would
 // find out: a framing that reports errors and never delivers a mixture has detected it.
 func (e *InterleavedFrames) judge() (Verdict, string) {
-	e.Summary = fmt.Sprintf("%d of %d messages intact, %d mixtures delivered, %d errors", e.Intact, e.Sent, e.Altered, e.Errors)
+	e.Summary = fmt.Sprintf("%d of %d messages intact, %d mixtures delivered, %d errors",
+		e.Intact, e.Sent, e.Altered, e.Errors)
 	switch {
 	case e.Altered > 0:
 		return Corrupted, advise("interleave, mixed", e.Altered, e.NotJSON)
@@ -74,41 +74,78 @@ func (e *InterleavedFrames) judge() (Verdict, string) {
 // interleavedSize is above what any system keeps whole, and no part of a pipe's capacity.
 const interleavedSize = 20_011
 
-func runInterleave(ctx context.Context, r *recorder) {
+func runInterleave(ctx context.Context, r *recorder) error {
 	if err := syspipe.Blocking.Supported(); err != nil {
-		r.unsupported("", err)
-		return
+		return r.recordUnsupported("", err)
 	}
 	for _, size := range []int{512, 4096, 4097, 5000, 61440 + 42} {
-		r.try(fmt.Sprintf("%dB", size), func() finding { return InterleaveWrites(ctx, size) })
-	}
-	for _, spec := range []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "chunked:61440", "adaptive:4096"} {
-		r.try(spec, func() finding {
-			count := writerBytes / interleavedSize
-			e := &InterleavedFrames{Framing: spec, Size: interleavedSize, Writers: writers, Sent: writers * count}
-			f := script.Must(framers.Parse(spec))
-			withWriters(ctx, writerArgs{Count: count, Size: interleavedSize, Framing: spec}, func(r *syspipe.End) {
-				in := f.NewReader(r, framers.WithPolicy(framers.Resync), framers.WithVerbatim(),
-					framers.WithMaxMessage(4*interleavedSize))
-				for {
-					msg, err := in.ReadMessage()
-					switch {
-					case err == io.EOF:
-						return
-					case err == nil:
-						e.count(msg)
-						continue
-					case e.Errors == 0:
-						e.FirstErr = err.Error()
-					}
-					if e.Errors++; errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
-						script.Must(io.Copy(io.Discard, r)) // the writers finish; there is nothing more to learn
-						return
-					}
-				}
-			})
-			return e
+		err := r.try(fmt.Sprintf("%dB", size), func() (finding, error) {
+			return CountCutWrites(ctx, size)
 		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, spec := range []string{
+		"ndjson", "content-length", "length-prefix",
+		"chunked:4096", "chunked:61440", "adaptive:4096",
+	} {
+		err := r.try(spec, func() (finding, error) { return interleaveFrames(ctx, spec) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interleaveFrames has several processes write messages in one framing to one pipe, and counts what
+// a reader of that framing makes of them.
+func interleaveFrames(ctx context.Context, spec string) (*InterleavedFrames, error) {
+	f, err := framers.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	count := writerBytes / interleavedSize
+	e := &InterleavedFrames{
+		Framing: spec,
+		Size:    interleavedSize,
+		Writers: writers,
+		Sent:    writers * count,
+	}
+	args := writerArgs{Count: count, Size: interleavedSize, Framing: spec}
+	err = withWriters(ctx, args, func(r *syspipe.End) error { return e.receive(f, r) })
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// receive reads messages to the end of the stream and counts them. It gives up the messages, and
+// reads the rest as mere bytes, if a message is cut off at the end or too many errors come: the
+// writers can finish then, and there is nothing more to learn.
+func (e *InterleavedFrames) receive(f framers.Framing, r *syspipe.End) error {
+	in := f.NewReader(r,
+		framers.WithPolicy(framers.Resync),
+		framers.WithVerbatim(),
+		framers.WithMaxMessage(4*interleavedSize),
+	)
+	for {
+		msg, err := in.ReadMessage()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			e.count(msg)
+			continue
+		}
+		if e.Errors == 0 {
+			e.FirstErr = err.Error()
+		}
+		e.Errors++
+		if errors.Is(err, io.ErrUnexpectedEOF) || e.Errors > 10*e.Sent {
+			_, err := io.Copy(io.Discard, r)
+			return err
+		}
 	}
 }
 
@@ -119,57 +156,90 @@ type writerArgs struct {
 	Framing string // empty: bare writes
 }
 
-// withWriters has the writers write to one pipe while read reads it; at its end all of them are done.
-func withWriters(ctx context.Context, args writerArgs, read func(r *syspipe.End)) {
-	w, r, closeBoth := Open(syspipe.Anonymous)
-	defer closeBoth()
-	UsePoller(r)
-	for args.Writer = range writers {
-		p := script.Must(proc.Self("faults/writer", args, w))
+// withWriters has the writers write to one pipe while read reads it. When it returns all of them
+// are gone.
+func withWriters(ctx context.Context, args writerArgs, read func(r *syspipe.End) error) error {
+	w, r, err := OpenPipe(syspipe.Anonymous)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	defer w.Close()
+	if err := PollEnds(r); err != nil {
+		return err
+	}
+	for i := range writers {
+		args.Writer = i
+		p, err := proc.Self("faults/writer", args, w)
+		if err != nil {
+			return err
+		}
 		defer p.Close()
 		p.Share() // its end of the pipe is that of the other writers too
-		script.Check(p.Start(ctx))
+		if err := p.Start(ctx); err != nil {
+			return err
+		}
 	}
 	w.Close()
-	read(r)
+	return read(r)
 }
 
-// InterleaveWrites has four processes write bare writes of size bytes to one pipe and counts those
+// pipeBuf returns PIPE_BUF of this system, as documented in linux/limits.h or sys/syslimits.h; 0
+// for a system that documents none.
+func pipeBuf() int {
+	switch runtime.GOOS {
+	case "linux":
+		return 4096
+	case "darwin", "freebsd":
+		return 512
+	}
+	return 0
+}
+
+// CountCutWrites has four processes write bare writes of size bytes to one pipe and counts those
 // that were cut.
-func InterleaveWrites(ctx context.Context, size int) *InterleavedWrites {
-	// PIPE_BUF by operating system: linux/limits.h, and sys/syslimits.h of the two others. Windows
-	// documents none.
-	pipeBuf := map[string]int{"linux": 4096, "darwin": 512, "freebsd": 512}
-	e := &InterleavedWrites{Size: size, PipeBuf: pipeBuf[runtime.GOOS], Writers: writers}
+func CountCutWrites(ctx context.Context, size int) (*InterleavedWrites, error) {
+	e := &InterleavedWrites{Size: size, PipeBuf: pipeBuf(), Writers: writers}
+	count := max(1, writerBytes/2/size)
 	// Reads of the pipe's whole content make sizes that divide it look whole, so short ones are
 	// tried too.
 	for _, read := range []int{64 << 10, 4 << 10} {
-		count := max(1, writerBytes/2/size)
 		total := 0
-		withWriters(ctx, writerArgs{Count: count, Size: size}, func(r *syspipe.End) { total = e.countCuts(r, read) })
+		args := writerArgs{Count: count, Size: size}
+		err := withWriters(ctx, args, func(r *syspipe.End) error {
+			n, err := e.countCuts(r, read)
+			total = n
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 		if total != writers*count*size {
-			script.Check(fmt.Errorf("writes of %d bytes: %d bytes arrived of %d", size, total, writers*count*size))
+			return nil, fmt.Errorf("writes of %d bytes: %d bytes arrived of %d",
+				size, total, writers*count*size)
 		}
 		e.Reads = append(e.Reads, read)
 		e.Writes += writers * count
 	}
-	return e
+	return e, nil
 }
 
-// countCuts reads to the end, so much at once, and returns how much came. Each writer has a letter;
-// where it changes, the run before must be a multiple of the size of a write.
-func (e *InterleavedWrites) countCuts(r io.Reader, read int) (total int) {
+// countCuts reads to the end, at most so many bytes at once, and returns how many came. Each writer
+// has a letter; where it changes, the run before must be a multiple of the size of a write.
+func (e *InterleavedWrites) countCuts(r io.Reader, read int) (total int, err error) {
 	buf := make([]byte, read)
 	var last byte
 	run := 0
 	for {
 		n, err := r.Read(buf)
-		for p := buf[:n]; len(p) > 0; {
+		p := buf[:n]
+		for len(p) > 0 {
 			if p[0] != last {
 				if run%e.Size != 0 {
 					e.Cut++
 				}
-				last, run = p[0], 0
+				last = p[0]
+				run = 0
 			}
 			same := len(p) - len(bytes.TrimLeft(p, string(last)))
 			run += same
@@ -177,9 +247,11 @@ func (e *InterleavedWrites) countCuts(r io.Reader, read int) (total int) {
 		}
 		total += n
 		if err == io.EOF {
-			return total
+			return total, nil
 		}
-		script.Check(err)
+		if err != nil {
+			return total, err
+		}
 	}
 }
 
@@ -206,36 +278,49 @@ func writerMessage(writer, n, size int) []byte {
 }
 
 // writeShare writes a writer's share to the shared pipe.
-func writeShare(w *proc.Work, args writerArgs) {
+func writeShare(w *proc.Work, args writerArgs) error {
 	debug.SetGCPercent(-1)
 	runtime.LockOSThread()
 	out := w.Ends[0]
 	if args.Framing == "" {
 		p := bytes.Repeat([]byte{'a' + byte(args.Writer)}, args.Size)
 		for range args.Count {
-			script.Must(out.Write(p))
+			if _, err := out.Write(p); err != nil {
+				return err
+			}
 		}
-		return
+		return nil
 	}
-	f := script.Must(framers.Parse(args.Framing))
+	f, err := framers.Parse(args.Framing)
+	if err != nil {
+		return err
+	}
 	messages := f.NewWriter(out)
 	for i := range args.Count {
-		script.Check(messages.WriteMessage(writerMessage(args.Writer, i, args.Size)))
+		msg := writerMessage(args.Writer, i, args.Size)
+		if err := messages.WriteMessage(msg); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // Mismatch is the evidence of framing-mismatch for one pair.
 type Mismatch struct {
 	Summarised
-	Sender     string `json:"sender"`
-	Reader     string `json:"reader"`
-	First      string `json:"first"` // what became of the first message, while the sender waits for its answer
+	Sender string `json:"sender"`
+	Reader string `json:"reader"`
+
+	// First is what became of the first message, while the sender waits for its answer.
+	First      string `json:"first"`
 	Sent       int    `json:"sent"`
 	Understood int    `json:"understood"` // messages delivered as they were sent
 	Garbled    int    `json:"garbled"`    // delivered, and no message that was sent
-	NotJSON    int    `json:"not_json"`   // of them, no JSON: a program that parses notices
-	Waits      bool   `json:"waits"`      // the reader took all there was and wants more, although no message is missing
-	Error      string `json:"error,omitempty"`
+	NotJSON    int    `json:"not_json"`   // garbled, and no JSON: a program that parses notices
+
+	// Waits says that the reader took all there was and wants more, although no message is missing.
+	Waits bool   `json:"waits"`
+	Error string `json:"error,omitempty"`
 }
 
 // What becomes of a message.
@@ -269,63 +354,96 @@ func (e *Mismatch) judge() (Verdict, string) {
 	return SilentLoss, stuck
 }
 
-func runFramingMismatch(_ context.Context, r *recorder) {
-	framings := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
+func runFramingMismatch(_ context.Context, r *recorder) error {
+	framings := []string{
+		"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096",
+	}
 	for _, sender := range framings {
 		for _, reader := range framings {
-			r.try(sender+"-to-"+reader, func() finding { return SendMismatched(sender, reader) })
+			err := r.try(sender+"-to-"+reader, func() (finding, error) {
+				return TryFramings(sender, reader)
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
-// SendMismatched sends three messages in one framing to a reader of another, the last of them
-// larger than a chunk.
-func SendMismatched(sender, reader string) *Mismatch {
-	e := &Mismatch{Sender: sender, Reader: reader}
-	from, to := script.Must(framers.Parse(sender)), script.Must(framers.Parse(reader))
-	messages := [][]byte{[]byte(messageA), []byte(messageB), []byte(`{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`)}
-	first := *e
-	first.send(from, to, messages[:1])
-	switch {
-	case first.Understood == 1:
-		e.First = understood
-	case first.Error != "":
-		e.First = refused
-	case first.Garbled > 0:
-		e.First = garbled
-	default:
-		e.First = waits
+// TryFramings sends three messages in one framing to a reader of another, the last of them larger
+// than a chunk.
+func TryFramings(sender, reader string) (*Mismatch, error) {
+	from, err := framers.Parse(sender)
+	if err != nil {
+		return nil, err
 	}
-	e.send(from, to, messages)
-	return e
+	to, err := framers.Parse(reader)
+	if err != nil {
+		return nil, err
+	}
+	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
+	messages := [][]byte{[]byte(messageA), []byte(messageB), []byte(large)}
+	var first Mismatch
+	if err := first.send(from, to, messages[:1]); err != nil {
+		return nil, err
+	}
+	e := &Mismatch{Sender: sender, Reader: reader, First: first.outcome()}
+	if err := e.send(from, to, messages); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// outcome says what became of the only message that was sent.
+func (e *Mismatch) outcome() string {
+	switch {
+	case e.Understood == 1:
+		return understood
+	case e.Error != "":
+		return refused
+	case e.Garbled > 0:
+		return garbled
+	}
+	return waits
 }
 
 // send sends the messages, and notes what the reader makes of them.
-func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) {
+func (e *Mismatch) send(from, to framers.Framing, messages [][]byte) error {
 	e.Sent = len(messages)
 	var wire bytes.Buffer
 	w := from.NewWriter(&wire)
 	for _, msg := range messages {
-		script.Check(w.WriteMessage(msg))
-	}
-	Deliver(wire.Bytes(), true, func(r io.Reader) {
-		in := to.NewReader(r)
-		for { // until the reader fails or wants more than there is
-			msg, err := in.ReadMessage()
-			switch {
-			case errors.Is(err, ErrStarved):
-				e.Waits = true
-				return
-			case err != nil:
-				e.Error = err.Error()
-				return
-			case e.Understood < e.Sent && bytes.Equal(msg, messages[e.Understood]):
-				e.Understood++
-				continue
-			case !json.Valid(msg):
-				e.NotJSON++
-			}
-			e.Garbled++
+		if err := w.WriteMessage(msg); err != nil {
+			return err
 		}
+	}
+	return TransferBytes(wire.Bytes(), true, func(r io.Reader) error {
+		e.receive(to.NewReader(r), messages)
+		return nil
 	})
+}
+
+// receive reads messages until the reader fails or wants more than there is, and compares them with
+// those that were sent.
+func (e *Mismatch) receive(in framers.Reader, messages [][]byte) {
+	for {
+		msg, err := in.ReadMessage()
+		if errors.Is(err, ErrStarved) {
+			e.Waits = true
+			return
+		}
+		if err != nil {
+			e.Error = err.Error()
+			return
+		}
+		if e.Understood < e.Sent && bytes.Equal(msg, messages[e.Understood]) {
+			e.Understood++
+			continue
+		}
+		e.Garbled++
+		if !json.Valid(msg) {
+			e.NotJSON++
+		}
+	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // When a reader closes its end, beside a write.
@@ -37,19 +36,25 @@ type ReaderClosed struct {
 	Broken    bool   `json:"broken"`          // the write said that the reader had gone
 	Error     string `json:"error,omitempty"` // of the write
 	NextError string `json:"next_error,omitempty"`
-	NoticedNS int64  `json:"noticed_ns"`        // from the close to the error, of this write or the next
-	Signals   *int   `json:"signals,omitempty"` // SIGPIPE received; absent where the system has none
+
+	// NoticedNS is the time from the close to the error, of this write or the next.
+	NoticedNS int64 `json:"noticed_ns"`
+	// Signals counts SIGPIPE; it is absent where the system has none.
+	Signals *int `json:"signals,omitempty"`
 }
 
 func (e *ReaderClosed) judge() (Verdict, string) {
-	verdict, told := Sound, "no error"
+	verdict := Sound
+	told := "no error"
 	switch {
 	case e.Broken:
-		verdict, told = Noticed, "EPIPE after "+results.FormatDuration(float64(e.NoticedNS))
+		verdict = Noticed
+		told = "EPIPE after " + results.FormatDuration(float64(e.NoticedNS))
 	case e.NextError != "":
 		told = "no error before the next write"
 	}
-	e.Summary = fmt.Sprintf("%s of %s accepted, %s read, %s", Size(e.Accepted), Size(e.Offered), Size(e.Read), told)
+	e.Summary = fmt.Sprintf("%s of %s accepted, %s read, %s",
+		Size(e.Accepted), Size(e.Offered), Size(e.Read), told)
 	if e.Signals != nil {
 		e.Summary += fmt.Sprintf(", SIGPIPE ×%d", *e.Signals)
 	}
@@ -62,63 +67,128 @@ func (e *ReaderClosed) judge() (Verdict, string) {
 	return verdict, advise("reader-gone, told")
 }
 
-func runReaderGone(ctx context.Context, r *recorder) {
+func runReaderGone(ctx context.Context, r *recorder) error {
 	for _, kind := range syspipe.Pipes() {
-		if err := kind.Supported(); err != nil {
-			r.unsupported(string(kind), err)
-			continue
-		}
-		for _, wait := range syspipe.IOs() {
-			r.step("%s, %s", kind, wait)
-			closeReaders(ctx, r, kind, wait)
+		if err := closeReadersOf(ctx, r, kind); err != nil {
+			return err
 		}
 	}
 	for _, handling := range []string{"default", "ignored"} {
-		r.try("stdout/"+handling, func() finding { // what the signal makes of a whole program
-			p := script.Must(proc.Self("faults/printer", handling == "ignored"))
-			defer p.Close()
-			r := script.Must(p.Pipe(1))
-			script.Check(errors.Join(r.Close(), p.Start(ctx)))
-			awaitExit(p)
-			state := p.Cmd.ProcessState
-			return &Printer{Handling: handling, Exit: state.String(), Signal: state.ExitCode() < 0, Stderr: p.Stderr().String()}
+		err := r.try("stdout/"+handling, func() (finding, error) {
+			return printToNobody(ctx, handling)
 		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// printToNobody runs a program that prints to a closed pipe, to see what SIGPIPE makes of a whole
+// program.
+func printToNobody(ctx context.Context, handling string) (*Printer, error) {
+	p, err := proc.Self("faults/printer", handling == "ignored")
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	r, err := p.Pipe(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
+	if err := awaitExit(p); err != nil {
+		return nil, err
+	}
+	state := p.Cmd.ProcessState
+	return &Printer{
+		Handling: handling,
+		Exit:     state.String(),
+		Signal:   state.ExitCode() < 0,
+		Stderr:   p.Stderr().String(),
+	}, nil
 }
 
 type closingReaderArgs struct{ Kind, IO string }
 
-// closeReaders closes the reader before, during and after a write, in a process of its own.
-func closeReaders(ctx context.Context, r *recorder, kind syspipe.Kind, wait syspipe.IO) {
-	part := fmt.Sprintf("%s/%s", kind, wait)
-	err := script.Run(func() {
-		script.Check(wait.Supported())
-		w, _, closeBoth := Open(kind)
-		defer closeBoth()
-		script.Check(w.SetIO(wait))
-	})
-	if errors.Is(err, errors.ErrUnsupported) {
-		r.unsupported(part, err)
-		return
+// closeReadersOf closes readers of one kind of pipe, for each way in which a writer waits.
+func closeReadersOf(ctx context.Context, r *recorder, kind syspipe.Kind) error {
+	if err := kind.Supported(); err != nil {
+		return r.recordUnsupported(string(kind), err)
 	}
-	p := start(ctx, "faults/closing-reader", closingReaderArgs{string(kind), wait.String()})
+	for _, wait := range syspipe.IOs() {
+		r.step("%s, %s", kind, wait)
+		part := fmt.Sprintf("%s/%s", kind, wait)
+		err := canWait(kind, wait)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = r.recordUnsupported(part, err)
+		} else {
+			// Another error shows again in the process that does the work.
+			err = closeReaders(ctx, r, part, closingReaderArgs{string(kind), wait.String()})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// canWait fails if the system cannot have a writer wait in that way at that kind of pipe.
+func canWait(kind syspipe.Kind, wait syspipe.IO) error {
+	if err := wait.Supported(); err != nil {
+		return err
+	}
+	w, r, err := OpenPipe(kind)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	defer w.Close()
+	return w.SetIO(wait)
+}
+
+// closeReaders closes the reader before, during and after a write, in a process of its own.
+func closeReaders(ctx context.Context, r *recorder, part string, args closingReaderArgs) error {
+	p, err := start(ctx, "faults/closing-reader", args)
+	if err != nil {
+		return err
+	}
 	defer p.Close()
 	for range 3 {
 		var got ReaderClosed
-		script.Check(p.Report(&got))
-		r.report(part+"/"+got.When, &got)
+		if err := p.Report(&got); err != nil {
+			return err
+		}
+		if err := r.record(part+"/"+got.When, &got); err != nil {
+			return err
+		}
 	}
-	script.Check(p.Wait())
+	return p.Wait()
 }
 
 // closeReader holds both ends, so that one clock times the close and the error.
-func closeReader(w *proc.Work, args closingReaderArgs) {
+func closeReader(w *proc.Work, args closingReaderArgs) error {
 	debug.SetGCPercent(-1) // a collection waits for threads in raw system calls
-	wait := script.Must(syspipe.ParseIO(args.IO))
+	wait, err := syspipe.ParseIO(args.IO)
+	if err != nil {
+		return err
+	}
 	signals := syspipe.CountSIGPIPE()
 	for _, when := range []string{Before, During, After} {
-		script.Check(w.Report(writeToClosing(syspipe.Kind(args.Kind), wait, when, signals)))
+		e, err := writeToClosing(syspipe.Kind(args.Kind), wait, when, signals)
+		if err != nil {
+			return err
+		}
+		if err := w.Report(e); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 const (
@@ -128,11 +198,19 @@ const (
 )
 
 // writeToClosing writes to a pipe whose reader closes its end at that time.
-func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals func() *int) ReaderClosed {
-	e := ReaderClosed{Pipe: string(kind), IO: wait.String(), When: when, Offered: smallWrite}
-	w, r, closeBoth := Open(kind)
-	defer closeBoth()
-	script.Check(w.SetIO(wait))
+func writeToClosing(
+	kind syspipe.Kind, wait syspipe.IO, when string, signals func() *int,
+) (*ReaderClosed, error) {
+	e := &ReaderClosed{Pipe: string(kind), IO: wait.String(), When: when, Offered: smallWrite}
+	w, r, err := OpenPipe(kind)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	defer w.Close()
+	if err := w.SetIO(wait); err != nil {
+		return nil, err
+	}
 	signals() // forgets what came so far
 	var closed time.Time
 	switch when {
@@ -141,17 +219,10 @@ func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals fun
 		r.Close()
 		e.write(w, smallWrite)
 	case During:
-		e.Offered = largeWrite
-		done := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			defer close(done)
-			e.write(w, largeWrite)
-		}()
-		e.Read = int64(script.Must(io.ReadFull(r, make([]byte, fewBytes)))) // so the write is under way, and cannot end
-		closed = time.Now()
-		r.Close()
-		<-done
+		closed, err = e.closeDuringWrite(w, r)
+		if err != nil {
+			return nil, err
+		}
 	case After:
 		e.write(w, smallWrite)
 		closed = time.Now()
@@ -161,13 +232,33 @@ func writeToClosing(kind syspipe.Kind, wait syspipe.IO, when string, signals fun
 	}
 	e.NoticedNS = time.Since(closed).Nanoseconds()
 	e.Signals = signals()
-	return e
+	return e, nil
+}
+
+// closeDuringWrite closes the reader in the middle of a large write, and returns when it did.
+func (e *ReaderClosed) closeDuringWrite(w, r *syspipe.End) (closed time.Time, err error) {
+	e.Offered = largeWrite
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer close(done)
+		e.write(w, largeWrite)
+	}()
+	// Once these bytes are here the write is under way, and it cannot end.
+	read, err := io.ReadFull(r, make([]byte, fewBytes))
+	closed = time.Now()
+	r.Close()
+	<-done
+	e.Read = int64(read)
+	return closed, err
 }
 
 // write offers n bytes and notes what came of it.
 func (e *ReaderClosed) write(w *syspipe.End, n int) {
 	accepted, err := w.Write(make([]byte, n))
-	e.Accepted, e.Error, e.Broken = int64(accepted), ErrorText(err), errors.Is(err, syscall.EPIPE)
+	e.Accepted = int64(accepted)
+	e.Error = ErrorText(err)
+	e.Broken = errors.Is(err, syscall.EPIPE)
 }
 
 // Printer is the evidence of reader-gone/stdout: a program that prints to a standard output nobody
@@ -192,20 +283,25 @@ func (e *Printer) judge() (Verdict, string) {
 }
 
 // printUntilError prints until that fails.
-func printUntilError(_ *proc.Work, ignore bool) {
+func printUntilError(_ *proc.Work, ignore bool) error {
 	if ignore {
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	for range 100 {
-		script.Must(fmt.Fprintln(os.Stdout, "is anybody there?"))
+		if _, err := fmt.Fprintln(os.Stdout, "is anybody there?"); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // awaitExit waits until a process has ended, with whatever exit code.
-func awaitExit(p *proc.Process) {
-	if err := p.Wait(); !errors.As(err, new(*exec.ExitError)) {
-		script.Check(err)
+func awaitExit(p *proc.Process) error {
+	err := p.Wait()
+	if _, exited := errors.AsType[*exec.ExitError](err); exited {
+		return nil
 	}
+	return err
 }
 
 // Orphan is the evidence of orphan.
@@ -231,91 +327,131 @@ func (e *Orphan) judge() (Verdict, string) {
 	return Orphaned, advise("orphan, not reading")
 }
 
-func runOrphan(ctx context.Context, r *recorder) {
+func runOrphan(ctx context.Context, r *recorder) error {
 	for _, server := range []string{"reads", "deaf", "busy"} {
-		r.try(server, func() finding { return killClient(ctx, server) })
+		err := r.try(server, func() (finding, error) { return killClient(ctx, server) })
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // killClient starts a client that starts a server, kills the client, and watches the server, whose
 // leash and reports are held here.
-func killClient(ctx context.Context, kind string) *Orphan {
+func killClient(ctx context.Context, kind string) (*Orphan, error) {
+	server, leash, report, err := proc.Remote("the server")
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	client, err := start(ctx, "faults/client", kind, leash, report)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var ready float64
+	if err := server.Report(&ready); err != nil {
+		return nil, err
+	}
+	killed := time.Now()
+	client.Close()
+	return watchOrphan(server, kind, killed)
+}
+
+// watchOrphan waits for a server to leave after its client was killed, and ends it if it does not.
+func watchOrphan(server *proc.Process, kind string, killed time.Time) (*Orphan, error) {
 	limit := giveUp
 	if kind == "reads" {
 		limit = 10 * giveUp // it is about to leave, however slow the machine is
 	}
 	e := &Orphan{Server: kind, GiveUpNS: limit.Nanoseconds()}
-	server, leash, report, err := proc.Remote("the server")
-	script.Check(err)
-	defer server.Close()
-	client := start(ctx, "faults/client", kind, leash, report)
-	defer client.Close()
-	var failedWrites float64 // a second
-	script.Check(server.Report(&failedWrites))
-	killed := time.Now()
-	client.Close()
-
+	var failedWrites float64 // per second
 	last := make(chan error, 1)
 	go func() { last <- server.Report(&failedWrites) }()
 	select {
-	case err = <-last:
-		e.Exited, e.ExitNS = true, time.Since(killed).Nanoseconds()
-		if errors.Is(err, io.EOF) {
-			return e
+	case err := <-last:
+		e.Exited = true
+		e.ExitNS = time.Since(killed).Nanoseconds()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
 		}
 	case <-time.After(limit):
 		server.Release() // its last report tells what it did meanwhile
-		err = <-last
+		if err := <-last; err != nil {
+			return nil, err
+		}
 		e.FailedWrites = failedWrites
 	}
-	script.Check(err)
-	return e
+	return e, nil
 }
 
 // startServer starts the server on the leash and reports that it was given, and waits to be killed.
-func startServer(w *proc.Work, kind string) {
-	server := script.Must(proc.SelfOn(w.Ends[0], w.Ends[1], "faults/server", kind))
-	script.Must(server.Pipe(0))
-	out := script.Must(server.Pipe(1))
-	script.Check(server.Start(context.Background()))
+func startServer(w *proc.Work, kind string) error {
+	server, err := proc.SelfOn(w.Ends[0], w.Ends[1], "faults/server", kind)
+	if err != nil {
+		return err
+	}
+	if _, err := server.Pipe(0); err != nil {
+		return err
+	}
+	out, err := server.Pipe(1)
+	if err != nil {
+		return err
+	}
+	if err := server.Start(context.Background()); err != nil {
+		return err
+	}
 	io.Copy(io.Discard, out) // as a client does, as long as it lives
 	w.Linger()
+	return nil
 }
 
 // serveLines is the server: it reads and answers lines, reads nothing ("deaf"), or writes without
 // end whatever comes of it ("busy").
-func serveLines(w *proc.Work, kind string) {
-	var failed atomic.Int64
-	var first time.Time // failed write
-	if kind != "reads" {
-		w.OnRelease(func() {
-			rate := 0.0
-			if n := failed.Load(); n > 0 {
-				rate = float64(n) / time.Since(first).Seconds()
-			}
-			w.Report(rate)
-		})
-	}
-	if kind == "busy" {
-		signal.Ignore(syscall.SIGPIPE)
-	}
-	script.Check(w.Report(0)) // ready
+func serveLines(w *proc.Work, kind string) error {
 	switch kind {
 	case "deaf":
+		w.OnRelease(func() { w.Report(0.0) })
+		if err := w.Report(0); err != nil { // ready
+			return err
+		}
 		w.Linger()
 	case "busy":
-		for {
-			if _, err := fmt.Println("still here"); err != nil {
-				if failed.Load() == 0 {
-					first = time.Now()
-				}
-				failed.Add(1)
-			}
-		}
+		return writeForEver(w)
+	}
+	if err := w.Report(0); err != nil { // ready
+		return err
 	}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		fmt.Println(lines.Text())
 	}
-	script.Check(lines.Err())
+	return lines.Err()
+}
+
+// writeForEver writes to standard output whatever comes of it. When its leash is let go it reports
+// how many writes failed per second.
+func writeForEver(w *proc.Work) error {
+	var failed atomic.Int64
+	var first time.Time // of a failed write
+	w.OnRelease(func() {
+		rate := 0.0
+		if n := failed.Load(); n > 0 {
+			rate = float64(n) / time.Since(first).Seconds()
+		}
+		w.Report(rate)
+	})
+	signal.Ignore(syscall.SIGPIPE)
+	if err := w.Report(0); err != nil { // ready
+		return err
+	}
+	for {
+		if _, err := fmt.Println("still here"); err != nil {
+			if failed.Load() == 0 {
+				first = time.Now()
+			}
+			failed.Add(1)
+		}
+	}
 }

@@ -12,7 +12,8 @@ func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout,
 // writeStdoutOnce makes one system call. refused says that a non-blocking standard output had no
 // room.
 func writeStdoutOnce(p []byte) (n int, refused bool, err error) {
-	for err = syscall.EINTR; err == syscall.EINTR; {
+	n, err = syscall.Write(stdout, p)
+	for err == syscall.EINTR {
 		n, err = syscall.Write(stdout, p)
 	}
 	if err == syscall.EAGAIN {

@@ -8,7 +8,8 @@ import (
 
 // errStdout is why these experiments do not exist here: a standard handle has no non-blocking mode
 // that a program could inherit unawares.
-var errStdout = fmt.Errorf("non-blocking standard output: %w on %s", errors.ErrUnsupported, runtime.GOOS)
+var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
+	errors.ErrUnsupported, runtime.GOOS)
 
 func setStdoutBlocking(bool) error { return errStdout }
 

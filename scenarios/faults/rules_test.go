@@ -137,7 +137,7 @@ func TestGrowthFromRecords(t *testing.T) {
 	for size := growthFrom / 4; size <= growthTo; size *= 2 {
 		linear := int64(size)
 		for framing, ns := range map[string]int64{"ndjson": linear, "ndjson-rescan": linear * linear >> 16, "ndjson-bytewise": 150 * linear} {
-			r := results.Record{Run: "r", Cell: streamCell(framing, size, "blocking")}
+			r := results.Record{Run: "r", Cell: streamCell("same", framing, size, "blocking")}
 			for i := range int64(stat.LeastSamples) {
 				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 10 * (ns + i), Messages: 10, PayloadBytes: int64(10 * size), Reader: results.Counters{Calls: 40}})
 			}
@@ -176,7 +176,7 @@ func TestGrowthFromRecords(t *testing.T) {
 // A ratio is taken round by round, and only where both were measured.
 func TestFullPipesFromRecords(t *testing.T) {
 	var records []results.Record
-	for _, cell := range fullPipePlan([]string{"ndjson"}).Cells {
+	for _, cell := range fullPipePlan("same", []string{"ndjson"}).Cells {
 		ns := int64(1000)
 		if strings.HasPrefix(cell.IO, "sleep") {
 			ns = 100_000

@@ -3,7 +3,6 @@ package faults
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/syspipe/script"
 )
 
 // DirtyLines is the evidence of dirty-lines for one reader.
@@ -37,10 +34,12 @@ type DirtyCase struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// judge lets the worst case decide: a reader that never leaves is stuck; one that delivers nothing more after an oddity loses what
-// follows, loudly if it returns an error; one that skips the oddity is sound.
+// judge lets the worst case decide: a reader that never leaves is stuck; one that delivers nothing
+// more after an oddity loses what follows, loudly if it returns an error; one that skips the oddity
+// is sound.
 func (e *DirtyLines) judge() (Verdict, string) {
-	worst, how := Sound, "and the reader said so"
+	worst := Sound
+	how := "and the reader said so"
 	var lost []string
 	for _, c := range e.Cases {
 		if c.Intact == c.Sent {
@@ -48,12 +47,14 @@ func (e *DirtyLines) judge() (Verdict, string) {
 		}
 		lost = append(lost, c.Oddity)
 		if c.Error == "" && c.Skipped == 0 {
-			worst, how = SilentLoss, "without an error"
+			worst = SilentLoss
+			how = "without an error"
 		} else if worst == Sound {
 			worst = Noticed
 		}
 	}
-	e.Summary = fmt.Sprintf("%s: all messages in %d of %d cases", e.Reader, len(e.Cases)-len(lost), len(e.Cases))
+	e.Summary = fmt.Sprintf("%s: all messages in %d of %d cases",
+		e.Reader, len(e.Cases)-len(lost), len(e.Cases))
 	if slices.ContainsFunc(e.Cases, func(c DirtyCase) bool { return c.Endless }) {
 		return Stuck, advise("dirty-lines, endless")
 	}
@@ -71,16 +72,50 @@ const (
 // oddities are streams of messages A and B with something odd in them, as lines, and with headers
 // where that framing meets it too.
 var oddities = []struct{ name, lines, headers string }{
-	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
-	{"log line", messageA + "\nINFO: started\n" + messageB + "\n", headed(messageA) + "INFO: started\n" + headed(messageB)},
-	{"NUL", messageA + "\n\x00\n" + messageB + "\n", ""},
-	{"blank line", messageA + "\n\n" + messageB + "\n", headed(messageA) + "\r\n" + headed(messageB)},
-	{"CR LF", messageA + "\r\n" + messageB + "\r\n", ""},
-	{"trailing space", messageA + "  \n" + messageB + "\n", ""},
-	{"newline inside", `{"jsonrpc":"2.0",` + "\n" + `"id":1,"method":"a"}` + "\n" + messageB + "\n", ""},
-	{"two on a line", messageA + messageB + "\n", ""},
-	{"malformed line", messageA + "\n{bad\n" + messageB + "\n", headed(messageA) + headed("{bad") + headed(messageB)},
-	{"no last newline", messageA + "\n" + messageB, ""},
+	{
+		name:    "clean",
+		lines:   messageA + "\n" + messageB + "\n",
+		headers: headed(messageA) + headed(messageB),
+	},
+	{
+		name:    "log line",
+		lines:   messageA + "\nINFO: started\n" + messageB + "\n",
+		headers: headed(messageA) + "INFO: started\n" + headed(messageB),
+	},
+	{
+		name:  "NUL",
+		lines: messageA + "\n\x00\n" + messageB + "\n",
+	},
+	{
+		name:    "blank line",
+		lines:   messageA + "\n\n" + messageB + "\n",
+		headers: headed(messageA) + "\r\n" + headed(messageB),
+	},
+	{
+		name:  "CR LF",
+		lines: messageA + "\r\n" + messageB + "\r\n",
+	},
+	{
+		name:  "trailing space",
+		lines: messageA + "  \n" + messageB + "\n",
+	},
+	{
+		name:  "newline inside",
+		lines: `{"jsonrpc":"2.0",` + "\n" + `"id":1,"method":"a"}` + "\n" + messageB + "\n",
+	},
+	{
+		name:  "two on a line",
+		lines: messageA + messageB + "\n",
+	},
+	{
+		name:    "malformed line",
+		lines:   messageA + "\n{bad\n" + messageB + "\n",
+		headers: headed(messageA) + headed("{bad") + headed(messageB),
+	},
+	{
+		name:  "no last newline",
+		lines: messageA + "\n" + messageB,
+	},
 }
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
@@ -93,36 +128,48 @@ var lineReaders = []struct {
 	part, name string
 	open       func(io.Reader) nextMessage
 }{
-	{"lines", "lines, bad ones skipped", messagesOf(framers.NDJSON())},
-	{"scanner", "lines, the first bad one ends it", func(r io.Reader) nextMessage {
-		in := bufio.NewScanner(r)
-		return func() ([]byte, error) {
-			switch {
-			case !in.Scan():
-				return nil, cmp.Or(in.Err(), io.EOF)
-			case !json.Valid(in.Bytes()):
-				return nil, fmt.Errorf("invalid message %q", in.Text())
-			}
-			return in.Bytes(), nil
-		}
-	}},
-	{"read-line", "one byte a call until it is a newline, as printed", func(r io.Reader) nextMessage {
-		return func() ([]byte, error) { return readLine(r) }
-	}},
-	{"json-stream", "a JSON decoder on the stream", func(r io.Reader) nextMessage {
-		in := json.NewDecoder(r)
-		return func() ([]byte, error) {
-			var msg json.RawMessage
-			err := in.Decode(&msg)
-			return msg, err
-		}
-	}},
-	{"content-length", "headers", messagesOf(framers.ContentLength())},
+	{"lines", "lines, bad ones skipped", openLines},
+	{"scanner", "lines, the first bad one ends it", openScanner},
+	{"read-line", "one byte a call until it is a newline, as printed", openReadLine},
+	{"json-stream", "a JSON decoder on the stream", openDecoder},
+	{"content-length", "headers", openHeaders},
 }
 
-// messagesOf opens a framing's reader.
-func messagesOf(f framers.Framing) func(io.Reader) nextMessage {
-	return func(r io.Reader) nextMessage { return f.NewReader(r).ReadMessage }
+func openLines(r io.Reader) nextMessage {
+	return framers.NDJSON().NewReader(r).ReadMessage
+}
+
+func openHeaders(r io.Reader) nextMessage {
+	return framers.ContentLength().NewReader(r).ReadMessage
+}
+
+func openScanner(r io.Reader) nextMessage {
+	in := bufio.NewScanner(r)
+	return func() ([]byte, error) {
+		if !in.Scan() {
+			if err := in.Err(); err != nil {
+				return nil, err
+			}
+			return nil, io.EOF
+		}
+		if !json.Valid(in.Bytes()) {
+			return nil, fmt.Errorf("invalid message %q", in.Text())
+		}
+		return in.Bytes(), nil
+	}
+}
+
+func openReadLine(r io.Reader) nextMessage {
+	return func() ([]byte, error) { return readLine(r) }
+}
+
+func openDecoder(r io.Reader) nextMessage {
+	in := json.NewDecoder(r)
+	return func() ([]byte, error) {
+		var msg json.RawMessage
+		err := in.Decode(&msg)
+		return msg, err
+	}
 }
 
 // errEndless is what becomes of a reader that reads on at the end of its input.
@@ -132,7 +179,8 @@ var errEndless = errors.New("still reads, long after the end of its input")
 // end of the input a read brings none, for ever, but for the deadline here.
 func readLine(r io.Reader) (line []byte, err error) {
 	var ended time.Time
-	for char := make([]byte, 1); ; {
+	char := make([]byte, 1)
+	for {
 		n, err := r.Read(char)
 		switch {
 		case err != nil && err != io.EOF:
@@ -150,7 +198,7 @@ func readLine(r io.Reader) (line []byte, err error) {
 
 const endlessAfter = 50 * time.Millisecond
 
-func runDirtyLines(_ context.Context, r *recorder) {
+func runDirtyLines(_ context.Context, r *recorder) error {
 	for _, reader := range lineReaders {
 		r.step("%s", reader.name)
 		e := &DirtyLines{Reader: reader.name}
@@ -163,32 +211,45 @@ func runDirtyLines(_ context.Context, r *recorder) {
 				continue // lines are no concern of this framing
 			}
 			c := DirtyCase{Oddity: o.name, Sent: 2}
-			Deliver([]byte(stream), false, func(in io.Reader) { c.receive(reader.open(in)) })
+			err := TransferBytes([]byte(stream), false, func(in io.Reader) error {
+				c.receive(reader.open(in))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
 			e.Cases = append(e.Cases, c)
 		}
-		r.report(reader.part, e)
+		if err := r.record(reader.part, e); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // receive counts the messages that are A or B, spaces apart, to the end of the stream.
 func (c *DirtyCase) receive(next nextMessage) {
 	for {
 		msg, err := next()
-		if err != nil && err != io.EOF {
-			c.Error, c.Endless = err.Error(), err == errEndless
+		if err == io.EOF {
+			return
 		}
 		if err != nil {
+			c.Error = err.Error()
+			c.Endless = err == errEndless
 			return
 		}
 		var compact bytes.Buffer
 		if json.Compact(&compact, msg) != nil {
 			c.Skipped++
 		}
-		got := compact.String()
-		if got == messageA || got == messageB {
+		switch compact.String() {
+		case messageA:
 			c.Intact++
+		case messageB:
+			c.Intact++
+			c.Next = true
 		}
-		c.Next = c.Next || got == messageB
 	}
 }
 
@@ -214,7 +275,8 @@ type TextCase struct {
 }
 
 func (e *SplitText) judge() (Verdict, string) {
-	e.Summary = fmt.Sprintf("%d of %d messages intact, %d lost, %d altered", e.Intact, e.Messages, e.Lost, e.Altered)
+	e.Summary = fmt.Sprintf("%d of %d messages intact, %d lost, %d altered",
+		e.Intact, e.Messages, e.Lost, e.Altered)
 	switch {
 	case e.Altered > 0:
 		return Corrupted, advise("split-utf8, altered", e.Altered)
@@ -224,65 +286,109 @@ func (e *SplitText) judge() (Verdict, string) {
 	return Sound, advise("split-utf8, whole")
 }
 
-// textReceivers join the data of the frames of one message.
+// A joinFrames joins the data of the frames of one message. It returns false if it gives the
+// message up.
+type joinFrames func(frames [][]byte) (msg []byte, ok bool)
+
 var textReceivers = []struct {
 	name string
-	join func(frames [][]byte) ([]byte, bool)
+	join joinFrames
 }{
-	{"bytes", func(frames [][]byte) ([]byte, bool) { return bytes.Join(frames, nil), true }},
-	{"strict", func(frames [][]byte) ([]byte, bool) {
-		cut := slices.ContainsFunc(frames, func(f []byte) bool { return !utf8.Valid(f) })
-		return bytes.Join(frames, nil), !cut
-	}},
-	{"lossy", func(frames [][]byte) ([]byte, bool) {
-		decoded := stat.Map(frames, func(f []byte) []byte { return bytes.ToValidUTF8(f, []byte("\uFFFD")) })
-		return bytes.Join(decoded, nil), true
-	}},
+	{"bytes", joinBytes},
+	{"strict", joinStrict},
+	{"lossy", joinLossy},
+}
+
+// joinBytes decodes nothing before the message is whole.
+func joinBytes(frames [][]byte) (msg []byte, ok bool) { return bytes.Join(frames, nil), true }
+
+// joinStrict gives up a message of which one frame is no valid UTF-8.
+func joinStrict(frames [][]byte) (msg []byte, ok bool) {
+	for _, f := range frames {
+		if !utf8.Valid(f) {
+			return nil, false
+		}
+	}
+	return bytes.Join(frames, nil), true
+}
+
+// joinLossy replaces what is no valid UTF-8 in a frame.
+func joinLossy(frames [][]byte) (msg []byte, ok bool) {
+	for _, f := range frames {
+		msg = append(msg, bytes.ToValidUTF8(f, []byte("\uFFFD"))...)
+	}
+	return msg, true
 }
 
 // textChunk is a frame of few characters, so that every offset comes up soon.
 const textChunk = 71
 
-func runSplitText(_ context.Context, r *recorder) {
-	f := script.Must(framers.Chunked(textChunk))
+// textChars are characters of 2, 3 and 4 bytes.
+var textChars = []string{"é", "€", "😀"}
+
+func runSplitText(_ context.Context, r *recorder) error {
+	f, err := framers.Chunked(textChunk)
+	if err != nil {
+		return err
+	}
 	for _, receiver := range textReceivers {
 		r.step("%s", receiver.name)
 		e := &SplitText{Receiver: receiver.name, Chunk: textChunk}
-		for width := 2; width <= 4; width++ {
-			for offset := range width {
-				c := sendText(f, receiver.join, width, offset)
-				e.Cases = append(e.Cases, c)
-				e.Messages++
-				if c.Cut {
-					e.Cut++
+		for _, char := range textChars {
+			for offset := range len(char) {
+				c, err := sendText(f, receiver.join, char, offset)
+				if err != nil {
+					return err
 				}
-				*map[string]*int{"intact": &e.Intact, "lost": &e.Lost, "altered": &e.Altered}[c.Outcome]++
+				e.add(c)
 			}
 		}
-		r.report(receiver.name, e)
+		if err := r.record(receiver.name, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add counts one message.
+func (e *SplitText) add(c TextCase) {
+	e.Cases = append(e.Cases, c)
+	e.Messages++
+	if c.Cut {
+		e.Cut++
+	}
+	switch c.Outcome {
+	case "intact":
+		e.Intact++
+	case "lost":
+		e.Lost++
+	case "altered":
+		e.Altered++
 	}
 }
 
 // sendText sends one message through a pipe to a receiver that works frame by frame.
-func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offset int) TextCase {
-	c := TextCase{Width: width, Offset: offset}
-	char := map[int]string{2: "é", 3: "€", 4: "😀"}[width]
+func sendText(f framers.Chunker, join joinFrames, char string, offset int) (TextCase, error) {
+	c := TextCase{Width: len(char), Offset: offset}
 	msg := []byte(`{"t":"` + strings.Repeat("x", offset) + strings.Repeat(char, 40) + `"}`)
 	var wire bytes.Buffer
-	script.Check(f.NewWriter(&wire).WriteMessage(msg))
+	if err := f.NewWriter(&wire).WriteMessage(msg); err != nil {
+		return TextCase{}, err
+	}
 	var frames [][]byte
-	Deliver(wire.Bytes(), false, func(r io.Reader) {
-		lines := bufio.NewScanner(r)
-		for lines.Scan() {
-			parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)
-			if len(parts) != 4 {
-				script.Check(errors.New("a frame without its header"))
-			}
-			frames = append(frames, parts[3])
-			c.Cut = c.Cut || !utf8.Valid(parts[3])
-		}
-		script.Check(lines.Err())
+	err := TransferBytes(wire.Bytes(), false, func(r io.Reader) error {
+		var err error
+		frames, err = readFrames(r)
+		return err
 	})
+	if err != nil {
+		return TextCase{}, err
+	}
+	for _, data := range frames {
+		if !utf8.Valid(data) {
+			c.Cut = true
+		}
+	}
 	got, ok := join(frames)
 	switch {
 	case !ok:
@@ -292,5 +398,19 @@ func sendText(f framers.Chunker, join func([][]byte) ([]byte, bool), width, offs
 	default:
 		c.Outcome = "altered"
 	}
-	return c
+	return c, nil
+}
+
+// readFrames returns the data of all frames of a stream.
+func readFrames(r io.Reader) ([][]byte, error) {
+	var frames [][]byte
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)
+		if len(parts) != 4 {
+			return nil, errors.New("a frame without its header")
+		}
+		frames = append(frames, parts[3])
+	}
+	return frames, lines.Err()
 }
