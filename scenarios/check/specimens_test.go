@@ -134,7 +134,7 @@ var specimens = map[string]specimen{
 	"takes so long": {run: func() { fmt.Printf("{\"took\": %d}\n", rand.IntN(1_000_000)) }},
 	"babbles":       {run: func() { os.Stdout.Write(babble(20_000 + rand.IntN(1000))) }},
 	"computes": {run: func() {
-		for {
+		for spins := 1; spins != 0; spins++ {
 		}
 	}},
 	"exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
