@@ -237,8 +237,7 @@ var kinds = []struct {
 	{"eagain", "measurements", counterCharts, ""},
 	{"write-size", "measurements", writeSizeCharts, ""},
 	{"waiting", "measurements", waitingCharts, ""},
-	{"wait", "chunk-size", mixedCharts, ""},
-	{"tune", "chunk-size", tuneCharts, ""}, // of older files
+	{"wait", "measurements", mixedCharts, ""},
 	{"fill", "rule-findings", probeCharts, ""},
 	{"target", "servers", targetCharts, ""},
 	{"traffic", "recording", trafficCharts, ""},

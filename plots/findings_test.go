@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -24,7 +23,6 @@ func fullSet() *results.Set {
 	}
 	set.Records[0].Warnings = []string{"the CPU's frequency was scaled: set the governor to performance"}
 	set.Records = append(set.Records, results.Record{Kind: "measurement", Run: "run-1", Time: testTime, Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "this machine has one last-level cache"})
-	set.Tunes = testTunes()
 	set.Findings = testProbes()
 	set.Targets = testTargets()
 	set.Noise = testNoise()
@@ -32,47 +30,6 @@ func fullSet() *results.Set {
 	set.Claims = testClaims()
 	set.Faults = testFaults()
 	return set
-}
-
-// testTunes are chunk sizes × reader's rates with the waits that the model predicts, and whole
-// lines beside them.
-func testTunes() []results.Tune {
-	rnd := rand.New(rand.NewPCG(5, 5))
-	var out []results.Tune
-	for _, drain := range []int64{0, 200e6, 20e6} {
-		for _, spec := range []string{"chunked:512", "chunked:4096", "chunked:16384", "chunked:61440", "chunked:262144", "chunked:1048576", "ndjson"} {
-			out = append(out, testTune(rnd, spec, drain))
-		}
-	}
-	return out
-}
-
-func testTune(rnd *rand.Rand, spec string, drain int64) results.Tune {
-	chunk := float64(results.ChunkSize(spec))
-	if chunk == 0 {
-		chunk = 1 << 20
-	}
-	rate := 6e9 / (1 + 3000/chunk)
-	if drain > 0 {
-		rate = min(rate, float64(drain)) * 0.985 / (1 + 12/chunk)
-	}
-	cell := testCell(spec, 1<<20, "same", "stream")
-	cell.Drain, cell.Rate = drain, 1000
-	u := results.Tune{Kind: "tune", Run: "run-1", Time: testTime, Cell: cell, Recommended: spec == "chunked:16384"}
-	for range 6 {
-		var ns []int64
-		for range 1100 {
-			ns = append(ns, int64((4000+(65536*rnd.Float64()+chunk*rnd.Float64())/rate*1e9)*(1+0.1*rnd.Float64())))
-		}
-		l, err := results.NewLatency(ns)
-		if err != nil {
-			panic(err) // a histogram always encodes
-		}
-		elapsed := 1e8
-		bytes := int64(rate * elapsed / 1e9 * (1 + 0.01*rnd.NormFloat64()))
-		u.Samples = append(u.Samples, results.Sample{ElapsedNS: int64(elapsed), Messages: bytes >> 20, PayloadBytes: bytes, WireBytes: bytes + bytes/1000, Capacity: 65536, Latency: map[string]results.Latency{"due": l}})
-	}
-	return u
 }
 
 func testProbes() []results.Finding {
@@ -171,38 +128,6 @@ func testFaults() []results.Fault {
 
 func curvePoint(x, y float64, extrapolated bool) map[string]any {
 	return map[string]any{"x": x, "y": y, "low": y * 0.95, "high": y * 1.08, "extrapolated": extrapolated}
-}
-
-// A choice between two sizes is a choice, too.
-func TestAChoiceOfTwoSizesIsDrawn(t *testing.T) {
-	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
-	for _, u := range testTunes() {
-		if chunk := results.ChunkSize(u.Cell.Framing); chunk == 16384 || chunk == 61440 {
-			set.Tunes = append(set.Tunes, u)
-		}
-	}
-	if got := chartNames(tuneCharts(set)); !slices.Equal(got, []string{"wait", "pareto"}) {
-		t.Errorf("charts %q", got)
-	}
-}
-
-// What is not drawn needs no note: nothing is predicted of a reader without a rate.
-func TestTheRuleIsNotedWhereItIsDrawn(t *testing.T) {
-	for _, row := range []struct {
-		drain int64
-		noted bool
-	}{{0, false}, {200e6, true}} {
-		set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
-		for _, u := range testTunes() {
-			if u.Cell.Drain == row.drain {
-				set.Tunes = append(set.Tunes, u)
-			}
-		}
-		notes := strings.Join(tuneCharts(set)[0].Notes, " ")
-		if strings.Contains(notes, "Predicted") != row.noted {
-			t.Errorf("reader's rate %d: notes %q", row.drain, notes)
-		}
-	}
 }
 
 // Each machine has its own panel, in which a kind of pipe looks as it does everywhere.

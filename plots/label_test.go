@@ -1,17 +1,12 @@
 package plots
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
-
-	"github.com/pipebench/pipebench/results"
 )
 
 func inside(box, within vg.Rectangle) bool {
@@ -95,63 +90,6 @@ func TestLabelsKeepClearOfLines(t *testing.T) {
 	flat := interpolate([]Point{exact(0, 1), exact(32, 1)})
 	if len(flat) != 31 || flat[0] != (Point{X: 1, Y: 1}) {
 		t.Errorf("%d places along a line, the first %+v", len(flat), flat[0])
-	}
-}
-
-// The name of the wait behind unchunked messages lies on no line and no other name, and what it takes
-// is said where sizes have no other place, whichever of them is recommended.
-func TestAWaitIsNamedBesideTheLines(t *testing.T) {
-	path := regexp.MustCompile(`<path d="([^"]*)"`)
-	corners := func(element string) (at []vg.Point) {
-		for _, p := range regexp.MustCompile(`[ML]([-0-9.]+),([-0-9.]+)`).FindAllStringSubmatch(path.FindStringSubmatch(element)[1], -1) {
-			x, _ := strconv.ParseFloat(p[1], 64)
-			y, _ := strconv.ParseFloat(p[2], 64)
-			at = append(at, vg.Point{X: vg.Length(x), Y: vg.Length(y)})
-		}
-		return at
-	}
-	for _, use := range []string{"ndjson", "chunked:16384"} {
-		tunes := testTunes()
-		for i := range tunes {
-			tunes[i].Recommended = tunes[i].Cell.Framing == use
-			if tunes[i].Cell.Framing == "ndjson" { // the line across meets those of p50 and p99
-				tunes[i].Samples = tunes[i-2].Samples
-			}
-		}
-		c := tuneCharts(&results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}, Tunes: tunes})[0]
-		for _, p := range newLayout(c, true).panels(&stylesheet{}) {
-			parts := strings.Split(string(p), "<g ")
-			var lines [][]vg.Point
-			var names []vg.Rectangle
-			for _, part := range parts {
-				switch {
-				case strings.HasPrefix(part, "data-s="):
-					lines = append(lines, corners(part))
-				case strings.HasPrefix(part, `class="label"`):
-					box := corners(part)
-					names = append(names, vg.Rectangle{Min: box[0], Max: box[0]})
-					for _, at := range box {
-						b := &names[len(names)-1]
-						b.Min, b.Max = vg.Point{X: min(b.Min.X, at.X), Y: min(b.Min.Y, at.Y)}, vg.Point{X: max(b.Max.X, at.X), Y: max(b.Max.Y, at.Y)}
-					}
-				case strings.HasPrefix(part, `class="tick"`) && strings.Contains(part, ">0<"):
-					t.Errorf("%s: a frame of 0 B is on the axis", use)
-				}
-			}
-			if len(names) != 1 || len(lines) < 2 || !strings.Contains(string(p), map[bool]string{true: ">use ndjson (p99)<", false: ">ndjson (p99)<"}[use == "ndjson"]) {
-				t.Fatalf("%s: %d names of waits beside %d lines", use, len(names), len(lines))
-			}
-			for _, line := range lines {
-				for i := 1; i < len(line); i++ {
-					for step := range 100 {
-						at := line[i-1].Add(line[i].Sub(line[i-1]).Scale(vg.Length(step) / 100))
-						if overlap(names[0], vg.Rectangle{Min: at, Max: at}) {
-							t.Fatalf("%s: a line runs through the name %v, at %v", use, names[0], at)
-						}
-					}
-				}
-			}
-		}
 	}
 }
 

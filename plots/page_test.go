@@ -38,28 +38,6 @@ func TestALineEndsInACrossWhereAServerFails(t *testing.T) {
 	}
 }
 
-// Nothing that is shown of a trade-off is beaten on both sides, and what tune recommends is marked in
-// both pictures.
-func TestOnlyTheBestTradeOffsAreShown(t *testing.T) {
-	charts := tuneCharts(&results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}, Tunes: testTunes()})
-	for _, p := range charts[1].Panels {
-		front := p.Series[0].Points
-		for i := 1; i < len(front); i++ {
-			if front[i].X <= front[i-1].X || front[i].Y <= front[i-1].Y {
-				t.Errorf("%s: %v beats %v", p.Title, front[i], front[i-1])
-			}
-		}
-		if got := p.Series[1].Points; len(got) != 1 || got[0].Label != "use 16 KiB" {
-			t.Errorf("%s: recommended %+v", p.Title, got)
-		}
-	}
-	for _, p := range charts[0].Panels {
-		if !slices.Contains(p.Guides, Guide{Vertical: true, Value: 16384, Label: "use 16 KiB"}) {
-			t.Errorf("%s: guides %+v", p.Title, p.Guides)
-		}
-	}
-}
-
 // An interval wider than half of its figure neither is drawn nor stretches the axis.
 func TestTooNoisyIsSaid(t *testing.T) {
 	var set results.Set

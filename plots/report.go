@@ -164,7 +164,7 @@ func (r *reporter) page(o ReportOptions) ([]byte, error) {
 const maxCSVLines = 500
 
 // keyCharts are those that show an answer, the best one first.
-var keyCharts = []string{"machines", "ratio", "pareto", "target", "fault", "noise"}
+var keyCharts = []string{"machines", "ratio", "target"}
 
 // takeKey takes the picture that shows the answer out of its section.
 func takeKey(sections []section) []figure {

@@ -66,8 +66,17 @@ func sectionsOf(page string) []string {
 }
 
 // allSections are those of a set with every kind of record.
-var allSections = []string{"answer", "measurements", "side-by-side", "chunk-size", "servers", "recording", "noise", "rule-findings", "claim-findings", "failure-findings",
+var allSections = []string{"answer", "measurements", "side-by-side", "servers", "recording", "noise", "rule-findings", "claim-findings", "failure-findings",
 	"machines"}
+
+// A chart of a section that no page has would never be seen.
+func TestEveryChartHasItsPlaceOnAPage(t *testing.T) {
+	for _, k := range kinds {
+		if !slices.Contains(allSections, k.section) {
+			t.Errorf("no page has the section %s, where charts of the kind %s stand", k.section, k.name)
+		}
+	}
+}
 
 func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 	environments := []results.Environment{testMachine("run-1", "linux")}
@@ -82,7 +91,6 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "claim-findings", "machines"}},
 		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "failure-findings", "machines"}},
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},
-		{"tune", &results.Set{Environments: environments, Tunes: testTunes()}, []string{"answer", "chunk-size", "machines"}},
 		{"noise", &results.Set{Environments: environments, Noise: testNoise()}, []string{"answer", "noise", "machines"}},
 		{"a recording", &results.Set{Environments: environments, Messages: testTraffic()}, []string{"answer", "recording", "machines"}},
 		{"a recording that is whole", &results.Set{Environments: environments, Messages: testTraffic(), Targets: testEnding()}, []string{"answer", "recording", "machines"}},
@@ -111,7 +119,6 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		"⚠ the CPU&#39;s frequency was scaled", // a warning by its row
 		"unsupported: this machine has one last-level cache",
 		"pipebench run --seed 7",       // the command of a run
-		"use 16 KiB",                   // tune's advice
 		"45066 B",                      // a probe to the byte
 		"45066 B; documented: 65552 B", // which differs from the documented rule
 		`<td class="bad">refuted</td>`, // a verdict in words and colour

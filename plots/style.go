@@ -88,7 +88,7 @@ var fixedStyles = map[string]int{
 	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
 	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3, "unix": 3, "seqpacket": 4, "pty": 5, "ring": 6,
 	"same": 0, "apart": 1, "sibling": 2, "far": 3, "free": 4,
-	"p50": 0, "p90": 2, "p99": 1, "max": 5, "request": 0, "reply": 1, "best trade-offs": 0, "recommended": 1,
+	"p50": 0, "p90": 2, "p99": 1, "max": 5, "request": 0, "reply": 1,
 	"linux": 0, "darwin": 1, "windows": 2, "freebsd": 3,
 }
 

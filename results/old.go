@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The types below are kinds of lines that earlier versions wrote. Each has a method Finding, which
-// says the same as a [Finding].
+// The types below are kinds of lines that earlier versions wrote. Most have a method Finding, which
+// says the same as a [Finding]; a Tune has a method Record.
 
 // A Probe is one rule of the operating system's pipes, found by experiment.
 type Probe struct {
@@ -92,17 +92,16 @@ const (
 	CheckCannotTell = "cannot-tell"
 )
 
-// A Tune is what one chunk size costs and gains, or the recommendation.
+// A Tune holds the samples of one chunk size with one reader. Its lines also had what was
+// recommended, which is not read any more.
 type Tune struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"`
 
-	Cell        Cell         `json:"cell"`
-	Samples     []Sample     `json:"samples,omitempty"`
-	Recommended bool         `json:"recommended,omitempty"`
-	Evidence    TuneEvidence `json:"evidence,omitzero"`
-	Warnings    []string     `json:"warnings,omitempty"`
+	Cell     Cell     `json:"cell"`
+	Samples  []Sample `json:"samples,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // without samples: why there are none
 }
 
 // A Noise is how far one cell's figure moves on this machine between runs that nothing
@@ -118,25 +117,6 @@ type Noise struct {
 	Metric  string    `json:"metric"`
 	Values  []float64 `json:"values"` // the median of each invocation
 	Spread  float64   `json:"spread"` // the largest ratio between two of them, less 1
-}
-
-// TuneEvidence says more of a chunk size; the Recommendation of the one that is recommended is in
-// the file with the rest, as one object.
-type TuneEvidence struct {
-	Compared    int64 `json:"compared,omitempty"`     // rounds in which the size met the others
-	PredictedNS int64 `json:"predicted_ns,omitempty"` // the wait that capacity, chunk and reader rate suggest
-	Frame       int   `json:"frame,omitempty"`        // bytes of a frame, where the sender waits between them
-	*RecommendationEvidence
-}
-
-// RecommendationEvidence says why a chunk size is recommended.
-type RecommendationEvidence struct {
-	Objective string  `json:"objective,omitempty"`
-	Margin    float64 `json:"margin"`         // no other size is worth more by more than this share, with 95 % confidence
-	Cost      string  `json:"cost,omitempty"` // the metric that counts as cost
-	Alike     []int   `json:"alike"`          // sizes worth as much within 5 %, ascending
-	Possible  []int   `json:"possible"`       // sizes that another run may recommend
-	Flat      bool    `json:"flat,omitempty"` // the size does not matter
 }
 
 // IsEnvironment reports whether the fault is one of the machine, which disturbs measurements.
@@ -242,6 +222,23 @@ func (c Check) Finding() Finding {
 		About: c.Command, Verdict: Verdict(c.Verdict), Found: c.found(), Advice: c.Advice,
 		Reproduce: c.Reproduce, Evidence: c.Evidence,
 	}
+}
+
+// Record returns the chunk size as a measurement: the same cell, samples and warnings.
+func (t Tune) Record() Record {
+	r := Record{
+		Kind: KindMeasurement, Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples,
+		Stopped: "samples", Warnings: t.Warnings,
+	}
+	if len(t.Samples) > 0 {
+		return r
+	}
+	r.Stopped = "interrupted"
+	if len(t.Warnings) > 0 {
+		r.Stopped = ""
+		r.Unsupported = strings.TrimPrefix(strings.Join(t.Warnings, "; "), "unsupported: ")
+	}
+	return r
 }
 
 var (

@@ -1,11 +1,15 @@
 package results_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 // Lines of earlier versions say as findings what they said.
@@ -126,5 +130,47 @@ func TestFreeTextOfOldChecksIsShownAsItIs(t *testing.T) {
 	fine := results.Check{Verdict: "ok", Found: "left after 5.90 ms: exit 0"}
 	if got := fine.Finding().Found; got != "left after 5.90 ms: code 0" {
 		t.Errorf("a program that did well: %q", got)
+	}
+}
+
+// Lines that earlier versions of tune wrote are read as measurements, whatever they recommend.
+func TestOldChunkSizesAreMeasurements(t *testing.T) {
+	cell := resultstest.Cell("chunked:4096", 1<<20)
+	cell.Drain = 200e6
+	line := resultstest.Encoded(t, results.Tune{
+		Run: "run-1", Time: resultstest.Time, Cell: cell, Warnings: []string{"the generator was late"},
+		Samples: []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 1 << 20, Capacity: 65536}},
+	})
+	line = strings.Replace(line, `"warnings"`,
+		`"recommended":true,"evidence":{"margin":0.1,"alike":[4096],"possible":[4096]},"warnings"`, 1)
+	missing := resultstest.Encoded(t, results.Tune{
+		Run: "run-1", Time: resultstest.Time, Cell: cell, Warnings: []string{"unsupported: no such pipe"},
+	})
+	unfinished := resultstest.Encoded(t, results.Tune{Run: "run-1", Time: resultstest.Time, Cell: cell})
+	path := filepath.Join(t.TempDir(), results.FileName)
+	if err := os.WriteFile(path, []byte(line+missing+unfinished), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set, err := results.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Records) != 3 {
+		t.Fatalf("%d records, problems %v", len(set.Records), set.Problems)
+	}
+	measured := set.Records[0]
+	if measured.Cell != cell || measured.Run != "run-1" || !measured.Time.Equal(resultstest.Time) {
+		t.Errorf("the cell or its run changed: %+v", measured)
+	}
+	if len(measured.Samples) != 1 || len(measured.Warnings) != 1 {
+		t.Errorf("a sample or a warning is lost: %+v", measured)
+	}
+	if got := set.Records[1].Unsupported; got != "no such pipe" {
+		t.Errorf("a chunk size that this system does not have: unsupported %q", got)
+	}
+	for _, r := range set.Records {
+		if err := r.Validate(); err != nil {
+			t.Errorf("%+v would not be written again: %v", r, err)
+		}
 	}
 }

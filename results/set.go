@@ -15,7 +15,6 @@ type Set struct {
 	Faults       []Fault       `json:"faults,omitempty"`
 	Claims       []Claim       `json:"claims,omitempty"`
 	Targets      []Target      `json:"targets,omitempty"`
-	Tunes        []Tune        `json:"tunes,omitempty"`
 	Noise        []Noise       `json:"noise,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
 
@@ -82,7 +81,8 @@ func (s *Set) MachineName(id string) string {
 func RunOf[L Line](line L) string { return line.run() }
 
 // Add puts one line into the set, as reading it from a file would: a rule or a check of an earlier
-// version becomes a finding. A pointer, or a line of another package, is ignored.
+// version becomes a finding, a chunk size a measurement. A pointer, or a line of another package, is
+// ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -104,7 +104,7 @@ func (s *Set) Add(line Line) {
 	case Check:
 		s.Findings = append(s.Findings, l.Finding())
 	case Tune:
-		s.Tunes = append(s.Tunes, l)
+		s.Records = append(s.Records, l.Record())
 	case Noise:
 		s.Noise = append(s.Noise, l)
 	}
@@ -113,7 +113,7 @@ func (s *Set) Add(line Line) {
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
 	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) + len(s.Messages) +
-		len(s.Faults) + len(s.Claims) + len(s.Tunes) + len(s.Noise)
+		len(s.Faults) + len(s.Claims) + len(s.Noise)
 }
 
 // Merge returns one set of all that the sets hold, in their order. They are left as they are.
@@ -127,7 +127,6 @@ func Merge(sets ...*Set) *Set {
 		all.Messages = append(all.Messages, s.Messages...)
 		all.Faults = append(all.Faults, s.Faults...)
 		all.Claims = append(all.Claims, s.Claims...)
-		all.Tunes = append(all.Tunes, s.Tunes...)
 		all.Noise = append(all.Noise, s.Noise...)
 		all.Problems = append(all.Problems, s.Problems...)
 	}
@@ -145,7 +144,6 @@ func (s *Set) OfRun(run string) *Set {
 		Messages:     linesOf(run, s.Messages),
 		Faults:       linesOf(run, s.Faults),
 		Claims:       linesOf(run, s.Claims),
-		Tunes:        linesOf(run, s.Tunes),
 		Noise:        linesOf(run, s.Noise),
 	}
 }

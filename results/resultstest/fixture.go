@@ -199,7 +199,10 @@ func Lines() []results.Line {
 		results.Claim{Run: "run-1", Time: Time, ID: "c1", Seed: "000", Claim: "chunks help", Verdict: "depends", Why: "on the reader"},
 		results.Target{Run: "run-1", Time: Time, Command: []string{"server"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit},
 		results.Check{Run: "run-1", Time: Time, Side: "program", Name: "late-reader", Verdict: "fails", Found: "cut at 65,536 B", How: "the reader starts late", Command: []string{"cat"}},
-		results.Tune{Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20), Recommended: true},
+		results.Tune{
+			Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20),
+			Warnings: []string{"unsupported: no such pipe"},
+		},
 		results.Noise{Run: "run-1", Time: Time, Machine: "m1", Cell: Cell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
 		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
 		results.Finding{

@@ -257,20 +257,8 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// TuneMeasurements returns the set's tune records as measurements, which in their cells and samples
-// they are.
-func TuneMeasurements(s *results.Set) *results.Set {
-	out := &results.Set{Environments: s.Environments}
-	for _, t := range s.Tunes {
-		if len(t.Samples) > 0 {
-			out.Add(results.Record{Run: t.Run, Time: t.Time, Cell: t.Cell, Samples: t.Samples, Warnings: t.Warnings, Stopped: "samples"})
-		}
-	}
-	return out
-}
-
-// SampleRow returns the row of samples that no record holds, such as those of a [Tune] or a
-// [Target], without raw beside it.
+// SampleRow returns the row of samples that no record holds, such as those of a
+// [results.Target], without raw beside it.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := rowOf(machine, results.Record{Cell: c, Samples: samples})
 	r.estimate()

@@ -61,12 +61,10 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 }
 
 // SeriesOf lists what the set holds as far as it can be compared, in the order in which views show
-// it: measurements, those of tune among them, and what was found of servers and programs.
+// it: measurements, and what was found of servers and programs.
 func SeriesOf(s *results.Set) []Series {
 	out := judgedSeries(s)
-	measured := *s
-	measured.Records = slices.Concat(s.Records, TuneMeasurements(s).Records)
-	rows := rowsOf(&measured)
+	rows := rowsOf(s)
 	sortRows(rows)
 	for _, r := range rows {
 		samples, name := r.Pooled(), BenchName(r.Cell)

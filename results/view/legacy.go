@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // What follows is for tables that are not written as loops with literals yet.
@@ -13,8 +12,6 @@ import (
 type Cell = Value
 
 func textCell(s string) Value                  { return textValue(s) }
-func bytesCell(n int64) Value                  { return bytesValue(n) }
-func nanosCell(ns float64) Value               { return nanosValue(ns) }
 func figureCell(v float64, shown string) Value { return figureValue(v, shown) }
 func verdictCell(verdict string) Value         { return verdictValue(verdict) }
 func (t *Table) AppendCells(row ...Value)      { t.AppendValues(row...) }
@@ -57,24 +54,4 @@ func when[T any](is bool, shown T) (none T) {
 	return none
 }
 
-// A columnOf is a column of a table of lines: its head, as [Columns] takes it, and its cells.
-type columnOf[L any] struct {
-	head string
-	cell func(L) Value
-}
-
-// tableOf lays lines out in columns, a row each.
-func tableOf[L any](title string, lines []L, columns ...columnOf[L]) Table {
-	heads := stat.Map(columns, func(c columnOf[L]) string { return c.head })
-	t := Table{Title: title, Columns: Columns(heads...)}
-	for _, l := range lines {
-		t.AppendCells(stat.Map(columns, func(c columnOf[L]) Value { return c.cell(l) })...)
-	}
-	return t
-}
-
 func machineCell(s *results.Set, id string) Value { return machineValue(s, id) }
-
-func estimateCell(metric string, samples []results.Sample) Value {
-	return estimateValue(metric, samples)
-}

@@ -92,7 +92,6 @@ func Lead(s *results.Set) string {
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
 	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
-	out = append(out, tuneAdvice(s)...)
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
 	}
@@ -134,9 +133,6 @@ func recordSections(s *results.Set, sum Summary) []Section {
 			Commands: commandsOf(s, s.Records, "pipebench run")},
 		{ID: "side-by-side", Title: "Side by side", Tables: beside,
 			Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{words().SideBySide})},
-		{ID: "chunk-size", Title: "Choosing a chunk size", Tables: []Table{tuneTable(s)}, Notes: tuneWarnings(s.Tunes),
-			Lead:     when(len(s.Tunes) > 0, []string{words().ChunkSize}),
-			Commands: commandsOf(s, s.Tunes, "pipebench tune")},
 		serverSection(s),
 		{ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
 			Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND")},

@@ -7,86 +7,8 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat/assert"
 )
-
-// tuneRun is what a run of tune leaves of its answer, as it is read from a file.
-func tuneRun(run, framing, objective string, size int, alike ...int) []results.Tune {
-	var out []results.Tune
-	for _, drain := range []int64{0, 200e6} {
-		c := resultstest.Cell(framing, size)
-		c.Drain, c.Rate = drain, 1000
-		out = append(out, results.Tune{Run: run, Cell: c, Recommended: true, Evidence: results.TuneEvidence{RecommendationEvidence: &results.RecommendationEvidence{Objective: objective, Alike: alike, Possible: alike}}})
-	}
-	return out
-}
-
-// undecidedRun is what a run of tune leaves that could not tell.
-func undecidedRun(run string) []results.Tune {
-	out := tuneRun(run, "chunked:4096", "", 1<<20)
-	for i := range out {
-		out[i].Recommended, out[i].Evidence = false, results.TuneEvidence{}
-	}
-	return out
-}
-
-// flatRun is one of a run to which all sizes were worth the same.
-func flatRun(run string, alike ...int) []results.Tune {
-	out := tuneRun(run, "chunked:4096", "balanced", 1<<20, alike...)
-	for i := range out {
-		out[i].Evidence.Flat = true
-	}
-	return out
-}
-
-// Each question is answered once, whatever its runs say.
-func TestRunsOfTuneAreCompared(t *testing.T) {
-	const small, large = 4096.0, 61440.0
-	for _, row := range []struct {
-		name  string
-		tunes [][]results.Tune
-		want  []string
-	}{
-		{"one run", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small)},
-			[]string{"For a chunk size on this machine: use 4 KiB."}},
-		{"one run with a plateau", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large)},
-			[]string{"For a chunk size on this machine: use 4 KiB (within 5 % of the best: 60 KiB)."}},
-		{"a run where chunking does not pay", [][]results.Tune{tuneRun("run-1", "ndjson", "balanced", 1<<20, large)},
-			[]string{"For a chunk size on this machine: do not chunk; where small messages must be quick, use 60 KiB."}},
-		{"two of which it pays in one", [][]results.Tune{tuneRun("run-1", "ndjson", "balanced", 1<<20, 0, small), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small, 0)},
-			[]string{"For a chunk size on this machine: use unchunked messages or 4 KiB: 2 runs recommend these, between which runs can see no difference."}},
-		{"runs that say the same", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small, large)},
-			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
-		{"runs that agree within their margin", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large), tuneRun("run-2", "chunked:61440", "balanced", 1<<20, large, small)},
-			[]string{"For a chunk size on this machine: use 4 KiB or 60 KiB: 2 runs recommend these, between which runs can see no difference."}},
-		{"runs that do not", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small, large), tuneRun("run-2", "chunked:61440", "balanced", 1<<20, large)},
-			[]string{"For a chunk size on this machine: 2 runs recommend 4 KiB and 60 KiB, and differ by more than runs do by themselves, so that none of them is an answer: measure again on a machine that does nothing else."}},
-		{"runs that were asked something else", [][]results.Tune{tuneRun("run-1", "chunked:4096", "latency", 1<<20, small), tuneRun("run-2", "chunked:61440", "throughput", 16<<20, large)},
-			[]string{"For a chunk size on this machine, objective latency, 1 MiB messages: use 4 KiB.", "For a chunk size on this machine, objective throughput, 16 MiB messages: use 60 KiB."}},
-		{"a run that could not tell", [][]results.Tune{undecidedRun("run-1")},
-			[]string{"For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time)."}},
-		{"one that could, and one that could not", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), undecidedRun("run-2")},
-			[]string{"For a chunk size on this machine: use 4 KiB.", "For a chunk size on this machine, 1 run could not tell: noise hid it, or the time was too short; close other programs, or give it more time (--max-time)."}},
-		{"sizes that make no difference", [][]results.Tune{flatRun("run-1", small, large)},
-			[]string{"For a chunk size on this machine: the size does not matter: all that were measured are within 5 % of the best."}},
-		{"sizes that make none to one run of two", [][]results.Tune{flatRun("run-1", small, large), tuneRun("run-2", "chunked:4096", "balanced", 1<<20, small)},
-			[]string{"For a chunk size on this machine: use 4 KiB, as all of 2 runs recommend."}},
-		{"another machine", [][]results.Tune{tuneRun("run-1", "chunked:4096", "balanced", 1<<20, small), tuneRun("run-3", "chunked:61440", "balanced", 1<<20, large)},
-			[]string{"For a chunk size on linux/amd64: use 4 KiB.", "For a chunk size on darwin/arm64: use 60 KiB."}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			set := &results.Set{Environments: []results.Environment{machineNamed("run-1", "linux"), machineNamed("run-2", "linux")}, Tunes: slices.Concat(row.tunes...)}
-			if slices.ContainsFunc(set.Tunes, func(u results.Tune) bool { return u.Run == "run-3" }) {
-				set.Environments = append(set.Environments, machineNamed("run-3", "darwin"))
-			}
-			got := tuneAdvice(set)
-			if !slices.Equal(got, row.want) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
-			}
-		})
-	}
-}
 
 // The answer is in sentences whatever the files hold.
 func TestTheAnswerIsInSentences(t *testing.T) {
@@ -100,7 +22,6 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "3 failures: fails 2, conditional 1."},
 		{"rules", &results.Set{Findings: []results.Finding{results.Probe{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), results.Probe{Run: "run-1", Step: "b"}.Finding()}}, "2 rules: noted 1, holds 1."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
-		{"a tune that could not tell", &results.Set{Tunes: undecidedRun("run-1")}, "For a chunk size on this machine, 1 run could not tell"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.set.Environments = environments

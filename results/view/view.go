@@ -66,7 +66,7 @@ type Options struct {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, and its findings (probes,
-// faults, claims, targets, checks, tunes and noise). A set without any is [ErrNothing]. CSV and
+// faults, claims, targets, checks and noise). A set without any is [ErrNothing]. CSV and
 // bench hold the measurements alone where there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	isScreen := format == FormatTable && !o.Detail
@@ -105,7 +105,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 // otherTables are those of what there is beside measurements. The screen sums up the messages of a
 // recording.
 func otherTables(s *results.Set, isScreen bool) []Table {
-	all := append(findingTables(s), targetTable(s), tuneTable(s), noiseTable(s))
+	all := append(findingTables(s), targetTable(s), noiseTable(s))
 	switch {
 	case len(s.Messages) == 0:
 	case isScreen:

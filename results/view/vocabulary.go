@@ -11,8 +11,8 @@ type vocabulary struct {
 	Pipes           map[string]string // what each kind of pipe is
 	Sources         map[string]string // titles of the documents that claims are from
 
-	// What a page says first of machines, of chunk sizes, and of noise.
-	SideBySide, ChunkSize, Noise string
+	// What a page says first of machines and of noise.
+	SideBySide, Noise string
 }
 
 func words() *vocabulary { return &inWords }
@@ -96,9 +96,6 @@ var inWords = vocabulary{
 	SideBySide: "Absolute figures of two machines say little. So each cell is compared with what " +
 		"the same machine does with raw messages of that size: a share of its goodput, a " +
 		"multiple of its round-trip time. The absolute figure stands behind.",
-	ChunkSize: "Chunks cost goodput and CPU. What they buy is that a small message need not wait " +
-		"for the whole of a large one; how long it waits depends on the pipe's capacity, " +
-		"the chunk, and the reader's rate.",
 	Noise: "The same cell, measured by invocations that nothing distinguishes. A change " +
 		"between two runs that is smaller than this spread is no change.",
 }

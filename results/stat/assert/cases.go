@@ -23,8 +23,8 @@ func (c Condition) cases(s *results.Set) []Case {
 	return metricCases(s, c.metric)
 }
 
-// A namedRow is a row that conditions can be about: the figures of a cell, of a tuned chunk size,
-// or of a server's messages of one size.
+// A namedRow is a row that conditions can be about: the figures of a cell, or of a server's messages
+// of one size.
 type namedRow struct {
 	stat.Row
 	name string
@@ -44,7 +44,7 @@ func allRows(s *results.Set) []namedRow {
 	return out
 }
 
-// cellRows returns the rows of cells, measured or tuned.
+// cellRows returns the rows of measured cells.
 func cellRows(s *results.Set) []namedRow {
 	rows := stat.Rows(s)
 	var cells []results.Cell
@@ -55,10 +55,6 @@ func cellRows(s *results.Set) []namedRow {
 	var out []namedRow
 	for _, r := range rows {
 		out = append(out, namedRow{r, results.CellLabel(r.Cell, differ)})
-	}
-	for _, u := range stat.TuneMeasurements(s).Records {
-		row := stat.SampleRow(s.Machine(u.Run), u.Cell, u.Samples)
-		out = append(out, namedRow{row, results.CellLabel(u.Cell, nil)})
 	}
 	return out
 }
