@@ -14,9 +14,9 @@
 //
 // Every scenario has a deadline. When Run returns no process, pipe or file of it is left.
 //
-// Scenarios may run at the same time, but then disturb each other's figures. Which bytes get lost
-// is up to the scheduler where several writers compete: there the verdict says what happened in
-// this run, and zero is no promise.
+// Scenarios may run at the same time, but then disturb each other's figures. If several writers
+// compete, the scheduler decides which bytes get lost: the verdict says what happened in this run,
+// and zero is no promise.
 package faults
 
 import (
@@ -26,10 +26,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pipebench/pipebench/bench"
-	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -225,71 +222,6 @@ func (r *recorder) recordUnsupported(part string, why error) error {
 	return r.record(part, &missing{Summarised{why.Error()}})
 }
 
-// MeasurePlan runs a plan, gives its records to keep as they come, and returns them.
-func (o Options) MeasurePlan(
-	ctx context.Context, p bench.Plan, keep func(results.Line) error,
-) ([]results.Record, error) {
-	p.Run = o.Run
-	p.Seed = o.Seed
-	p.Observe = func(progress bench.Progress) {
-		if o.Observe != nil {
-			o.Observe(fmt.Sprintf("%s: %s", progress.Step, bench.Label(progress.Cell)))
-		}
-	}
-	var records []results.Record
-	err := bench.Run(ctx, p, func(r results.Record) error {
-		records = append(records, r)
-		return keep(r)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return records, nil
-}
-
-// recordOf returns the record of a cell of lines, if it has samples, as a list of one.
-func recordOf(records []results.Record, framing string, size int, io string) []results.Record {
-	for i, r := range records {
-		c := r.Cell
-		if c.Framing == framing && c.Size == size && c.IO == io && len(r.Samples) > 0 {
-			return records[i : i+1]
-		}
-	}
-	return nil
-}
-
-// steadyPlacement returns the placement whose figures vary least: one CPU for both ends, where the
-// system lets a process choose its CPUs.
-func steadyPlacement() (string, error) {
-	topology, err := placement.Read()
-	if err != nil {
-		return "", err
-	}
-	return topology.Best()[0], nil
-}
-
-// streamCell is a cell of a stream of JSON from one process to another.
-func streamCell(place, framing string, size int, io string) results.Cell {
-	return results.Cell{
-		Framing:   framing,
-		Size:      size,
-		Pipe:      string(syspipe.Anonymous),
-		IO:        io,
-		Placement: place,
-		Pattern:   "stream",
-		Payload:   "json",
-	}
-}
-
-// pointOf returns a point with the interval of an estimate.
-func pointOf(x float64, e stat.Estimate) results.CurvePoint {
-	p := results.CurvePoint{X: x, Y: e.Median, Low: e.Median, High: e.Median}
-	if e.Interval != nil {
-		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
-	}
-	return p
-}
-
 // Size writes a number of bytes as a person would say it: exact where that is short.
 func Size[N int | int64](bytes N) string {
 	if bytes < 1<<20 || bytes%(1<<20) == 0 {
@@ -304,22 +236,6 @@ func ErrorText(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// PollEnds leaves the waiting of pipe ends to Go's poller where the system has one for them;
-// elsewhere a read blocks its thread, which is as good here.
-func PollEnds(ends ...*syspipe.End) error {
-	for _, e := range ends {
-		if err := e.UsePoller(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// OpenPipe makes a pipe whose ends block. The caller closes both.
-func OpenPipe(kind syspipe.Kind) (w, r *syspipe.End, err error) {
-	return syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 }
 
 // start starts this program again, to do work of that name.
