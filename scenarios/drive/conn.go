@@ -95,7 +95,10 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 	c.in = &countedStream{end: c.stdin, chunk: o.WriteChunk, pause: o.WritePause}
 	c.out = &countedStream{end: c.stdout}
 	c.writer = f.NewWriter(c.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
-	reading := []framers.Option{framers.WithMaxMessage(o.MaxReply), framers.WithVerbatim()}
+	reading := []framers.Option{
+		framers.WithMaxMessage(o.MaxReply), framers.WithVerbatim(),
+		framers.WithMaxInFlight(mostInflight, o.MaxReply), framers.WithExpiry(0),
+	}
 	if o.Lenient {
 		reading = append(reading, framers.WithLenient())
 	}
@@ -247,6 +250,7 @@ type strays struct {
 	lines int64 // messages that are no JSON-RPC
 	first string
 	cut   bool // the last line began as JSON and did not end as such
+	chunk int  // bytes of the first line that reads as a chunk, with its newline; 0 for none
 }
 
 // strayText bounds what of a line is kept, in characters.
@@ -258,6 +262,9 @@ func (s *strays) nonMessage(msg []byte) {
 	defer s.mu.Unlock()
 	s.lines++
 	s.cut = len(msg) > 0 && msg[0] == '{'
+	if s.chunk == 0 && isChunk(msg) {
+		s.chunk = len(msg) + 1
+	}
 	if s.lines == 1 {
 		s.first = view.Truncate(
 			strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD"),
@@ -286,6 +293,13 @@ func (s *strays) nonMessages() (lines int64, first string, cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lines, s.first, s.cut
+}
+
+// chunkSize returns how long the first line was that reads as a chunk; 0 where none did.
+func (s *strays) chunkSize() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chunk
 }
 
 // forget drops what was taken for no message and was one.

@@ -144,13 +144,12 @@ func (d *Driver) learn(ctx context.Context) error {
 	}
 	d.refusal = out.code
 	d.paces[toolRequest] = d.paces[transportRequest]
-	p := d.protocol
-	if !p.tryEcho {
+	if !d.protocol.tryEcho {
 		return nil
 	}
-	p.echoes = true
+	d.protocol.echoes = true
 	out, err = d.first(ctx, toolRequest)
-	p.echoes = out.verdict == OK && out.code == ""
+	d.protocol.echoes = out.verdict == OK && out.code == ""
 	d.toolFails = out.verdict != OK && out.verdict != ErrorReply
 	return err
 }

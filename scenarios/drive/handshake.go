@@ -383,6 +383,9 @@ func greet(ctx context.Context, o Options, wire framers.Framing, speak speaker) 
 	case errors.As(err, &other):
 		c.shutdown(false)
 		return greet(ctx, o, other.framing, speakMCP)
+	case c.adaptive(o) != nil:
+		c.shutdown(false)
+		return greet(ctx, o, c.adaptive(o), speak)
 	case errors.Is(err, errSpeaksMCP): // it has been greeted as by an editor, and is started again
 		c.shutdown(false)
 		return greet(ctx, o, wire, speakMCP)

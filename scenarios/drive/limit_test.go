@@ -232,3 +232,62 @@ func TestEveryFramingIsRecognised(t *testing.T) {
 		})
 	}
 }
+
+// A server that sends bare lines as long as they fit, and chunks above, is not told from one of
+// lines before it makes its first chunk.
+func TestAServerOfLinesAndChunksIsNotHeldToLines(t *testing.T) {
+	leakCheck(t)
+	for _, framing := range []string{"adaptive:4096", "adaptive:61440"} {
+		t.Run(framing, func(t *testing.T) {
+			t.Parallel()
+			o := server("framed " + framing)
+			o.Patience = time.Second // which one answer that is not understood is waited for
+			d := begin(t, o)
+			if _, err := d.Sweep(t.Context(), []int{1 << 10, 128 << 10}, discard); err != nil {
+				t.Fatal(err)
+			}
+			limits, err := d.FindLimits(t.Context(), 256<<10, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range limits {
+				if l.SearchedTo == nil {
+					t.Errorf("found a limit: %+v", limitOf(l))
+				}
+			}
+			if d.Framing() != framing {
+				t.Errorf("it speaks in %s", d.Framing())
+			}
+		})
+	}
+}
+
+// What only looks like a chunk does not hide a failure.
+func TestALineThatLooksLikeAChunkChangesNothing(t *testing.T) {
+	leakCheck(t)
+	o := server("halves")
+	o.Patience = 2e8
+	d := begin(t, o)
+	limits, err := d.FindLimits(t.Context(), 8000, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := limitOf(limits[0]); l.bytes != 2000 || d.Framing() != "ndjson" {
+		t.Errorf("found %+v in %s", l, d.Framing())
+	}
+}
+
+// What our own reader of chunks holds at most by default is not held against a server.
+func TestALongAnswerInChunksIsWaitedFor(t *testing.T) {
+	leakCheck(t)
+	o := server("framed chunked:61440")
+	o.Patience = 2 * time.Second
+	o.Framing, o.Request, o.ReplyTool = "chunked:61440", drive.RequestUnknown, "get_large_data"
+	limits, err := begin(t, o).FindLimits(t.Context(), 64<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := limitOf(limits[len(limits)-1]); l.side != "reply" || l.searchedTo < 64<<20 {
+		t.Errorf("found %+v", l)
+	}
+}

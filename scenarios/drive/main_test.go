@@ -51,6 +51,19 @@ var servers = map[string]func(arg string) error{
 		}
 		return serve(mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Framing: framing})
 	},
+	"halves": func(string) error { // answers a line above 2,000 bytes with what looks like a chunk
+		return each(func(line string) {
+			var request struct{ ID json.RawMessage }
+			if json.Unmarshal([]byte(line), &request) != nil {
+				return
+			}
+			if len(line) > 2000 {
+				fmt.Println("123e4567:0:2:" + strings.Repeat("x", 500))
+				return
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", request.ID)
+		})
+	},
 	"mumble": func(arg string) error { // many words, and the last
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("-", 79)+"\n", 600), arg)
 		os.Exit(4)

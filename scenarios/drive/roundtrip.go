@@ -66,6 +66,9 @@ func (d *Driver) roundTrip(ctx context.Context, t *requestTemplate, i int64) (ou
 		}
 	} else {
 		d.examine(ctx, c, before, &out)
+		if again, works := d.retryInChunks(ctx, c, t, i); works {
+			return again, nil
+		}
 		if out.verdict != ErrorReply || out.evidence.Probe != probeAnswered {
 			d.discard(c)
 			return out, nil
