@@ -11,7 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
 // usualBenchtime is how long a benchmark runs here unless the command line says otherwise: its
@@ -24,7 +24,7 @@ func announceUnits() {
 	flag.Set("test.benchtime", usualBenchtime)
 	flag.Parse()
 	if asked := flag.Lookup("test.bench"); asked != nil && asked.Value.String() != "" {
-		fmt.Println(strings.Join(stat.BenchUnits(), "\n"))
+		fmt.Println(strings.Join(benchtext.UnitLines(), "\n"))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
 // The message sizes of [Framing] if none are given, in bytes.
@@ -77,7 +78,7 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
-		pattern, name, _ := strings.Cut(stat.BenchName(c), "/")
+		pattern, name, _ := strings.Cut(benchtext.CellName(c), "/")
 		if !strings.Contains(b.Name(), pattern) {
 			name = pattern + "/" + name
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -163,7 +164,7 @@ func streamOf(framing string, size int, offset, place string) match {
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {
-		b.Run(stat.BenchName(m.cell), func(b *testing.B) {
+		b.Run(benchtext.CellName(m.cell), func(b *testing.B) {
 			e, err := m.ratio(b.Context(), c, *forks)
 			if err != nil {
 				b.Fatal(err)

@@ -406,25 +406,6 @@ func TestReadSideOfNothing(t *testing.T) {
 	}
 }
 
-func TestBenchNamesAreStable(t *testing.T) {
-	c := resultstest.Cell("chunked:61440", 65536)
-	c.Capacity, c.IO, c.Rate = 0, "poller/sleep=10ms", 1000
-	for _, tt := range []struct {
-		change func(*results.Cell)
-		want   string
-	}{
-		{func(*results.Cell) {}, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/rate=1000"},
-		{func(c *results.Cell) { c.Older, c.Rate = "peer=thread", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/older=peer=thread"},
-		{func(c *results.Cell) { c.Messages, c.Rate = "a b-8", 0 }, "Stream/framing=chunked:61440/size=65536/io=poller+sleep=10ms/placement=same/messages=a_b_8"},
-	} {
-		changed := c
-		tt.change(&changed)
-		if got := BenchName(changed); got != tt.want {
-			t.Errorf("got %s, want %s", got, tt.want)
-		}
-	}
-}
-
 func TestAFolderIsADatasetToo(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, results.FileName), []byte(resultstest.Encoded(t, resultstest.Lines()[:2]...)), 0o666); err != nil {

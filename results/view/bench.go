@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
 // WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
@@ -17,7 +18,7 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	for _, r := range s.Records {
 		e, _ := s.Environment(r.Run)
 		config := benchConfig(e)
-		name := benchfmt.Name(stat.BenchName(r.Cell))
+		name := benchfmt.Name(benchtext.CellName(r.Cell))
 		for _, line := range stat.BenchLines(r) {
 			lines = append(lines, &benchfmt.Result{
 				Config: config, Name: name, Iters: int(line.Iters), Values: line.Values,
@@ -27,7 +28,7 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	if len(lines) == 0 {
 		return ErrNothing
 	}
-	if _, err := io.WriteString(w, strings.Join(stat.BenchUnits(), "\n")+"\n"); err != nil {
+	if _, err := io.WriteString(w, strings.Join(benchtext.UnitLines(), "\n")+"\n"); err != nil {
 		return failedTo("write benchmark text", err)
 	}
 	return writeBenchLines(w, lines)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
 // WriteComparison writes the comparison. In the bench format each sample of every figure is a line
@@ -300,9 +301,9 @@ func sideLines(name, side string, s stat.Series, unit string, scale float64) []b
 	var lines []benchfmt.Record
 	for _, v := range s.Values {
 		lines = append(lines, &benchfmt.Result{
-			Name:   benchfmt.Name(stat.BenchCase(name, side)),
+			Name:   benchfmt.Name(benchtext.WithSide(name, side)),
 			Iters:  int(s.Messages),
-			Values: []benchfmt.Value{{Value: stat.RoundFigure(v * scale), Unit: unit}},
+			Values: []benchfmt.Value{{Value: benchtext.Round(v * scale), Unit: unit}},
 		})
 	}
 	return lines

@@ -1,0 +1,127 @@
+package stat
+
+import (
+	"io"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat/benchtext"
+)
+
+// readBench reads Go benchmark text into series that can be compared.
+func readBench(name string, r io.Reader) (Dataset, error) {
+	benchmarks, problems, err := benchtext.Read(name, r)
+	if err != nil {
+		return Dataset{}, err
+	}
+	out := Dataset{Name: name, Problems: problems}
+	for _, b := range benchmarks {
+		out.Series = append(out.Series, Series{
+			Name:     b.Name,
+			Machine:  b.Machine,
+			Metric:   benchMetric(b),
+			Values:   b.Values,
+			Figure:   Median(b.Values),
+			Messages: b.Iterations,
+		})
+	}
+	return out, nil
+}
+
+// benchMetric returns what is known of a benchmark's unit. It is named after the unit.
+func benchMetric(b benchtext.Benchmark) Metric {
+	m := Metric{Name: b.Unit, Title: b.Unit, Better: Better(b.Better)}
+	switch {
+	case b.Unit == "ns/op", strings.HasSuffix(b.Unit, "-ns"), strings.HasSuffix(b.Unit, "-ns/op"):
+		m.Unit = "ns"
+	case b.Unit == "MB/s":
+		m.Unit = b.Unit
+	}
+	unit, known := benchtext.FindUnit(b.Unit)
+	if known {
+		measured := MustMetric(unit.Metric)
+		m.Better = measured.Better
+		m.Counter = measured.Counter
+		m.fixed = measured.fixed
+	}
+	return m
+}
+
+// is reports whether the metric has a name, or is the unit that stands for it in benchmark text.
+func (m Metric) is(name string) bool {
+	if m.Name == name {
+		return true
+	}
+	unit, known := benchtext.FindUnit(m.Name)
+	return known && unit.Metric == name
+}
+
+// BenchUnit returns the unit that the change's values have in Go benchmark text, and what to
+// multiply them by.
+func (c Change) BenchUnit() (unit string, scale float64) {
+	if u, known := benchtext.MetricUnit(c.Metric); known {
+		return u.Name, u.Scale
+	}
+	if c.Cell == nil {
+		return c.Metric, 1
+	}
+	return c.Metric + "/op", 1
+}
+
+// BenchValues returns the figures of a sample with their units in Go benchmark text.
+func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
+	var out []benchfmt.Value
+	for _, u := range benchtext.CellUnits(c) {
+		if v, ok := MustMetric(u.Metric).Value(s); ok {
+			out = append(out, benchValue(v, u))
+		}
+	}
+	return out
+}
+
+func benchValue(v float64, u benchtext.Unit) benchfmt.Value {
+	return benchfmt.Value{Value: benchtext.Round(v * u.Scale), Unit: u.Name}
+}
+
+// A BenchLine is a line of Go benchmark text, without the name.
+type BenchLine struct {
+	Iters  int64
+	Values []benchfmt.Value
+}
+
+// BenchLines returns a line for each sample of a record, and one with the percentiles of all its
+// samples together: a sample holds too few observations for percentiles of its own.
+func BenchLines(r results.Record) []BenchLine {
+	var lines []BenchLine
+	units := benchtext.CellUnits(r.Cell)
+	for _, s := range r.Samples {
+		line := BenchLine{Iters: s.Messages}
+		for _, u := range units {
+			m := MustMetric(u.Metric)
+			if v, ok := m.Value(s); ok && !m.IsPercentile() {
+				line.Values = append(line.Values, benchValue(v, u))
+			}
+		}
+		lines = append(lines, line)
+	}
+	var percentiles BenchLine
+	for _, u := range units {
+		m := MustMetric(u.Metric)
+		if !m.IsPercentile() {
+			continue
+		}
+		if e := m.Estimate(r); e.N > 0 {
+			percentiles.Values = append(percentiles.Values, benchValue(e.Median, u))
+		}
+	}
+	if len(percentiles.Values) == 0 {
+		return lines
+	}
+	for _, s := range r.Samples {
+		key, _ := primaryLatency(s.Latency)
+		percentiles.Iters += s.Latency[key].Count
+	}
+	return append(lines, percentiles)
+}

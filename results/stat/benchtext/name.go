@@ -1,0 +1,74 @@
+// Package benchtext reads Go benchmark text, and knows the names and units that cells and their
+// figures have in it. Package stat makes series of what it reads.
+package benchtext
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// firstFields are the fields that every name has, in this order.
+var firstFields = []string{"framing", "size", "io", "placement"}
+
+// defaults are the values that a name leaves out. They never change, so that a cell keeps its name.
+var defaults = map[string]string{
+	"pipe":     "anonymous",
+	"capacity": "0",
+	"payload":  "json",
+}
+
+// CellName returns the name of a cell's benchmark, without "Benchmark" before it:
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". Behind these fields come, sorted,
+// those that differ from their default. The name depends on the cell alone, not on what else is
+// measured.
+func CellName(c results.Cell) string {
+	name := "Cell"
+	if c.Pattern != "" {
+		name = strings.ToUpper(c.Pattern[:1]) + c.Pattern[1:]
+	}
+	for _, field := range firstFields {
+		name += "/" + field + "=" + onePart(c.Field(field))
+	}
+	for _, f := range c.Values() {
+		if f.Name == "pattern" || slices.Contains(firstFields, f.Name) {
+			continue
+		}
+		if defaults[f.Name] != f.Text {
+			name += "/" + f.Name + "=" + onePart(f.Text)
+		}
+	}
+	return name
+}
+
+// WithSide puts a side of a comparison into a benchmark's name, before the GOMAXPROCS that go test
+// puts at its end.
+func WithSide(name, side string) string {
+	base := trailingNumber().ReplaceAllString(name, "")
+	return base + "/side=" + side + strings.TrimPrefix(name, base)
+}
+
+var trailingNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-([0-9]+)$`)
+})
+
+// onePart changes a value so that it stays one part of a name: a slash would begin another part,
+// white space would end the name, and "-8" at its end would be taken for GOMAXPROCS.
+func onePart(value string) string {
+	var out strings.Builder
+	for _, r := range value {
+		switch {
+		case r == '/':
+			out.WriteRune('+')
+		case unicode.IsSpace(r), unicode.IsControl(r):
+			out.WriteRune('_')
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return trailingNumber().ReplaceAllString(out.String(), "_$1")
+}

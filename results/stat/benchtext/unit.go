@@ -1,0 +1,94 @@
+package benchtext
+
+import (
+	"strconv"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A Unit is a column of Go benchmark text, and the metric that it holds. Benchstat scales only ns,
+// MB and B, so the units are written in those.
+type Unit struct {
+	Name   string  // "p99-ns"
+	Metric string  // the metric's name in package stat
+	Scale  float64 // what to multiply the metric's values by
+
+	pattern     string // the one pattern that has the figure; empty if all have it
+	nonBlocking bool   // only ends that do not block have the figure
+	known       bool   // benchstat knows which way the unit is better
+}
+
+var units = []Unit{
+	{Name: "ns/op", Metric: "time", Scale: 1, known: true},
+	{Name: "MB/s", Metric: "goodput", Scale: 1e-6, pattern: "stream", known: true},
+	{Name: "p50-ns", Metric: "p50", Scale: 1},
+	{Name: "p99-ns", Metric: "p99", Scale: 1},
+	{Name: "wire-B/op", Metric: "wire", Scale: 1},
+	{Name: "calls/op", Metric: "calls", Scale: 1},
+	{Name: "cpu-ns/op", Metric: "cpu-time", Scale: 1},
+	{Name: "eagain/op", Metric: "eagain", Scale: 1, nonBlocking: true},
+	{Name: "short/op", Metric: "short", Scale: 1, nonBlocking: true},
+	{Name: "lost-B", Metric: "lost", Scale: 1},
+	{Name: "told-ns", Metric: "told", Scale: 1},
+	{Name: "allocs/op", Metric: "allocs", Scale: 1, known: true},
+}
+
+// CellUnits returns the units in which a cell can have figures, in the order of the columns.
+func CellUnits(c results.Cell) []Unit {
+	var out []Unit
+	for _, u := range units {
+		if u.pattern != "" && u.pattern != c.Pattern {
+			continue
+		}
+		if u.nonBlocking && c.IO == "blocking" {
+			continue
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// FindUnit finds a unit by its name.
+func FindUnit(name string) (Unit, bool) {
+	for _, u := range units {
+		if u.Name == name {
+			return u, true
+		}
+	}
+	return Unit{}, false
+}
+
+// MetricUnit finds the unit of a metric.
+func MetricUnit(metric string) (Unit, bool) {
+	for _, u := range units {
+		if u.Metric == metric {
+			return u, true
+		}
+	}
+	return Unit{}, false
+}
+
+// UnitLines returns the lines that tell benchstat which way those units are better that it does not
+// know: "Unit p99-ns better=lower".
+func UnitLines() []string {
+	var out []string
+	for _, u := range units {
+		if !u.known {
+			out = append(out, "Unit "+u.Name+" better=lower")
+		}
+	}
+	return out
+}
+
+// digits is more than any clock has, and as many as wire bytes need.
+const digits = 10
+
+// Round rounds a figure to the digits that were measured: a division makes up more.
+func Round(v float64) float64 {
+	text := strconv.FormatFloat(v, 'g', digits, 64)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return v
+	}
+	return rounded
+}
