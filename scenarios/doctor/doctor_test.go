@@ -37,7 +37,8 @@ func TestInvocationsAreSpreadAndKept(t *testing.T) {
 		t.Fatalf("%d runs, %d kept, %d seen: %v", len(w.Runs), kept, seen, err)
 	}
 	records := stat.BetweenRuns(w.Runs)
-	if len(records) != 1 || len(records[0].Values) != 4 || !records[0].Time.After(records[0].Since) {
+	if len(records) != 1 || len(records[0].Values) != 4 ||
+		!records[0].Time.After(records[0].Since) {
 		t.Errorf("the noise of %d runs: %+v", len(w.Runs), records)
 	}
 }
@@ -93,8 +94,8 @@ func TestPlansThatCannotBe(t *testing.T) {
 		"two invocations":     {Invocations: 2, MaxTime: time.Minute},
 		"no time":             {Invocations: 8},
 		"time that runs back": {Invocations: 8, Over: -1, MaxTime: time.Minute},
-		"records elsewhere":   {Invocations: 8, MaxTime: time.Minute, Flags: []string{"--out", "x"}},
-		"nothing is measured": {Invocations: 8, MaxTime: time.Minute, Flags: []string{"--dry-run"}},
+		"records elsewhere":   {Invocations: 8, MaxTime: 1, Flags: []string{"--out", "x"}},
+		"nothing is measured": {Invocations: 8, MaxTime: 1, Flags: []string{"--dry-run"}},
 	} {
 		if err := p.Validate(); err == nil {
 			t.Errorf("%s: the plan was taken", name)
@@ -104,12 +105,20 @@ func TestPlansThatCannotBe(t *testing.T) {
 
 func TestNoiseIsKeptByMachine(t *testing.T) {
 	cache := t.TempDir()
-	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} { // each system has its own
+	// Each system has a variable of its own.
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, cache)
 	}
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	env := results.Environment{Run: "r1", Machine: "abc123", Time: now}
-	n := results.Noise{Run: "r1", Time: now, Machine: "abc123", Cell: turnstest.FakeCell, Metric: "goodput", Values: []float64{1, 2, 3}}
+	n := results.Noise{
+		Run:     "r1",
+		Time:    now,
+		Machine: "abc123",
+		Cell:    turnstest.FakeCell,
+		Metric:  "goodput",
+		Values:  []float64{1, 2, 3},
+	}
 	var path string
 	for i := range 2 {
 		env.Run, n.Values[0] = string(rune('a'+i)), float64(i)+0.5
@@ -136,12 +145,46 @@ func TestWhatIsFoundDependsOnWhatIsSeen(t *testing.T) {
 		want string // "" for no fault of the kind
 		id   string
 	}{
-		{"nobody else", Watch{waiting: machine.Usage{Known: true, Busy: 0.1, Elapsed: 10, CPUs: 2}}, results.Environment{Load1: new(9.0)}, "", "load"},
-		{"somebody else", Watch{waiting: machine.Usage{Known: true, Busy: 5, Elapsed: 10, CPUs: 2}}, results.Environment{}, "others kept about 0.5 of 2 CPUs busy", "load"},
-		{"too short a look falls back on the load", Watch{waiting: machine.Usage{Known: true, Elapsed: 0.1}}, results.Environment{Load1: new(1.5)}, "the load average was 1.50 before anything was measured", "load"},
-		{"a quiet host", Watch{working: machine.Usage{Known: true, Busy: 10, Stolen: 0.05}}, results.Environment{}, "", "steal"},
-		{"a crowded host", Watch{working: machine.Usage{Known: true, Busy: 9, Stolen: 1}}, results.Environment{}, "the hypervisor took about 10 % of the CPU time", "steal"},
-		{"a virtual machine", Watch{}, results.Environment{Virtualisation: "virtual machine"}, "virtual machine", "virtual"},
+		{
+			name: "nobody else",
+			w: Watch{waiting: machine.Usage{
+				Known: true, Busy: 0.1, Elapsed: 10, CPUs: 2,
+			}},
+			env: results.Environment{Load1: new(9.0)},
+			id:  "load",
+		},
+		{
+			name: "somebody else",
+			w: Watch{waiting: machine.Usage{
+				Known: true, Busy: 5, Elapsed: 10, CPUs: 2,
+			}},
+			want: "others kept about 0.5 of 2 CPUs busy",
+			id:   "load",
+		},
+		{
+			name: "too short a look falls back on the load",
+			w:    Watch{waiting: machine.Usage{Known: true, Elapsed: 0.1}},
+			env:  results.Environment{Load1: new(1.5)},
+			want: "the load average was 1.50 before anything was measured",
+			id:   "load",
+		},
+		{
+			name: "a quiet host",
+			w:    Watch{working: machine.Usage{Known: true, Busy: 10, Stolen: 0.05}},
+			id:   "steal",
+		},
+		{
+			name: "a crowded host",
+			w:    Watch{working: machine.Usage{Known: true, Busy: 9, Stolen: 1}},
+			want: "the hypervisor took about 10 % of the CPU time",
+			id:   "steal",
+		},
+		{
+			name: "a virtual machine",
+			env:  results.Environment{Virtualisation: "virtual machine"},
+			want: "virtual machine",
+			id:   "virtual",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.env.Run = "r1"

@@ -17,7 +17,11 @@ import (
 // Each rule is given evidence that makes it go every way that it can go.
 func TestRules(t *testing.T) {
 	interval := func(lo, hi float64) stat.Estimate {
-		return stat.Estimate{N: 6, Median: (lo + hi) / 2, Interval: &stat.Interval{Lo: lo, Hi: hi, Confidence: 0.97}}
+		return stat.Estimate{
+			N:        6,
+			Median:   (lo + hi) / 2,
+			Interval: &stat.Interval{Lo: lo, Hi: hi, Confidence: 0.97},
+		}
 	}
 	sent := [2]int64{100, 100}
 	for _, c := range []struct {
@@ -25,7 +29,11 @@ func TestRules(t *testing.T) {
 		found finding
 		want  Verdict
 	}{
-		{"reader gone, told", &ReaderClosed{Offered: 9, Accepted: 5, Read: 1, Broken: true}, Noticed},
+		{
+			"reader gone, told",
+			&ReaderClosed{Offered: 9, Accepted: 5, Read: 1, Broken: true},
+			Noticed,
+		},
 		{"reader gone, accepted and unread", &ReaderClosed{Offered: 9, Accepted: 9}, SilentLoss},
 		{"reader gone, all read", &ReaderClosed{Offered: 9, Accepted: 9, Read: 9}, Sound},
 
@@ -35,18 +43,46 @@ func TestRules(t *testing.T) {
 
 		{"output whole", queuedOutput{&Output{Sent: 9, Delivered: 9, ExitCode: 1}}, Sound},
 		{"output short, exit 0", queuedOutput{&Output{Sent: 9, Delivered: 8}}, SilentLoss},
-		{"output short, exit 1", queuedOutput{&Output{Sent: 9, Delivered: 8, ExitCode: 1}}, Noticed},
+		{
+			"output short, exit 1",
+			queuedOutput{&Output{Sent: 9, Delivered: 8, ExitCode: 1}},
+			Noticed,
+		},
 
 		{"server left", &Orphan{Exited: true}, Sound},
 		{"server stayed", &Orphan{}, Orphaned},
 
-		{"writer slow everywhere", &FullPipe{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.01, 0.1)}}, Slow},
-		{"writer slow in one framing", &FullPipe{ToBest: map[string]stat.Estimate{"a": interval(0.01, 0.02), "b": interval(0.5, 0.6)}}, Sound},
-		{"writer perhaps as fast", &FullPipe{ToBest: map[string]stat.Estimate{"a": {N: 6, Median: 0.1, Interval: &stat.Interval{Lo: 0.05, Hi: 1.2}}}}, Sound},
+		{
+			"writer slow everywhere",
+			&FullPipe{ToBest: map[string]stat.Estimate{
+				"a": interval(0.01, 0.02),
+				"b": interval(0.01, 0.1),
+			}},
+			Slow,
+		},
+		{
+			"writer slow in one framing",
+			&FullPipe{ToBest: map[string]stat.Estimate{
+				"a": interval(0.01, 0.02),
+				"b": interval(0.5, 0.6),
+			}},
+			Sound,
+		},
+		{
+			"writer perhaps as fast",
+			&FullPipe{ToBest: map[string]stat.Estimate{
+				"a": {N: 6, Median: 0.1, Interval: &stat.Interval{Lo: 0.05, Hi: 1.2}},
+			}},
+			Sound,
+		},
 		{"writer without figures", &FullPipe{}, Sound},
 
 		{"exchange done", &Exchange{Size: 100, Received: sent}, Sound},
-		{"exchange stalled on one side", &Exchange{Size: 100, Received: sent, Stalled: [2]bool{false, true}}, Stuck},
+		{
+			"exchange stalled on one side",
+			&Exchange{Size: 100, Received: sent, Stalled: [2]bool{false, true}},
+			Stuck,
+		},
 		{"exchange short", &Exchange{Size: 100, Received: [2]int64{100, 99}}, Noticed},
 
 		{"log, all answered", &Logging{Asked: 3, Answered: 3}, Sound},
@@ -59,7 +95,11 @@ func TestRules(t *testing.T) {
 		{"writes whole", &InterleavedWrites{Writes: 9}, Sound},
 		{"writes cut", &InterleavedWrites{Writes: 9, Cut: 1}, Corrupted},
 
-		{"messages mixed", &InterleavedFrames{Sent: 9, Intact: 8, Altered: 1, Errors: 4}, Corrupted},
+		{
+			"messages mixed",
+			&InterleavedFrames{Sent: 9, Intact: 8, Altered: 1, Errors: 4},
+			Corrupted,
+		},
 		{"messages whole", &InterleavedFrames{Sent: 9, Intact: 9}, Sound},
 		{"messages lost with an error", &InterleavedFrames{Sent: 9, Intact: 8, Errors: 1}, Noticed},
 		{"messages lost without", &InterleavedFrames{Sent: 9, Intact: 8}, SilentLoss},
@@ -68,25 +108,83 @@ func TestRules(t *testing.T) {
 		{"text dropped", &SplitText{Messages: 2, Intact: 1, Lost: 1}, SilentLoss},
 		{"text replaced", &SplitText{Messages: 2, Lost: 1, Altered: 1}, Corrupted},
 
-		{"end of input not seen", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2}, {Sent: 2, Intact: 2, Endless: true}}}, Stuck},
+		{
+			"end of input not seen",
+			&DirtyLines{Cases: []DirtyCase{
+				{Sent: 2, Intact: 2},
+				{Sent: 2, Intact: 2, Endless: true},
+			}},
+			Stuck,
+		},
 		{"dirt skipped", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2, Skipped: 1}}}, Sound},
-		{"dirt fatal, with an error", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 2}, {Sent: 2, Intact: 1, Error: "bad"}}}, Noticed},
-		{"dirt fatal, without", &DirtyLines{Cases: []DirtyCase{{Sent: 2, Intact: 1, Error: "bad"}, {Sent: 2, Intact: 1}}}, SilentLoss},
+		{
+			"dirt fatal, with an error",
+			&DirtyLines{Cases: []DirtyCase{
+				{Sent: 2, Intact: 2},
+				{Sent: 2, Intact: 1, Error: "bad"},
+			}},
+			Noticed,
+		},
+		{
+			"dirt fatal, without",
+			&DirtyLines{Cases: []DirtyCase{
+				{Sent: 2, Intact: 1, Error: "bad"},
+				{Sent: 2, Intact: 1},
+			}},
+			SilentLoss,
+		},
 
-		{"framings agree", &Mismatch{First: understood, Sent: 3, Understood: 3, Waits: true}, Sound},
+		{
+			"framings agree",
+			&Mismatch{First: understood, Sent: 3, Understood: 3, Waits: true},
+			Sound,
+		},
 		{"first message waited for", &Mismatch{First: waits, Sent: 3, Error: "later"}, Stuck},
 		{"framing refused", &Mismatch{First: refused, Sent: 3, Error: "no"}, Refused},
 		{"framing garbled", &Mismatch{First: garbled, Sent: 3, Garbled: 1, Waits: true}, Corrupted},
-		{"later message waited for", &Mismatch{First: understood, Sent: 3, Understood: 2, Waits: true}, Stuck},
+		{
+			"later message waited for",
+			&Mismatch{First: understood, Sent: 3, Understood: 2, Waits: true},
+			Stuck,
+		},
 		{"message gone", &Mismatch{First: understood, Sent: 3, Understood: 2}, SilentLoss},
 
-		{"cost quadratic", &ReaderGrowth{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 1.5, Hi: 2.1}}}, Grows},
-		{"cost quadratic, perhaps", &ReaderGrowth{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 0.5, Hi: 3}}}, Sound},
-		{"cost linear and high", &ReaderGrowth{Slope: stat.Growth{Slope: 1}, ToOurs: []Sized{{Figure: interval(900, 1000)}}}, Slow},
-		{"cost linear", &ReaderGrowth{Slope: stat.Growth{Slope: 1.1}, ToOurs: []Sized{{Figure: interval(0.9, 4)}}}, Sound},
+		{
+			"cost quadratic",
+			&ReaderGrowth{Slope: stat.Growth{
+				Slope:    1.9,
+				Interval: &stat.Interval{Lo: 1.5, Hi: 2.1},
+			}},
+			Grows,
+		},
+		{
+			"cost quadratic, perhaps",
+			&ReaderGrowth{Slope: stat.Growth{Slope: 1.9, Interval: &stat.Interval{Lo: 0.5, Hi: 3}}},
+			Sound,
+		},
+		{
+			"cost linear and high",
+			&ReaderGrowth{
+				Slope:  stat.Growth{Slope: 1},
+				ToOurs: []Sized{{Figure: interval(900, 1000)}},
+			},
+			Slow,
+		},
+		{
+			"cost linear",
+			&ReaderGrowth{
+				Slope:  stat.Growth{Slope: 1.1},
+				ToOurs: []Sized{{Figure: interval(0.9, 4)}},
+			},
+			Sound,
+		},
 
 		{"line refused at the limit", &UnboundedLine{Limit: 100, Held: 300, Detected: true}, Sound},
-		{"line refused, far more held", &UnboundedLine{Limit: 100, Held: 301, Detected: true}, Grows},
+		{
+			"line refused, far more held",
+			&UnboundedLine{Limit: 100, Held: 301, Detected: true},
+			Grows,
+		},
 		{"line never refused", &UnboundedLine{Limit: 100, Held: 10}, Grows},
 	} {
 		got, advice := c.found.judge()
@@ -105,18 +203,21 @@ func TestAdvice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	call := regexp.MustCompile(`advise\("([^"]+)"`)
 	used := map[string]bool{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`advise\("([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
 			known := false
 			for outcome := range advice() {
 				// A name that ends with a blank is followed by a word that the evidence has.
-				if outcome == m[1] || strings.HasSuffix(m[1], " ") && strings.HasPrefix(outcome, m[1]) {
-					used[outcome], known = true, true
+				begins := strings.HasSuffix(m[1], " ") && strings.HasPrefix(outcome, m[1])
+				if outcome == m[1] || begins {
+					used[outcome] = true
+					known = true
 				}
 			}
 			if !known {
@@ -136,10 +237,19 @@ func TestGrowthFromRecords(t *testing.T) {
 	var records []results.Record
 	for size := growthFrom / 4; size <= growthTo; size *= 2 {
 		linear := int64(size)
-		for framing, ns := range map[string]int64{"ndjson": linear, "ndjson-rescan": linear * linear >> 16, "ndjson-bytewise": 150 * linear} {
+		for framing, ns := range map[string]int64{
+			"ndjson":          linear,
+			"ndjson-rescan":   linear * linear >> 16,
+			"ndjson-bytewise": 150 * linear,
+		} {
 			r := results.Record{Run: "r", Cell: streamCell("same", framing, size, "blocking")}
 			for i := range int64(stat.LeastSamples) {
-				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 10 * (ns + i), Messages: 10, PayloadBytes: int64(10 * size), Reader: results.Counters{Calls: 40}})
+				r.Samples = append(r.Samples, results.Sample{
+					ElapsedNS:    10 * (ns + i),
+					Messages:     10,
+					PayloadBytes: int64(10 * size),
+					Reader:       results.Counters{Calls: 40},
+				})
 			}
 			records = append(records, r)
 		}
@@ -183,7 +293,12 @@ func TestFullPipesFromRecords(t *testing.T) {
 		}
 		r := results.Record{Run: "r", Cell: cell}
 		for range stat.LeastSamples {
-			r.Samples = append(r.Samples, results.Sample{ElapsedNS: ns, Messages: 1, PayloadBytes: 1000, Capacity: 65536})
+			r.Samples = append(r.Samples, results.Sample{
+				ElapsedNS:    ns,
+				Messages:     1,
+				PayloadBytes: 1000,
+				Capacity:     65536,
+			})
 		}
 		records = append(records, r)
 	}
@@ -207,11 +322,25 @@ func TestFullPipesFromRecords(t *testing.T) {
 // A rule bears evidence of any content: files may be old, cut or written by others.
 func TestRulesBearAnyEvidence(t *testing.T) {
 	for _, like := range []finding{
-		&ReaderClosed{Signals: new(int)}, &Printer{}, queuedOutput{&Output{}}, nonBlockingOutput{&Output{}}, &Orphan{}, &Exchange{}, &Logging{},
-		&FullPipe{ToBest: map[string]stat.Estimate{"a": {Interval: &stat.Interval{}}}, Goodput: map[string]stat.Estimate{"a": {}, "b": {}}},
-		&HeadOfLine{Wait: stat.Estimate{Interval: &stat.Interval{}}}, &InterleavedWrites{}, &InterleavedFrames{},
-		&SplitText{Cases: make([]TextCase, 1)}, &DirtyLines{Cases: make([]DirtyCase, 1)}, &Mismatch{},
-		&ReaderGrowth{PerByte: make([]Sized, 1), ToOurs: make([]Sized, 1)}, &UnboundedLine{Curve: &results.Curve{}},
+		&ReaderClosed{Signals: new(int)},
+		&Printer{},
+		queuedOutput{&Output{}},
+		nonBlockingOutput{&Output{}},
+		&Orphan{},
+		&Exchange{},
+		&Logging{},
+		&FullPipe{
+			ToBest:  map[string]stat.Estimate{"a": {Interval: &stat.Interval{}}},
+			Goodput: map[string]stat.Estimate{"a": {}, "b": {}},
+		},
+		&HeadOfLine{Wait: stat.Estimate{Interval: &stat.Interval{}}},
+		&InterleavedWrites{},
+		&InterleavedFrames{},
+		&SplitText{Cases: make([]TextCase, 1)},
+		&DirtyLines{Cases: make([]DirtyCase, 1)},
+		&Mismatch{},
+		&ReaderGrowth{PerByte: make([]Sized, 1), ToOurs: make([]Sized, 1)},
+		&UnboundedLine{Curve: &results.Curve{}},
 	} {
 		judged := 0
 		for _, e := range evidencetest.Altered(t, like) {
@@ -231,7 +360,8 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 				continue // no evidence of this kind
 			}
 			judged++
-			if v, advice := found.judge(); !slices.Contains(verdicts, v) || advice == "" || strings.Contains(advice, "%!") {
+			v, advice := found.judge()
+			if !slices.Contains(verdicts, v) || advice == "" || strings.Contains(advice, "%!") {
 				t.Errorf("%T of %s: verdict %q, advice %q", like, e, v, advice)
 			}
 		}

@@ -15,7 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
 
-var verdicts = []Verdict{Unsupported, Sound, Noticed, Refused, Slow, Grows, Stuck, Orphaned, Corrupted, SilentLoss}
+var verdicts = []Verdict{
+	Unsupported, Sound, Noticed, Refused, Slow, Grows, Stuck, Orphaned, Corrupted, SilentLoss,
+}
 
 // expected are verdicts that every system of the family gives. What is left to the scheduler is not
 // among them.
@@ -190,7 +192,8 @@ func TestAScenarioEndsAtItsDeadline(t *testing.T) {
 func TestAScenarioEndsWhenItsRecordCannotBeKept(t *testing.T) {
 	leaktest.Check(t)
 	full := errors.New("disk full")
-	err := find(t, "exit-before-drain").Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return full })
+	s := find(t, "exit-before-drain")
+	err := s.Run(t.Context(), Options{Run: "test"}, func(results.Line) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
@@ -199,7 +202,8 @@ func TestAScenarioEndsWhenItsRecordCannotBeKept(t *testing.T) {
 func TestAScenarioCanBeInterrupted(t *testing.T) {
 	leaktest.Check(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := find(t, "both-write-first").Run(ctx, Options{Run: "test", Observe: func(string) { cancel() }}, func(results.Line) error { return nil })
+	o := Options{Run: "test", Observe: func(string) { cancel() }}
+	err := find(t, "both-write-first").Run(ctx, o, func(results.Line) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
