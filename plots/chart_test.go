@@ -1,16 +1,12 @@
 package plots
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,34 +38,6 @@ func TestChartsHoldTheRecords(t *testing.T) {
 		drawn(t, c)
 	}
 	golden(t, "charts.txt", text.String())
-}
-
-// The fixed parts of charts are those that the code asks for: none is missing, and none is left over.
-func TestFixedPartsAreAskedFor(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var asked []string
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := regexp.MustCompile(`(?:[cC]hartOf|columns|byWriter)\("([a-z-]+)"`)
-		for _, m := range call.FindAllStringSubmatch(string(source), -1) {
-			asked = append(asked, m[1])
-		}
-	}
-	slices.Sort(asked)
-	if names := slices.Sorted(maps.Keys(fixedParts())); !slices.Equal(names, asked) {
-		t.Errorf("charts.json has\n%q, the code asks for\n%q", names, asked)
-	}
-	d := json.NewDecoder(bytes.NewReader(chartsText))
-	d.DisallowUnknownFields()
-	if err := d.Decode(new(map[string]cellChart)); err != nil {
-		t.Error(err)
-	}
 }
 
 // writeData writes what a chart says, a line a series; of a curve the marked points, or some.

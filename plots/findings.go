@@ -42,8 +42,15 @@ func fillChart(set *results.Set) Chart {
 			marks = append(marks, mark{machine, pipe + documented, exact(x, rule)})
 		}
 	}
-	c := chartOf("fill", environmentLines(set, rules))
-	c.Panels = panelsOf(marks)
+	c := Chart{
+		Name:     "fill",
+		Title:    "What a pipe holds depends on how it is filled",
+		Subtitle: environmentLines(set, rules),
+		X:        Axis{Label: "size of each write", Scale: Log2, Unit: Bytes},
+		Y:        Axis{Label: "bytes accepted until it is full", Scale: Log2, Unit: Bytes},
+		Panels:   panelsOf(marks),
+		Notes:    []string{"A point that is labelled differs from the system's documented rule."},
+	}
 	for _, s := range c.series() {
 		slices.SortFunc(s.Points, byX)
 		if strings.HasSuffix(s.Name, documented) {
@@ -107,8 +114,19 @@ func targetCharts(set *results.Set) []Chart {
 			marks = append(marks, mark{"", name, pt})
 		}
 	}
-	c := chartOf("target", environmentLines(set, set.Targets))
-	c.Panels = panelsOf(marks)
+	c := Chart{
+		Name:     "target",
+		Title:    "Round trip through a server against message size",
+		Subtitle: environmentLines(set, set.Targets),
+		X:        sizeAxis,
+		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
+		Panels:   panelsOf(marks),
+		Notes: []string{
+			mediansNote,
+			"A line that ends in a cross fails at the next size; a labelled point is a verdict " +
+				"other than ok.",
+		},
+	}
 	for i := range c.Panels {
 		c.Panels[i].Regions = beyond
 	}
@@ -139,7 +157,18 @@ const laneBins = 300
 
 // laneChart shows a recording over time: a lane for each direction, in it the sizes of what passed.
 func laneChart(set *results.Set) Chart {
-	c := chartOf("traffic-time", environmentLines(set, set.Messages))
+	c := Chart{
+		Name:     "traffic-time",
+		Title:    "What passed, over time",
+		Subtitle: environmentLines(set, set.Messages),
+		X: Axis{
+			Label: "time since the recording began", Scale: Linear, Unit: Nanos, From: new(float64),
+		},
+		Y:       sizeAxis,
+		Columns: 1,
+		Notes: []string{"A point is the largest message of its time, its bar reaches down to the " +
+			"smallest. Shaded: the other side took nothing for a while."},
+	}
 	end := slices.Max(append(stat.Map(set.Messages, func(m results.Message) int64 { return m.T }), 1))
 	for _, lane := range stat.Directions(set.Messages) {
 		s := Series{Name: lane[0].Dir, Shape: Dots}
@@ -164,7 +193,16 @@ func laneChart(set *results.Set) Chart {
 
 // sizeChart shows the share of messages that are no larger than a size.
 func sizeChart(set *results.Set) Chart {
-	c := chartOf("traffic-size", environmentLines(set, set.Messages))
+	c := Chart{
+		Name:     "traffic-size",
+		Title:    "Sizes of the recorded messages",
+		Subtitle: environmentLines(set, set.Messages),
+		X:        sizeAxis,
+		Y: Axis{
+			Label: "share of messages that are no larger", Scale: Linear, Unit: Percent,
+			From: new(float64), To: new(100.0),
+		},
+	}
 	var p Panel
 	var largest int64
 	for _, way := range stat.Directions(set.Messages) {
@@ -192,7 +230,15 @@ func sizeChart(set *results.Set) Chart {
 
 // methodChart shows the time from a request to the reply of the same id, for each method.
 func methodChart(set *results.Set) Chart {
-	c := chartOf("traffic-method", environmentLines(set, set.Messages))
+	c := Chart{
+		Name:     "traffic-method",
+		Title:    "Time to the reply, by method",
+		Subtitle: environmentLines(set, set.Messages),
+		X:        Axis{Label: "time from request to reply", Scale: Log, Unit: Nanos},
+		Y:        Axis{Scale: Category},
+		Notes: []string{"p99 takes 1,000 replies of a method, p90 a hundred, p50 twenty; the " +
+			"slowest is always shown."},
+	}
 	times, _ := stat.Replies(set.Messages)
 	names := []string{"p50", "p90", "p99", "max"}
 	series := stat.Map(names, func(name string) Series { return Series{Name: name, Shape: Dots} })

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -17,6 +16,8 @@ var latencyKinds = []struct{ key, title string }{
 	{"due", "Time from when a message was due"},
 	{"service", "Time from when a message was sent"},
 }
+
+var timeAxis = Axis{Label: "time", Scale: Log, Unit: Nanos}
 
 // latencyCharts show distributions of times, on an axis that gives each further nine the same room,
 // with a panel for each size and placement.
@@ -30,12 +31,26 @@ func latencyCharts(set *results.Set) []Chart {
 		for _, p := range v.groupBy(apart) {
 			out = append(out, p.distribution(kind.key, kind.title, lines))
 		}
-		d := cellChartOf("latency-size")
-		d.Name, d.Title = kind.key+"-size", fmt.Sprintf(d.Title, kind.title)
-		d.Of = []string{kind.key + ".p50", kind.key + ".p99"}
-		out = append(out, stat.Filter(v.charts(d), func(c Chart) bool {
-			return slices.ContainsFunc(c.series(), func(s *Series) bool { return len(s.Points) > 2 })
-		})...)
+		charts := v.charts(cellChart{
+			Chart: Chart{
+				Name:    kind.key + "-size",
+				Title:   kind.title + " against message size",
+				X:       sizeAxis,
+				Y:       timeAxis,
+				OwnRows: true,
+				Notes: []string{"Medians over the samples of each one's percentile, with their " +
+					"95 % interval; a percentile needs ten observations beyond it."},
+			},
+			Of:     []string{kind.key + ".p50", kind.key + ".p99"},
+			Along:  "size",
+			Across: []dimension{"placement"},
+		})
+		isLong := func(s *Series) bool { return len(s.Points) > 2 }
+		for _, c := range charts {
+			if slices.ContainsFunc(c.series(), isLong) {
+				out = append(out, c)
+			}
+		}
 	}
 	return out
 }
@@ -46,8 +61,17 @@ const maxSizes = 3
 
 // distribution draws the whole curve of each series, size and placement.
 func (p selection) distribution(key, title string, lines dimension) Chart {
-	c := chartOf("distribution", p.subtitle("size", "placement"))
-	c.Name, c.Title, c.Columns = key+p.suffix, fmt.Sprintf(c.Title, title), len(p.values("placement"))
+	c := Chart{
+		Name:     key + p.suffix,
+		Title:    title + ": the whole distribution",
+		Subtitle: p.subtitle("size", "placement"),
+		X:        Axis{Label: "share of messages that took no longer", Scale: Nines},
+		Y:        timeAxis,
+		Columns:  len(p.values("placement")),
+		OwnRows:  true,
+		Notes: []string{"All samples of a cell together. A curve ends where ten observations are " +
+			"left beyond it."},
+	}
 	sizes := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).values("size")
 	if n := len(sizes); n > maxSizes {
 		sizes = []string{sizes[0], sizes[n/2], sizes[n-1]}

@@ -1,13 +1,8 @@
 package plots
 
 import (
-	"cmp"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -23,103 +18,35 @@ func isBulk(r results.Record) bool { return r.Cell.Pattern == "stream" && r.Cell
 // noisyNote is said of charts that have such points.
 var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval or range is wider than ±%d %%.", view.MaxShownSpread)
 
-// A cellChart describes charts of cells: figures along a dimension, with a line for each value in
-// another, and a panel for each combination of values in further ones.
-type cellChart struct {
-	Chart              // what they have in common: axes, notes, the beginning of their names
-	Of     []string    // metrics of [stat.Metrics], or vsRaw; more than one have panels of their own
-	Along  dimension   // of the x axis
-	Lines  dimension   // the first that varies if it is ""
-	Across []dimension // have a panel for each combination of values
-	Apart  []dimension // have charts of their own where they vary; nil: all else
-	guides func(panel selection) []Guide
-}
+// Axes and notes that several charts share.
+var (
+	sizeAxis    = Axis{Label: "message size", Scale: Log2, Unit: Bytes}
+	goodputAxis = Axis{Label: "goodput: payload bytes a second", Scale: Log, Unit: Rate}
+	ratioAxis   = Axis{Label: "goodput vs raw", Scale: Linear, Unit: Times, From: new(float64)}
+)
 
-//go:embed charts.json
-var chartsText []byte
+const mediansNote = "Points are medians over the samples; bars are the 95 % interval of the " +
+	"median, with fewer than six samples their range."
 
-// fixedParts are what is the same in all charts of a name. "%s" stands for what differs.
-var fixedParts = sync.OnceValue(func() (parts map[string]cellChart) {
-	if err := json.Unmarshal(chartsText, &parts); err != nil {
-		panic(err) // of this package's own making
-	}
-	return parts
-})
-
-// cellChartOf returns the fixed parts of charts of cells.
-func cellChartOf(name string) cellChart {
-	d := fixedParts()[name]
-	d.Name, d.Notes = name, slices.Clone(d.Notes)
-	return d
-}
-
-// chartOf returns the fixed parts of a chart, with its subtitle.
-func chartOf(name string, subtitle []string) Chart {
-	c := cellChartOf(name).Chart
-	c.Subtitle = subtitle
-	return c
-}
-
-// vsRaw is goodput as a share of that of raw.
-const vsRaw = "vs raw"
-
-// charts makes the charts that a description allows.
-func (v selection) charts(d cellChart) []Chart {
-	lines, apart := v.grouping(d.Lines, append(slices.Clone(d.Across), d.Along)...)
-	if d.Apart != nil {
-		apart = v.varying(d.Apart...)
-	}
-	var out []Chart
-	for _, p := range v.groupBy(apart) {
-		c := d.Chart
-		c.Name, c.Subtitle = c.Name+p.suffix, p.subtitle(d.Across...)
-		values, note := p.limitSeries(lines)
-		if note != "" {
-			c.Notes = append(slices.Clone(c.Notes), note)
-		}
-		panels := p.groupBy(d.Across)
-		if d.OwnRows { // one for each metric
-			c.Columns = max(2, len(panels))
-		}
-		for _, metric := range d.Of {
-			for _, own := range panels {
-				panel := Panel{Title: own.title(d.Across)}
-				if len(d.Of) > 1 {
-					panel.Title = view.JoinParts(panel.Title, metricName(metric))
-				}
-				if d.guides != nil {
-					panel.Guides = d.guides(own)
-				}
-				panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
-					return line.points(d.Along, c.X, medianOf(metric))
-				})
-				if len(panel.Series) > 0 || d.OwnRows { // whose place is needed
-					c.Panels = append(c.Panels, panel)
-				}
-			}
-		}
-		if d.Along == "size" && !p.varies("size") {
-			c.byCategory()
-		}
-		for _, s := range c.series() {
-			if c.X.Scale == Category {
-				s.Shape, s.Reference = Dots, s.Reference && d.Along != "io" // beside the others of its way
-			}
-		}
-		if d.Of[0] == vsRaw {
-			c.limitY()
-			c.unjoin()
-		}
-		if d.Of[0] != vsRaw || len(c.legend()) > 1 {
-			out = append(out, c)
-		}
-	}
-	return out
-}
+const ratiosNote = "Points are medians of the ratios taken round by round, so that what slows " +
+	"the whole machine drops out; bars are the 95 % interval, with fewer than six rounds nothing."
 
 // goodputCharts show goodput against message size: a line for each framing, a panel for each
 // placement.
-func goodputCharts(set *results.Set) []Chart { return streamCharts(set, cellChartOf("goodput")) }
+func goodputCharts(set *results.Set) []Chart {
+	return streamCharts(set, cellChart{
+		Chart: Chart{
+			Name:  "goodput",
+			Title: "Goodput against message size",
+			X:     sizeAxis,
+			Y:     goodputAxis,
+			Notes: []string{mediansNote},
+		},
+		Of:     []string{"goodput"},
+		Along:  "size",
+		Across: []dimension{"placement"},
+	})
+}
 
 // streamCharts show a figure of the streams. Streams of recorded messages, which have no size in
 // common, get charts of their own.
@@ -133,53 +60,6 @@ func streamCharts(set *results.Set, d cellChart) []Chart {
 	})
 	return append(compared.charts(d),
 		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded)...)
-}
-
-// byCategory turns a chart against message size that has only one size into one with a column for
-// each series.
-func (c *Chart) byCategory() {
-	names := stat.Distinct(c.legend(), func(s Series) string { return s.Name })
-	c.Title, _, _ = strings.Cut(c.Title, " against message size")
-	c.X = Axis{Scale: Category, Categories: names}
-	for i := range c.Panels {
-		c.Panels[i].Guides = stat.Filter(c.Panels[i].Guides, func(g Guide) bool { return !g.Vertical })
-	}
-	for _, s := range c.series() {
-		for i := range s.Points {
-			s.Points[i].X = float64(slices.Index(names, s.Name))
-		}
-	}
-}
-
-// seriesBy makes a series of what points says of the records, for each of the values in a dimension.
-func (v selection) seriesBy(d dimension, values []string, points func(own selection) []Point) []Series {
-	return stat.Filter(stat.Map(values, func(value string) Series {
-		name, raw := v.display(d, value), d == "framing" && isRaw(value)
-		if d == "size" {
-			name = view.FieldPhrase("size", value)
-		}
-		return Series{Name: name, Reference: raw, Points: points(v.where(d, value))}
-	}), Series.drawn)
-}
-
-// points estimates a figure for each value in a dimension, in the order of their places on the axis:
-// of a size, of a framing's chunk size, of the column for a way of waiting.
-func (v selection) points(d dimension, x Axis, of estimator) []Point {
-	var out []Point
-	for _, value := range v.values(d) {
-		place, _ := numeric(value) // Cell.Fields writes a number
-		switch d {
-		case "framing":
-			place = float64(results.ChunkSize(value))
-		case "io": // a category is all that has the writer wait so, where there is none for both ends
-			place = float64(max(slices.Index(x.Categories, value), slices.Index(x.Categories, writersIO(value))))
-		}
-		if p, ok := of(v.where(d, value), place); ok {
-			out = append(out, p)
-		}
-	}
-	slices.SortStableFunc(out, byX)
-	return out
 }
 
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
@@ -199,90 +79,51 @@ func overheadCharts(set *results.Set) []Chart {
 	v := measuredIn(set, func(r results.Record) bool {
 		return r.Cell.Size > 0 && r.Cell.Pattern != patternMixed
 	})
-	charts := v.charts(cellChartOf("overhead"))
+	charts := v.charts(cellChart{
+		Chart: Chart{
+			Name:  "overhead",
+			Title: "Wire overhead against message size",
+			X:     sizeAxis,
+			Y:     Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
+			Notes: []string{"Exact, and the same on every pipe: bytes on the pipe over payload " +
+				"bytes, less 1."},
+		},
+		Of:    []string{"overhead"},
+		Along: "size",
+		Lines: "framing",
+		Apart: []dimension{},
+	})
 	for i := range charts {
 		charts[i].Subtitle = v.subtitle("placement", "size", "framing", "io", "pipe", "capacity")
 	}
 	return charts
 }
 
-// An estimator computes the point at x of a line from its cells there; ok is false if their samples do
-// not give it.
-type estimator func(at selection, x float64) (p Point, ok bool)
-
-// medianOf estimates the median of a metric that [stat.Metrics] lists, or [vsRaw].
-func medianOf(name string) estimator {
-	if name == vsRaw {
-		return ratioToRaw
-	}
-	m := stat.MustMetric(name)
-	return func(at selection, x float64) (Point, bool) {
-		e := m.Estimate(at.records...)
-		return point(x, e, m.Values(at.samples())), e.N > 0
-	}
-}
-
-// point is an estimate with its interval, or with the range of values too few for one.
-func point(x float64, e stat.Estimate, values []float64) Point {
-	p := exact(x, e.Median)
-	switch {
-	case e.Interval != nil:
-		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
-	case len(values) > 0:
-		p.Low, p.High = slices.Min(values), slices.Max(values)
-	}
-	if p.Low != p.High {
-		p.Samples = e.N
-		p.Noisy = max(p.High-p.Y, p.Y-p.Low) > p.Y*view.MaxShownSpread/100
-	}
-	return p
-}
-
 // ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
 // costs.
 func ratioCharts(set *results.Set) []Chart {
-	return slices.DeleteFunc(streamCharts(set, cellChartOf("ratio")), func(c Chart) bool { // 1 is raw against itself
-		return !slices.ContainsFunc(c.points(), func(p *Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 })
+	charts := streamCharts(set, cellChart{
+		Chart: Chart{
+			Name:  "ratio",
+			Title: "Goodput of each framing as a share of raw",
+			X:     sizeAxis,
+			Y:     ratioAxis,
+			Dodge: true,
+			Notes: []string{ratiosNote},
+		},
+		Of:     []string{vsRaw},
+		Along:  "size",
+		Across: []dimension{"placement"},
 	})
-}
-
-// unjoin has points stand alone, each with its interval: lines between wide intervals hide them.
-func (c *Chart) unjoin() {
-	for _, s := range c.series() {
-		if !s.Reference {
-			s.Shape = Dots
+	isOne := func(p *Point) bool { return p.Low == 1 && p.High == 1 && p.Y == 1 } // raw against itself
+	var out []Chart
+	for _, c := range charts {
+		points := c.points()
+		if len(points) > len(stat.Filter(points, isOne)) {
+			out = append(out, c)
 		}
 	}
-}
-
-// limitY ends the Y axis a little above the points if one wide interval would press all lines
-// together, and adds a note about it.
-func (c *Chart) limitY() {
-	highest, reach := 1.0, 0.0
-	for _, p := range c.points() {
-		if highest = max(highest, p.Y); !p.Noisy {
-			reach = max(reach, p.High)
-		}
-	}
-	if limit := 1.25 * highest; reach > limit {
-		c.Y.Limit = limit
-		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("An interval that reaches the upper edge goes on beyond it, to %s at most.", c.Y.Unit.Format(reach)))
-	}
-}
-
-// ratioToRaw estimates goodput over that of the same cell with the framing raw on the same machine,
-// within each interleaving round.
-func ratioToRaw(at selection, x float64) (Point, bool) {
-	unframed := func(r results.Record) results.Cell { r.Cell.Framing = ""; return r.Cell }
-	first := at.records[0]
-	if isRaw(first.Cell.Framing) {
-		return exact(x, 1), true
-	}
-	raw := stat.Filter(at.set.Records, func(r results.Record) bool {
-		return isRaw(r.Cell.Framing) && unframed(r) == unframed(first) && at.set.Machine(r.Run) == at.set.Machine(first.Run)
-	})
-	e := stat.PairedRatio(stat.MustMetric("goodput"), at.records, raw)
-	return point(x, e, nil), e.N > 0
+	return out
 }
 
 // machineCharts compare machines: goodput of each framing relative to the raw pipe of the same
@@ -297,9 +138,21 @@ func machineCharts(set *results.Set) []Chart {
 	}
 	framings, _ := v.limitSeries("framing")
 	v = v.keep(func(r results.Record) bool { return slices.Contains(framings, v.valueOf("framing", r)) })
-	d := cellChartOf("machines")
-	d.guides = func(selection) []Guide { return []Guide{{Value: 1, Label: "raw"}} }
-	return v.charts(d)
+	return v.charts(cellChart{
+		Chart: Chart{
+			Name:  "machines",
+			Title: "The same framing on several machines, each against its own raw pipe",
+			X:     sizeAxis,
+			Y:     ratioAxis,
+			Dodge: true,
+			Notes: []string{ratiosNote},
+		},
+		Of:     []string{vsRaw},
+		Along:  "size",
+		Lines:  machine,
+		Across: []dimension{"framing"},
+		guides: func(selection) []Guide { return []Guide{{Value: 1, Label: "raw"}} },
+	})
 }
 
 // chunkCharts show goodput against chunk size if a run tried at least three: a line for each
@@ -314,9 +167,21 @@ func chunkCharts(set *results.Set) []Chart {
 		if len(v.values("framing")) < 3 {
 			continue
 		}
-		d := cellChartOf("chunk")
-		d.Name, d.Title = "chunk-"+name, fmt.Sprintf(d.Title, name)
-		out = append(out, v.charts(d)...)
+		out = append(out, v.charts(cellChart{
+			Chart: Chart{
+				Name:  "chunk-" + name,
+				Title: "Goodput against chunk size, " + name,
+				X: Axis{
+					Label: "chunk size: bytes of a whole frame, at most", Scale: Log2, Unit: Bytes,
+				},
+				Y:     goodputAxis,
+				Notes: []string{mediansNote},
+			},
+			Of:     []string{"goodput"},
+			Along:  "framing",
+			Lines:  "size",
+			Across: []dimension{"placement"},
+		})...)
 	}
 	return out
 }
@@ -329,29 +194,39 @@ func counterCharts(set *results.Set) []Chart {
 		return nil
 	}
 	v = v.mostMeasured("framing").nearest(typicalSize)
-	charts := append(v.columns("io", v.values("io")), v.columns("eagain", v.values("io"))...)
-	return slices.DeleteFunc(charts, func(c Chart) bool { // of one way there is nothing to compare
-		return len(stat.Distinct(c.points(), func(p *Point) float64 { return p.X })) < 2
+	goodput := v.strategies(Chart{
+		Name:  "io",
+		Title: "Goodput by way of waiting",
+		Y:     goodputAxis,
+		Notes: []string{mediansNote},
+	}, "goodput")
+	counters := v.strategies(Chart{
+		Name:  "eagain",
+		Title: "What each way of waiting meets",
+		Y:     Axis{Label: "a message", Scale: Log},
+		Notes: []string{"A counter that a strategy cannot give has no point: a blocking call hides " +
+			"what it waits for."},
+	}, "eagain", "short", "waits")
+	var out []Chart
+	for _, c := range append(goodput, counters...) {
+		ways := stat.Distinct(c.points(), func(p *Point) float64 { return p.X })
+		if len(ways) >= 2 { // else there is nothing to compare
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// strategies makes charts of metrics that have a column for each io strategy of the cells.
+func (v selection) strategies(c Chart, metrics ...string) []Chart {
+	c.X = Axis{Label: "io", Scale: Category, Categories: v.values("io")}
+	c.Dodge = true
+	return v.charts(cellChart{
+		Chart:  c,
+		Of:     metrics,
+		Along:  "io",
+		Lines:  "pipe",
+		Across: []dimension{"framing"},
+		Apart:  []dimension{machine, "placement", "capacity", "older"},
 	})
-}
-
-// columns makes charts of cells that have a column for each of the categories.
-func (v selection) columns(name string, categories []string) []Chart {
-	d := cellChartOf(name)
-	d.X.Categories = categories
-	return v.charts(d)
-}
-
-// writersIO returns how the writing end of a cell waits.
-func writersIO(io string) string {
-	writer, _, _ := strings.Cut(io, "/")
-	return writer
-}
-
-// metricName names a metric beside others: what the ends of each strategy meet, or a percentile.
-func metricName(metric string) string {
-	_, percentile, _ := strings.Cut(metric, ".")
-	return cmp.Or(map[string]string{
-		"eagain": "calls refused (EAGAIN)", "short": "short writes", "waits": "waits outside the call",
-	}[metric], percentile)
 }
