@@ -29,11 +29,12 @@ type Estimate struct {
 	Disturbed bool `json:"disturbed,omitempty"` // too few were not: disturbed ones are among the N
 }
 
-// An Interval is where a figure lies with at least the given confidence.
+// An Interval is where a figure lies with about the given confidence: in simulations intervals of
+// 95 % held the truth in 92 to 99 of 100 cases, depending on how alike the samples of a fork are.
 type Interval struct {
 	Lo         float64 `json:"lo"`
 	Hi         float64 `json:"hi"`
-	Confidence float64 `json:"confidence"` // the true one, 0.95 or a little more: samples come in whole numbers
+	Confidence float64 `json:"confidence"` // 0.95, or a little more: samples come in whole numbers
 }
 
 // Median estimates the median of values, without assuming anything about how they are distributed;

@@ -138,18 +138,21 @@ func TestOversizedWhileClosing(t *testing.T) {
 
 // TestOversizedByDeclaration: what a header says is enough, and nothing is held for it.
 func TestOversizedByDeclaration(t *testing.T) {
-	const declared = 12 << 30
-	s := newFixture(t, Options{Framing: framers.ContentLength()})
-	srv := s.readyServer()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	srv.raw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{", int64(declared)))
-	if v := <-s.events; v.FrameSize != declared || v.Max != limit {
-		t.Errorf("got %+v, want what was declared", v)
-	}
-	runtime.ReadMemStats(&after)
-	if held := after.TotalAlloc - before.TotalAlloc; held > limit {
-		t.Errorf("%d bytes were taken for it", held)
+	for _, declared := range []int64{100 << 20, 1 << 30, 12 << 30} {
+		t.Run(fmt.Sprint(declared), func(t *testing.T) {
+			s := newFixture(t, Options{Framing: framers.ContentLength()})
+			srv := s.readyServer()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			srv.raw(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{", declared))
+			if v := <-s.events; v.FrameSize != declared || v.Max != limit {
+				t.Errorf("got %+v, want what was declared", v)
+			}
+			runtime.ReadMemStats(&after)
+			if held := after.TotalAlloc - before.TotalAlloc; held > limit {
+				t.Errorf("%d bytes were taken for it", held)
+			}
+		})
 	}
 }
 
