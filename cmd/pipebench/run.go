@@ -87,7 +87,8 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 		"how the ends wait: one value for both, or writer/reader (default blocking)")
 	flags.StringSliceVar(&s.Placements, "placement", nil,
 		"where the ends run (default same, apart and free, as far as the machine has them)")
-	flags.StringSliceVar(&s.Patterns, "pattern", nil, "stream, roundtrip (default both)")
+	flags.StringSliceVar(&s.Patterns, "pattern", nil, "stream, roundtrip (default both), or "+
+		"mixed: small messages are due at --rate behind large ones")
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")
 	flags.StringVar(&f.plan.Recording, "messages", "",
 		"replay a recording (see tap), or a file with a message per line, instead of generating")

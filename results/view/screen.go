@@ -93,6 +93,9 @@ func screenPage(s *results.Set, o Options) Page {
 		p.Tables = append(p.Tables, leverTable(levers))
 	}
 	p.Tables = append(p.Tables, waitingTables(waiting)...)
+	if len(p.Tables) == 0 { // cells of no pattern that has a table of its own, such as mixed
+		p.Tables = cellTables(sum.Rows)
+	}
 	p.Notes = screenNotes(s, sum)
 	return p
 }
