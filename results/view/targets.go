@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -562,27 +561,4 @@ func (r DriveResult) String() string {
 		return "works to " + limit + ", then " + failure + r.growth
 	}
 	return "works to " + limit + r.growth
-}
-
-// modest is the least that a server should serve, in bytes: large tool results have that.
-const modest = 4 << 20
-
-// Badge writes a line of markdown for a server's README: an image that says what was found, by the
-// shields.io service, with the same in words. It is green for a server that passed; yellow for one
-// that serves less than is modest, whose time grows too fast, or that does not stand a fault; red
-// for silence and corruption.
-func Badge(set *results.Set) string {
-	r := resultOf(set)
-	color := "red"
-	switch {
-	case len(set.Targets) == 0 && !r.Passed:
-		color = "yellow"
-	case r.whole == "" && r.Passed && (r.growth != "" || r.Limit < modest):
-		color = "yellow"
-	case r.Passed:
-		color = "brightgreen"
-	}
-	message := Escape(r.String())
-	escaped := strings.NewReplacer("-", "--", "_", "__").Replace(message)
-	return fmt.Sprintf("![stdio: %s](https://img.shields.io/badge/stdio-%s-%s)", message, url.PathEscape(escaped), color)
 }
