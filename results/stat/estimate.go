@@ -380,7 +380,7 @@ func (g Growth) String() string {
 	case g.Slope > FastGrowth:
 		word = "faster than linear"
 	case g.Slope < 2-FastGrowth:
-		word = "slower than linear"
+		word = "less than linear"
 	}
 	return word + " (" + g.exponent() + ")"
 }

@@ -262,6 +262,8 @@ func (g TargetGrowth) String() string {
 		s = "time grows with " + g.exponent()
 	case g.Interval != nil && g.Interval.Hi-g.Interval.Lo > 2*unknownSlope:
 		s = "time is too noisy to tell how it grows"
+	case g.Slope < 2-FastGrowth: // "slower than linear" is read as slow
+		s = "time grows more slowly than the message (" + g.exponent() + ")"
 	}
 	if g.Wall != nil {
 		s = "the server's CPU " + s
