@@ -54,7 +54,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 // drivenBy says what was driven, and how.
 func drivenBy(set *results.Set) (string, error) {
 	if len(set.Targets) > 0 {
-		t := set.Targets[0]
+		t := set.Targets[len(set.Targets)-1] // its framing may be found out on the way
 		command := strings.Join(t.Command, " ")
 		e := t.Evidence.ServerEvidence
 		if e == nil {
