@@ -22,11 +22,12 @@ const leftPatience = time.Second
 // mostNamed is how many processes are named in a sentence.
 const mostNamed = 3
 
-// EndAdopted ends what a check of a side left behind, and returns a finding about it. It reports
-// false if nothing was left, or if the system does not tell.
+// EndAdopted ends what a check of a side left behind, and returns a finding about it: that cannot
+// be told where the system gives nobody what others leave behind. It reports false if there is
+// nothing to say.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(leftPatience)
-	if !known || len(left) == 0 {
+	if known && len(left) == 0 || !known && side == catalogue.Program {
 		return results.Finding{}, false
 	}
 	f := results.Finding{
@@ -37,6 +38,10 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 		Found: fmt.Sprintf("leaves %s behind: %s", results.FormatCount(len(left), "process"),
 			strings.Join(left[:min(len(left), mostNamed)], ", ")),
 		Advice: "end what you start, or have it end with you",
+	}
+	if !known {
+		f.Verdict, f.Advice = results.CannotTell, ""
+		f.Found = "this system does not tell what becomes of a process whose parent has ended"
 	}
 	if side == catalogue.Program { // a command may start a daemon on purpose
 		f.Verdict, f.Advice = results.OK, ""
