@@ -22,13 +22,17 @@ type verdictCase struct {
 
 // between is an estimate with that interval.
 func between(lo, hi float64) stat.Estimate {
-	return stat.Estimate{N: 14, Median: (lo + hi) / 2, Interval: &stat.Interval{Lo: lo, Hi: hi, Confidence: 0.95}}
+	interval := &stat.Interval{Lo: lo, Hi: hi, Confidence: 0.95}
+	return stat.Estimate{N: 14, Median: (lo + hi) / 2, Interval: interval}
 }
 
 // ratiosOf are ratios with those intervals.
 func ratiosOf(intervals ...[2]float64) (out []Ratio) {
 	for i, r := range intervals {
-		out = append(out, Ratio{Framing: "chunked:61440", Size: 1024 << i, Placement: "same", Ratio: between(r[0], r[1])})
+		out = append(out, Ratio{
+			Framing: "chunked:61440", Size: 1024 << i, Placement: "same",
+			Ratio: between(r[0], r[1]),
+		})
 	}
 	return out
 }
@@ -41,8 +45,11 @@ func ms(n int64) int64 { return n * int64(time.Millisecond) }
 
 // good is a server that does all that a document asks, by lines.
 func good(name string) Server {
-	return Server{Name: name, Newline: true, Blank: true, Trailing: true, Malformed: true, MalformedID: "null",
-		Replied: true, ReplyNS: ms(100), Exited: true, ExitNS: ms(200)}
+	return Server{
+		Name: name, Newline: true, Blank: true, Trailing: true,
+		Malformed: true, MalformedID: "null",
+		Replied: true, ReplyNS: ms(100), Exited: true, ExitNS: ms(200),
+	}
 }
 
 // interviewsOf are two good servers, of which the second and then both are changed.
@@ -63,11 +70,63 @@ func serverCases(fail func(*Server)) []verdictCase {
 	}
 }
 
+// A write is the size of writes that were tried, and how many of them were cut.
+type write struct{ size, cut int }
+
+func writesOf(writes ...write) Atomicity {
+	var e Atomicity
+	for _, w := range writes {
+		e.Mixtures = append(e.Mixtures, faults.InterleavedWrites{Size: w.size, Cut: w.cut})
+	}
+	return e
+}
+
+// peersOf are peers that understood so many messages of three.
+func peersOf(toLines, fromLines int) Peers {
+	return Peers{
+		ToLines:   faults.Mismatch{Sent: 3, Understood: toLines},
+		FromLines: faults.Mismatch{Sent: 3, Understood: fromLines},
+	}
+}
+
+// textsOf are receivers that got so many messages of nine intact.
+func textsOf(joined, strict int) Agnostic {
+	return Agnostic{
+		Bytes:  faults.SplitText{Messages: 9, Intact: joined},
+		Strict: faults.SplitText{Messages: 9, Intact: strict},
+	}
+}
+
+// optionsOf are a client that closes and one that answers first.
+func optionsOf(shut, say Option) Compared {
+	shut.Option = optionShut
+	say.Option = optionSay
+	return Compared{Options: []Option{shut, say}}
+}
+
+func growthOf(slope, lo, hi float64) faults.ReaderGrowth {
+	interval := &stat.Interval{Lo: lo, Hi: hi}
+	return faults.ReaderGrowth{Slope: stat.Growth{Slope: slope, Interval: interval}}
+}
+
+// logLineOf is a reader that got so many messages of two around a log line.
+func logLineOf(intact int) Dirty {
+	c := faults.DirtyCase{Oddity: "log line", Sent: 2, Intact: intact}
+	return Dirty{[]faults.DirtyLines{{Reader: "a", Cases: []faults.DirtyCase{c}}}}
+}
+
+func takesHeader(s *Server) { s.ContentLength = true }
+
+// answersID makes a server answer a malformed line with that id.
+func answersID(id string) func(*Server) {
+	return func(s *Server) { s.MalformedID = id }
+}
+
 var atomicityCases = []verdictCase{
-	{"cut within 512", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512, Cut: 1}}}, Refuted, false},
-	{"cut at 513", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 513, Cut: 3}, {Size: 5000, Cut: 3}}}, Holds, false},
-	{"cut at 4097", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 4096}, {Size: 4097, Cut: 3}}}, Refuted, false},
-	{"never cut", Atomicity{Mixtures: []faults.InterleavedWrites{{Size: 512}, {Size: 4097}}}, Depends, false},
+	{"cut within 512", writesOf(write{512, 1}), Refuted, false},
+	{"cut at 513", writesOf(write{512, 0}, write{513, 3}, write{5000, 3}), Holds, false},
+	{"cut at 4097", writesOf(write{512, 0}, write{4096, 0}, write{4097, 3}), Refuted, false},
+	{"never cut", writesOf(write{512, 0}, write{4097, 0}), Depends, false},
 }
 
 var fitsCases = []verdictCase{
@@ -88,9 +147,21 @@ var cases = map[string][]verdictCase{
 		{"returns", LargeWrite{}, Refuted, false},
 	},
 	"000-write-eagain": {
-		{"refused at once", LargeWrite{NonBlock: &Stall{EAGAIN: 1}, OneMore: &Stall{}}, Holds, false},
-		{"cut short, then refused", LargeWrite{NonBlock: &Stall{Accepted: 65536, EAGAIN: 1}, OneMore: &Stall{EAGAIN: 1}}, Depends, false},
-		{"cut short, one byte is not", LargeWrite{NonBlock: &Stall{Accepted: 65536, EAGAIN: 1}, OneMore: &Stall{}}, Depends, false},
+		{
+			"refused at once",
+			LargeWrite{NonBlock: &Stall{EAGAIN: 1}, OneMore: &Stall{}},
+			Holds, false,
+		},
+		{
+			"cut short, then refused",
+			LargeWrite{NonBlock: &Stall{Accepted: 65536, EAGAIN: 1}, OneMore: &Stall{EAGAIN: 1}},
+			Depends, false,
+		},
+		{
+			"cut short, one byte is not",
+			LargeWrite{NonBlock: &Stall{Accepted: 65536, EAGAIN: 1}, OneMore: &Stall{}},
+			Depends, false,
+		},
 		{"never", LargeWrite{NonBlock: &Stall{Accepted: 65537}, OneMore: &Stall{}}, Refuted, false},
 		{"no such mode", LargeWrite{}, Refuted, false},
 	},
@@ -100,7 +171,11 @@ var cases = map[string][]verdictCase{
 		{"never", LargeWrite{}, Depends, false},
 	},
 	"000-chunks-avoid-blocking": {
-		{"chunks wait", ChunkedWrite{Bare: Stall{Stalled: true}, Chunked: Stall{Stalled: true}}, Refuted, false},
+		{
+			"chunks wait",
+			ChunkedWrite{Bare: Stall{Stalled: true}, Chunked: Stall{Stalled: true}},
+			Refuted, false,
+		},
 		{"chunks do not", ChunkedWrite{Bare: Stall{Stalled: true}}, Holds, false},
 		{"neither", ChunkedWrite{}, Depends, false},
 	},
@@ -112,7 +187,11 @@ var cases = map[string][]verdictCase{
 
 	"000-header-40": {
 		{"about", Headers{[]HeaderOf{{Least: 42, Most: 46}}}, Holds, false},
-		{"one size not", Headers{[]HeaderOf{{Least: 42, Most: 46}, {Least: 47, Most: 48}}}, Depends, false},
+		{
+			"one size not",
+			Headers{[]HeaderOf{{Least: 42, Most: 46}, {Least: 47, Most: 48}}},
+			Depends, false,
+		},
 		{"far", Headers{[]HeaderOf{{Least: 80, Most: 90}}}, Refuted, false},
 	},
 	"000-overhead-bytes": {
@@ -134,10 +213,26 @@ var cases = map[string][]verdictCase{
 		{"wide", costsOf([2]float64{0.9, 1.3}), Depends, true},
 	},
 	"000-latency-small": {
-		{"no longer", Small{Framed: ratiosOf([2]float64{0.9, 1.04}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Holds, false},
-		{"longer", Small{Framed: ratiosOf([2]float64{1.06, 1.2}), Bare: ratiosOf([2]float64{1.06, 1.2})}, Refuted, false},
-		{"framed longer", Small{Framed: ratiosOf([2]float64{1.06, 1.2}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Depends, false},
-		{"wide", Small{Framed: ratiosOf([2]float64{0.9, 1.2}), Bare: ratiosOf([2]float64{0.9, 1.04})}, Depends, true},
+		{
+			"no longer",
+			Small{Framed: ratiosOf([2]float64{0.9, 1.04}), Bare: ratiosOf([2]float64{0.9, 1.04})},
+			Holds, false,
+		},
+		{
+			"longer",
+			Small{Framed: ratiosOf([2]float64{1.06, 1.2}), Bare: ratiosOf([2]float64{1.06, 1.2})},
+			Refuted, false,
+		},
+		{
+			"framed longer",
+			Small{Framed: ratiosOf([2]float64{1.06, 1.2}), Bare: ratiosOf([2]float64{0.9, 1.04})},
+			Depends, false,
+		},
+		{
+			"wide",
+			Small{Framed: ratiosOf([2]float64{0.9, 1.2}), Bare: ratiosOf([2]float64{0.9, 1.04})},
+			Depends, true,
+		},
 	},
 	"000-throughput": {
 		{"within 5 %", costsOf([2]float64{1.01, 1.04}), Holds, false},
@@ -151,10 +246,22 @@ var cases = map[string][]verdictCase{
 		{"not", Arrival{Size: 1}, Refuted, false},
 	},
 	"000-memory": {
-		{"as the message", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.9}}, Holds, false},
-		{"squared", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 2}}, Refuted, false},
+		{
+			"as the message",
+			Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.9}},
+			Holds, false,
+		},
+		{
+			"squared",
+			Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 2}},
+			Refuted, false,
+		},
 		{"of no message", Memory{}, Refuted, false},
-		{"not at all", Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.1}}, Refuted, false},
+		{
+			"not at all",
+			Memory{Messages: []Kept{{Size: 100, Held: 200}}, Growth: stat.Growth{Slope: 0.1}},
+			Refuted, false,
+		},
 	},
 	"000-cleared": {
 		{"let go at once", Kept{Size: 1000, AtOnce: new(int64(99)), AfterHeap: 99}, Holds, false},
@@ -186,15 +293,15 @@ var cases = map[string][]verdictCase{
 		{"none", Invalid{[]InvalidCase{{"a", false, ""}}}, Refuted, false},
 	},
 	"000-unchunked-peers": {
-		{"both ways", Peers{ToLines: faults.Mismatch{Sent: 3, Understood: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 3}}, Holds, false},
-		{"from lines", Peers{ToLines: faults.Mismatch{Sent: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 3}}, Depends, false},
-		{"to lines", Peers{ToLines: faults.Mismatch{Sent: 3, Understood: 3}, FromLines: faults.Mismatch{Sent: 3}}, Depends, false},
-		{"neither", Peers{ToLines: faults.Mismatch{Sent: 3}, FromLines: faults.Mismatch{Sent: 3, Understood: 2}}, Refuted, false},
+		{"both ways", peersOf(3, 3), Holds, false},
+		{"from lines", peersOf(0, 3), Depends, false},
+		{"to lines", peersOf(3, 0), Depends, false},
+		{"neither", peersOf(0, 2), Refuted, false},
 	},
 	"000-protocol-agnostic": {
-		{"none lost", Agnostic{Bytes: faults.SplitText{Messages: 9, Intact: 9}, Strict: faults.SplitText{Messages: 9, Intact: 9}}, Holds, false},
-		{"lost as text", Agnostic{Bytes: faults.SplitText{Messages: 9, Intact: 9}, Strict: faults.SplitText{Messages: 9}}, Depends, false},
-		{"lost as bytes", Agnostic{Bytes: faults.SplitText{Messages: 9, Intact: 8}, Strict: faults.SplitText{Messages: 9}}, Refuted, false},
+		{"none lost", textsOf(9, 9), Holds, false},
+		{"lost as text", textsOf(9, 0), Depends, false},
+		{"lost as bytes", textsOf(8, 0), Refuted, false},
 	},
 
 	"001-exact": {
@@ -210,11 +317,46 @@ var cases = map[string][]verdictCase{
 		{"not", Prevent{Sent: 100, Limit: 16, Late: Kept{Held: 16}}, Holds, false},
 	},
 	"001-closing-safer": {
-		{"answering holds more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 100, ID: "1", Next: true}}}, Holds, false},
-		{"answering holds no more", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "1", Next: true}}}, Refuted, false},
-		{"answering knows late", Compared{Options: []Option{{Option: optionShut, Held: 40, DetectNS: 1}, {Option: optionSay, Held: 41, DetectNS: 11, ID: "1"}}}, Holds, false},
-		{"answering closes then", Compared{Options: []Option{{Option: optionShut, Held: 40, DetectNS: 5}, {Option: optionSay, Held: 41, DetectNS: 6, ID: "1"}}}, Refuted, false},
-		{"answering finds no id", Compared{Options: []Option{{Option: optionShut, Held: 40}, {Option: optionSay, Held: 41, ID: "null", Next: true}}}, Depends, false},
+		{
+			"answering holds more",
+			optionsOf(
+				Option{Held: 40},
+				Option{Held: 100, ID: "1", Next: true},
+			),
+			Holds, false,
+		},
+		{
+			"answering holds no more",
+			optionsOf(
+				Option{Held: 40},
+				Option{Held: 41, ID: "1", Next: true},
+			),
+			Refuted, false,
+		},
+		{
+			"answering knows late",
+			optionsOf(
+				Option{Held: 40, DetectNS: 1},
+				Option{Held: 41, DetectNS: 11, ID: "1"},
+			),
+			Holds, false,
+		},
+		{
+			"answering closes then",
+			optionsOf(
+				Option{Held: 40, DetectNS: 5},
+				Option{Held: 41, DetectNS: 6, ID: "1"},
+			),
+			Refuted, false,
+		},
+		{
+			"answering finds no id",
+			optionsOf(
+				Option{Held: 40},
+				Option{Held: 41, ID: "null", Next: true},
+			),
+			Depends, false,
+		},
 	},
 	"001-10mb-text":  fitsCases,
 	"001-5mb-image":  fitsCases,
@@ -237,8 +379,18 @@ var cases = map[string][]verdictCase{
 
 	"002-bytewise": {
 		{"wrong", Bytewise{}, Refuted, false},
-		{"right and dear", Bytewise{Compared: 1, ToOurs: []faults.Sized{{Figure: between(0.9, 1.1)}, {Figure: between(900, 1000)}}}, Depends, false},
-		{"right and cheap", Bytewise{Compared: 1, ToOurs: []faults.Sized{{Figure: between(0.9, 1.1)}}}, Holds, false},
+		{
+			"right and dear",
+			Bytewise{Compared: 1, ToOurs: []faults.Sized{
+				{Figure: between(0.9, 1.1)}, {Figure: between(900, 1000)},
+			}},
+			Depends, false,
+		},
+		{
+			"right and cheap",
+			Bytewise{Compared: 1, ToOurs: []faults.Sized{{Figure: between(0.9, 1.1)}}},
+			Holds, false,
+		},
 	},
 	"002-crash-isolation": {
 		{"not told", Crash{}, Refuted, false},
@@ -247,9 +399,21 @@ var cases = map[string][]verdictCase{
 	},
 	"002-malformed-skipped": serverCases(func(s *Server) { s.Malformed = false }),
 	"002-stderr-separate": {
-		{"either way", Logs{faults.Logging{Asked: 9, Answered: 9}, faults.Logging{Asked: 9, Answered: 9}}, Holds, false},
-		{"only when read", Logs{faults.Logging{Asked: 9, Answered: 1}, faults.Logging{Asked: 9, Answered: 9}}, Depends, false},
-		{"neither", Logs{faults.Logging{Asked: 9, Answered: 1}, faults.Logging{Asked: 9, Answered: 1}}, Refuted, false},
+		{
+			"either way",
+			Logs{faults.Logging{Asked: 9, Answered: 9}, faults.Logging{Asked: 9, Answered: 9}},
+			Holds, false,
+		},
+		{
+			"only when read",
+			Logs{faults.Logging{Asked: 9, Answered: 1}, faults.Logging{Asked: 9, Answered: 9}},
+			Depends, false,
+		},
+		{
+			"neither",
+			Logs{faults.Logging{Asked: 9, Answered: 1}, faults.Logging{Asked: 9, Answered: 1}},
+			Refuted, false,
+		},
 	},
 
 	"003-exact-sizes": {
@@ -258,8 +422,8 @@ var cases = map[string][]verdictCase{
 	},
 	"003-mcp-content-length": {
 		{"none by header, all by line", interviewsOf(), Refuted, false},
-		{"all by header", interviewsOf(func(s *Server) { s.ContentLength = true }, func(s *Server) { s.ContentLength = true }), Holds, false},
-		{"one by header", interviewsOf(func(s *Server) { s.ContentLength = true }), Depends, false},
+		{"all by header", interviewsOf(takesHeader, takesHeader), Holds, false},
+		{"one by header", interviewsOf(takesHeader), Depends, false},
 		{"one by nothing", interviewsOf(func(s *Server) { s.Newline = false }), Depends, false},
 		{"nobody asked", Interviews{}, NotTestable, false},
 		{"ours alone", Interviews{[]Server{good(ours)}}, NotTestable, false},
@@ -269,15 +433,27 @@ var cases = map[string][]verdictCase{
 	"004-4096-robust": {
 		{"all", Pieces{Messages: 9, Intact: 9}, Holds, false},
 		{"one altered", Pieces{Messages: 9, Intact: 8}, Refuted, false},
-		{"as printed too", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9, LastLine: true}}, Holds, false},
-		{"not as printed", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9}}, Depends, false},
-		{"nor its text", Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 8, BadText: true}}, Depends, false},
+		{
+			"as printed too",
+			Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9, LastLine: true}},
+			Holds, false,
+		},
+		{
+			"not as printed",
+			Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 9}},
+			Depends, false,
+		},
+		{
+			"nor its text",
+			Pieces{Messages: 9, Intact: 9, Printed: &Printed{Intact: 8, BadText: true}},
+			Depends, false,
+		},
 	},
 	"004-4096-cheap": {
-		{"quadratic", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 1.3, Hi: 2}}}, Refuted, false},
-		{"quadratic, perhaps", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.7, Interval: &stat.Interval{Lo: 0.3, Hi: 3}}}, Refuted, true},
-		{"linear, perhaps", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.29, Interval: &stat.Interval{Lo: 1, Hi: 1.6}}}, Holds, true},
-		{"linear", faults.ReaderGrowth{Slope: stat.Growth{Slope: 1.1, Interval: &stat.Interval{Lo: 1, Hi: 1.2}}}, Holds, false},
+		{"quadratic", growthOf(1.7, 1.3, 2), Refuted, false},
+		{"quadratic, perhaps", growthOf(1.7, 0.3, 3), Refuted, true},
+		{"linear, perhaps", growthOf(1.29, 1, 1.6), Holds, true},
+		{"linear", growthOf(1.1, 1, 1.2), Holds, false},
 	},
 	"004-10mb-limit": {
 		{"not a word", faults.UnboundedLine{Limit: 10, Held: 5}, Refuted, false},
@@ -295,20 +471,28 @@ var cases = map[string][]verdictCase{
 		{"nowhere", Places{Lost: []string{"first"}}, Refuted, false},
 	},
 	"004-eof-shutdown": append(serverCases(func(s *Server) { s.Replied = false }),
-		verdictCase{"answers too late", interviewsOf(func(s *Server) { s.ReplyNS = ms(2001) }), Depends, false},
-		verdictCase{"stays too long", interviewsOf(func(s *Server) { s.ExitNS = ms(5001) }), Depends, false},
+		verdictCase{
+			"answers too late",
+			interviewsOf(func(s *Server) { s.ReplyNS = ms(2001) }),
+			Depends, false,
+		},
+		verdictCase{
+			"stays too long",
+			interviewsOf(func(s *Server) { s.ExitNS = ms(5001) }),
+			Depends, false,
+		},
 		verdictCase{"stays", interviewsOf(func(s *Server) { s.Exited = false }), Depends, false}),
 	"004-unknown-id": {
 		{"null alone", interviewsOf(), Refuted, false},
-		{"both", interviewsOf(func(s *Server) { s.MalformedID = `""` }), Holds, false},
-		{"empty alone", interviewsOf(func(s *Server) { s.MalformedID = `""` }, func(s *Server) { s.MalformedID = `""` }), Depends, false},
-		{"none", interviewsOf(func(s *Server) { s.MalformedID = "no answer" }, func(s *Server) { s.MalformedID = "no answer" }), Depends, false},
+		{"both", interviewsOf(answersID(`""`)), Holds, false},
+		{"empty alone", interviewsOf(answersID(`""`), answersID(`""`)), Depends, false},
+		{"none", interviewsOf(answersID("no answer"), answersID("no answer")), Depends, false},
 	},
 	"004-empty-lines":    serverCases(func(s *Server) { s.Blank = false }),
 	"004-trailing-space": serverCases(func(s *Server) { s.Trailing = false }),
 	"004-stdout-reserved": {
-		{"costs one", Dirty{[]faults.DirtyLines{{Reader: "a", Cases: []faults.DirtyCase{{Oddity: "log line", Sent: 2, Intact: 1}}}}}, Holds, false},
-		{"costs none", Dirty{[]faults.DirtyLines{{Reader: "a", Cases: []faults.DirtyCase{{Oddity: "log line", Sent: 2, Intact: 2}}}}}, Refuted, false},
+		{"costs one", logLineOf(1), Holds, false},
+		{"costs none", logLineOf(2), Refuted, false},
 	},
 }
 
@@ -326,7 +510,8 @@ func TestRules(t *testing.T) {
 				continue
 			}
 			if got.Verdict != row.want || got.Unsure != row.unsure {
-				t.Errorf("%s, %s: %s (unsure %t), want %s (unsure %t)", c.ID, row.name, got.Verdict, got.Unsure, row.want, row.unsure)
+				t.Errorf("%s, %s: %s (unsure %t), want %s (unsure %t)", c.ID, row.name,
+					got.Verdict, got.Unsure, row.want, row.unsure)
 			}
 			if got.Why == "" {
 				t.Errorf("%s, %s: no reason", c.ID, row.name)
@@ -381,7 +566,8 @@ func TestRulesBearAnyEvidence(t *testing.T) {
 				if err != nil {
 					continue // no evidence of this kind
 				}
-				if !slices.Contains([]string{Holds, Refuted, Depends, NotTestable, Noted}, j.Verdict) {
+				verdicts := []string{Holds, Refuted, Depends, NotTestable, Noted}
+				if !slices.Contains(verdicts, j.Verdict) {
 					t.Errorf("%s of %s: %+v", c.ID, e, j)
 				}
 			}
