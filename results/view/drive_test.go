@@ -55,3 +55,28 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 		}
 	}
 }
+
+// What wrote errors before it ended did not end silently.
+func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
+	for _, row := range []struct{ stderr, says string }{
+		{"", "exited silently (code 0)"},
+		{"dash: 1: {: not found", "exited (code 0)"},
+	} {
+		failure := &results.FailureEvidence{StderrBytes: int64(len(row.stderr))}
+		broken := results.Target{
+			Kind: results.KindTarget, Command: []string{"dash"}, Verdict: "exit 0",
+			RequestLimit: new(int64(2000)), Evidence: results.TargetEvidence{
+				FailureEvidence: failure,
+				LimitEvidence:   &results.LimitEvidence{Side: "request", FailedAt: 2001},
+			},
+		}
+		var text strings.Builder
+		set := &results.Set{Targets: []results.Target{broken}}
+		if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(text.String(), row.says) < 2 { // at the top, and of the limit
+			t.Errorf("with %q on standard error it says\n%s", row.stderr, text.String())
+		}
+	}
+}

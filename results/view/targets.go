@@ -312,7 +312,7 @@ func TargetLine(t results.Target) string {
 	if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
 		took = results.FormatDuration(ns)
 	}
-	parts := []string{results.FormatSize(t.Size) + ": " + VerdictText(t.Verdict), took, t.Evidence.Why}
+	parts := []string{results.FormatSize(t.Size) + ": " + failureText(t), took, t.Evidence.Why}
 	return Escape(strings.Join(nonEmpty(parts), ", "))
 }
 
@@ -352,9 +352,21 @@ func targetSentence(t results.Target) string {
 	return ""
 }
 
+// failureText returns a target's verdict in words. What wrote errors before it ended did not do so
+// silently.
+func failureText(t results.Target) string {
+	return EndText(t.Verdict, wroteErrors(t))
+}
+
+// wroteErrors reports whether a target that failed wrote to its standard error.
+func wroteErrors(t results.Target) bool {
+	e := t.Evidence.FailureEvidence
+	return e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
+}
+
 func limitSentence(what string, n int64, t results.Target) string {
 	if n == 0 {
-		return fmt.Sprintf("%s of no size work: %s", what, VerdictText(t.Verdict))
+		return fmt.Sprintf("%s of no size work: %s", what, failureText(t))
 	}
 	s := fmt.Sprintf("%s up to %s work", what, stat.FormatBytes(n))
 	if e := t.Evidence.SizeEvidence; e != nil {
@@ -373,7 +385,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 			often = ", but not every time"
 		}
 	}
-	s += "; " + above + ": " + VerdictText(t.Verdict) + often
+	s += "; " + above + ": " + failureText(t) + often
 	if atTwice != "" {
 		s += "; twice the limit: " + VerdictText(atTwice)
 	}
@@ -383,7 +395,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 func replaySentence(t results.Target) string {
 	e := t.Evidence.ReplayEvidence
 	s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",
-		results.FormatCount(e.Replayed, "message"), e.Answered, VerdictText(t.Verdict))
+		results.FormatCount(e.Replayed, "message"), e.Answered, failureText(t))
 	switch {
 	case e.FailedAtMessage > 0:
 		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
@@ -403,7 +415,7 @@ func targetAdvice(targets []results.Target) []string {
 			continue
 		}
 		said[t.Verdict] = true
-		s := VerdictText(t.Verdict) + ": " + t.Evidence.Advice
+		s := failureText(t) + ": " + t.Evidence.Advice
 		if e := t.Evidence.FailureEvidence; e != nil && len(e.StderrTail) > 0 {
 			s += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
 		}
@@ -444,6 +456,8 @@ func withoutDigits(text string) string {
 
 // A DriveResult is what was found about a server, in short.
 type DriveResult struct {
+	wrote bool // what failed wrote to its standard error
+
 	Passed  bool   `json:"passed"`
 	Limit   int64  `json:"limit,omitempty"`   // bytes of the largest message that works, on the side that breaks first
 	Failure string `json:"failure,omitempty"` // the verdict on what lies beyond it
@@ -468,7 +482,7 @@ func resultOf(set *results.Set) DriveResult {
 			r.Passed = t.Served()
 			r.whole = results.FormatCount(e.Replayed, "message") + " replayed"
 			if !r.Passed {
-				r.Failure = t.Verdict
+				r.Failure, r.wrote = t.Verdict, wroteErrors(t)
 			}
 			return r
 		}
@@ -483,7 +497,7 @@ func resultOf(set *results.Set) DriveResult {
 			}
 			limited = true
 			r.Limit = *limit
-			r.Failure = t.Verdict
+			r.Failure, r.wrote = t.Verdict, wroteErrors(t)
 			r.failedAt = *limit + 1
 			r.flaky = false
 			if e := t.Evidence.LimitEvidence; e != nil {
@@ -497,7 +511,7 @@ func resultOf(set *results.Set) DriveResult {
 		case t.Size > 0 && t.Served():
 			served = max(served, t.Size)
 		case t.Size > 0 && r.Failure == "":
-			r.Failure = t.Verdict
+			r.Failure, r.wrote = t.Verdict, wroteErrors(t)
 			r.failedAt = t.Size
 		case t.Verdict == results.VerdictSuperlinear:
 			r.growth = ", " + t.Verdict
@@ -536,7 +550,7 @@ func faultResult(faults []results.Fault) DriveResult {
 // process alive". PASS and FAIL are for what was to be done as a whole: a limit that was looked for
 // and found is an answer.
 func (r DriveResult) String() string {
-	failure := VerdictText(r.Failure)
+	failure := EndText(r.Failure, r.wrote)
 	limit := results.FormatSize(r.Limit)
 	if strings.HasSuffix(limit, " B") { // not a whole number of a binary unit
 		limit = stat.FormatBytes(r.Limit)

@@ -42,6 +42,14 @@ func hidden(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
 
+// EndText is VerdictText for a program that wrote to its standard error, or did not.
+func EndText(verdict string, wrote bool) string {
+	if verdict == "exit 0" && wrote {
+		return "exited (code 0)"
+	}
+	return VerdictText(verdict)
+}
+
 // VerdictText returns a verdict of the file in words.
 func VerdictText(verdict string) string {
 	if code, ok := strings.CutPrefix(verdict, "exit "); ok && code != "0" {

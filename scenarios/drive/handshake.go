@@ -234,7 +234,8 @@ type HandshakeError struct {
 }
 
 func (e *HandshakeError) Error() string {
-	s := fmt.Sprintf("%s: %s: %s", e.Command[0], view.VerdictText(string(e.Verdict)), e.Why)
+	ended := view.EndText(string(e.Verdict), len(e.Stderr) > 0)
+	s := fmt.Sprintf("%s: %s: %s", e.Command[0], ended, e.Why)
 	if len(e.Stderr) > 0 {
 		s += "; its last words: " + strings.Join(e.Stderr, " | ")
 	}
