@@ -24,6 +24,8 @@ type Message struct {
 	CutNS  []int64         `json:"cut_ns,omitempty"`   // when each of them was passed on, since the first
 	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take what there was of it
 	Body   string          `json:"body,omitempty"`
+
+	Redacted bool `json:"redacted,omitempty"` // values in the body were overwritten
 }
 
 func (Message) kind() string  { return KindMessage }

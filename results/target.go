@@ -138,6 +138,7 @@ type ReplayEvidence struct {
 	FailedAtMessage int `json:"failed_at_message,omitempty"` // from 1; 0: none
 	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
 	Different       int `json:"different,omitempty"`         // of them, that are not as it has them
+	Undecided       int `json:"cannot_tell,omitempty"`       // of them, where too much was redacted
 }
 
 // TrafficEvidence is what passed between a recorded client and its server.

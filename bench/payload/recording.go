@@ -22,6 +22,8 @@ type Message struct {
 	ID     json.RawMessage // nil where the recording does not tell
 	Size   int             // bytes of the message, terminator not counted
 	Body   []byte          // the message; nil where the recording kept none
+
+	Redacted bool // values in the body were overwritten
 }
 
 // maxRecording bounds the messages of a recording: 1 GiB together.
@@ -93,6 +95,7 @@ func (l *lines) take(line []byte) {
 		}
 		l.messages = append(l.messages, Message{
 			Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body,
+			Redacted: m.Redacted,
 		})
 	case !l.recorded:
 		l.messages = append(l.messages, Message{Size: len(line), Body: bytes.Clone(line)})

@@ -171,6 +171,8 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 			failed := drive.AllFailed(own)
 			if failed != nil { // no message works with it
 				failed = &statusError{exitGate, failed}
+			} else if undecided := drive.Undecided(own); undecided != nil {
+				failed = &statusError{exitInconclusive, undecided}
 			}
 			return allGates(f.judge(cmd, f.format, own), failed)
 		},

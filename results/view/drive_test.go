@@ -25,6 +25,11 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, nil, view.DriveResult{Failure: "exit 7"}},
 		{"faults", "FAIL: stands 1 of 2 faults of clients; dirty-line: deaf", nil, []results.Fault{{ID: "trickle", Verdict: "ok"}, {ID: "dirty-line", Verdict: "deaf"}},
 			view.DriveResult{Failure: "dirty-line: deaf"}},
+		{"a redacted recording", "INCOMPLETE: 3 messages replayed; cannot tell", []results.Target{{
+			Command: []string{"server"}, Verdict: "cannot-tell", Evidence: results.TargetEvidence{
+				ReplayEvidence: &results.ReplayEvidence{Replayed: 3, Compared: 2, Undecided: 1},
+			},
+		}}, nil, view.DriveResult{Failure: "cannot-tell"}},
 	} {
 		set := &results.Set{Targets: row.targets, Faults: row.faults}
 		for i := range set.Faults {

@@ -42,7 +42,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if err != nil {
 		return err
 	}
-	p := Page{Verdict: result.String(), Tone: passTone(result.Passed), Header: []string{about}}
+	p := Page{Verdict: result.String(), Tone: result.tone(), Header: []string{about}}
 	for _, t := range tables {
 		p.Tables = append(p.Tables, t.dropEmpty())
 	}
@@ -401,6 +401,8 @@ func replaySentence(t results.Target) string {
 		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
 	case len(t.Samples) == 0:
 		return s
+	case t.Verdict == string(results.CannotTell):
+		s += fmt.Sprintf(" %d of %d answers", e.Undecided, e.Compared)
 	}
 	s += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
 	return strings.Join(append([]string{s}, quantileTexts(latencyOf(t), "the longest")...), ", ")
@@ -466,6 +468,16 @@ type DriveResult struct {
 	whole    string // of what has no size, what was done
 	growth   string // the verdict on the growth of time, where it is too fast
 	flaky    bool   // the failure depends on more than the size
+
+	incomplete bool // nothing is wrong as far as it can be told
+}
+
+// tone is that of the line.
+func (r DriveResult) tone() Tone {
+	if r.incomplete {
+		return Mixed
+	}
+	return passTone(r.Passed)
 }
 
 // resultOf sums up what was found. A server that refuses large messages with an error passes; one
@@ -481,6 +493,7 @@ func resultOf(set *results.Set) DriveResult {
 		if e := t.Evidence.ReplayEvidence; e != nil {
 			r.Passed = t.Served()
 			r.whole = results.FormatCount(e.Replayed, "message") + " replayed"
+			r.incomplete = t.Verdict == string(results.CannotTell)
 			if !r.Passed {
 				r.Failure, r.wrote = t.Verdict, wroteErrors(t)
 			}
@@ -560,6 +573,9 @@ func (r DriveResult) String() string {
 		s := "FAIL: " + r.whole
 		if r.Passed {
 			s = "PASS: " + r.whole
+		}
+		if r.incomplete {
+			s = "INCOMPLETE: " + r.whole
 		}
 		if failure != "" {
 			s += "; " + failure

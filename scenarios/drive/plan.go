@@ -179,6 +179,18 @@ func (d *Driver) with(change func(*Options)) *Driver {
 	return &Driver{o: o, protocol: d.protocol, ready: d.ready, refusal: d.refusal, paces: d.paces}
 }
 
+// Undecided returns an error if a recording was replayed of which no answer could be compared,
+// because it is redacted.
+func Undecided(set *results.Set) error {
+	for _, t := range set.Targets {
+		r := t.Evidence.ReplayEvidence
+		if r != nil && r.Undecided > 0 && r.Undecided == r.Compared {
+			return errors.New(t.Evidence.Why)
+		}
+	}
+	return nil
+}
+
 // AllFailed returns an error if sizes were tried and none was served, if some were not though no
 // size is too large for the server, if it was not loaded at the rate that was asked for, or if a
 // recording could not be replayed to its end or was answered otherwise.
@@ -388,6 +400,7 @@ const (
 	// of a load: requests that were due could not be sent
 	Overloaded Verdict = "rate not reached"
 	Differs    Verdict = "differs"               // of a replay: answers are not as recorded
+	CannotTell Verdict = "cannot-tell"           // of a replay: what was recorded is redacted
 	NotTried   Verdict = results.VerdictNotTried // of a fault that says nothing about the server
 
 	// Superlinear is of a whole sweep: time grows faster than size, and not by chance.

@@ -24,15 +24,15 @@ var handshakeMethods = []string{
 // the driver makes itself, and what the server answered, by id, in the order of the answers.
 func takeApart(
 	recording []payload.Message,
-) (requests []payload.Message, replies map[string][][]byte) {
-	replies = map[string][][]byte{}
+) (requests []payload.Message, replies map[string][]payload.Message) {
+	replies = map[string][]payload.Message{}
 	for _, m := range recording {
 		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
 		if m.Body != nil {
 			e := jsonrpc.Scan(m.Body)
 			method, answers = string(e.Method), e.Kind().Answers()
 			if answers && m.Dir != "request" {
-				replies[string(e.ID)] = append(replies[string(e.ID)], m.Body)
+				replies[string(e.ID)] = append(replies[string(e.ID)], m)
 			}
 		}
 		if m.Dir != "reply" && !answers && !slices.Contains(handshakeMethods, method) {
@@ -46,7 +46,8 @@ func takeApart(
 // one before, and keeps one record. A message of which the recording has the size alone is made of
 // exactly that size. Answers that the recording has are compared with those that come: their
 // members, types, lengths and errors, but not ids, what texts of one length say, numbers, and
-// members of the names in ignore.
+// members of the names in ignore. Of an answer that was redacted, and of one that differs after a
+// request that was, it cannot be told whether it is the right one.
 func (d *Driver) Replay(
 	ctx context.Context,
 	recording []payload.Message,
@@ -67,7 +68,10 @@ func (d *Driver) Replay(
 
 // replay sends the messages again, and makes the record.
 func (d *Driver) replay(
-	ctx context.Context, requests []payload.Message, replies map[string][][]byte, ignore []string,
+	ctx context.Context,
+	requests []payload.Message,
+	replies map[string][]payload.Message,
+	ignore []string,
 ) (results.Target, error) {
 	t := d.record()
 	c, err := d.live(ctx)
@@ -79,6 +83,7 @@ func (d *Driver) replay(
 	t.Evidence.ReplayEvidence = replay
 	var times []int64 // of the requests that were answered, in ns
 	var bytes int64
+	altered := false // a request that was sent is not as it was
 	for i, m := range requests {
 		request, out := d.recorded(m, replies, ignore), fine
 		if request.silent {
@@ -104,15 +109,29 @@ func (d *Driver) replay(
 		if out.took > 0 {
 			times = append(times, int64(out.took))
 		}
-		if request.recorded != nil {
-			replay.Compared++
+		altered = altered || m.Redacted
+		if request.recorded == nil {
+			continue
 		}
-		if out.differs != "" {
-			if replay.Different++; replay.Different == 1 {
+		replay.Compared++
+		switch {
+		case out.differs != "" && !altered:
+			replay.Different++
+			if replay.Different == 1 {
 				setVerdict(&t, Differs)
 				t.Evidence.Why = fmt.Sprintf("message %d: %s", i+1, out.differs)
 			}
+		case out.differs != "" || request.redacted:
+			replay.Undecided++
 		}
+	}
+	if t.Verdict == string(OK) && replay.Undecided > 0 {
+		setVerdict(&t, CannotTell)
+		t.Evidence.Why = fmt.Sprintf(
+			"%d of %d answers cannot be compared: the recording is redacted",
+			replay.Undecided,
+			replay.Compared,
+		)
 	}
 	replay.Answered = len(times)
 	if len(times) == 0 || replay.FailedAtMessage > 0 {
@@ -127,7 +146,7 @@ func (d *Driver) replay(
 // which it takes out of replies.
 func (d *Driver) recorded(
 	m payload.Message,
-	replies map[string][][]byte,
+	replies map[string][]payload.Message,
 	ignore []string,
 ) *requestTemplate {
 	e := jsonrpc.Scan(m.Body)
@@ -146,7 +165,8 @@ func (d *Driver) recorded(
 		id := string(e.ID)
 		t.wants = e.ID
 		if known := replies[id]; len(known) > 0 {
-			t.recorded, replies[id] = known[0], known[1:]
+			t.recorded, t.redacted = known[0].Body, known[0].Redacted
+			replies[id] = known[1:]
 		}
 	} else {
 		t.silent = d.protocol.jsonRPC
@@ -163,12 +183,12 @@ func (t *requestTemplate) difference(reply []byte) string {
 	}
 	delete(was, "id")
 	delete(is, "id")
-	return differs("answer", was, is, t.ignore)
+	return t.differs("answer", was, is)
 }
 
 // differs compares two decoded values: types, members, and lengths. Of what they say only the code
-// of an error is compared.
-func differs(path string, was, is any, ignore []string) string {
+// of an error is compared. Where values were overwritten, types and members are left to compare.
+func (t *requestTemplate) differs(path string, was, is any) string {
 	if reflect.TypeOf(was) != reflect.TypeOf(is) {
 		return fmt.Sprintf("%s is of another type", path)
 	}
@@ -181,13 +201,13 @@ func differs(path string, was, is any, ignore []string) string {
 			then, had := was[name]
 			now, has := is[name]
 			switch {
-			case slices.Contains(ignore, name):
+			case slices.Contains(t.ignore, name):
 			case !had:
 				return fmt.Sprintf("%s.%s was not there", path, name)
 			case !has:
 				return fmt.Sprintf("%s.%s is missing", path, name)
 			default:
-				if d := differs(path+"."+name, then, now, ignore); d != "" {
+				if d := t.differs(path+"."+name, then, now); d != "" {
 					return d
 				}
 			}
@@ -198,16 +218,16 @@ func differs(path string, was, is any, ignore []string) string {
 			return fmt.Sprintf("%s has %d elements, not %d", path, len(is), len(was))
 		}
 		for i := range was {
-			if d := differs(fmt.Sprintf("%s[%d]", path, i), was[i], is[i], ignore); d != "" {
+			if d := t.differs(fmt.Sprintf("%s[%d]", path, i), was[i], is[i]); d != "" {
 				return d
 			}
 		}
 	case string:
-		if n := len(is.(string)); n != len(was) {
+		if n := len(is.(string)); n != len(was) && !t.redacted {
 			return fmt.Sprintf("%s has %d bytes, not %d", path, n, len(was))
 		}
 	case float64:
-		if path == "answer.error.code" && was != is {
+		if path == "answer.error.code" && was != is && !t.redacted {
 			return fmt.Sprintf("%s is %v, not %v", path, is, was)
 		}
 	}

@@ -140,3 +140,54 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 		})
 	}
 }
+
+// What a recording has lost by redaction is no ground to call a server wrong, and none to call it
+// right.
+func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
+	leakCheck(t)
+	const ask = `{"jsonrpc":"2.0","id":7,"method":"x"}`
+	const same = `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`
+	const blanked = `{"jsonrpc":"2.0","id":7,"error":{"code":-10000,"message":"x"}}`
+	const other = `{"jsonrpc":"2.0","id":7,"result":{}}`
+	message := func(dir, body string, redacted bool) payload.Message {
+		return payload.Message{Dir: dir, Size: len(body), Body: []byte(body), Redacted: redacted}
+	}
+	for _, row := range []struct {
+		name            string
+		asked, answered bool // are redacted
+		was             string
+		verdict         drive.Verdict
+		undecided       int
+	}{
+		{"an answer", false, true, blanked, drive.CannotTell, 1},
+		{"an answer of another kind", false, true, other, drive.Differs, 0},
+		{"a request", true, false, same, drive.OK, 0},
+		{"a request that another answer is due to", true, false, other, drive.CannotTell, 1},
+		{"both", true, true, other, drive.CannotTell, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			o := server("late 0s")
+			o.Protocol = "jsonrpc"
+			d := begin(t, o)
+			set := new(results.Set)
+			messages := []payload.Message{
+				message("request", ask, row.asked), message("reply", row.was, row.answered),
+			}
+			if err := d.Replay(t.Context(), messages, keepIn(set)); err != nil {
+				t.Fatal(err)
+			}
+			kept := set.Targets[0]
+			e := kept.Evidence
+			if kept.Verdict != string(row.verdict) || e.Compared != 1 || e.Undecided != row.undecided {
+				t.Errorf("%s: %s, cannot tell %d", kept.Verdict, e.Why, e.Undecided)
+			}
+			if failed := drive.AllFailed(set); (failed != nil) != (row.verdict == drive.Differs) {
+				t.Errorf("failed: %v", failed)
+			}
+			if u := drive.Undecided(set); (u != nil) != (row.verdict == drive.CannotTell) {
+				t.Errorf("undecided: %v", u)
+			}
+		})
+	}
+}

@@ -46,6 +46,7 @@ type requestTemplate struct {
 	silent   bool     // nobody answers it
 	wants    []byte   // its id; nil where it has none
 	recorded []byte   // the answer that it got; nil where none is known
+	redacted bool     // values in that answer were overwritten
 	ignore   []string // members of answers that are not compared with it
 }
 

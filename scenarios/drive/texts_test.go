@@ -9,7 +9,7 @@ import (
 func TestEachVerdictHasItsAdviceAndNoAdviceIsOfNone(t *testing.T) {
 	used := map[string]bool{}
 	for _, v := range []Verdict{
-		Slow, ErrorReply, Unanswered, Deaf, Deadlock, Corrupt, Truncated, Buffered, Endless, Overloaded, Differs, Superlinear,
+		Slow, ErrorReply, Unanswered, Deaf, Deadlock, Corrupt, Truncated, Buffered, Endless, Overloaded, Differs, CannotTell, Superlinear,
 	} {
 		used[string(v)] = true
 		if v.Advice() == "" {

@@ -20,6 +20,7 @@ type message struct {
 
 	id, method []byte // raw JSON; without its quotes. Empty if there is none
 	failed     bool   // it answers by an error
+	redacted   bool   // values in its body were overwritten
 }
 
 // A readEvent is one read that was passed on: when, and how long the other side took to take it.

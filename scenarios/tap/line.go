@@ -46,6 +46,9 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	if m.stalled > 0 {
 		dst = strconv.AppendInt(append(dst, `,"stall_ns":`...), m.stalled, 10)
 	}
+	if m.redacted {
+		dst = append(dst, `,"redacted":true`...)
+	}
 	if body {
 		dst = jsonrpc.AppendString(append(dst, `,"body":`...), m.body)
 	}
@@ -94,9 +97,16 @@ func protocolOf(method []byte) string {
 // with x, digits with 0, outside names of members and what makes the structure. What follows stays
 // as it is: the members jsonrpc, method and id of the outermost object, so that requests and
 // answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
-// same length; and the revisions of MCP that the two ends agree on. From where a text is no JSON
-// all of it is overwritten.
-func redact(b []byte) {
+// same length; the revisions of MCP that the two ends agree on; and the name of the tool that is
+// called, without which a server only says that it has no such tool. From where a text is no JSON
+// all of it is overwritten. It reports whether anything is another than before.
+func redact(b []byte, method string) bool {
+	before := bytes.Clone(b)
+	overwrite(b, method)
+	return !bytes.Equal(b, before)
+}
+
+func overwrite(b []byte, method string) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	outermost := ""
@@ -119,9 +129,11 @@ func redact(b []byte) {
 		if named && dec.StackDepth() == 1 {
 			outermost = member
 		}
+		ofParams := outermost == "params" && dec.StackDepth() == 2 && within == '{'
 		switch {
 		case named, dec.StackDepth() == 1 && slices.Contains(keptMembers, outermost):
 		case slices.Contains(revisionMembers, member) && revision.Match(value):
+		case method == toolCall && ofParams && member == "name":
 		case token.Kind() == '"':
 			blank(value[bytes.IndexByte(value, '"')+1 : len(value)-1])
 		case token.Kind() == '0':
@@ -129,6 +141,9 @@ func redact(b []byte) {
 		}
 	}
 }
+
+// toolCall is the method by which MCP calls a tool.
+const toolCall = "tools/call"
 
 // keptMembers of the outermost object stay.
 var keptMembers = []string{"jsonrpc", "method", "id"}

@@ -225,9 +225,7 @@ func (t *track) record(m *message) {
 	if t.Bodies && !whole {
 		t.account.BodiesLeftOut++
 	}
-	if whole && t.Redact {
-		redact(m.body)
-	}
+	m.redacted = whole && t.Redact && redact(m.body, string(m.method))
 	if len(m.body) > batchBytes {
 		t.flush() // what may not fit takes no others with it
 	}

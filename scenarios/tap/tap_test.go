@@ -633,7 +633,8 @@ func TestWhatIsRecordedOfAMessage(t *testing.T) {
 				t.Fatalf("recorded %+v", set.Messages)
 			}
 			for i, m := range set.Messages {
-				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" || m.Body != row.body {
+				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" || m.Body != row.body ||
+					m.Redacted != (row.name == "redacted") {
 					t.Errorf("message %d: %+v", i, m)
 				}
 			}
