@@ -25,7 +25,7 @@ type Headers struct {
 	Messages []HeaderOf `json:"messages"`
 }
 
-// A HeaderOf is what the frames of one message carry beside its bytes.
+// A HeaderOf says how many bytes the frames of one message have besides the message's own.
 type HeaderOf struct {
 	Message int `json:"message"` // bytes
 	Frames  int `json:"frames"`
@@ -69,7 +69,7 @@ type Wire struct {
 	Overhead []WireOf `json:"overhead"` // ascending by size
 }
 
-// A WireOf is what one size of message takes beyond its payload.
+// A WireOf is the overhead in bytes on the wire, for messages of one size.
 type WireOf struct {
 	Size    int     `json:"size"`
 	Percent float64 `json:"percent"`
@@ -115,7 +115,8 @@ type Costs struct {
 	Ratios []Ratio `json:"ratios"`         // to the same messages in that framing
 }
 
-// costClaim says that chunks cost no more than a bound, for streams of messages of a size or more.
+// costClaim makes a claim that chunks cost no more than bound times what raw bytes do, by one
+// metric, for streams of messages of at least least bytes.
 func costClaim(id, metric string, least int, bound float64) Claim {
 	gather := func(ctx context.Context, s *session) (Costs, error) {
 		records, err := s.costs(ctx)

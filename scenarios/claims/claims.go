@@ -19,9 +19,9 @@
 // A refuted claim is no failure of anything. A claim whose experiment fails is not judged: Run goes
 // on with the others and returns the error at the end.
 //
-// Claims are judged one after the other, since what is measured at the same time disturbs each
-// other; evidence that several share is gathered once. All of them take about a minute on two
-// cores.
+// Claims are judged one after the other, because measurements that run at the same time disturb
+// each other. Evidence that several claims share is gathered once. All claims together take about a
+// minute on two cores.
 package claims
 
 import (
@@ -48,8 +48,8 @@ type Claim struct {
 }
 
 // claim makes a claim whose evidence has the type E. Its ID begins with the number of the document;
-// its words are in claims.txt. The rule works on the evidence of a file as well, whatever that
-// holds.
+// its words are in claims.txt. The rule must accept any E: evidence may come from a file that is
+// old, or was written by others.
 func claim[E any](
 	id string, gather func(context.Context, *session) (E, error), rule func(E) finding,
 ) Claim {
@@ -197,8 +197,8 @@ func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
 // take half a minute.
 const deadline = 2 * time.Minute
 
-// record gathers the evidence of the claim and judges it. What this system lacks is a verdict, and
-// no error.
+// record gathers the evidence of the claim and judges it. If the system lacks what the experiment
+// needs, the verdict is NotTestable; that is no error.
 func (c Claim) record(ctx context.Context, s *session) (results.Claim, error) {
 	tooLong := fmt.Errorf("took longer than %s", deadline)
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, tooLong)

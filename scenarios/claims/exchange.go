@@ -12,11 +12,11 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// stallAfter is how long a write may wait before it counts as stalled: nobody reads, so nothing can
-// end the wait.
+// stallAfter is how long a write may wait before it counts as stalled. It can be short: nobody
+// reads, so nothing can end the wait.
 const stallAfter = 150 * time.Millisecond
 
-// A Stall is what became of writing where nobody reads.
+// A Stall says what happened to writes into a pipe that nobody reads.
 type Stall struct {
 	Offered  int64  `json:"offered"`  // bytes
 	Accepted int64  `json:"accepted"` // by the kernel
@@ -26,8 +26,8 @@ type Stall struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// writeUnread writes to a pipe that nobody reads, and gives up when that waits. What the write
-// meets is in the Stall; the error says that there was no write.
+// writeUnread writes to a pipe that nobody reads, and gives up after stallAfter. An error of the
+// write is in the Stall; the error that writeUnread returns means that nothing was written.
 func writeUnread(wait syspipe.IO, offered int64, write func(io.Writer) error) (Stall, error) {
 	w, r, err := faults.OpenPipe(syspipe.Anonymous)
 	if err != nil {
@@ -55,7 +55,7 @@ func writeUnread(wait syspipe.IO, offered int64, write func(io.Writer) error) (S
 	return s, nil
 }
 
-// writeBytes is a plain write of n bytes.
+// writeBytes returns a function that writes n bytes at once, without a framing.
 func writeBytes(n int) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(make([]byte, n))
@@ -63,7 +63,7 @@ func writeBytes(n int) func(io.Writer) error {
 	}
 }
 
-// sending writes messages in one framing.
+// sending returns a function that writes messages in one framing.
 func sending(f framers.Framing, messages ...[]byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		out := f.NewWriter(w)

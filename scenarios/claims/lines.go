@@ -102,8 +102,8 @@ type Skip struct {
 	WaitedNS int64    `json:"waited_ns"`
 }
 
-// skipWait is how long a client waits for the answer to the oversized request once it has the one
-// to the request after it: the server has nothing to do.
+// skipWait is how long a client waits for the answer to the oversized request when it has the
+// answer to the request after it. It can be short: by then the server has nothing else to do.
 const skipWait = 300 * time.Millisecond
 
 func gatherSkip(ctx context.Context, _ *session) (Skip, error) {
@@ -163,7 +163,8 @@ type answererArgs struct {
 	Answer bool // an oversized line is answered with an error
 }
 
-// answerLines answers requests line by line, with a limit.
+// answerLines is a server that answers requests line by line, with a limit on lines. It skips an
+// oversized request, or answers it with an error.
 func answerLines(_ *proc.Work, args answererArgs) error {
 	const failed = `{"jsonrpc":"2.0","id":%s,` +
 		`"error":{"code":-32600,"message":"request too large"}}` + "\n"

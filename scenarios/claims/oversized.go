@@ -92,12 +92,12 @@ func judgeCompared(e Compared) finding {
 	return f
 }
 
-// serverLimit is what the server wants to send at most, where the client asks for its limit: the
-// example of the document.
+// serverLimit is the most that the server sends if the client negotiates a limit, in bytes. It is
+// the example of the document.
 const serverLimit = 8 << 20
 
-// tryOption is the server of a client, a process of its own, that takes an oversized answer as its
-// option has it.
+// tryOption starts a client with that option in a process of its own, and serves it an answer of
+// size bytes.
 func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	w, clientIn, err := faults.OpenPipe(syspipe.Anonymous)
 	if err != nil {

@@ -51,7 +51,7 @@ func gatherAtomicity(ctx context.Context, s *session) (Atomicity, error) {
 	})
 }
 
-// judgePipeBuf looks at the shortest writes that were cut.
+// judgePipeBuf looks at the shortest write that was cut.
 func judgePipeBuf(e Atomicity) finding {
 	whole := 0 // bytes of the longest write below those that were cut
 	var cut *faults.InterleavedWrites
@@ -80,7 +80,7 @@ func judgePipeBuf(e Atomicity) finding {
 	return f
 }
 
-// A LargeWrite is the evidence of what writing more than a pipe holds does.
+// A LargeWrite is the evidence of the claims on writes that are larger than a pipe.
 type LargeWrite struct {
 	OS       string `json:"os"`
 	PageSize int    `json:"page_size"`
@@ -118,7 +118,7 @@ func gatherLargeWrite(_ context.Context, s *session) (LargeWrite, error) {
 	})
 }
 
-// writeUnread writes to pipes that nobody reads, and waits.
+// writeUnread makes blocking writes to pipes that nobody reads.
 func (e *LargeWrite) writeUnread() error {
 	fill := func(w io.Writer) error {
 		write := writeBytes(4096)
@@ -137,7 +137,7 @@ func (e *LargeWrite) writeUnread() error {
 	return err
 }
 
-// writeNonBlocking writes to pipes that nobody reads, and does not wait.
+// writeNonBlocking makes non-blocking writes to pipes that nobody reads, if the system has them.
 func (e *LargeWrite) writeNonBlocking() error {
 	if syspipe.Poll.Supported() != nil {
 		return nil
@@ -181,8 +181,8 @@ func (e *LargeWrite) writeToReaders() error {
 	return nil
 }
 
-// writeTo writes size bytes with a reader at work, or with one that has left, and returns what the
-// write met; err says that there was no write.
+// writeTo writes size bytes with a reader at work, or with one that has left. It returns the error
+// of the write as met; err means that nothing was written.
 func writeTo(reader bool, size int) (met, err error) {
 	w, r, err := faults.OpenPipe(syspipe.Anonymous)
 	if err != nil {

@@ -21,7 +21,7 @@ type Pieces struct {
 	Printed *Printed `json:"printed,omitempty"`
 }
 
-// A Printed is what the reader does that the document prints, with nothing mended.
+// A Printed says what the reader does that the document prints, exactly as it is printed.
 type Printed struct {
 	Intact   int  `json:"intact"`    // of the messages
 	LastLine bool `json:"last_line"` // it delivers a last line without a newline
@@ -31,8 +31,8 @@ type Printed struct {
 // printedLimit is the limit of the document's reader, in bytes of a line.
 const printedLimit = 10 << 20
 
-// readPrinted is that reader. It gives each line to yield, or the head of one that it says is too
-// large.
+// readPrinted is the reader that the document prints. It gives each line to yield, or the first KiB
+// of a line that it calls too large.
 func readPrinted(r io.Reader, yield func(line []byte, tooLarge bool)) error {
 	var buffer []byte
 	chunk := make([]byte, 4096)
@@ -97,7 +97,7 @@ func (e *Printed) readOddities() error {
 	})
 }
 
-// sendInPieces sends messages as lines, so many bytes with each write.
+// sendInPieces returns a function that sends messages as lines, piece bytes with each write.
 func sendInPieces(messages [][]byte, piece int) func(io.Writer) error {
 	wire := append(bytes.Join(messages, []byte("\n")), '\n')
 	return func(w io.Writer) error {
@@ -110,7 +110,8 @@ func sendInPieces(messages [][]byte, piece int) func(io.Writer) error {
 	}
 }
 
-// countIntact counts the messages that arrive at the reader that takes a last line too.
+// countIntact counts the messages that this project's version of the reader delivers as they were
+// sent. That version takes a last line without a newline too.
 func countIntact(send func(io.Writer) error, messages [][]byte) (int, error) {
 	intact := 0
 	err := faults.Transfer(send, func(r io.Reader) error {
@@ -129,7 +130,7 @@ func countIntact(send func(io.Writer) error, messages [][]byte) (int, error) {
 	return intact, err
 }
 
-// countPrinted counts the messages that arrive, in their order, at the reader as printed.
+// countPrinted counts the messages that the reader as printed delivers, in their order.
 func countPrinted(send func(io.Writer) error, messages [][]byte) (int, error) {
 	intact := 0
 	err := faults.Transfer(send, func(r io.Reader) error {

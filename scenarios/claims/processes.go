@@ -2,7 +2,6 @@ package claims
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +26,7 @@ var processClaims = []Claim{
 
 // Bytewise is the evidence of 002-bytewise.
 type Bytewise struct {
-	// Bytes that were compared one by one. The run fails at the first that is wrong.
+	// Bytes that were compared one by one. The measurement fails at the first that is wrong.
 	Compared int64          `json:"compared"`
 	ToOurs   []faults.Sized `json:"to_ours"`
 	Calls    float64        `json:"calls"` // system calls per KiB
@@ -100,7 +99,7 @@ func gatherCrash(ctx context.Context, s *session) (Crash, error) {
 	return e, nil
 }
 
-// converse asks a server that dies after its first answer.
+// converse asks a server that dies after its first answer, and then asks it again.
 func (e *Crash) converse(ctx context.Context) error {
 	p, err := proc.Self("claims/crasher", nil)
 	if err != nil {
@@ -126,7 +125,7 @@ func (e *Crash) converse(ctx context.Context) error {
 	return nil
 }
 
-// answerAndCrash is that server.
+// answerAndCrash is the server that dies: it answers one request and exits.
 func answerAndCrash(*proc.Work) error {
 	_, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
@@ -270,76 +269,6 @@ func judgeLogs(e Logs) finding {
 		f.verdict = Depends
 	default:
 		f.verdict = Refuted
-	}
-	return f
-}
-
-// headerClaims are what document 003 says.
-var headerClaims = []Claim{
-	claim("003-exact-sizes", gatherHeaded, judgeHeaded),
-	claimOnServers("003-mcp-content-length", judgeContentLength),
-}
-
-// Headed is the evidence of 003-exact-sizes.
-type Headed struct {
-	Messages int      `json:"messages"`
-	Altered  []string `json:"altered"` // those that did not arrive as they were sent
-}
-
-type awkwardMessage struct{ name, text string }
-
-// awkward are messages that a line framing could not carry, or would cut.
-var awkward = []awkwardMessage{
-	{"newline", "{\n}"},
-	{"blank line", "a\r\n\r\nb"},
-	{"header inside", "Content-Length: 5\r\n\r\nhello"},
-	{"multi-byte text", "é€😀"},
-	{"zero bytes", "\x00\x00\x00"},
-	{"last", "{}"},
-}
-
-func gatherHeaded(context.Context, *session) (Headed, error) {
-	e := Headed{Messages: len(awkward)}
-	var messages [][]byte
-	for _, a := range awkward {
-		messages = append(messages, []byte(a.text))
-	}
-	err := exchange(framers.ContentLength(), messages, func(r framers.Reader) error {
-		for i, want := range messages {
-			got, err := r.ReadMessage()
-			if err != nil || !bytes.Equal(got, want) {
-				e.Altered = append(e.Altered, awkward[i].name)
-			}
-		}
-		return nil
-	})
-	return e, err
-}
-
-func judgeHeaded(e Headed) finding {
-	return finding{
-		outcome: holdsIf(len(e.Altered) == 0),
-		figure:  fmt.Sprintf("%d of %d", e.Messages-len(e.Altered), e.Messages),
-		names:   list(e.Altered),
-	}
-}
-
-func judgeContentLength(e Interviews) finding {
-	header := e.tallyOf(func(s Server) bool { return s.ContentLength })
-	byHeader := len(header.yes)
-	byLine := len(header.yes) + len(header.no)
-	f := finding{
-		figure: fmt.Sprintf("header answered by %d, line by %d of %d servers",
-			byHeader, byLine, len(e.Servers)),
-		names: list(header.yes),
-	}
-	switch {
-	case byHeader > 0 && byHeader == byLine:
-		f.verdict = Holds
-	case byHeader == 0 && byLine > 0 && byLine == len(e.Servers):
-		f.verdict = Refuted
-	default:
-		f.verdict = Depends
 	}
 	return f
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noticeable is the share below which a difference counts as none where a document says "no" or "no
-// significant" difference: a machine that does nothing else moves that much between two runs.
+// noticeable is the share below which a difference counts as none if a document says "no" or "no
+// significant" difference: figures of an idle machine differ that much between two runs.
 const noticeable = 0.05
 
 // A Ratio compares a cell's figure with that of the same messages without a framing, or as plain
@@ -45,8 +45,9 @@ func ratios(records []results.Record, metric, framing, base, pattern string, lea
 	return out
 }
 
-// compareAll judges ratios against a bound: none of them may lie above it. It is unsure where no
-// interval lies on the one side, or none on the other, and some on both.
+// compareAll judges the claim that no ratio lies above a bound. It holds if every interval ends at
+// or below the bound, and is refuted if every interval begins above. Else it depends, which is sure
+// only if some intervals lie on each side.
 func compareAll(all []Ratio, bound float64) (verdict string, unsure bool) {
 	above := 0
 	below := 0
@@ -68,8 +69,8 @@ func compareAll(all []Ratio, bound float64) (verdict string, unsure bool) {
 	return Depends, above == 0 || below == 0
 }
 
-// ratioRange writes the lowest and the highest median with their intervals, and the least number of
-// rounds.
+// ratioRange describes ratios by the lowest and the highest median, with their intervals, and the
+// least number of rounds.
 func ratioRange(all []Ratio) string {
 	if len(all) == 0 {
 		return "no figure"

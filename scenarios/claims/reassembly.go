@@ -56,7 +56,7 @@ func judgeArrival(e Arrival) finding {
 	return finding{outcome: holdsIf(e.Intact), figure: faults.Size(e.Size)}
 }
 
-// A Kept is what a receiver held of messages.
+// A Kept says how much memory a receiver held for a message.
 type Kept struct {
 	Size int64 `json:"size"` // bytes of the message
 	Held int64 `json:"held"` // bytes that the process got from the system for it
@@ -70,7 +70,8 @@ type Kept struct {
 	Refused   bool  `json:"refused"`
 }
 
-// receive sends a message of size bytes, and what send has behind it, to a process of its own.
+// receive has a process of its own receive what send sends: a message of size bytes, and perhaps
+// others after it.
 func receive(
 	ctx context.Context, args faults.ReceiverArgs, size int64, send func(io.Writer) error,
 ) (Kept, error) {

@@ -94,7 +94,7 @@ type Interviews struct {
 	Servers []Server `json:"servers"`
 }
 
-// interviews talks to all servers, at the same time: they wait, mostly.
+// interviews talks to all servers at the same time, because a conversation is mostly waiting.
 func interviews(ctx context.Context, s *session) (Interviews, error) {
 	return once(s, "shaking hands with MCP servers", func() (Interviews, error) {
 		all := programs()
@@ -161,7 +161,7 @@ func (e Interviews) silent() bool {
 	return true
 }
 
-// tallyOf sorts the servers that shook hands by a question.
+// tallyOf asks the question of each server that shook hands.
 func (e Interviews) tallyOf(question func(Server) bool) tally {
 	var t tally
 	for _, s := range e.Servers {
@@ -303,7 +303,7 @@ func isResult(id string) func(string) bool {
 	}
 }
 
-// init registers what processes of their own do in experiments.
+// init registers the programs that experiments start in processes of their own.
 func init() {
 	proc.Register("claims/serve", serve)
 	faults.RegisterWork("claims/answerer", answerLines)

@@ -20,7 +20,7 @@ type session struct {
 	shared   map[string]shared // by what was done
 }
 
-// shared is evidence that several claims may ask for, or why there is none.
+// shared is evidence that several claims may ask for, or the error of gathering it.
 type shared struct {
 	evidence any
 	err      error
@@ -105,9 +105,9 @@ func (s *session) measure(ctx context.Context, p bench.Plan) ([]results.Record, 
 	return o.MeasurePlan(ctx, p, s.keep)
 }
 
-// What framings are compared with: messages below the chunk size, about it, and well above; samples
-// of each, and how long one lasts; and the messages that say something of how a reader's cost
-// grows. Sizes are in bytes.
+// Settings of the measurements. Streams have messages below the chunk size, about it, and well
+// above. Readers' growth is measured with messages from growthFrom to growthTo. Sizes are in bytes,
+// samples per cell, and durations per sample.
 var (
 	streamSizes = []int{4000, 65_000, 1_000_000}
 	tripSizes   = []int{256, 4 << 10, 32 << 10}
