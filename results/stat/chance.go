@@ -19,10 +19,21 @@ import (
 // equally long sides it is an error.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
-		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs", len(before), len(after))
+		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
+			len(before), len(after))
 	}
-	old, new := DatasetOf("old", results.Merge(before...)), DatasetOf("new", results.Merge(after...))
-	return comparePairs(old, new, Map(before, SeriesOf), Map(after, SeriesOf), o), nil
+	old := DatasetOf("old", results.Merge(before...))
+	new := DatasetOf("new", results.Merge(after...))
+	return comparePairs(old, new, seriesOfRuns(before), seriesOfRuns(after), o), nil
+}
+
+// seriesOfRuns lists the series of each run.
+func seriesOfRuns(runs []*results.Set) [][]Series {
+	var out [][]Series
+	for _, run := range runs {
+		out = append(out, SeriesOf(run))
+	}
+	return out
 }
 
 // CompareTextPairs does the same with Go benchmark text, to which the runs of each side were added
@@ -32,26 +43,34 @@ func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
 
-// valueByValue takes series apart into those of single values.
-func valueByValue(series []Series) (out [][]Series) {
+// valueByValue takes series apart into series of single values: the i-th list has the i-th values.
+func valueByValue(series []Series) [][]Series {
+	var out [][]Series
 	for _, s := range series {
 		for i, v := range s.Values {
 			if i == len(out) {
 				out = append(out, nil)
 			}
 			one := s
-			one.Values, one.Figure = []float64{v}, Median([]float64{v})
+			one.Values = []float64{v}
+			one.Figure = Median(one.Values)
 			out[i] = append(out[i], one)
 		}
 	}
 	return out
 }
 
-// comparePairs compares the series of all pairs, of which perOld and perNew have those of one each.
+// comparePairs compares two sides by the series of each pair: perOld[i] and perNew[i] are a pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name, Pairs: min(len(perOld), len(perNew))}
-	old, new := Map(perOld, byID), Map(perNew, byID)
-	c.compare(before, after, o, func(ch Change, _ CompareOptions, _ float64) Change { return ch.paired(old, new) })
+	var old, new []map[seriesID]Series
+	for i := range c.Pairs {
+		old = append(old, byID(perOld[i]))
+		new = append(new, byID(perNew[i]))
+	}
+	c.compare(before, after, o, func(change Change, _ float64) Change {
+		return change.paired(old, new)
+	})
 	return c
 }
 
@@ -90,31 +109,40 @@ func pairRatio(old, new Series) float64 {
 // slicesOf returns the records of a series that have forks, without the name of their run, which is
 // another on the other side.
 func slicesOf(s Series) []results.Record {
-	forked := Filter(s.records, func(r results.Record) bool { return len(r.Samples) > 0 && r.Samples[0].Fork > 0 })
-	return Map(forked, func(r results.Record) results.Record {
-		r.Run = ""
-		return r
-	})
+	var out []results.Record
+	for _, r := range s.records {
+		if len(r.Samples) > 0 && r.Samples[0].Fork > 0 {
+			r.Run = ""
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // paired takes the ratio of each pair. Its p is not corrected yet.
 func (c Change) paired(before, after []map[seriesID]Series) Change {
 	var ratios []float64
-	for i := range min(len(before), len(after)) {
-		if ratio := pairRatio(before[i][c.Before.id()], after[i][c.After.id()]); ratio > 0 {
+	var logs []float64
+	for i := range before {
+		ratio := pairRatio(before[i][c.Before.id()], after[i][c.After.id()])
+		if ratio > 0 {
 			ratios = append(ratios, ratio)
+			logs = append(logs, math.Log(ratio))
 		}
 	}
 	e := Median(ratios)
-	logs := Map(ratios, math.Log)
 	p, n := SignedRank(logs)
-	c.Ratio, c.Interval, c.P, c.logs = nil, e.Interval, new(p), logs
+	c.Ratio = nil
+	c.Interval = e.Interval
+	c.P = new(p)
+	c.logs = logs
 	c.Basis = results.FormatCount(e.N, "pair")
 	if e.N > 0 {
 		c.Ratio = new(e.Median)
 	}
 	if e.Interval != nil {
-		c.worst = max(worsening(c.Before.Metric.Better, e.Interval.Lo), worsening(c.Before.Metric.Better, e.Interval.Hi))
+		better := c.Before.Metric.Better
+		c.worst = max(worsening(better, e.Interval.Lo), worsening(better, e.Interval.Hi))
 	}
 	if n < e.N {
 		c.Basis += fmt.Sprintf(", %d of them equal", e.N-n)
@@ -125,13 +153,15 @@ func (c Change) paired(before, after []map[seriesID]Series) Change {
 // correct applies Holm's correction to the times and gives the verdicts.
 func (c *Comparison) correct() {
 	var times []*Change
+	var p []float64
 	for i := range c.Changes {
 		if c.Changes[i].P != nil {
 			times = append(times, &c.Changes[i])
+			p = append(p, *c.Changes[i].P)
 		}
 	}
 	n := len(times)
-	for i, corrected := range Holm(Map(times, func(change *Change) float64 { return *change.P })) {
+	for i, corrected := range Holm(p) {
 		change := times[i]
 		change.P = new(corrected)
 		change.Verdict = pairedVerdict(*change)
@@ -140,8 +170,10 @@ func (c *Comparison) correct() {
 		}
 	}
 	need := enoughPairs(n)
-	c.noteIf(c.Pairs < need, "%s cannot establish any change among %s: that takes %d",
-		results.FormatCount(c.Pairs, "pair"), results.FormatCount(n, "comparison"), need)
+	if c.Pairs < need {
+		c.addNote("%s cannot establish any change among %s: that takes %d",
+			results.FormatCount(c.Pairs, "pair"), results.FormatCount(n, "comparison"), need)
+	}
 }
 
 // enoughPairs returns the fewest pairs that can establish a change among so many comparisons at
@@ -317,41 +349,58 @@ func noiseBound(noise []results.Noise, s Series, level float64) bound {
 	if s.Cell == nil {
 		return bound{}
 	}
-	alike := Filter(noise, func(n results.Noise) bool {
-		a, b := n.Cell, *s.Cell
-		return n.Machine == s.Machine && n.Metric == s.Metric.Name && a.Placement == b.Placement && a.Older == b.Older &&
-			a.Pattern == b.Pattern && a.IO == b.IO && a.Pipe == b.Pipe
-	})
-	var widest bound
-	for _, cell := range GroupBy(alike, func(n results.Noise) results.Cell { return n.Cell }) {
-		values := slices.Concat(Map(cell, func(n results.Noise) []float64 { return n.Values })...)
-		if cell[0].Cell == *s.Cell {
-			if own := boundFromRuns(values, level, fmt.Sprintf("from %d runs of this cell", len(values))); own.known {
-				return own
-			}
+	var order []results.Cell
+	values := make(map[results.Cell][]float64)
+	for _, n := range noise {
+		if n.Machine != s.Machine || n.Metric != s.Metric.Name || !runAlike(n.Cell, *s.Cell) {
+			continue
 		}
-		if b := boundFromRuns(values, level, "of the noisiest cell that runs alike"); b.known && b.log >= widest.log {
+		if !slices.Contains(order, n.Cell) {
+			order = append(order, n.Cell)
+		}
+		values[n.Cell] = append(values[n.Cell], n.Values...)
+	}
+	if own := values[*s.Cell]; len(own) > 0 {
+		b := boundFromRuns(own, level, fmt.Sprintf("from %d runs of this cell", len(own)))
+		if b.known {
+			return b
+		}
+	}
+	var widest bound
+	for _, cell := range order {
+		b := boundFromRuns(values[cell], level, "of the noisiest cell that runs alike")
+		if b.known && b.log >= widest.log {
 			widest = b
 		}
 	}
 	return widest
 }
 
+// runAlike reports whether two cells move bytes in the same way.
+func runAlike(a, b results.Cell) bool {
+	return a.Placement == b.Placement && a.Older == b.Older && a.Pattern == b.Pattern &&
+		a.IO == b.IO && a.Pipe == b.Pipe
+}
+
 // boundFromRuns returns the bound that the medians of some runs give.
 func boundFromRuns(values []float64, level float64, from string) bound {
 	log, ok := predictionBound(values, level)
 	b := bound{log: log, rare: minEffect(len(values)), known: ok}
-	text := func(log float64) string { return results.FormatPercent(100 * (math.Exp(log) - 1)) }
 	switch {
 	case log > maxBound:
-		b.basis = fmt.Sprintf("no between-run bound below %s %s: doctor watches for longer, two builds compare in pairs", text(maxBound), from)
+		b.basis = fmt.Sprintf("no between-run bound below %s %s: "+
+			"doctor watches for longer, two builds compare in pairs", percent(maxBound), from)
 	case b.rare > b.log:
-		b.basis = fmt.Sprintf("between-run bound %s %s, and a change is more than %s", text(log), from, text(b.rare))
+		b.basis = fmt.Sprintf("between-run bound %s %s, and a change is more than %s",
+			percent(log), from, percent(b.rare))
 	default:
-		b.basis = fmt.Sprintf("between-run bound %s %s", text(log), from)
+		b.basis = fmt.Sprintf("between-run bound %s %s", percent(log), from)
 	}
 	return b
 }
+
+// percent writes the logarithm of a ratio as a change in percent.
+func percent(log float64) string { return results.FormatPercent(100 * math.Expm1(log)) }
 
 // predictionBound returns the difference, as a logarithm of the ratio, that two further runs go
 // beyond no more often than the level: Student's prediction for the difference of two, and never
@@ -362,13 +411,20 @@ func boundFromRuns(values []float64, level float64, from string) bound {
 // eight invocations gave ends on two CPUs a bound of 79 %, and the next twenty runs went beyond it
 // threefold.
 func predictionBound(values []float64, level float64) (float64, bool) {
-	logs := Map(values, math.Log)
-	none := func(log float64) bool { return math.IsNaN(log) || math.IsInf(log, 0) }
-	if len(logs) < 3 || slices.ContainsFunc(logs, none) {
+	if len(values) < 3 {
 		return 0, false
 	}
+	var logs []float64
+	for _, v := range values {
+		log := math.Log(v)
+		if math.IsNaN(log) || math.IsInf(log, 0) {
+			return 0, false
+		}
+		logs = append(logs, log)
+	}
 	least, most := stats.Bounds(logs)
-	predicted := studentQuantile(float64(len(logs)-1)/2, 1-level/2) * stats.StdDev(logs) * math.Sqrt2
+	freedom := float64(len(logs)-1) / 2
+	predicted := studentQuantile(freedom, 1-level/2) * stats.StdDev(logs) * math.Sqrt2
 	return max(predicted, most-least), true
 }
 
@@ -390,13 +446,19 @@ func NoiseBound(n results.Noise, level float64) (share float64, ok bool) {
 // noiseWindow returns how long a machine was watched: from the first to the last of the invocations
 // that its noise records sum up.
 func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
-	own := Filter(noise, func(n results.Noise) bool { return n.Machine == machine && !n.Since.IsZero() })
-	if len(own) == 0 {
-		return 0, false
+	var first, last time.Time
+	for _, n := range noise {
+		if n.Machine != machine || n.Since.IsZero() {
+			continue
+		}
+		if first.IsZero() || n.Since.Before(first) {
+			first = n.Since
+		}
+		if n.Time.After(last) {
+			last = n.Time
+		}
 	}
-	first := slices.MinFunc(own, func(a, b results.Noise) int { return a.Since.Compare(b.Since) }).Since
-	last := slices.MaxFunc(own, func(a, b results.Noise) int { return a.Time.Compare(b.Time) }).Time
-	return last.Sub(first), true
+	return last.Sub(first), !first.IsZero()
 }
 
 // BetweenRuns sums up runs of the same cells that nothing distinguishes: a noise record for each
@@ -404,20 +466,51 @@ func noiseWindow(noise []results.Noise, machine string) (time.Duration, bool) {
 // caller's to fill in. It takes two runs of a cell to see any spread, and three for [Compare] to
 // rest on it.
 func BetweenRuns(runs []*results.Set) []results.Noise {
-	all := Filter(slices.Concat(Map(runs, SeriesOf)...), func(s Series) bool { return !s.Metric.Counter })
+	var order []seriesID
+	series := make(map[seriesID][]Series) // a list has the series of each run that has it
+	for _, run := range runs {
+		for _, s := range SeriesOf(run) {
+			if s.Metric.Counter {
+				continue
+			}
+			id := s.id()
+			if series[id] == nil {
+				order = append(order, id)
+			}
+			series[id] = append(series[id], s)
+		}
+	}
 	var out []results.Noise
-	for _, own := range GroupBy(all, Series.id) {
-		if len(own) < 2 {
-			continue
+	for _, id := range order {
+		if len(series[id]) >= 2 {
+			out = append(out, noiseOf(series[id]))
 		}
-		n := results.Noise{Kind: results.KindNoise, Machine: own[0].Machine, Cell: *own[0].Cell, Metric: own[0].Metric.Name,
-			Since:  slices.MinFunc(own, func(a, b Series) int { return a.Since.Compare(b.Since) }).Since,
-			Time:   slices.MaxFunc(own, func(a, b Series) int { return a.Until.Compare(b.Until) }).Until,
-			Values: Map(own, func(s Series) float64 { return s.Figure.Median })}
-		if least, most := stats.Bounds(n.Values); least > 0 {
-			n.Spread = most/least - 1
-		}
-		out = append(out, n)
 	}
 	return out
+}
+
+// noiseOf sums up one series of several runs.
+func noiseOf(runs []Series) results.Noise {
+	first := runs[0]
+	n := results.Noise{
+		Kind:    results.KindNoise,
+		Machine: first.Machine,
+		Cell:    *first.Cell,
+		Metric:  first.Metric.Name,
+		Since:   first.Since,
+		Time:    first.Until,
+	}
+	for _, s := range runs {
+		n.Values = append(n.Values, s.Figure.Median)
+		if s.Since.Before(n.Since) {
+			n.Since = s.Since
+		}
+		if s.Until.After(n.Time) {
+			n.Time = s.Until
+		}
+	}
+	if least, most := stats.Bounds(n.Values); least > 0 {
+		n.Spread = most/least - 1
+	}
+	return n
 }

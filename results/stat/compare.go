@@ -68,7 +68,8 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	Ratio    *float64  `json:"ratio,omitempty"`    // new over old; of pairs the median of their ratios; nil from or to nothing
+	// Ratio is new over old, or the median of the pairs' ratios. It is nil from or to nothing.
+	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; pairs alone
 	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected for the number of comparisons
 	// MinDetectableEffect is the least change, as a share, that so many pairs, scattered as these
@@ -113,25 +114,35 @@ func worsening(better Better, ratio float64) float64 { return -float64(better) *
 // pairs of equal ones.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
-	c.compare(before, after, o, Change.timed)
+	c.compare(before, after, o, func(change Change, level float64) Change {
+		return change.timed(o, level)
+	})
 	return c
 }
 
-// compare compares what both sides have, times by a function that is given the level of a single
-// one, and notes what could not be read of them.
-func (c *Comparison) compare(before, after Dataset, o CompareOptions, timed func(Change, CompareOptions, float64) Change) {
+// compare compares what both sides have, and notes what could not be read of them. The function
+// judges a time at the level that it is given.
+func (c *Comparison) compare(
+	before, after Dataset, o CompareOptions, timed func(change Change, level float64) Change,
+) {
 	counters, times := c.match(before.Series, after.Series, o.Metrics)
 	for _, m := range counters {
 		c.addCounter(m, o)
 	}
+	level := DefaultAlpha / float64(len(times)) // Bonferroni's correction
 	for _, m := range times {
-		c.Changes = append(c.Changes, timed(m, o, DefaultAlpha/float64(len(times)))) // Bonferroni
+		c.Changes = append(c.Changes, timed(m, level))
 	}
 	if c.Pairs > 0 {
 		c.correct()
 	}
 	c.note(counters)
-	c.Notes = append(c.Notes, Map(slices.Concat(before.Problems, after.Problems), results.Problem.String)...)
+	for _, p := range before.Problems {
+		c.Notes = append(c.Notes, p.String())
+	}
+	for _, p := range after.Problems {
+		c.Notes = append(c.Notes, p.String())
+	}
 }
 
 func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
@@ -149,8 +160,15 @@ func (c *Comparison) match(before, after []Series, metrics []string) (counters, 
 			continue
 		}
 		change := Change{
-			Name: o.Name, Cell: o.Cell, Metric: o.Metric.Name, Unit: o.Metric.Unit, Old: o.Figure, New: after[i].Figure,
-			Before: o, After: after[i], worst: math.Inf(1),
+			Name:   o.Name,
+			Cell:   o.Cell,
+			Metric: o.Metric.Name,
+			Unit:   o.Metric.Unit,
+			Old:    o.Figure,
+			New:    after[i].Figure,
+			Before: o,
+			After:  after[i],
+			worst:  math.Inf(1),
 		}
 		if change.Old.Median > 0 && change.New.Median > 0 {
 			change.Ratio = new(change.New.Median / change.Old.Median)
@@ -166,22 +184,38 @@ func (c *Comparison) match(before, after []Series, metrics []string) (counters, 
 
 // alone returns the names of the cases that the other side does not have.
 func alone(own, other []Series) []string {
-	lone := Filter(own, func(s Series) bool { return counterpart(s, other) < 0 })
-	return Distinct(lone, func(s Series) string { return s.Name })
+	var names []string
+	for _, s := range own {
+		if counterpart(s, other) < 0 && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
+// counterpart finds the series on the other side that a series is compared with: that of the same
+// machine, or else of any. It returns -1 if there is none.
 func counterpart(s Series, in []Series) int {
-	same := func(o Series) bool { return o.Name == s.Name && o.Metric.Name == s.Metric.Name }
-	if i := slices.IndexFunc(in, func(o Series) bool { return same(o) && o.Machine == s.Machine }); i >= 0 {
-		return i
+	found := -1
+	for i, o := range in {
+		if o.Name != s.Name || o.Metric.Name != s.Metric.Name {
+			continue
+		}
+		if o.Machine == s.Machine {
+			return i
+		}
+		if found < 0 {
+			found = i
+		}
 	}
-	return slices.IndexFunc(in, same)
+	return found
 }
 
 // whereabouts returns the verdict on what was not measured on one machine, as far as is known.
 func (c Change) whereabouts() (Verdict, string) {
 	if c.Before.Machine == "" || c.After.Machine == "" {
-		return Indicative, "one side does not say on which machine it was measured; --across compares them all the same"
+		return Indicative, "one side does not say on which machine it was measured; " +
+			"--across compares them all the same"
 	}
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
@@ -228,7 +262,8 @@ const unknownBasis = "how far this moves between runs is not known; " +
 const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
 	"doctor watches it for longer, two builds compare in pairs"
 
-const disturbedBasis = "disturbed while it was measured, as its file warns: measure again when nothing else runs, or compare two builds in turns"
+const disturbedBasis = "disturbed while it was measured, as its file warns: " +
+	"measure again when nothing else runs, or compare two builds in turns"
 
 // maxBound is the bound, as a logarithm, above which a figure that may double by itself jumps
 // between modes: no spread that was seen foretells the next jump.
@@ -251,45 +286,101 @@ func timedVerdict(c Change, b bound) Verdict {
 
 // apart reports whether two intervals have nothing in common.
 func apart(a, b Estimate) bool {
-	return a.Interval != nil && b.Interval != nil && (a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo)
+	if a.Interval == nil || b.Interval == nil {
+		return false
+	}
+	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
 }
 
 func direction(better Better, ratio float64) Verdict {
-	return map[bool]Verdict{true: Slower, false: Faster}[worsening(better, ratio) > 0]
+	if worsening(better, ratio) > 0 {
+		return Slower
+	}
+	return Faster
 }
 
 // note says what a reader of the comparison has to know.
 func (c *Comparison) note(counted []Change) {
-	if away := Filter(c.Changes, Change.elsewhere); len(away) > 0 {
-		text := "%d of %d figures were measured on different machines"
-		if verdict, _ := away[0].whereabouts(); verdict == Indicative {
-			text = "of %d of %d figures one side has no environment: its machine is not known"
+	c.noteMachines()
+	c.noteEqual()
+	vary := 0
+	for _, change := range counted {
+		if change.varies() {
+			vary++
 		}
-		c.noteIf(true, text, len(away), len(c.Changes))
 	}
-	same := Filter(c.Changes, func(ch Change) bool { return ch.Exact && ch.Verdict == NoChange })
-	found := Filter(same, func(ch Change) bool { return ch.Metric == verdictMetric.Name || ch.Metric == limitMetric.Name })
-	counters := len(same) - len(found)
-	c.noteIf(counters > 0,
-		"%d exact counters (calls, wire bytes, allocations a message) are the same", counters)
-	c.noteIf(len(found) > 0, "verdicts and limits that are the same: %d", len(found))
-	vary := len(Filter(counted, Change.varies))
-	c.noteIf(vary == 1, "one counter varies from sample to sample: no evidence by itself")
-	c.noteIf(vary > 1, "%d counters vary from sample to sample: no evidence by itself", vary)
-	for i, only := range [][]string{c.OnlyOld, c.OnlyNew} {
-		names := strings.Join(only[:min(3, len(only))], ", ")
-		if n := len(only) - 3; n > 0 {
-			names += fmt.Sprintf(" and %d more", n)
+	if vary == 1 {
+		c.addNote("one counter varies from sample to sample: no evidence by itself")
+	}
+	if vary > 1 {
+		c.addNote("%d counters vary from sample to sample: no evidence by itself", vary)
+	}
+	c.noteAlone("old", c.OnlyOld)
+	c.noteAlone("new", c.OnlyNew)
+}
+
+// noteMachines says how many figures were not measured on the same machine.
+func (c *Comparison) noteMachines() {
+	elsewhere := 0
+	unknown := false // of the first of them
+	for _, change := range c.Changes {
+		if !change.elsewhere() {
+			continue
 		}
-		c.noteIf(names != "", "in %s alone: %s", []string{"old", "new"}[i], names)
+		if elsewhere == 0 {
+			unknown = change.Before.Machine == "" || change.After.Machine == ""
+		}
+		elsewhere++
+	}
+	switch {
+	case elsewhere == 0:
+		return
+	case unknown:
+		c.addNote("of %d of %d figures one side has no environment: its machine is not known",
+			elsewhere, len(c.Changes))
+	default:
+		c.addNote("%d of %d figures were measured on different machines",
+			elsewhere, len(c.Changes))
 	}
 }
 
-// noteIf adds a note where there is reason to.
-func (c *Comparison) noteIf(so bool, format string, args ...any) {
-	if so {
-		c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
+// noteEqual says how many exact figures are the same on both sides.
+func (c *Comparison) noteEqual() {
+	counters := 0
+	found := 0 // verdicts and limits of servers and programs
+	for _, change := range c.Changes {
+		switch {
+		case !change.Exact || change.Verdict != NoChange:
+			continue
+		case change.Metric == verdictMetric.Name, change.Metric == limitMetric.Name:
+			found++
+		default:
+			counters++
+		}
 	}
+	if counters > 0 {
+		c.addNote("%d exact counters (calls, wire bytes, allocations a message) are the same",
+			counters)
+	}
+	if found > 0 {
+		c.addNote("verdicts and limits that are the same: %d", found)
+	}
+}
+
+// noteAlone names the cases that one side alone has, three of them at most.
+func (c *Comparison) noteAlone(side string, only []string) {
+	if len(only) == 0 {
+		return
+	}
+	names := strings.Join(only[:min(3, len(only))], ", ")
+	if more := len(only) - 3; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	c.addNote("in %s alone: %s", side, names)
+}
+
+func (c *Comparison) addNote(format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
 // An Outcome is what a comparison means for a gate.
@@ -312,8 +403,13 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
 	}
-	outcome, gating := OutcomeOK, Filter(c.Changes, Change.Gating)
-	for _, change := range gating {
+	outcome := OutcomeOK
+	gates := false
+	for _, change := range c.Changes {
+		if !change.Gating() {
+			continue
+		}
+		gates = true
 		switch {
 		case change.Established() && change.Worse() > failAbove:
 			return OutcomeRegression
@@ -321,7 +417,7 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 			outcome = OutcomeInconclusive
 		}
 	}
-	if len(gating) == 0 {
+	if !gates {
 		return OutcomeInconclusive
 	}
 	return outcome
@@ -339,9 +435,17 @@ func (c Change) Gating() bool {
 
 // Conclusive tells whether every figure that a gate waits for has a verdict.
 func (c *Comparison) Conclusive() bool {
-	gating := Filter(c.Changes, Change.Gating)
-	open := func(c Change) bool { return !c.Established() && c.Verdict != NoChange }
-	return len(gating) > 0 && !slices.ContainsFunc(gating, open)
+	gates := false
+	for _, change := range c.Changes {
+		if !change.Gating() {
+			continue
+		}
+		gates = true
+		if !change.Established() && change.Verdict != NoChange {
+			return false
+		}
+	}
+	return gates
 }
 
 // addCounter compares a counter. One that is the same in every sample of each side is exact, and
@@ -360,13 +464,21 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	case change.elsewhere() && !o.Across:
 		return
 	case change.Exact:
-		change.Verdict, change.Basis, change.worst = NoChange, "exact", 0
-		if differs {
-			change.Verdict = map[bool]Verdict{true: More, false: Fewer}[newLeast > oldMost]
+		change.Basis = "exact"
+		switch {
+		case !differs:
+			change.Verdict = NoChange
+			change.worst = 0
+		case newLeast > oldMost:
+			change.Verdict = More
+			change.worst = change.Worse()
+		default:
+			change.Verdict = Fewer
 			change.worst = change.Worse()
 		}
 	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
-		change.Verdict, change.Basis = Indicative, "a counter that varies from sample to sample"
+		change.Verdict = Indicative
+		change.Basis = "a counter that varies from sample to sample"
 	default:
 		return
 	}

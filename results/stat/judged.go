@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -11,8 +12,14 @@ import (
 // What two files of servers and programs are compared in beside times. Neither depends on the
 // machine.
 var (
-	verdictMetric = Metric{Name: "verdict", Title: "ok, slow or fails", Unit: unitVerdict, Better: Lower, Counter: true}
-	limitMetric   = Metric{Name: "limit", Title: "largest message that works", Unit: unitLimit, Better: Higher, Counter: true}
+	verdictMetric = Metric{
+		Name: "verdict", Title: "ok, slow or fails",
+		Unit: unitVerdict, Better: Lower, Counter: true,
+	}
+	limitMetric = Metric{
+		Name: "limit", Title: "largest message that works",
+		Unit: unitLimit, Better: Higher, Counter: true,
+	}
 )
 
 const (
@@ -73,7 +80,9 @@ func (l *judgedList) judge(name, verdict string) {
 // names.
 func judgedSeries(s *results.Set) []Series {
 	list := judgedList{at: make(map[judgedKey]int)}
-	several := len(servers(s)) > 1
+	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
+		return !slices.Equal(t.Command, s.Targets[0].Command)
+	})
 	for _, t := range s.Targets {
 		name := "Drive"
 		if several {
@@ -122,7 +131,8 @@ func (l *judgedList) addTarget(name, machine string, t results.Target) {
 	}
 }
 
-// limitsOf returns the limits that a record is about, in bytes; -1 of a side that it does not tell of.
+// limitsOf returns the limits that a record is about, in bytes, and -1 for a side that it does not
+// tell of.
 func limitsOf(t results.Target) (requests, replies float64) {
 	requests, replies = -1, -1
 	if t.RequestLimit != nil {
@@ -143,11 +153,6 @@ func limitsOf(t results.Target) (requests, replies float64) {
 // FormatBytes writes an exact number of bytes: "10,485,759 B".
 func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
 
-// servers groups targets by the command that was driven, in the order in which they come.
-func servers(s *results.Set) [][]results.Target {
-	return GroupBy(s.Targets, func(t results.Target) string { return strings.Join(t.Command, " ") })
-}
-
 // MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
 func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }
 
@@ -160,10 +165,12 @@ const LinearFrom = 64 << 10
 // time that passed where the processor time is not known.
 type TargetGrowth struct {
 	Growth
-	Wall     *float64 // exponent of the time that passed, where Growth is that of the processor time
+	Wall     *float64 // exponent of the time that passed, if Growth is that of the processor time
 	From, To int      // message sizes, in bytes
-	Capacity int      // of the pipe, in bytes: a server reads no more at a time; 0 where it is not known
-	ShowsAt  int      // the size from which on a byte costs half as much again as it did before, at least; 0 where it never does
+	Capacity int      // of the pipe, in bytes: a server reads no more at a time; 0 if not known
+	// ShowsAt is the first size at which a byte costs at least half as much again as before, in
+	// bytes; 0 if there is none.
+	ShowsAt int
 }
 
 // leastMessages is how many messages of a size have to be measured for it to count: a single one
@@ -229,9 +236,17 @@ func dearer(sizes, times []float64) int {
 
 // Evidence returns the growth as it stands in a record, whose capacity has a field of its own.
 func (g TargetGrowth) Evidence() *results.GrowthEvidence {
-	e := &results.GrowthEvidence{Slope: g.Slope, WallSlope: g.Wall, Points: g.Points, From: g.From, To: g.To, ShowsAt: g.ShowsAt}
+	e := &results.GrowthEvidence{
+		Slope:     g.Slope,
+		WallSlope: g.Wall,
+		Points:    g.Points,
+		From:      g.From,
+		To:        g.To,
+		ShowsAt:   g.ShowsAt,
+	}
 	if g.Interval != nil {
-		e.SlopeLo, e.SlopeHi = &g.Interval.Lo, &g.Interval.Hi
+		e.SlopeLo = &g.Interval.Lo
+		e.SlopeHi = &g.Interval.Hi
 	}
 	return e
 }
@@ -242,8 +257,15 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	if e == nil {
 		return g, false
 	}
-	g = TargetGrowth{Wall: e.WallSlope, From: e.From, To: e.To, Capacity: t.Evidence.Capacity, ShowsAt: e.ShowsAt}
-	g.Slope, g.Points = e.Slope, e.Points
+	g = TargetGrowth{
+		Wall:     e.WallSlope,
+		From:     e.From,
+		To:       e.To,
+		Capacity: t.Evidence.Capacity,
+		ShowsAt:  e.ShowsAt,
+	}
+	g.Slope = e.Slope
+	g.Points = e.Points
 	if e.SlopeLo != nil && e.SlopeHi != nil {
 		g.Interval = &Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}
 	}
@@ -268,7 +290,8 @@ func (g TargetGrowth) String() string {
 	if g.Wall != nil {
 		s = "the server's CPU " + s
 	}
-	s += fmt.Sprintf(" from %s to %s", results.FormatSize(int64(g.From)), results.FormatSize(int64(g.To)))
+	from, to := results.FormatSize(int64(g.From)), results.FormatSize(int64(g.To))
+	s += fmt.Sprintf(" from %s to %s", from, to)
 	if g.Capacity > 0 {
 		s += fmt.Sprintf(" in %s pipes", results.FormatSize(int64(g.Capacity)))
 	}
@@ -276,7 +299,8 @@ func (g TargetGrowth) String() string {
 	case g.Fast():
 		s += ": faster than linear"
 	case g.MayBeFast() && g.Interval != nil && g.Interval.Lo > 1:
-		s += fmt.Sprintf(": may grow faster than linear, but %d sizes are too few to be sure", g.Points)
+		s += fmt.Sprintf(": may grow faster than linear, "+
+			"but %d sizes are too few to be sure", g.Points)
 	case g.MayBeFast():
 		s += ": may grow faster than linear, but the interval reaches 1"
 	default:

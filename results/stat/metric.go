@@ -21,7 +21,15 @@ const (
 )
 
 // String returns the word that the Go benchmark format has for it, "" for neither.
-func (b Better) String() string { return map[Better]string{Lower: "lower", Higher: "higher"}[b] }
+func (b Better) String() string {
+	switch b {
+	case Lower:
+		return "lower"
+	case Higher:
+		return "higher"
+	}
+	return ""
+}
 
 // A Metric is one figure that a sample gives, under one name everywhere: in assertions,
 // comparisons, CSV columns and JSON.
@@ -99,45 +107,65 @@ func (m Metric) Format(v float64) string {
 
 // metrics are all but the percentiles, in the order in which views show them.
 var metrics = []Metric{
-	{Name: "goodput", Title: "payload bytes a second, one way", Unit: "B/s", Better: Higher,
+	{Name: "goodput", Title: "payload bytes a second, one way",
+		Unit: "B/s", Better: Higher,
 		count: payload, scale: 1e9, per: elapsed},
-	{Name: "rate", Title: "messages a second", Unit: "msg/s", Better: Higher,
+	{Name: "rate", Title: "messages a second",
+		Unit: "msg/s", Better: Higher,
 		count: messages, scale: 1e9, per: elapsed},
-	{Name: "time", Title: "time a message (of a round trip: a trip)", Unit: "ns", Better: Lower,
+	{Name: "time", Title: "time a message (of a round trip: a trip)",
+		Unit: "ns", Better: Lower,
 		count: elapsed, per: messages},
-	{Name: "overhead", Title: "bytes on the wire beyond the payload", Unit: "%", Better: Lower, Counter: true,
+	{Name: "overhead", Title: "bytes on the wire beyond the payload",
+		Unit: "%", Better: Lower, Counter: true,
 		count: func(s *results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }, scale: 100, per: payload},
-	{Name: "wire", Title: "bytes on the wire a message", Unit: "B", Better: Lower, Counter: true,
+	{Name: "wire", Title: "bytes on the wire a message",
+		Unit: "B", Better: Lower, Counter: true,
 		count: func(s *results.Sample) *int64 { return &s.WireBytes }, per: messages},
-	{Name: "calls", Title: "system calls a message, both ends", Better: Lower, Counter: true, fixed: 2,
+	{Name: "calls", Title: "system calls a message, both ends",
+		Better: Lower, Counter: true, fixed: 2,
 		count: func(s *results.Sample) *int64 { return new(s.Writer.Calls + s.Reader.Calls) }, per: messages},
-	{Name: "writer-calls", Title: "system calls a message, writing end", Better: Lower, Counter: true, fixed: 2,
+	{Name: "writer-calls", Title: "system calls a message, writing end",
+		Better: Lower, Counter: true, fixed: 2,
 		count: func(s *results.Sample) *int64 { return &s.Writer.Calls }, per: messages},
-	{Name: "reader-calls", Title: "system calls a message, reading end", Better: Lower, Counter: true, fixed: 2,
+	{Name: "reader-calls", Title: "system calls a message, reading end",
+		Better: Lower, Counter: true, fixed: 2,
 		count: func(s *results.Sample) *int64 { return &s.Reader.Calls }, per: messages},
-	{Name: "cpu", Title: "CPU time a MiB of payload, both ends", Unit: "ns/MiB", Better: Lower,
+	{Name: "cpu", Title: "CPU time a MiB of payload, both ends",
+		Unit: "ns/MiB", Better: Lower,
 		count: bothEnds(cpuTime), scale: 1 << 20, per: payload},
-	{Name: "cpu-time", Title: "CPU time a message, both ends", Unit: "ns", Better: Lower,
+	{Name: "cpu-time", Title: "CPU time a message, both ends",
+		Unit: "ns", Better: Lower,
 		count: bothEnds(cpuTime), per: messages},
-	{Name: "allocs", Title: "heap objects allocated a message, both ends", Better: Lower, Counter: true, fixed: 64,
+	{Name: "allocs", Title: "heap objects allocated a message, both ends",
+		Better: Lower, Counter: true, fixed: 64,
 		count: bothEnds(func(c results.Counters) *int64 { return c.Allocs }), per: messages},
-	{Name: "short", Title: "short writes a message", Better: Lower, Counter: true,
+	{Name: "short", Title: "short writes a message",
+		Better: Lower, Counter: true,
 		count: eitherEnd(func(c results.Counters) *int64 { return c.Short }), per: messages},
-	{Name: "eagain", Title: "calls refused with \"not now\" a message", Better: Lower, Counter: true,
+	{Name: "eagain", Title: "calls refused with \"not now\" a message",
+		Better: Lower, Counter: true,
 		count: eitherEnd(func(c results.Counters) *int64 { return c.EAGAIN }), per: messages},
-	{Name: "waits", Title: "waits outside the call a message", Better: Lower, Counter: true,
+	{Name: "waits", Title: "waits outside the call a message",
+		Better: Lower, Counter: true,
 		count: eitherEnd(func(c results.Counters) *int64 { return c.Waits }), per: messages},
-	{Name: "waiting", Title: "share of the time that the writing end waited outside the call", Unit: "%", Better: Lower,
+	{Name: "waiting", Title: "share of the time that the writing end waited outside the call",
+		Unit: "%", Better: Lower,
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
-	{Name: "lost", Title: "bytes that the pipe took when the reader had left or was about to", Unit: "B", Better: Lower, Counter: true,
+	{Name: "lost", Title: "bytes that the pipe took when the reader had left or was about to",
+		Unit: "B", Better: Lower, Counter: true,
 		count: ofPart(left, func(l results.Left) int64 { return l.LostBytes })},
-	{Name: "told", Title: "time until the writer was told that the reader had left", Unit: "ns", Better: Lower,
+	{Name: "told", Title: "time until the writer was told that the reader had left",
+		Unit: "ns", Better: Lower,
 		count: ofPart(left, func(l results.Left) int64 { return l.ToldNS })},
-	{Name: "switches", Title: "context switches a message, both ends", Better: Lower, Counter: true,
+	{Name: "switches", Title: "context switches a message, both ends",
+		Better: Lower, Counter: true,
 		count: bothEnds(switches), per: messages},
-	{Name: "peak", Title: "peak resident memory of the larger end", Unit: "B", Better: Lower,
-		count: ofEnds(func(c results.Counters) *int64 { return c.PeakBytes }, true, func(w, r int64) int64 { return max(w, r) })},
-	{Name: "late", Title: "share of messages that the load generator sent late or not at all", Unit: "%", Better: Lower,
+	{Name: "peak", Title: "peak resident memory of the larger end",
+		Unit: "B", Better: Lower,
+		count: ofEnds(peakBytes, true, larger)},
+	{Name: "late", Title: "share of messages that the load generator sent late or not at all",
+		Unit: "%", Better: Lower,
 		count: ofPart(load, func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
 		per: ofPart(load, func(l results.Load) int64 { return l.Due })},
 }
@@ -161,7 +189,10 @@ func bothEnds(of func(results.Counters) *int64) amount { return ofEnds(of, false
 // eitherEnd adds up a counter that one end alone may have, as only a writer has short writes.
 func eitherEnd(of func(results.Counters) *int64) amount { return ofEnds(of, true, sum) }
 
-func sum(w, r int64) int64 { return w + r }
+func peakBytes(c results.Counters) *int64 { return c.PeakBytes }
+
+func sum(w, r int64) int64    { return w + r }
+func larger(w, r int64) int64 { return max(w, r) }
 
 // ofEnds joins a counter of both ends; where one end has none it is the other's if alone is set.
 func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) int64) amount {
@@ -210,9 +241,17 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
 		for _, name := range results.Quantiles {
-			m := Metric{Name: name, Title: name + " latency", Unit: "ns", Better: Lower, key: key, quantile: name}
+			m := Metric{
+				Name:     name,
+				Title:    name + " latency",
+				Unit:     "ns",
+				Better:   Lower,
+				key:      key,
+				quantile: name,
+			}
 			if key != "" {
-				m.Name, m.Title = key+"."+name, name+" "+key+" latency"
+				m.Name = key + "." + name
+				m.Title = name + " " + key + " latency"
 			}
 			m.count = func(s *results.Sample) *int64 {
 				k := key
@@ -245,9 +284,15 @@ func MetricByName(name string) (Metric, error) {
 	if m, ok := metricsByName()[name]; ok {
 		return m, nil
 	}
-	short := allMetrics()[:len(metrics)+len(results.Quantiles)] // without the percentiles of each key
-	known := Map(short, func(m Metric) string { return m.Name })
-	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, strings.Join(known, ", "))
+	var known []string
+	for _, m := range allMetrics() {
+		perKey := m.IsPercentile() && m.key != ""
+		if !perKey {
+			known = append(known, m.Name)
+		}
+	}
+	all := strings.Join(known, ", ")
+	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 
 // MustMetric returns a metric whose name is written in this package.

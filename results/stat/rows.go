@@ -42,7 +42,7 @@ type Row struct {
 	Runs      []string                   `json:"runs"`
 	Cell      results.Cell               `json:"cell"`
 	Samples   int                        `json:"samples"`
-	Estimates map[string]Estimate        `json:"estimates,omitempty"` // by [Metric] name; one that no sample carries is absent
+	Estimates map[string]Estimate        `json:"estimates,omitempty"` // by name of a [Metric] that samples carry
 	Latency   map[string]results.Latency `json:"latency,omitempty"`   // merged over the samples
 
 	// ToRaw sets the cell beside raw, the framing that costs nothing, with all else the same: its
@@ -59,7 +59,8 @@ type Row struct {
 	// count.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
-	Told string `json:"told,omitempty"` // by what a writer learned that its reader had left: "EPIPE, SIGPIPE"
+	// Told is by what a writer learned that its reader had left: "EPIPE, SIGPIPE".
+	Told string `json:"told,omitempty"`
 
 	Unsupported string   `json:"unsupported,omitempty"`
 	Failed      string   `json:"failed,omitempty"`
@@ -77,37 +78,65 @@ type RowID struct {
 
 // rowsOf gathers the records of each cell of each machine.
 func rowsOf(s *results.Set) []Row {
-	id := func(r results.Record) RowID { return RowID{s.Machine(r.Run), r.Cell} }
-	return Map(GroupBy(s.Records, id), func(records []results.Record) Row {
-		return rowOf(s.Machine(records[0].Run), records...)
-	})
+	var order []RowID
+	records := make(map[RowID][]results.Record)
+	for _, r := range s.Records {
+		id := RowID{s.Machine(r.Run), r.Cell}
+		if records[id] == nil {
+			order = append(order, id)
+		}
+		records[id] = append(records[id], r)
+	}
+	var out []Row
+	for _, id := range order {
+		out = append(out, rowOf(id.Machine, records[id]...))
+	}
+	return out
 }
 
-// rowOf pools the records of a cell.
+// rowOf pools the records of a cell. What could not be measured is what the last of them says.
 func rowOf(machine string, records ...results.Record) Row {
-	last := records[len(records)-1] // whose word counts
+	last := records[len(records)-1]
 	r := Row{
-		Machine: machine, Cell: last.Cell, Records: records,
-		Runs:        Distinct(records, func(rec results.Record) string { return rec.Run }),
-		Unsupported: last.Unsupported, Failed: last.Failed, Stopped: last.Stopped,
+		Machine:     machine,
+		Cell:        last.Cell,
+		Records:     records,
+		Unsupported: last.Unsupported,
+		Failed:      last.Failed,
+		Stopped:     last.Stopped,
 	}
-	warnings := Map(records, func(rec results.Record) []string { return rec.Warnings })
-	r.Warnings = Distinct(slices.Concat(warnings...), Itself)
+	for _, rec := range records {
+		if !slices.Contains(r.Runs, rec.Run) {
+			r.Runs = append(r.Runs, rec.Run)
+		}
+		for _, warning := range rec.Warnings {
+			if !slices.Contains(r.Warnings, warning) {
+				r.Warnings = append(r.Warnings, warning)
+			}
+		}
+	}
 	samples := r.Pooled()
 	r.Samples = len(samples)
-	if i := slices.IndexFunc(samples, func(s results.Sample) bool { return s.Left != nil }); i >= 0 {
-		left := samples[i].Left
-		r.Told = left.Error
-		if left.Signals != nil && *left.Signals > 0 {
+	for _, s := range samples {
+		if s.Left == nil {
+			continue
+		}
+		r.Told = s.Left.Error
+		if s.Left.Signals != nil && *s.Left.Signals > 0 {
 			r.Told += ", SIGPIPE"
 		}
+		break
 	}
 	return r
 }
 
 // Pooled lists the samples of all the row's runs.
 func (r Row) Pooled() []results.Sample {
-	return slices.Concat(Map(r.Records, func(rec results.Record) []results.Sample { return rec.Samples })...)
+	var out []results.Sample
+	for _, rec := range r.Records {
+		out = append(out, rec.Samples...)
+	}
+	return out
 }
 
 func (r *Row) estimate() {
@@ -179,18 +208,23 @@ func (r *Row) relate(all []Row) {
 		ratios := m.ratios(r.Records, base.Records)
 		r.ToRaw = known(estimate(ratios))
 		r.witness(base)
-		warning = forkWarning("vs raw", func(v float64) string { return results.FormatNumber(v, 2) }, ratios)
+		format := func(v float64) string { return results.FormatNumber(v, 2) }
+		warning = forkWarning("vs raw", format, ratios)
 	} else {
 		warning = forkWarning(m.Name, m.Format, m.observations(r.Records))
 	}
 	if warning != "" {
 		r.Warnings = append(r.Warnings, warning)
 	}
-	if wire, ok := r.Estimates["wire"]; ok && r.Cell.Size > 0 && int(wire.Median+0.5) != r.Cell.Size {
-		if base := r.raw(all, int(wire.Median+0.5)); base != nil {
-			r.ToRawWire = known(PairedRatio(RelativeMetric(r.Cell, base.Cell), r.Records, base.Records))
-			r.RawWireSize = base.Cell.Size
-		}
+	wire, ok := r.Estimates["wire"]
+	wireSize := int(wire.Median + 0.5)
+	if !ok || r.Cell.Size == 0 || wireSize == r.Cell.Size {
+		return
+	}
+	if base := r.raw(all, wireSize); base != nil {
+		metric := RelativeMetric(r.Cell, base.Cell)
+		r.ToRawWire = known(PairedRatio(metric, r.Records, base.Records))
+		r.RawWireSize = base.Cell.Size
 	}
 }
 
@@ -238,7 +272,7 @@ func RelativeMetric(c, base results.Cell) Metric {
 	switch {
 	case c.Pattern == results.PatternRoundtrip:
 		return MustMetric("time")
-	case c.Size != base.Size: // as many bytes pass for each message: messages a second compare the pipes
+	case c.Size != base.Size: // each message is as many bytes on the wire
 		return MustMetric("rate")
 	}
 	return MustMetric("goodput")
@@ -271,13 +305,21 @@ func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
-	framingOrder   = []string{"raw", "ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "chunked", "adaptive", "length-prefix"}
+	framingOrder   = []string{
+		"raw", "ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length",
+		"chunked", "adaptive", "length-prefix",
+	}
 )
 
 // sortRows puts rows together that are read together: by machine, placement and pattern, then what
 // else a series has, then by size, then by framing.
 func sortRows(rows []Row) {
-	machines := Distinct(rows, func(r Row) string { return r.Machine })
+	var machines []string
+	for _, r := range rows {
+		if !slices.Contains(machines, r.Machine) {
+			machines = append(machines, r.Machine)
+		}
+	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(
 			byList(machines, a.Machine, b.Machine),
@@ -291,15 +333,27 @@ func sortRows(rows []Row) {
 
 // byList compares by place in a list, what is not in it last and by name.
 func byList(list []string, a, b string) int {
-	place := func(v string) uint { return uint(slices.Index(list, v)) } // -1 becomes the largest of all
-	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(placeIn(list, a), placeIn(list, b)), cmp.Compare(a, b))
+}
+
+// placeIn returns a value's index in a list, and the list's length if it is not there.
+func placeIn(list []string, value string) int {
+	i := slices.Index(list, value)
+	if i < 0 {
+		return len(list)
+	}
+	return i
 }
 
 // compareFramings compares by kind, then by the size after the colon.
 func compareFramings(a, b string) int {
 	kindA, _, _ := strings.Cut(a, ":")
 	kindB, _, _ := strings.Cut(b, ":")
-	return cmp.Or(byList(framingOrder, kindA, kindB), cmp.Compare(results.ChunkSize(a), results.ChunkSize(b)), cmp.Compare(a, b))
+	return cmp.Or(
+		byList(framingOrder, kindA, kindB),
+		cmp.Compare(results.ChunkSize(a), results.ChunkSize(b)),
+		cmp.Compare(a, b),
+	)
 }
 
 // SeriesCell returns what cells share that differ in framing and size alone.
