@@ -50,7 +50,7 @@ type Finding struct {
 	Time time.Time `json:"time"`
 
 	ID      string   `json:"id"`              // "check/server/ids": an area, and names in it
-	Title   string   `json:"title,omitempty"` // what was looked at: the claim, the experiment, what was done
+	Title   string   `json:"title,omitempty"` // the claim, or the experiment
 	About   []string `json:"about,omitempty"` // the command that was tested; none: this system
 	Verdict Verdict  `json:"verdict"`
 
@@ -63,7 +63,7 @@ type Finding struct {
 
 	Found     string   `json:"found"` // one sentence with the figure; of "cannot-tell": why
 	Advice    string   `json:"advice,omitempty"`
-	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows the same without pipebench
+	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows it without pipebench
 	Evidence  Evidence `json:"evidence,omitempty"`
 }
 

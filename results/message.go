@@ -15,14 +15,14 @@ type Message struct {
 	Run  string `json:"run"`
 
 	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
-	T      int64           `json:"t_ns"` // since the recording began, when the write of it had returned
+	T      int64           `json:"t_ns"` // when its write had returned, since the recording began
 	Size   int64           `json:"size"` // message bytes, terminator not counted
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`
 	Error  bool            `json:"error,omitempty"`    // it answers by an error
-	Cuts   []int64         `json:"cuts,omitempty"`     // bytes each read brought, where it took several
-	CutNS  []int64         `json:"cut_ns,omitempty"`   // when each of them was passed on, since the first
-	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take what there was of it
+	Cuts   []int64         `json:"cuts,omitempty"`     // bytes of each read, if it took several
+	CutNS  []int64         `json:"cut_ns,omitempty"`   // when each was passed on, since the first
+	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take it
 	Body   string          `json:"body,omitempty"`
 
 	Redacted bool `json:"redacted,omitempty"` // values in the body were overwritten

@@ -21,7 +21,7 @@ type Probe struct {
 	Value      any    `json:"value"`                // number, string or bool
 	Unit       string `json:"unit,omitempty"`       // "B", "ns"
 	How        string `json:"how"`                  // the experiment, in a line
-	Documented string `json:"documented,omitempty"` // what the system's documented rule predicts, and its source
+	Documented string `json:"documented,omitempty"` // what the system's documents say, and where
 	Agrees     *bool  `json:"agrees,omitempty"`     // nil: not documented
 }
 
@@ -29,7 +29,9 @@ type Probe struct {
 func (p Probe) Number() (float64, bool) { return number(p.Value) }
 
 // NoResult reports whether the experiment came to none, or the system has no such kind of pipe.
-func (p Probe) NoResult() bool { return p.Value == "hangs" || p.Value == "fails" || p.Step == "kind" }
+func (p Probe) NoResult() bool {
+	return p.Value == "hangs" || p.Value == "fails" || p.Step == "kind"
+}
 
 // EnvironmentFault begins the ID of a [Fault] of the machine itself, which disturbs what is
 // measured on it: "environment/governor".
@@ -78,9 +80,9 @@ type Check struct {
 	Found     string   `json:"found"`   // what happened, in a sentence with its figure
 	How       string   `json:"how"`     // what was done
 	Advice    string   `json:"advice,omitempty"`
-	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows the same without pipebench
+	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows it without pipebench
 	Command   []string `json:"command"`             // what was checked
-	Runtime   string   `json:"runtime,omitempty"`   // what it runs on, as far as that was found: "Node", "Go"
+	Runtime   string   `json:"runtime,omitempty"`   // "Node", "Go", if that was found
 	Evidence  Evidence `json:"evidence,omitempty"`
 }
 
@@ -218,9 +220,17 @@ func (c Claim) Finding() Finding {
 // Finding returns the check as a finding: "check/server/ids".
 func (c Check) Finding() Finding {
 	return Finding{
-		Kind: KindFinding, Run: c.Run, Time: c.Time, ID: AreaCheck + "/" + c.Side + "/" + c.Name, Title: c.How,
-		About: c.Command, Verdict: Verdict(c.Verdict), Found: c.found(), Advice: c.Advice,
-		Reproduce: c.Reproduce, Evidence: c.Evidence,
+		Kind:      KindFinding,
+		Run:       c.Run,
+		Time:      c.Time,
+		ID:        AreaCheck + "/" + c.Side + "/" + c.Name,
+		Title:     c.How,
+		About:     c.Command,
+		Verdict:   Verdict(c.Verdict),
+		Found:     c.found(),
+		Advice:    c.Advice,
+		Reproduce: c.Reproduce,
+		Evidence:  c.Evidence,
 	}
 }
 

@@ -81,7 +81,8 @@ func FormatNumber(v float64, digits int) string {
 		return "0"
 	}
 	magnitude := int(math.Floor(math.Log10(math.Abs(v)))) + 1
-	if rounded := math.Abs(v) * math.Pow(10, float64(digits-magnitude)); math.Round(rounded) >= math.Pow(10, float64(digits)) {
+	scaled := math.Abs(v) * math.Pow(10, float64(digits-magnitude))
+	if math.Round(scaled) >= math.Pow(10, float64(digits)) {
 		magnitude++ // 9.996 is 10.0, not 10.00
 	}
 	return strconv.FormatFloat(v, 'f', max(0, digits-magnitude), 64)
@@ -116,13 +117,15 @@ var sizeUnits = map[string]float64{
 // ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". Units are
 // always powers of 1024; a part of a byte is an error.
 func ParseSize(s string) (int64, error) {
-	m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`).FindStringSubmatch(strings.TrimSpace(s))
+	form := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
+	m := form.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return 0, fmt.Errorf("size %q: want a number of bytes such as 64, 4KiB or 1MiB", s)
 	}
 	unit, ok := sizeUnits[strings.ToLower(m[2])]
 	if !ok {
-		return 0, fmt.Errorf("size %q: unit %q is not known; known are B, KiB, MiB and GiB", s, m[2])
+		return 0, fmt.Errorf("size %q: unit %q is not known; "+
+			"known are B, KiB, MiB and GiB", s, m[2])
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	bytes := n * unit

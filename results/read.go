@@ -134,15 +134,19 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		return
 	}
 	if e, ok := line.(Environment); ok && e.Schema > Schema {
-		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: what it added is not shown", e.Schema, Schema))
+		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: "+
+			"what it added is not shown", e.Schema, Schema))
 	} else if ok && e.Schema < 1 {
-		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; read as schema %d", e.Schema, Schema))
+		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; "+
+			"read as schema %d", e.Schema, Schema))
 	}
-	if line.kind() != KindMessage { // they may well repeat themselves; what was measured never does to the nanosecond
+	// Messages may be equal. Two measurements never are, to the nanosecond.
+	if line.kind() != KindMessage {
 		sum := sha256.Sum256(text)
 		if where, again := f.seen[sum]; again {
 			f.repeated++
-			f.problems.Add(number, fmt.Sprintf("the same line was read from %s: not counted twice", where))
+			why := fmt.Sprintf("the same line was read from %s: not counted twice", where)
+			f.problems.Add(number, why)
 			return
 		}
 		f.seen[sum] = f.problems.File
@@ -160,7 +164,8 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 
 // decode reads one line of any kind, and refuses what the writer would not have written.
 func decode(text []byte) (Line, error) {
-	if !utf8.Valid(text) { // evidence is kept as its text, and has to be JSON again when it is written
+	// Evidence is kept as its text, and has to be JSON again when it is written.
+	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
 	var head struct{ Kind string }

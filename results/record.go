@@ -76,11 +76,15 @@ type Record struct {
 	Cell    Cell     `json:"cell"`
 	Samples []Sample `json:"samples,omitempty"`
 
-	Verified    *Verified `json:"verified,omitempty"`
-	Stopped     string    `json:"stopped,omitempty"`     // why no more samples: "samples", "precision", "max-time", "interrupted", "failed"
-	Unsupported string    `json:"unsupported,omitempty"` // why this system cannot run the cell; then there are no samples
-	Failed      string    `json:"failed,omitempty"`      // what went wrong in the cell that stopped the run
-	Warnings    []string  `json:"warnings,omitempty"`
+	Verified *Verified `json:"verified,omitempty"`
+	// Stopped says why there are no more samples: "samples", "precision", "max-time",
+	// "interrupted", "failed".
+	Stopped string `json:"stopped,omitempty"`
+
+	// Unsupported says why this system cannot run the cell, which then has no samples.
+	Unsupported string   `json:"unsupported,omitempty"`
+	Failed      string   `json:"failed,omitempty"` // what went wrong and stopped the run
+	Warnings    []string `json:"warnings,omitempty"`
 
 	// Disturbed says that others had what the cell needed while it was measured: a warning says
 	// what. A comparison gives its times no verdict.
@@ -89,8 +93,10 @@ type Record struct {
 
 // Verified says how far a cell's messages were checked.
 type Verified struct {
-	Sequence int64 `json:"sequence"` // messages whose number at head and tail, and whose length, were checked while the clock ran
-	Compared int64 `json:"compared"` // messages of an untimed sample of the same seed, every byte compared
+	// Sequence is how many messages had their length, and their number at head and tail, checked
+	// while the clock ran.
+	Sequence int64 `json:"sequence"`
+	Compared int64 `json:"compared"` // untimed messages whose every byte was compared
 	Bytes    int64 `json:"bytes"`    // payload bytes of those
 }
 
@@ -120,7 +126,7 @@ type Sample struct {
 	// depend on it. It is 0 in older files, in which larger messages began a page.
 	PayloadOffset int `json:"payload_offset,omitempty"`
 
-	Capacity int `json:"capacity"` // bytes, as read back from the pipe; 0 where the system does not tell
+	Capacity int `json:"capacity"` // bytes, as read back from the pipe; 0 if the system does not tell
 
 	Warmup *Warmup `json:"warmup,omitempty"`
 
@@ -131,12 +137,12 @@ type Sample struct {
 	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"` // open loop alone
-	Left    *Left              `json:"left,omitempty"` // of a reader that leaves alone, see [Cell.ClosesAfter]
+	Left    *Left              `json:"left,omitempty"` // of a reader that leaves
 
 	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
 	// StealNS, InvoluntarySwitches and RunQueueNS tell. How fast the sample was has no part in it.
 	Disturbed string `json:"disturbed,omitempty"`
-	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the CPUs of the ends
+	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the ends' CPUs
 }
 
 // Warmup is what ran through the same ends before the clock started.
@@ -148,19 +154,27 @@ type Warmup struct {
 // Counters are what one end did while the clock ran. A counter that the operating system or the io
 // strategy cannot give is nil, and absent from the file; zero means counted, and none.
 type Counters struct {
-	Calls               int64  `json:"calls"`                          // read, write and writev calls made
-	Bytes               int64  `json:"bytes"`                          // bytes moved by them
-	Short               *int64 `json:"short,omitempty"`                // writes that took only part of what was offered
-	EAGAIN              *int64 `json:"eagain,omitempty"`               // calls refused with "not now"
-	Waits               *int64 `json:"waits,omitempty"`                // times the end waited outside the call itself
-	WaitNS              *int64 `json:"wait_ns,omitempty"`              // how long, in all
-	CPUNS               *int64 `json:"cpu_ns,omitempty"`               // user and system time: of the process, or of the thread where both ends share one
-	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`   // context switches because the end waited
-	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"` // context switches because another took the CPU
-	RunQueueNS          *int64 `json:"run_queue_ns,omitempty"`         // time the end could run and had no CPU, the other end's turns counted
-	Allocs              *int64 `json:"allocs,omitempty"`               // heap objects allocated; nil where two ends share a process
-	PeakBytes           *int64 `json:"peak_bytes,omitempty"`           // peak resident memory of the end's process
-	CPUs                []int  `json:"cpus,omitempty"`                 // CPUs it was seen on, ascending
+	Calls int64 `json:"calls"` // read, write and writev calls
+	Bytes int64 `json:"bytes"` // moved by them
+
+	Short  *int64 `json:"short,omitempty"`  // writes that took only part of what was offered
+	EAGAIN *int64 `json:"eagain,omitempty"` // calls refused with "not now"
+	Waits  *int64 `json:"waits,omitempty"`  // times the end waited outside the call itself
+	WaitNS *int64 `json:"wait_ns,omitempty"`
+
+	// CPUNS is user and system time: of the process, or of the thread if both ends share a process.
+	CPUNS *int64 `json:"cpu_ns,omitempty"`
+
+	// Context switches, because the end waited or because another program took the CPU.
+	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`
+	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"`
+
+	// RunQueueNS is how long the end was ready to run and had no CPU, also while the other end ran.
+	RunQueueNS *int64 `json:"run_queue_ns,omitempty"`
+
+	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process
+	PeakBytes *int64 `json:"peak_bytes,omitempty"` // peak resident memory of the end's process
+	CPUs      []int  `json:"cpus,omitempty"`       // that it was seen on, ascending
 }
 
 // Load is how well an open loop kept its promise.
@@ -175,10 +189,11 @@ type Load struct {
 // Left is what became of a writer that went on when its reader had stopped, until it was told. The
 // sample's other figures are of the messages before.
 type Left struct {
-	LostBytes int64  `json:"lost_bytes"`        // bytes that the pipe took beyond the messages that the reader took
+	// LostBytes is how many bytes the pipe took beyond the messages that the reader took.
+	LostBytes int64  `json:"lost_bytes"`
 	ToldNS    int64  `json:"told_ns"`           // from the reader's close to the writer's error
 	Error     string `json:"error"`             // its name: "EPIPE", "ECONNRESET"
-	Signals   *int   `json:"signals,omitempty"` // SIGPIPEs that came with it; absent where the system has none
+	Signals   *int   `json:"signals,omitempty"` // SIGPIPEs; absent if the system has none
 }
 
 // Schema is the version of the results file that this package writes. Readers take this and every
@@ -188,10 +203,12 @@ const Schema = 1
 // An Environment opens each run in a results file: where and with what the records of that run were
 // measured. What could not be found out is empty.
 type Environment struct {
-	Kind    string    `json:"kind"` // "environment"
-	Schema  int       `json:"schema"`
-	Run     string    `json:"run"`     // unique
-	Machine string    `json:"machine"` // hash of os, kernel, arch, cpu, cpus, topology, page size, virtualisation and imitation
+	Kind   string `json:"kind"` // "environment"
+	Schema int    `json:"schema"`
+	Run    string `json:"run"` // unique
+	// Machine is a hash of os, kernel, arch, cpu, cpus, topology, page size, virtualisation and
+	// imitation.
+	Machine string    `json:"machine"`
 	Time    time.Time `json:"time"`
 
 	OS             string   `json:"os"`
@@ -212,7 +229,7 @@ type Environment struct {
 	Imitation   string  `json:"imitation,omitempty"`
 	ClockNS     float64 `json:"clock_ns,omitempty"`      // what one reading of the clock costs
 	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // the smallest step it was seen to make
-	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // bytes an unprivileged pipe may be grown to
+	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // largest pipe of an ordinary user, bytes
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 }
@@ -261,8 +278,10 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	Over   int64  `json:"over,omitempty"` // observations above the histogram's range, kept at its end; MaxNS is the true one
-	HDR    string `json:"hdr"`            // HdrHistogram V2 compressed, base64
+	// Over is the number of observations above the histogram's range, which it keeps at its end.
+	// MaxNS is exact.
+	Over int64  `json:"over,omitempty"`
+	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
 
 // maxLatencyNS is the end of a histogram's range: a minute in nanoseconds. The engine's deadlines
@@ -300,7 +319,10 @@ func NewLatency(ns []int64) (Latency, error) {
 	if err != nil || len(ns) == 0 {
 		return l, err
 	}
-	l.Over, l.MinNS, l.MaxNS = over, max(0, slices.Min(ns)), slices.Max(ns) // as they were, not as the histogram rounds them
+	// The ends are exact: the histogram rounds them.
+	l.Over = over
+	l.MinNS = max(0, slices.Min(ns))
+	l.MaxNS = slices.Max(ns)
 	return l, nil
 }
 
@@ -374,7 +396,8 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		outside := merged.Merge(h) + max(0, l.Count-h.TotalCount()) // its writer may have left out what was above its range
+		// A writer may have left out observations above the range.
+		outside := merged.Merge(h) + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {
 			return Latency{}, fmt.Errorf("merge latencies: %w", err)
 		}

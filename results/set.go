@@ -62,7 +62,9 @@ func (s *Set) MachineName(id string) string {
 		return "unknown"
 	}
 	others := func(same func(Environment) bool) bool {
-		return slices.ContainsFunc(s.Environments, func(e Environment) bool { return e.Machine != id && same(e) })
+		return slices.ContainsFunc(s.Environments, func(e Environment) bool {
+			return e.Machine != id && same(e)
+		})
 	}
 	system := func(e Environment) string {
 		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
@@ -71,7 +73,8 @@ func (s *Set) MachineName(id string) string {
 	if !others(func(e Environment) bool { return system(e) == name }) {
 		return name
 	}
-	if own.Hostname != "" && !others(func(e Environment) bool { return e.Hostname == own.Hostname }) {
+	sameHost := func(e Environment) bool { return e.Hostname == own.Hostname }
+	if own.Hostname != "" && !others(sameHost) {
 		return name + " " + own.Hostname
 	}
 	return name + " " + ShortID(id)
@@ -81,8 +84,8 @@ func (s *Set) MachineName(id string) string {
 func RunOf[L Line](line L) string { return line.run() }
 
 // Add puts one line into the set, as reading it from a file would: a rule or a check of an earlier
-// version becomes a finding, a chunk size a measurement. A pointer, or a line of another package, is
-// ignored.
+// version becomes a finding, a chunk size a measurement. A pointer, or a line of another package,
+// is ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -112,8 +115,8 @@ func (s *Set) Add(line Line) {
 
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
-	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) + len(s.Messages) +
-		len(s.Faults) + len(s.Claims) + len(s.Noise)
+	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) +
+		len(s.Messages) + len(s.Faults) + len(s.Claims) + len(s.Noise)
 }
 
 // Merge returns one set of all that the sets hold, in their order. They are left as they are.

@@ -17,9 +17,10 @@ type Target struct {
 	Size     int64    `json:"size,omitempty"` // message bytes, terminator not counted
 	Verdict  string   `json:"verdict"`
 
-	RequestLimit *int64         `json:"request_limit,omitempty"` // largest request that works, message bytes
-	ReplyLimit   *int64         `json:"reply_limit,omitempty"`   // largest reply that works, message bytes
-	SearchedTo   *int64         `json:"searched_to,omitempty"`   // no limit was found up to here
+	// The limits are the largest request and reply that work, in message bytes.
+	RequestLimit *int64         `json:"request_limit,omitempty"`
+	ReplyLimit   *int64         `json:"reply_limit,omitempty"`
+	SearchedTo   *int64         `json:"searched_to,omitempty"` // no limit was found up to here
 	Samples      []Sample       `json:"samples,omitempty"`
 	Evidence     TargetEvidence `json:"evidence,omitzero"`
 	Warnings     []string       `json:"warnings,omitempty"`
@@ -49,8 +50,10 @@ type TargetEvidence struct {
 	*GrowthEvidence
 	*ReplayEvidence
 
-	Capacity int    `json:"capacity,omitempty"` // bytes of the server's pipes, 0: the system's; of a growth, as they were
-	Why      string `json:"why,omitempty"`      // the verdict, in words
+	// Capacity is that of the server's pipes, in bytes; 0 is the system's default. In the record of
+	// a growth it is what the pipes had.
+	Capacity int    `json:"capacity,omitempty"`
+	Why      string `json:"why,omitempty"` // the verdict, in words
 	Advice   string `json:"advice,omitempty"`
 
 	// Traffic is there in the record that a recording ends with, and nothing else is: its names in
@@ -70,15 +73,24 @@ type ServerEvidence struct {
 
 // FailureEvidence is what there is to know about a request that was not served.
 type FailureEvidence struct {
-	Accepted     int64    `json:"accepted_bytes,omitempty"`      // of the request, header and terminator among them, taken by the pipe
-	UnreadStdin  *int64   `json:"unread_stdin_bytes,omitempty"`  // of them, not read by the server
-	UnreadStdout *int64   `json:"unread_stdout_bytes,omitempty"` // written by the server, not read by us
-	UnreadStderr *int64   `json:"unread_stderr_bytes,omitempty"` // written by the server to a standard error that is not drained
-	Unsent       bool     `json:"unsent,omitempty"`              // the pipe did not take all of the request
-	Offset       *int64   `json:"offset,omitempty"`              // of the first wrong byte of the payload
-	Partial      int64    `json:"partial_reply_bytes,omitempty"` // that came of an answer which did not come whole
-	Probe        string   `json:"probe,omitempty"`               // what a small request met afterwards: "answered", "silent", "not taken", "gone"
-	ServedBefore int64    `json:"served_before,omitempty"`       // requests that the process had served before this one
+	// Accepted is how many bytes of the request the pipe took, header and terminator among them.
+	// UnreadStdin is how many of these the server did not read.
+	Accepted    int64  `json:"accepted_bytes,omitempty"`
+	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
+
+	// What the server wrote and nobody read, in bytes. Its standard error may not be drained.
+	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`
+	UnreadStderr *int64 `json:"unread_stderr_bytes,omitempty"`
+
+	Unsent  bool   `json:"unsent,omitempty"`              // the pipe did not take it all
+	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte of the payload
+	Partial int64  `json:"partial_reply_bytes,omitempty"` // that came of an incomplete answer
+
+	// Probe is what a small request met afterwards: "answered", "silent", "not taken", "gone".
+	Probe string `json:"probe,omitempty"`
+
+	// ServedBefore is how many requests the process had served before this one.
+	ServedBefore int64    `json:"served_before,omitempty"`
 	ExitCode     *int     `json:"exit_code,omitempty"`
 	Signal       string   `json:"signal,omitempty"`
 	CPUNS        *int64   `json:"cpu_ns,omitempty"`     // that the server used over this request
@@ -90,12 +102,17 @@ type FailureEvidence struct {
 
 // SizeEvidence says more of messages of one size.
 type SizeEvidence struct {
-	PayloadBytes   int      `json:"payload_bytes"`
-	ReplyBytes     int      `json:"reply_bytes,omitempty"`
-	NSPerByte      float64  `json:"ns_per_byte,omitempty"`
-	DriverCPUShare *float64 `json:"driver_cpu_share,omitempty"` // of the time, that the load generator's own work took
-	ExpectedNS     float64  `json:"expected_ns,omitempty"`      // what the neighbouring sizes suggest, of a size that took far longer
-	WarmupMessages int64    `json:"warmup_messages,omitempty"`
+	PayloadBytes int     `json:"payload_bytes"`
+	ReplyBytes   int     `json:"reply_bytes,omitempty"`
+	NSPerByte    float64 `json:"ns_per_byte,omitempty"`
+
+	// DriverCPUShare is the share of the time that the load generator's own work took.
+	DriverCPUShare *float64 `json:"driver_cpu_share,omitempty"`
+
+	// ExpectedNS is the time that the neighbouring sizes suggest, if this size took far longer.
+	ExpectedNS float64 `json:"expected_ns,omitempty"`
+
+	WarmupMessages int64 `json:"warmup_messages,omitempty"`
 }
 
 // LoadEvidence says how requests were sent without waiting for each answer.
@@ -123,10 +140,10 @@ type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of its interval
 	SlopeHi   *float64 `json:"slope_hi,omitempty"`
-	WallSlope *float64 `json:"wall_slope,omitempty"` // of the time that passed, which other work on the machine changes
+	WallSlope *float64 `json:"wall_slope,omitempty"` // of the time that passed
 	From      int      `json:"from"`                 // message bytes
 	To        int      `json:"to"`
-	ShowsAt   int      `json:"shows_at"` // the size from which it costs more than half as much again a byte; 0: none
+	ShowsAt   int      `json:"shows_at"` // first size with 1.5 times the cost per byte; 0: none
 	Points    int      `json:"points"`
 }
 

@@ -200,7 +200,8 @@ func withKind(line Line) (Line, error) {
 		l.Values = notNull(l.Values)
 		return l, nil
 	}
-	return nil, fmt.Errorf("a line of type %T has no place in a results file: give the value, not a pointer", line)
+	return nil, fmt.Errorf("a line of type %T has no place in a results file: "+
+		"give the value, not a pointer", line)
 }
 
 // notNull returns an empty list for a missing one.
@@ -214,7 +215,8 @@ func notNull[T any](list []T) []T {
 // ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
 // what was there stays if writing fails, and no link is followed. Its mode is perm less the umask.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
-	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64()))
+	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
+	name := filepath.Join(filepath.Dir(path), hidden)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
@@ -227,7 +229,7 @@ func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	return os.Rename(name, path)
 }
 
-// validate asks a line whether it can be, if its type knows.
+// validate calls line.Validate, if it has one.
 func validate(line Line) error {
 	if v, ok := line.(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {
@@ -244,7 +246,8 @@ func (r Record) Validate() error {
 	case r.Unsupported != "" && len(r.Samples) > 0:
 		return errors.New("an unsupported cell has no samples")
 	case len(r.Samples) == 0 && r.Unsupported == "" && r.Failed == "" && r.Stopped == "":
-		return errors.New("no samples, and no word why: one of unsupported, failed and stopped says it")
+		return errors.New("no samples, and no word why: " +
+			"one of unsupported, failed and stopped says it")
 	}
 	return cmp.Or(r.Cell.Validate(), notNegative(r))
 }
@@ -267,7 +270,8 @@ func oneOf(field, value string, known ...string) error {
 		return nil
 	}
 	last := len(known) - 1
-	return fmt.Errorf("%s %q: want %s or %s", field, value, strings.Join(known[:last], ", "), known[last])
+	others := strings.Join(known[:last], ", ")
+	return fmt.Errorf("%s %q: want %s or %s", field, value, others, known[last])
 }
 
 // Validate reports what is wrong with a target's record: sizes or samples that cannot be.

@@ -71,7 +71,7 @@ type Change struct {
 	// Ratio is new over old, or the median of the pairs' ratios. It is nil from or to nothing.
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; pairs alone
-	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected for the number of comparisons
+	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected by [Holm]
 	// MinDetectableEffect is the least change, as a share, that so many pairs, scattered as these
 	// are, establish four times out of five; nil of two files, and where no change could be.
 	MinDetectableEffect *float64 `json:"detectable,omitempty"`

@@ -118,13 +118,13 @@ var metrics = []Metric{
 		count: elapsed, per: messages},
 	{Name: "overhead", Title: "bytes on the wire beyond the payload",
 		Unit: "%", Better: Lower, Counter: true,
-		count: func(s *results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }, scale: 100, per: payload},
+		count: beyondPayload, scale: 100, per: payload},
 	{Name: "wire", Title: "bytes on the wire a message",
 		Unit: "B", Better: Lower, Counter: true,
 		count: func(s *results.Sample) *int64 { return &s.WireBytes }, per: messages},
 	{Name: "calls", Title: "system calls a message, both ends",
 		Better: Lower, Counter: true, fixed: 2,
-		count: func(s *results.Sample) *int64 { return new(s.Writer.Calls + s.Reader.Calls) }, per: messages},
+		count: allCalls, per: messages},
 	{Name: "writer-calls", Title: "system calls a message, writing end",
 		Better: Lower, Counter: true, fixed: 2,
 		count: func(s *results.Sample) *int64 { return &s.Writer.Calls }, per: messages},
@@ -173,6 +173,9 @@ var metrics = []Metric{
 func payload(s *results.Sample) *int64  { return &s.PayloadBytes }
 func messages(s *results.Sample) *int64 { return &s.Messages }
 func elapsed(s *results.Sample) *int64  { return &s.ElapsedNS }
+
+func beyondPayload(s *results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }
+func allCalls(s *results.Sample) *int64      { return new(s.Writer.Calls + s.Reader.Calls) }
 
 func cpuTime(c results.Counters) *int64 { return c.CPUNS }
 

@@ -38,12 +38,14 @@ import (
 
 // A Row is one cell on one machine. Samples of several runs are pooled.
 type Row struct {
-	Machine   string                     `json:"machine"`
-	Runs      []string                   `json:"runs"`
-	Cell      results.Cell               `json:"cell"`
-	Samples   int                        `json:"samples"`
-	Estimates map[string]Estimate        `json:"estimates,omitempty"` // by name of a [Metric] that samples carry
-	Latency   map[string]results.Latency `json:"latency,omitempty"`   // merged over the samples
+	Machine string       `json:"machine"`
+	Runs    []string     `json:"runs"`
+	Cell    results.Cell `json:"cell"`
+	Samples int          `json:"samples"`
+
+	// Estimates are by the name of the [Metric]. One that no sample carries is absent.
+	Estimates map[string]Estimate        `json:"estimates,omitempty"`
+	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
 	// ToRaw sets the cell beside raw, the framing that costs nothing, with all else the same: its
 	// goodput over raw's, in a round trip its time over raw's. Nil where the runs have no such
