@@ -163,7 +163,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		return err
 	}
 	measured := s.measure(f.maxTime, func(ctx context.Context) error { return f.drive(ctx, s) })
-	return s.finish(measured, ending{
+	err = s.finish(measured, ending{
 		show: func(_, own *results.Set) error {
 			return view.WriteDrive(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
 		},
@@ -177,6 +177,10 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 			return allGates(f.judge(cmd, f.format, own), failed)
 		},
 	})
+	if measured == nil && errors.Is(err, view.ErrNothing) { // the time was over before all else
+		return allGates(f.judge(cmd, f.format, new(results.Set)), err)
+	}
+	return err
 }
 
 // withAdvice adds to the error of a server that cannot be spoken to what to look at first.

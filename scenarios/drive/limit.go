@@ -50,28 +50,28 @@ func (f *limitFinder) find(ctx context.Context) error {
 	if d.o.Request == RequestAuto {
 		kind = transportRequest
 	}
-	if err := f.search(ctx, requestSide, f.sized(kind), f.most); err != nil {
-		return err
-	}
+	err := f.search(ctx, requestSide, f.sized(kind), f.most)
 	byTool := kind == toolRequest || !p.tools() // else another method was searched
-	if p.tools() {
-		echoed, err := f.searchReplies(ctx)
-		if err != nil {
-			return err
-		}
+	if err == nil && p.tools() {
+		var echoed bool
+		echoed, err = f.searchReplies(ctx)
 		byTool = byTool || echoed
 	}
 	if !byTool && !f.limited() && (d.o.Tool != "" || d.toolFails || d.failure != "") {
-		refused := f.found[0]
-		f.found = f.found[1:]
-		if err := f.search(ctx, requestSide, f.sized(toolRequest), f.most); err != nil {
-			f.found = append(f.found, refused)
-			return err
+		// what the refused method says is not said of the tool, though the time may be over
+		f.found = slices.DeleteFunc(f.found, isOfRequests)
+		if err == nil {
+			err = f.search(ctx, requestSide, f.sized(toolRequest), f.most)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	f.warnOfFailure()
 	return nil
 }
+
+func isOfRequests(t results.Target) bool { return t.Evidence.LimitEvidence.Side == requestSide }
 
 // sized makes requests of a kind by their size.
 func (f *limitFinder) sized(kind requestKind) func(int) *requestTemplate {

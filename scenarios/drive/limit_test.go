@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,53 @@ func TestFindLimitsFailsAServerWhoseToolIsNotAnswered(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A search that is cut short says nothing of the tool, whatever was found by another method.
+func TestFindLimitsThatAreCutShortSayNothingOfTheTool(t *testing.T) {
+	leakCheck(t)
+	for name, row := range map[string]struct {
+		server      drive.Options
+		before, cut string // the context ends when cut is tried right after before
+	}{
+		"in its own search": {
+			server: drive.Options{Command: python(t, deafTool, "swallow")},
+			before: "request: trying 65,536 B", cut: "request: trying 1,024 B",
+		},
+		"in that of the method": {
+			server: drive.Options{Command: python(t, deafTool, "swallow")},
+			before: "request: trying 32,768 B", cut: "request: trying 65,536 B",
+		},
+		"in that of replies": {
+			server: server("mcp"), before: "request: trying 65,536 B", cut: "reply: trying 1,024 B",
+		},
+		"in that of replies, later": {
+			server: server("mcp"), before: "reply: trying 2,048 B", cut: "reply: trying 4,096 B",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o, before := row.server, ""
+			o.Tool, o.Start, o.Patience, o.Longest = "echo", 5*time.Second, 2e8, 1e9
+			o.Observe = func(step string) {
+				if strings.HasSuffix(before, row.before) && strings.HasSuffix(step, row.cut) {
+					cancel()
+				}
+				before = step
+			}
+			found, err := begin(t, o).FindLimits(ctx, 64<<10, discard)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("err = %v, and the search was to be cut short", err)
+			}
+			for _, r := range found {
+				if r.Evidence.LimitEvidence.Side == "request" {
+					t.Errorf("found %+v, by a method that is not the tool", limitOf(r))
+				}
+			}
+		})
 	}
 }
 
