@@ -126,7 +126,8 @@ type Sample struct {
 	// depend on it. It is 0 in older files, in which larger messages began a page.
 	PayloadOffset int `json:"payload_offset,omitempty"`
 
-	Capacity int `json:"capacity"` // bytes, as read back from the pipe; 0 if the system does not tell
+	// Capacity is what the pipe says that it holds, in bytes; 0 if the system does not tell.
+	Capacity int `json:"capacity"`
 
 	Warmup *Warmup `json:"warmup,omitempty"`
 

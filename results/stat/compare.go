@@ -220,27 +220,25 @@ func (c Change) whereabouts() (Verdict, string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// timed judges a time by the bound between runs.
+// timed judges a time by the bound between runs, the wider one of the two sides' bounds.
 func (c Change) timed(o CompareOptions, level float64) Change {
-	b, its := noiseBound(o.Noise, c.Before, level), noiseBound(o.Noise, c.After, level)
-	known := b.known && its.known
-	if its.change() > b.change() {
-		b = its
+	b := noiseBound(o.Noise, c.Before, level)
+	other := noiseBound(o.Noise, c.After, level)
+	known := b.known && other.known
+	if other.change() > b.change() {
+		b = other
 	}
-	first, last := c.Before.Since, c.After.Until // of all records of both sides
-	if c.After.Since.Before(first) {
-		first, last = c.After.Since, c.Before.Until
-	}
-	better, lasted := c.Before.Metric.Better, last.Sub(first)
+	better := c.Before.Metric.Better
+	lasted := c.lasted()
 	watched, seen := noiseWindow(o.Noise, c.Before.Machine)
 	switch {
 	case c.elsewhere() && !o.Across:
 		c.Verdict, c.Basis = c.whereabouts()
 	case !known || c.Ratio == nil || better == Neither:
-		c.Verdict, c.Basis = Indicative, unknownBasis
+		c.Verdict = Indicative
+		c.Basis = unknownBasis
 	case seen && lasted > watched && !c.elsewhere():
-		// A machine may do in a longer time what it was not seen to do in a shorter: its figures
-		// wander.
+		// In a longer time a machine may do what it was not seen to do in a shorter one.
 		unit := time.Minute // cells that were measured seconds apart share a footnote
 		if lasted < unit {
 			unit = time.Second
@@ -248,12 +246,23 @@ func (c Change) timed(o CompareOptions, level float64) Change {
 		c.Verdict = Indicative
 		c.Basis = fmt.Sprintf(windowBasis, lasted.Truncate(unit), watched.Round(time.Second))
 	case c.Before.Disturbed || c.After.Disturbed:
-		c.Verdict, c.Basis = TooNoisy, disturbedBasis
+		c.Verdict = TooNoisy
+		c.Basis = disturbedBasis
 	default:
-		c.Verdict, c.Basis = timedVerdict(c, b), b.basis
+		c.Verdict = timedVerdict(c, b)
+		c.Basis = b.basis
 		c.worst = worsening(better, *c.Ratio*math.Exp(-float64(better)*b.log))
 	}
 	return c
+}
+
+// lasted returns the time from the first record of the side that was measured first to the last
+// record of the other.
+func (c Change) lasted() time.Duration {
+	if c.After.Since.Before(c.Before.Since) {
+		return c.Before.Until.Sub(c.After.Since)
+	}
+	return c.After.Until.Sub(c.Before.Since)
 }
 
 const unknownBasis = "how far this moves between runs is not known; " +
