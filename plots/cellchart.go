@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // another, and a panel for each combination of values in further ones.
 type cellChart struct {
 	Chart              // the same in all: axes, notes, the beginning of their names
-	Of     []string    // metrics of [stat.Metrics], or vsRaw; more than one have panels of their own
+	Of     []string    // metrics of [stat.Metrics], or vsRaw; several have panels of their own
 	Along  dimension   // of the x axis
 	Lines  dimension   // the first that varies if it is ""
 	Across []dimension // have a panel for each combination of values
@@ -34,50 +33,62 @@ func (v selection) charts(d cellChart) []Chart {
 	}
 	var out []Chart
 	for _, p := range v.groupBy(apart) {
-		c := d.Chart
-		c.Name, c.Subtitle = c.Name+p.suffix, p.subtitle(d.Across...)
-		values, note := p.limitSeries(lines)
-		if note != "" {
-			c.Notes = append(slices.Clone(c.Notes), note)
+		c := p.chart(d, lines)
+		if d.Of[0] == vsRaw && len(c.legend()) < 2 { // raw alone has nothing beside it
+			continue
 		}
-		panels := p.groupBy(d.Across)
-		if d.OwnRows { // one for each metric
-			c.Columns = max(2, len(panels))
-		}
-		for _, metric := range d.Of {
-			for _, own := range panels {
-				panel := Panel{Title: own.title(d.Across)}
-				if len(d.Of) > 1 {
-					panel.Title = view.JoinParts(panel.Title, metricName(metric))
-				}
-				if d.guides != nil {
-					panel.Guides = d.guides(own)
-				}
-				panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
-					return line.points(d.Along, c.X, medianOf(metric))
-				})
-				if len(panel.Series) > 0 || d.OwnRows { // whose place is needed
-					c.Panels = append(c.Panels, panel)
-				}
-			}
-		}
-		if d.Along == "size" && !p.varies("size") {
-			c.byCategory()
-		}
-		for _, s := range c.series() {
-			if c.X.Scale == Category {
-				s.Shape, s.Reference = Dots, s.Reference && d.Along != "io" // beside the others of its way
-			}
-		}
-		if d.Of[0] == vsRaw {
-			c.limitY()
-			c.unjoin()
-		}
-		if d.Of[0] != vsRaw || len(c.legend()) > 1 {
-			out = append(out, c)
-		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// chart makes the chart that a description allows of cells that share a chart, with a line for each
+// value in a dimension.
+func (v selection) chart(d cellChart, lines dimension) Chart {
+	c := d.Chart
+	c.Name += v.suffix
+	c.Subtitle = v.subtitle(d.Across...)
+	values, note := v.limitSeries(lines)
+	if note != "" {
+		c.Notes = append(slices.Clone(c.Notes), note)
+	}
+	panels := v.groupBy(d.Across)
+	if d.OwnRows { // one for each metric
+		c.Columns = max(2, len(panels))
+	}
+	for _, metric := range d.Of {
+		for _, own := range panels {
+			panel := Panel{Title: own.title(d.Across)}
+			if len(d.Of) > 1 {
+				panel.Title = view.JoinParts(panel.Title, metricName(metric))
+			}
+			if d.guides != nil {
+				panel.Guides = d.guides(own)
+			}
+			panel.Series = own.seriesBy(lines, values, func(line selection) []Point {
+				return line.points(d.Along, c.X, medianOf(metric))
+			})
+			if len(panel.Series) > 0 || d.OwnRows { // an empty panel keeps its place in a row
+				c.Panels = append(c.Panels, panel)
+			}
+		}
+	}
+	if d.Along == "size" && !v.varies("size") {
+		c.byCategory()
+	}
+	if c.X.Scale == Category {
+		for _, s := range c.series() {
+			s.Shape = Dots
+			if d.Along == "io" { // raw is one framing among others there
+				s.Reference = false
+			}
+		}
+	}
+	if d.Of[0] == vsRaw {
+		c.limitY()
+		c.unjoin()
+	}
+	return c
 }
 
 // byCategory turns a chart against message size that has only one size into one with a column for
@@ -86,8 +97,10 @@ func (c *Chart) byCategory() {
 	names := stat.Distinct(c.legend(), func(s Series) string { return s.Name })
 	c.Title, _, _ = strings.Cut(c.Title, " against message size")
 	c.X = Axis{Scale: Category, Categories: names}
+	isVertical := func(g Guide) bool { return g.Vertical }
 	for i := range c.Panels {
-		c.Panels[i].Guides = stat.Filter(c.Panels[i].Guides, func(g Guide) bool { return !g.Vertical })
+		p := &c.Panels[i]
+		p.Guides = slices.DeleteFunc(slices.Clone(p.Guides), isVertical)
 	}
 	for _, s := range c.series() {
 		for i := range s.Points {
@@ -96,19 +109,29 @@ func (c *Chart) byCategory() {
 	}
 }
 
-// seriesBy makes a series of what points says of the records, for each of the values in a dimension.
-func (v selection) seriesBy(d dimension, values []string, points func(own selection) []Point) []Series {
-	return stat.Filter(stat.Map(values, func(value string) Series {
-		name, raw := v.display(d, value), d == "framing" && isRaw(value)
-		if d == "size" {
-			name = view.FieldPhrase("size", value)
+// seriesBy makes a series for each of the values in a dimension, of the points that its records
+// give.
+func (v selection) seriesBy(
+	d dimension, values []string, points func(own selection) []Point,
+) []Series {
+	var out []Series
+	for _, value := range values {
+		s := Series{Name: v.display(d, value), Points: points(v.where(d, value))}
+		switch d {
+		case "size":
+			s.Name = view.FieldPhrase("size", value)
+		case "framing":
+			s.Reference = isRaw(value)
 		}
-		return Series{Name: name, Reference: raw, Points: points(v.where(d, value))}
-	}), Series.drawn)
+		if s.drawn() {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
-// points estimates a figure for each value in a dimension, in the order of their places on the axis:
-// of a size, of a framing's chunk size, of the column for a way of waiting.
+// points estimates a figure for each value in a dimension, in the order of their places on the
+// axis: a size, a framing's chunk size, or the column of a way of waiting.
 func (v selection) points(d dimension, x Axis, of estimator) []Point {
 	var out []Point
 	for _, value := range v.values(d) {
@@ -116,8 +139,8 @@ func (v selection) points(d dimension, x Axis, of estimator) []Point {
 		switch d {
 		case "framing":
 			place = float64(results.ChunkSize(value))
-		case "io": // a category is all that has the writer wait so, where there is none for both ends
-			place = float64(max(slices.Index(x.Categories, value), slices.Index(x.Categories, writersIO(value))))
+		case "io":
+			place = float64(slices.Index(x.Categories, value))
 		}
 		if p, ok := of(v.where(d, value), place); ok {
 			out = append(out, p)
@@ -127,8 +150,8 @@ func (v selection) points(d dimension, x Axis, of estimator) []Point {
 	return out
 }
 
-// An estimator computes the point at x of a line from its cells there; ok is false if their samples do
-// not give it.
+// An estimator computes the point at x of a line from its cells there; ok is false if their samples
+// do not give it.
 type estimator func(at selection, x float64) (p Point, ok bool)
 
 // medianOf estimates the median of a metric that [stat.Metrics] lists, or [vsRaw].
@@ -173,41 +196,52 @@ func (c *Chart) unjoin() {
 func (c *Chart) limitY() {
 	highest, reach := 1.0, 0.0
 	for _, p := range c.points() {
-		if highest = max(highest, p.Y); !p.Noisy {
+		highest = max(highest, p.Y)
+		if !p.Noisy {
 			reach = max(reach, p.High)
 		}
 	}
-	if limit := 1.25 * highest; reach > limit {
-		c.Y.Limit = limit
-		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("An interval that reaches the upper edge goes on beyond it, to %s at most.", c.Y.Unit.Format(reach)))
+	limit := 1.25 * highest
+	if reach <= limit {
+		return
 	}
+	c.Y.Limit = limit
+	note := "An interval that reaches the upper edge goes on beyond it, to %s at most."
+	c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf(note, c.Y.Unit.Format(reach)))
 }
 
 // ratioToRaw estimates goodput over that of the same cell with the framing raw on the same machine,
 // within each interleaving round.
 func ratioToRaw(at selection, x float64) (Point, bool) {
-	unframed := func(r results.Record) results.Cell { r.Cell.Framing = ""; return r.Cell }
 	first := at.records[0]
 	if isRaw(first.Cell.Framing) {
 		return exact(x, 1), true
 	}
-	raw := stat.Filter(at.set.Records, func(r results.Record) bool {
-		return isRaw(r.Cell.Framing) && unframed(r) == unframed(first) && at.set.Machine(r.Run) == at.set.Machine(first.Run)
-	})
+	own := first.Cell
+	own.Framing = ""
+	machine := at.set.Machine(first.Run)
+	var raw []results.Record
+	for _, r := range at.set.Records {
+		c := r.Cell
+		c.Framing = ""
+		if isRaw(r.Cell.Framing) && c == own && at.set.Machine(r.Run) == machine {
+			raw = append(raw, r)
+		}
+	}
 	e := stat.PairedRatio(stat.MustMetric("goodput"), at.records, raw)
 	return point(x, e, nil), e.N > 0
 }
 
-// writersIO returns how the writing end of a cell waits.
-func writersIO(io string) string {
-	writer, _, _ := strings.Cut(io, "/")
-	return writer
-}
-
 // metricName names a metric beside others: what the ends of each strategy meet, or a percentile.
 func metricName(metric string) string {
+	switch metric {
+	case "eagain":
+		return "calls refused (EAGAIN)"
+	case "short":
+		return "short writes"
+	case "waits":
+		return "waits outside the call"
+	}
 	_, percentile, _ := strings.Cut(metric, ".")
-	return cmp.Or(map[string]string{
-		"eagain": "calls refused (EAGAIN)", "short": "short writes", "waits": "waits outside the call",
-	}[metric], percentile)
+	return percentile
 }

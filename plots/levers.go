@@ -3,6 +3,7 @@ package plots
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -239,4 +240,10 @@ func (v selection) bySize(writers []string, metric string) []Series {
 		}
 	}
 	return all
+}
+
+// writersIO returns how the writing end of a cell waits.
+func writersIO(io string) string {
+	writer, _, _ := strings.Cut(io, "/")
+	return writer
 }

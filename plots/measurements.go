@@ -16,7 +16,8 @@ func isStream(r results.Record) bool { return isBulk(r) && r.Cell.Size > 0 }
 func isBulk(r results.Record) bool { return r.Cell.Pattern == "stream" && r.Cell.Rate == 0 }
 
 // noisyNote is said of charts that have such points.
-var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval or range is wider than ±%d %%.", view.MaxShownSpread)
+var noisyNote = fmt.Sprintf("Hollow points are too noisy: their interval or range is wider than "+
+	"±%d %%.", view.MaxShownSpread)
 
 // Axes and notes that several charts share.
 var (
@@ -54,12 +55,18 @@ func streamCharts(set *results.Set, d cellChart) []Chart {
 	d.guides = selection.capacityGuide
 	recorded := d
 	recorded.Name += "-recorded"
-	levers, usual := varyingWrites(set), usualCapacity(set)
+	levers := varyingWrites(set)
+	usual := usualCapacity(set)
 	compared := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && isBare(r.Cell) && (r.Cell.Capacity == usual || !levers[settingOf(set, r)])
+		if !isStream(r) || !isBare(r.Cell) {
+			return false
+		}
+		return r.Cell.Capacity == usual || !levers[settingOf(set, r)]
 	})
-	return append(compared.charts(d),
-		measuredIn(set, func(r results.Record) bool { return isBulk(r) && r.Cell.Size == 0 }).charts(recorded)...)
+	unsized := measuredIn(set, func(r results.Record) bool {
+		return isBulk(r) && r.Cell.Size == 0
+	})
+	return append(compared.charts(d), unsized.charts(recorded)...)
 }
 
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same and it lies
@@ -67,10 +74,14 @@ func streamCharts(set *results.Set, d cellChart) []Chart {
 func (v selection) capacityGuide() []Guide {
 	sizes := stat.Distinct(v.records, func(r results.Record) int { return r.Cell.Size })
 	capacities := v.capacities()
-	if len(capacities) != 1 || capacities[0] < max(1, slices.Min(sizes)) || capacities[0] > slices.Max(sizes) {
+	if len(capacities) != 1 {
 		return nil
 	}
-	return []Guide{{Vertical: true, Value: float64(capacities[0]), Label: "pipe capacity"}}
+	capacity := capacities[0]
+	if capacity < max(1, slices.Min(sizes)) || capacity > slices.Max(sizes) {
+		return nil
+	}
+	return []Guide{{Vertical: true, Value: float64(capacity), Label: "pipe capacity"}}
 }
 
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and the
@@ -115,11 +126,11 @@ func ratioCharts(set *results.Set) []Chart {
 		Along:  "size",
 		Across: []dimension{"placement"},
 	})
-	isOne := func(p *Point) bool { return p.Low == 1 && p.High == 1 && p.Y == 1 } // raw against itself
 	var out []Chart
 	for _, c := range charts {
-		points := c.points()
-		if len(points) > len(stat.Filter(points, isOne)) {
+		// all of raw against itself are 1
+		compares := func(p *Point) bool { return p.Low != 1 || p.High != 1 || p.Y != 1 }
+		if slices.ContainsFunc(c.points(), compares) {
 			out = append(out, c)
 		}
 	}
@@ -137,7 +148,9 @@ func machineCharts(set *results.Set) []Chart {
 		return nil
 	}
 	framings, _ := v.limitSeries("framing")
-	v = v.keep(func(r results.Record) bool { return slices.Contains(framings, v.valueOf("framing", r)) })
+	v = v.keep(func(r results.Record) bool {
+		return slices.Contains(framings, v.valueOf("framing", r))
+	})
 	return v.charts(cellChart{
 		Chart: Chart{
 			Name:  "machines",
@@ -159,7 +172,8 @@ func machineCharts(set *results.Set) []Chart {
 // message size.
 func chunkCharts(set *results.Set) []Chart {
 	all := measuredIn(set, func(r results.Record) bool {
-		return isStream(r) && isBare(r.Cell) && results.ChunkSize(r.Cell.Framing) > 0 && !isRaw(r.Cell.Framing)
+		framing := r.Cell.Framing
+		return isStream(r) && isBare(r.Cell) && results.ChunkSize(framing) > 0 && !isRaw(framing)
 	})
 	var out []Chart
 	for _, name := range all.families() {
@@ -204,8 +218,8 @@ func counterCharts(set *results.Set) []Chart {
 		Name:  "eagain",
 		Title: "What each way of waiting meets",
 		Y:     Axis{Label: "a message", Scale: Log},
-		Notes: []string{"A counter that a strategy cannot give has no point: a blocking call hides " +
-			"what it waits for."},
+		Notes: []string{"A counter that a strategy cannot give has no point: a blocking call " +
+			"hides what it waits for."},
 	}, "eagain", "short", "waits")
 	var out []Chart
 	for _, c := range append(goodput, counters...) {
