@@ -151,8 +151,8 @@ type answer struct {
 	err    error
 }
 
-// addCall gives out an id. The caller has the lock, as those of remove, failAll and listenAgain
-// have.
+// addCall gives out an id. The caller has the lock, as those of remove, failPending and
+// subscribeAgain have.
 func (c *Conn) addCall() *pendingCall {
 	p := &pendingCall{id: c.nextID(), answer: make(chan answer, 1)}
 	c.pending[p.id] = p
