@@ -135,7 +135,14 @@ func checkGate(found []results.Finding) error {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
 	}
 	if len(found) > 0 && view.AllUndecided(found) {
-		err := fmt.Errorf("nothing could be judged: %s", found[0].Found)
+		why := found[0].Found
+		for _, f := range found {
+			if f.Verdict == results.CannotTell {
+				why = f.Found
+				break
+			}
+		}
+		err := fmt.Errorf("nothing could be judged: %s", why)
 		return &statusError{exitInconclusive, err}
 	}
 	return nil

@@ -28,16 +28,15 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 			Passed  bool   `json:"passed"`
 			Summary string `json:"summary"`
 			setJSON
-		}{len(FailedFindings(all)) == 0, FindingSummary(all), setJSON{Summarise(set), set}})
+		}{findingTone(all) == Good, FindingSummary(all), setJSON{Summarise(set), set}})
 	}
 	area := all[0].Area()
 	if !o.Detail && (area == results.AreaClaim || area == results.AreaFailure) {
 		return compactPage(set, all, area).Write(w, format, o)
 	}
 	var p Page
-	passed := len(FailedFindings(all)) == 0
 	p.Verdict = FindingSummary(all)
-	p.Tone = passTone(passed)
+	p.Tone = findingTone(all)
 	var shown, fine []results.Finding
 	for _, f := range all {
 		if isFine(f.Verdict) {
@@ -146,29 +145,64 @@ func FailedFindings(all []results.Finding) []results.Finding {
 	return failed
 }
 
-// AllUndecided reports whether none of the findings came to a verdict.
+// findingTone is that of findings together: Good where none fails and none of a check is open.
+func findingTone(all []results.Finding) Tone {
+	switch {
+	case len(FailedFindings(all)) > 0:
+		return Bad
+	case anyOpen(all):
+		return Mixed
+	}
+	return Good
+}
+
+// anyOpen reports whether a check could not be judged.
+func anyOpen(all []results.Finding) bool {
+	return slices.ContainsFunc(all, func(f results.Finding) bool {
+		return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
+	})
+}
+
+// AllUndecided reports whether none of the findings came to a verdict. That the reference of a
+// program is right counts only where nothing else was tried: it is what the others are held against.
 func AllUndecided(all []results.Finding) bool {
 	for _, f := range all {
-		if f.Verdict != results.CannotTell && f.Verdict != results.Unsupported {
+		held := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
+		if !held && f.Verdict != results.CannotTell && f.Verdict != results.Unsupported {
 			return false
 		}
 	}
 	return true
 }
 
+// referenceID is the finding of what a program does when its output is a file.
+const referenceID = results.AreaCheck + "/program/reference"
+
+// noneJudged reports whether not even a reference could be judged.
+func noneJudged(all []results.Finding) bool {
+	return AllUndecided(all) && !slices.ContainsFunc(all, func(f results.Finding) bool {
+		return f.Verdict == results.OK
+	})
+}
+
 // FindingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
-// 65,536 B; …", "PASS: 16 of 18; cannot tell 2", or, of sentences, "57 claims: 41 hold, 12 refuted".
+// 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15, cannot tell 3 of 18", or, of sentences, "57
+// claims: 41 hold, 12 refuted".
 func FindingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaRule, results.AreaClaim, results.AreaFailure, results.AreaMachine:
-		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
+		return results.FormatCount(len(all), area) + ": " + countVerdicts(all, results.Verdicts())
 	}
 	failed := FailedFindings(all)
 	switch {
-	case AllUndecided(all):
+	case noneJudged(all):
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
+	case len(failed) == 0 && anyOpen(all):
+		order := results.Verdicts()
+		slices.Reverse(order)
+		return fmt.Sprintf("INCOMPLETE: %s of %d", countVerdicts(all, order), len(all))
 	case len(failed) == 0:
-		return fmt.Sprintf("PASS: %s of %d", countVerdicts(all), len(all))
+		return fmt.Sprintf("PASS: %s of %d", countVerdicts(all, results.Verdicts()), len(all))
 	}
 	causes := groupFindings(failed, func(f results.Finding) string { return f.Found })
 	var texts []string
@@ -185,10 +219,10 @@ func FindingSummary(all []results.Finding) string {
 // mostCauses is how many of them the first line names.
 const mostCauses = 3
 
-// countVerdicts counts findings by verdict, the worst first: "fails 2, ok 16".
-func countVerdicts(all []results.Finding) string {
+// countVerdicts counts findings by verdict, in an order of verdicts: "fails 2, ok 16".
+func countVerdicts(all []results.Finding, order []results.Verdict) string {
 	var parts []string
-	for _, v := range results.Verdicts() {
+	for _, v := range order {
 		n := 0
 		for _, f := range all {
 			if f.Verdict == v {

@@ -115,6 +115,44 @@ func TestUndecidedFindingsAreNoSuccess(t *testing.T) {
 	}
 }
 
+// PASS is said only where nothing is left open. That a program runs at all, its reference, says
+// nothing about the situations.
+func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		verdicts  []results.Verdict // the first is of the reference
+		summary   string
+		undecided bool
+		passed    bool
+	}{
+		{"all", []results.Verdict{"ok", "ok", "slow"}, "PASS: slow 1, ok 2 of 3", false, true},
+		{"some", []results.Verdict{"ok", "ok", "cannot-tell"}, "INCOMPLETE: ok 2, cannot tell 1 of 3", false, false},
+		{"the reference", []results.Verdict{"ok", "cannot-tell", "cannot-tell"}, "INCOMPLETE: ok 1, cannot tell 2 of 3", true, false},
+		{"the reference, which alone was asked for", []results.Verdict{"ok"}, "PASS: ok 1 of 1", false, true},
+		{"none", []results.Verdict{"cannot-tell", "cannot-tell"}, "INCONCLUSIVE: none of 2 could be judged", true, false},
+		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"}, "FAIL: 1 of 3: b: found", false, false},
+	} {
+		s := &results.Set{}
+		for i, v := range row.verdicts {
+			name := []string{"reference", "b", "c"}[i]
+			s.Add(results.Finding{ID: "check/program/" + name, Verdict: v, Found: "found"})
+		}
+		if got := FindingSummary(s.Findings); got != row.summary {
+			t.Errorf("%s: %q, want %q", row.name, got, row.summary)
+		}
+		if got := AllUndecided(s.Findings); got != row.undecided {
+			t.Errorf("%s: all undecided: %v", row.name, got)
+		}
+		var object struct{ Passed bool }
+		if err := json.Unmarshal([]byte(writeFindings(t, FormatJSON, s, Options{})), &object); err != nil {
+			t.Fatal(err)
+		}
+		if object.Passed != row.passed {
+			t.Errorf("%s: passed: %v", row.name, object.Passed)
+		}
+	}
+}
+
 // A page and a report of a folder show findings beside everything else.
 func TestFindingsInViewsOfASet(t *testing.T) {
 	s := foundSet()
