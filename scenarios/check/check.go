@@ -243,6 +243,10 @@ func (o Options) Validate(side catalogue.Side) error {
 			return errors.New(
 				`--config needs "{config}" in the command, which becomes the name of the file`,
 			)
+		case o.Config == "" && strings.Contains(text, "{config}"):
+			return errors.New(
+				`"{config}" in the command needs --config, the file that it becomes a copy of`,
+			)
 		case o.Config == "" && !strings.Contains(text, "{}") &&
 			!strings.Contains(text, "{command}"):
 			return errors.New(`the client has to be told its server: ` +

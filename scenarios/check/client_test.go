@@ -18,6 +18,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/check"
+	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
@@ -385,8 +386,12 @@ func TestClientGetsItsServer(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []check.Options{{Command: []string{"client"}}, {Command: []string{"client", "{}"}, Config: config}} {
-		if err := check.Client(t.Context(), o, nil); err == nil {
+	for _, o := range []check.Options{
+		{Command: []string{"client"}},
+		{Command: []string{"client", "{}"}, Config: config},
+		{Command: []string{"client", "{}", "--with={config}"}},
+	} {
+		if err := o.Validate(catalogue.Client); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
 	}
