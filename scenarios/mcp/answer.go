@@ -39,8 +39,11 @@ func (s *Server) answer(r *request, msg []byte) error {
 	return err
 }
 
-// send sends a message to the client.
+// send sends a message to the client. After a failed output or an abort nothing more is sent.
 func (s *Server) send(msg []byte) error {
+	if s.failed.Err() != nil {
+		return context.Cause(s.failed)
+	}
 	priority := 0
 	if f, ok := s.opts.Framing.(framers.Chunker); ok && inOneFrame(f, msg) {
 		priority = 1 // before the rest of a large answer
