@@ -338,9 +338,6 @@ func Distinct[T any, V comparable](all []T, of func(T) V) []V {
 	return out
 }
 
-// Itself is what [Distinct] is given of values that are wanted as they are.
-func Itself[V any](value V) V { return value }
-
 // GroupBy puts those of all together that have the same key, in the order in which keys first come.
 func GroupBy[K comparable, T any](all []T, key func(T) K) [][]T {
 	var out [][]T
