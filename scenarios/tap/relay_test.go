@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -81,4 +82,37 @@ func relayed(t *testing.T, open func(*os.File) (stream, error)) (in, out *os.Fil
 	})
 	go r.run()
 	return in, out, r
+}
+
+// What takes signals for the server is gone when Run returns, so that it may be called again.
+func TestNoSignalIsTakenAfterTheEnd(t *testing.T) {
+	in, feed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Close()
+	taken, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	go io.Copy(io.Discard, taken)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Command: []string{self, "-test.run=^$"}, Stdin: in, Stdout: out, Stderr: out}
+	if _, err := Run(o); err != nil {
+		t.Fatal(err)
+	}
+	stacks := make([]byte, 1<<20)
+	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+		n := runtime.Stack(stacks, true)
+		if !bytes.Contains(stacks[:n], []byte(".forward")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a goroutine still forwards signals")
+		}
+	}
 }

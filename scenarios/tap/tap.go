@@ -163,6 +163,7 @@ type session struct {
 	server  *proc.Process
 	in, out *relay
 	enough  chan struct{} // closed by a signal that comes when the server has ended
+	signals chan os.Signal
 }
 
 func (s *session) start() error {
@@ -211,11 +212,11 @@ func (s *session) start() error {
 // forward hands signals on to the server, which decides what becomes of them. Once that has ended
 // they are for the tap.
 func (s *session) forward() {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwardedSignals...)
+	s.signals = make(chan os.Signal, 16)
+	signal.Notify(s.signals, forwardedSignals...)
 	go func() {
 		told := false
-		for sig := range signals {
+		for sig := range s.signals {
 			switch {
 			case !s.server.Ended(0):
 				s.server.Cmd.Process.Signal(sig) // one that has ended by now needs none
@@ -227,8 +228,15 @@ func (s *session) forward() {
 	}()
 }
 
+// release leaves signals to whoever heard them before. None comes after Stop has returned.
+func (s *session) release() {
+	signal.Stop(s.signals)
+	close(s.signals)
+}
+
 // finish waits for the end of the server, of its output and of the recording.
 func (s *session) finish() (*Ending, error) {
+	defer s.release()
 	<-s.server.Done()
 	e := &Ending{server: s.server}
 	var records []any
