@@ -96,6 +96,13 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	if err := o.Validate(side); err != nil {
 		return usage(err)
 	}
+	if o.Config != "" {
+		template, err := interruptibly(cmd.Context(), o.Config, os.ReadFile)
+		if err != nil {
+			return err
+		}
+		o.Template = template
+	}
 	s, err := openSession(cmd, &f.sharedFlags)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,29 +16,46 @@ import (
 
 // A FIFO that nobody writes does not keep a command that reads results from ending at a signal.
 func TestReadingAFIFOEndsAtASignal(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Skip(err)
-	}
-	file := filepath.Join(t.TempDir(), "results.jsonl")
-	line := `{"kind":"environment","schema":2,"run":"r","machine":"m","os":"linux","cpus":2}` + "\n"
+	file := filepath.Join(t.TempDir(), "bench.txt")
+	line := "BenchmarkX 1 100 ns/op\n"
 	if err := os.WriteFile(file, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"report", fifo},
-		{"compare", fifo, file},
-		{"compare", file, fifo},
-		{"compare", "--pairs", fifo, fifo},
-		{"compare", "--noise", fifo, file, file},
-		{"probe", fifo},
-		{"probe", "--against", fifo},
-		{"probe", "--claims", fifo},
-		{"check", "--client", "--config", fifo, "--", "cat", "{config}"},
+		{"report", "FIFO"},
+		{"compare", "FIFO", file},
+		{"compare", file, "FIFO"},
+		{"compare", "--interleaved", "FIFO", "FIFO"},
+		{"compare", "--noise", "FIFO", file, file},
+		{"probe", "FIFO"},
+		{"probe", "--against", "FIFO"},
+		{"probe", "--claims", "FIFO"},
+		{"check", "--client", "--config", "FIFO", "--", "cat", "{config}"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			fifo := filepath.Join(t.TempDir(), "fifo")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Skip(err)
+			}
+			args := slices.Clone(args)
+			for i, arg := range args {
+				if arg == "FIFO" {
+					args[i] = fifo
+				}
+			}
+			over := make(chan struct{})
+			defer close(over)
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
+			defer cancel()
+			go func() {
+				writer, err := os.OpenFile(fifo, os.O_WRONLY, 0) // returns when somebody reads
+				if err != nil {
+					t.Error(err)
+				}
+				cancel()
+				<-over
+				writer.Close()
+			}()
 			var stdout, stderr bytes.Buffer
 			code := make(chan int, 1)
 			go func() { code <- run(ctx, args, strings.NewReader(""), &stdout, &stderr) }()

@@ -55,7 +55,8 @@ type Options struct {
 	ExpectExit *int
 	Timeout    time.Duration // of one start; 0 is 5 s
 	Framing    string        // in which a server is spoken to, a framers spec; "" finds out
-	Config     string        // a file, a template of a client's configuration
+	Config     string        // the name of a file, a template of a client's configuration
+	Template   []byte        // what that file holds
 	Expect     string        // what a client has to say when its server is good
 	// starts our server, which a client is given; nil is this program's serve
 	Serve []string

@@ -359,10 +359,8 @@ func TestClientGetsItsServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := filepath.Join(t.TempDir(), "servers.json")
-	if err := os.WriteFile(config, []byte(`{"all": "{}", "program": "{program}", "arguments": "{arguments}", "line": "sh -c {}"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const config = "servers.json"
+	template := []byte(`{"all": "{}", "program": "{program}", "arguments": "{arguments}", "line": "sh -c {}"}`)
 	for name, row := range map[string]struct {
 		command []string
 		config  string
@@ -374,7 +372,7 @@ func TestClientGetsItsServer(t *testing.T) {
 			`"program": "` + self + `", "arguments": ["` + ourServe + `","--record"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := check.Options{Run: "r", Serve: []string{self, ourServe}, Command: row.command, Config: row.config, Expect: row.prints, Only: []string{"good-server"}, Timeout: time.Minute}
+			o := check.Options{Run: "r", Serve: []string{self, ourServe}, Command: row.command, Config: row.config, Template: template, Expect: row.prints, Only: []string{"good-server"}, Timeout: time.Minute}
 			err := check.Client(t.Context(), o, func(l results.Line) error {
 				if c := l.(results.Finding); c.Verdict != results.OK {
 					t.Errorf("%s: %s", c.Verdict, c.Found)

@@ -162,7 +162,7 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 	line, config := proc.ShellLine(server), ""
 	if o.Config != "" {
 		config = filepath.Join(dir, filepath.Base(o.Config))
-		if err := writeConfig(o.Config, config, server); err != nil {
+		if err := writeConfig(o.Template, config, server); err != nil {
 			return nil, err
 		}
 	}
@@ -179,14 +179,10 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 
 // writeConfig writes a client's configuration from a template. In one of JSON, "{}" as a whole
 // string becomes a list, "{program}" its first word and "{arguments}" the list of the others.
-func writeConfig(template, path string, server []string) error {
-	text, err := os.ReadFile(template)
-	if err != nil {
-		return err
-	}
+func writeConfig(template []byte, path string, server []string) error {
 	line := proc.ShellLine(server)
 	replaced := []string{"{}", line, "{command}", line}
-	if filepath.Ext(template) == ".json" {
+	if filepath.Ext(path) == ".json" {
 		inside := strings.Trim(inJSON(line), `"`)
 		replaced = []string{
 			`"{}"`, inJSON(server),
@@ -195,7 +191,7 @@ func writeConfig(template, path string, server []string) error {
 			"{}", inside, "{command}", inside,
 		}
 	}
-	filled := strings.NewReplacer(replaced...).Replace(string(text))
+	filled := strings.NewReplacer(replaced...).Replace(string(template))
 	return os.WriteFile(path, []byte(filled), 0o600)
 }
 
