@@ -30,6 +30,8 @@ type Load struct {
 const (
 	defaultInflight = 1024
 	mostInflight    = 1 << 16
+	leastRate       = 1e-9 // the next request is due in 30 years; of fewer no time can be told
+	mostRate        = 1e9  // one is due in every ns
 	defaultLoad     = 3 * time.Second
 	loadRounds      = stat.LeastSamples // parts of the duration, each a sample
 )
@@ -47,14 +49,14 @@ func (l Load) withDefaults() (Load, error) {
 	}
 	l.Size, l.Inflight = cmp.Or(l.Size, defaultFrom), cmp.Or(l.Inflight, inflight)
 	l.Duration = cmp.Or(max(l.Duration, 0), defaultLoad)
-	if l.Inflight < 0 || l.Inflight > mostInflight || l.Rate < 0 {
+	if l.Inflight < 0 || l.Inflight > mostInflight {
 		return l, fmt.Errorf(
-			"drive: %d requests in flight at %v a second: want 1 to %d, "+
-				"and a rate that is not negative",
-			l.Inflight,
-			l.Rate,
-			mostInflight,
-		)
+			"drive: %d requests in flight: want 1 to %d", l.Inflight, mostInflight)
+	}
+	rateFits := l.Rate >= leastRate && l.Rate <= mostRate // NaN does not
+	if l.Rate != 0 && !rateFits {
+		return l, fmt.Errorf("drive: %v requests a second: want a rate of 0, or from %g to %g",
+			l.Rate, leastRate, mostRate)
 	}
 	return l, nil
 }

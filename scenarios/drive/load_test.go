@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,19 @@ func TestLoadRefusesWhatCannotBe(t *testing.T) {
 	for _, l := range []drive.Load{{Inflight: -1}, {Inflight: 1 << 20}, {Rate: -5}} {
 		if err := d.Load(t.Context(), l, discard); err == nil {
 			t.Errorf("%+v was taken", l)
+		}
+	}
+}
+
+func TestARateThatNoClockCanKeepIsRefused(t *testing.T) {
+	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -5, 1e300, 1e-300} {
+		if err := (drive.Load{Rate: rate}).Validate(); err == nil {
+			t.Errorf("%v requests a second are accepted", rate)
+		}
+	}
+	for _, rate := range []float64{0, 0.1, 1e9} {
+		if err := (drive.Load{Rate: rate}).Validate(); err != nil {
+			t.Errorf("%v requests a second: %v", rate, err)
 		}
 	}
 }
