@@ -164,7 +164,7 @@ func anyOpen(all []results.Finding) bool {
 }
 
 // AllUndecided reports whether none of the findings came to a verdict. That the reference of a
-// program is right counts only where nothing else was tried: it is what the others are held against.
+// program is right counts only where nothing else was tried: the others are held against it.
 func AllUndecided(all []results.Finding) bool {
 	for _, f := range all {
 		held := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -186,8 +186,8 @@ func noneJudged(all []results.Finding) bool {
 }
 
 // FindingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
-// 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15, cannot tell 3 of 18", or, of sentences, "57
-// claims: 41 hold, 12 refuted".
+// 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15, cannot tell 3 of 18", or, of sentences,
+// "57 claims: 41 hold, 12 refuted".
 func FindingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaRule, results.AreaClaim, results.AreaFailure, results.AreaMachine:
