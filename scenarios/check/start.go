@@ -88,7 +88,7 @@ type outcome struct {
 	// bytes that waited when the reader began; that the pipe holds, 0 if that is not known
 	queued, holds int
 	spins         bool // it ran all the while that it had to wait
-	running       bool // it had a CPU, or waited for one, when its time was up
+	running       bool // it had a CPU, or waited for one, still when its time was up
 	arrivals      []arrival
 	// processes that it left behind, and of them those that hold its output
 	left, holding []string
@@ -198,7 +198,7 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 			}
 			o.process.PeakMemory() // which is not told of one that has ended
 		}
-		o.running = o.process.Runnable()
+		o.running = o.stillRuns()
 		return <-read
 	}
 	select {
@@ -216,10 +216,28 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 		}
 		return left
 	case <-over:
-		o.running = o.process.Runnable()
+		o.running = o.stillRuns()
 	}
 	o.reader.Close()
 	return <-read
+}
+
+// workLooks is how often a program is looked at whose time is up.
+const workLooks = 8
+
+// stillRuns reports whether the program had a CPU, or waited for one, at all looks but one: a program
+// that polls has one at some looks alone.
+func (o *outcome) stillRuns() bool {
+	running := 0
+	for range workLooks {
+		if o.process.Ended(tick) {
+			return false
+		}
+		if o.process.Runnable() {
+			running++
+		}
+	}
+	return running >= workLooks-1
 }
 
 // read takes what comes until the end, or until the reader leaves, and returns when that was.
