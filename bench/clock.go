@@ -43,9 +43,9 @@ func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 // about what waking up from a sleep costs.
 const spinTime = 50 * time.Microsecond
 
-// await returns when now is moment or more, on a thread whose timers are sharp. A sleep is absolute,
-// so that its lateness does not add up; with spin the last microseconds are spun, which is for an end
-// that takes the CPU from nobody.
+// await returns when now is moment or more, on a thread whose timers are sharp. A sleep is
+// absolute, so that its lateness does not add up. With spin it spins for the last microseconds,
+// which suits an end that takes the CPU from nobody.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {

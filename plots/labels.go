@@ -202,7 +202,10 @@ func (f axes) region(c draw.Canvas, of *plot.Plot, r Region, labels *pointLabels
 	if !math.IsInf(r.To, 1) {
 		right = min(right, atX(f.x.at(r.To)))
 	}
-	ink := map[bool]color.RGBA{true: red, false: muted}[r.Bad]
+	ink := muted
+	if r.Bad {
+		ink = red
+	}
 	c.SetColor(color.NRGBA{ink.R, ink.G, ink.B, 0x1a})
 	c.Fill(vg.Rectangle{Min: vg.Point{X: left, Y: c.Min.Y}, Max: vg.Point{X: max(right, left+0.5), Y: c.Max.Y}}.Path())
 	if r.Label == "" {

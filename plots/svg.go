@@ -83,7 +83,12 @@ func (c *svgCanvas) Stroke(p vg.Path) {
 	}
 	style := "fill:none;" + paint("stroke", s.color) + ";stroke-width:" + number(s.width)
 	for i, d := range s.dashes {
-		style += map[bool]string{true: ";stroke-dasharray:", false: ","}[i == 0] + number(d)
+		if i == 0 {
+			style += ";stroke-dasharray:"
+		} else {
+			style += ","
+		}
+		style += number(d)
 	}
 	c.path(p, style)
 }

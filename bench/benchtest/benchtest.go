@@ -9,8 +9,8 @@
 //
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
-// What is reported is the engine's time, in units that benchstat reads with -col /framing: neither
-// the start of the workers nor what disturbs some slices is in the figures.
+// Benchmarks report the engine's time, in units that benchstat reads with -col /framing. The start
+// of the workers and slices that others disturbed are not in the figures.
 package benchtest
 
 import (

@@ -2,8 +2,7 @@ package main
 
 import "testing"
 
-// What is shown beside measurements is what the rules of a system say, under the name that people
-// use for it.
+// Each documented system has rules to show beside measurements, under the name that people use.
 func TestDocumentedSystemsHaveTheirRules(t *testing.T) {
 	for _, s := range documented(documentedSystems) {
 		value, ok := s.Predict("slot")

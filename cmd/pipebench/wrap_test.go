@@ -61,7 +61,8 @@ func TestAServerOfAConfigurationIsWrappedAndUnwrapped(t *testing.T) {
 	}
 }
 
-// What is wrapped and unwrapped is as it was, but for empty arguments where there were none.
+// Unwrapping gives back the configuration that was wrapped; only an empty list of arguments may be
+// new.
 func TestUnwrappingGivesBackWhatWasWrapped(t *testing.T) {
 	for _, row := range []struct{ config, want string }{
 		{`{"mcpServers":{"a":{"command":"x","args":["1","--","2"]},"u":{"url":"y"}}}`, ""},

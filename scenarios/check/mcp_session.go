@@ -94,7 +94,7 @@ type heardMessage struct {
 	jsonrpc.Message
 }
 
-// What of a session is kept as evidence: lines at either end, and bytes of each.
+// These limit what a session keeps as evidence: lines at either end, and bytes of each line.
 const (
 	mostLines = 100
 	mostKept  = 2 << 10

@@ -85,8 +85,8 @@ func TestOversizedWhileReady(t *testing.T) {
 	}
 }
 
-// What has come of a line when it is refused is told, not what is one more than the limit; and an
-// agreed limit is held to before the line is whole.
+// An oversized line is reported with the bytes that have come so far, not with the limit plus one,
+// and an agreed limit refuses the line before it is whole.
 func TestOversizedTellsWhatHasCome(t *testing.T) {
 	for _, row := range []struct {
 		name string
