@@ -58,7 +58,6 @@ const (
 	worthIt  = 1.15 // a change of a program has to gain this much on average
 	gamble   = 0.9  // and may not lose more than this anywhere
 	nearBest = 0.7  // share of the best gain, as a logarithm, that a simpler change needs
-	alike    = 0.02 // chunk sizes this close are worth the same; the smallest of them is taken
 )
 
 // mostBlurred is the half-width of a mean gain, as a logarithm, from which noise hides the answer.
@@ -70,7 +69,6 @@ type Decision struct {
 	Lever     Choice    `json:"lever"`              // for a reader that only moves bytes
 	Alike     []Choice  `json:"alike,omitempty"`    // changes that gain nearly as much
 	Chunk     int       `json:"chunk,omitempty"`    // if small messages must not wait
-	Chunks    []int     `json:"chunks,omitempty"`   // sizes that are worth as much
 	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
 
 	grid
@@ -269,28 +267,18 @@ func (d *Decision) decideLever() {
 	}
 }
 
-// decideChunk finds the chunk size whose price is worth the shorter wait of small messages. Of
-// sizes that are worth the same it takes the smallest: behind it small messages wait the least.
+// decideChunk finds the chunk size whose price is worth the shorter wait of small messages.
 func (d *Decision) decideChunk() {
-	values := map[int]float64{}
 	best := math.Inf(-1)
 	for _, c := range choices {
 		if c.Chunk == 0 {
 			continue
 		}
 		value, ok := d.chunkValue(c)
-		if ok {
-			values[c.Chunk] = value
-			best = max(best, value)
+		if ok && value > best {
+			best = value
+			d.Chunk = c.Chunk
 		}
-	}
-	for _, c := range choices { // ascending
-		if value, ok := values[c.Chunk]; ok && value >= best-alike {
-			d.Chunks = append(d.Chunks, c.Chunk)
-		}
-	}
-	if len(d.Chunks) > 0 {
-		d.Chunk = d.Chunks[0]
 	}
 }
 
