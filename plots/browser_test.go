@@ -113,7 +113,7 @@ func TestADarkPageOnPaper(t *testing.T) {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
 	const rows = 12
 	for i := range rows {
-		set.Faults = append(set.Faults, results.Fault{
+		set.Add(results.Fault{
 			Run: "run-1", ID: fmt.Sprintf("split-utf8/case-%d", i), Verdict: "silent-loss",
 			Evidence: results.MustEvidence(map[string]any{"cases": strings.Repeat("unbroken", 45)}),
 			Advice:   strings.Repeat("What to do is a sentence of many words. ", 6),

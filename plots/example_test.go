@@ -42,9 +42,10 @@ func ExampleWrite() {
 }
 
 func ExampleReport() {
-	set := &results.Set{Claims: []results.Claim{
-		{ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "refuted", Figure: "4096 B", Why: "Linux keeps writes up to a page whole"},
-	}}
+	set := &results.Set{Findings: []results.Finding{{
+		ID: "claim/pipe-buf", Title: "PIPE_BUF is 512", Verdict: results.Refuted,
+		Found: "4096 B: Linux keeps writes up to a page whole",
+	}}}
 	var page strings.Builder
 	if err := plots.Report(&page, set, plots.ReportOptions{Title: "Claims", Command: "pipebench report results.jsonl"}); err != nil {
 		fmt.Println(err)

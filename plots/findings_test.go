@@ -27,8 +27,8 @@ func fullSet() *results.Set {
 	set.Targets = testTargets()
 	set.Noise = testNoise()
 	set.Messages = testTraffic()
-	set.Claims = testClaims()
-	set.Faults = testFaults()
+	set.Findings = append(set.Findings, testClaims()...)
+	set.Findings = append(set.Findings, testFaults()...)
 	return set
 }
 
@@ -103,18 +103,18 @@ func testTraffic() []results.Message {
 	return out
 }
 
-func testClaims() []results.Claim {
-	return []results.Claim{
+func testClaims() []results.Finding {
+	return findings([]results.Claim{
 		{Kind: "claim", Run: "run-1", Time: testTime, ID: "overhead-bytes", Seed: "000", Claim: "chunking adds less than 1 % of bytes", Verdict: "holds", Figure: "0.075 % at 1 MiB", Why: "782 bytes in 18 frames"},
 		{Kind: "claim", Run: "run-1", Time: testTime, ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "refuted", Figure: "4096 B", Why: "Linux keeps writes up to a page whole"},
 		{Kind: "claim", Run: "run-1", Time: testTime, ID: "oversized-hangs", Seed: "004", Claim: "skipping an oversized line hangs the client", Verdict: "depends", Why: "on whether the client has a deadline <script>alert(1)</script>"},
 		{Kind: "claim", Run: "run-2", Time: testTime, ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "holds", Figure: "512 B", Why: "as documented"},
 		{Kind: "claim", Run: "run-1", Time: testTime, ID: "macos-64k", Seed: "000", Claim: "a macOS pipe grows to 64 KiB", Verdict: "not-testable-here", Why: "XNU's choose_pipespace says so"},
-	}
+	})
 }
 
-func testFaults() []results.Fault {
-	return []results.Fault{
+func testFaults() []results.Finding {
+	return findings([]results.Fault{
 		{Kind: "fault", Run: "run-1", Time: testTime, ID: "both-write-first", Verdict: "deadlock", Evidence: results.MustEvidence(map[string]any{"accepted": 196608.0, "deadline_ns": 2e9, "freed": true}), Advice: "Read while you write: a goroutine for each direction."},
 		{Kind: "fault", Run: "run-1", Time: testTime, ID: "growth/rescan", Verdict: "slow", Evidence: results.MustEvidence(map[string]any{
 			"slope": map[string]any{"n": 6.0, "median": 1.9, "interval": map[string]any{"lo": 1.8, "hi": 2.0, "confidence": 0.95}},
@@ -123,7 +123,16 @@ func testFaults() []results.Fault {
 				map[string]any{"name": "ndjson-rescan", "points": []any{curvePoint(4096, 2.5, false), curvePoint(65536, 4, false), curvePoint(1<<20, 30, false), curvePoint(16<<20, 480, true)}},
 			}}})},
 		{Kind: "fault", Run: "run-1", Time: testTime, ID: "reader-gone", Verdict: "EPIPE after 5.2 µs", Evidence: results.MustEvidence(map[string]any{"accepted": 65536.0, "epipe_ns": 5200.0, "sigpipe": true})},
+	})
+}
+
+// findings turns lines of earlier versions into findings.
+func findings[L interface{ Finding() results.Finding }](lines []L) []results.Finding {
+	var out []results.Finding
+	for _, l := range lines {
+		out = append(out, l.Finding())
 	}
+	return out
 }
 
 func curvePoint(x, y float64, extrapolated bool) map[string]any {

@@ -88,8 +88,8 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 		{"a run", testSet(), []string{"answer", "measurements", "machines"}},
 		{"measurements without an environment", &results.Set{Records: testStreams("lost", 1, 1)}, []string{"answer", "measurements"}},
 		{"probes", &results.Set{Environments: environments, Findings: testProbes()}, []string{"answer", "rule-findings", "machines"}},
-		{"claims", &results.Set{Environments: environments, Claims: testClaims()}, []string{"answer", "claim-findings", "machines"}},
-		{"faults", &results.Set{Environments: environments, Faults: testFaults()}, []string{"answer", "failure-findings", "machines"}},
+		{"claims", &results.Set{Environments: environments, Findings: testClaims()}, []string{"answer", "claim-findings", "machines"}},
+		{"faults", &results.Set{Environments: environments, Findings: testFaults()}, []string{"answer", "failure-findings", "machines"}},
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},
 		{"noise", &results.Set{Environments: environments, Noise: testNoise()}, []string{"answer", "noise", "machines"}},
 		{"a recording", &results.Set{Environments: environments, Messages: testTraffic()}, []string{"answer", "recording", "machines"}},
@@ -264,7 +264,7 @@ func TestReportOfNothing(t *testing.T) {
 
 func TestReportThatCannotBeWritten(t *testing.T) {
 	full := errors.New("no space left")
-	if err := Report(brokenWriter{full}, &results.Set{Claims: testClaims()}, ReportOptions{}); !errors.Is(err, full) {
+	if err := Report(brokenWriter{full}, &results.Set{Findings: testClaims()}, ReportOptions{}); !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
 }

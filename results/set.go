@@ -12,8 +12,6 @@ type Set struct {
 	Environments []Environment `json:"-"`
 	Records      []Record      `json:"-"`
 	Findings     []Finding     `json:"findings,omitempty"`
-	Faults       []Fault       `json:"faults,omitempty"`
-	Claims       []Claim       `json:"claims,omitempty"`
 	Targets      []Target      `json:"targets,omitempty"`
 	Noise        []Noise       `json:"noise,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
@@ -83,9 +81,9 @@ func (s *Set) MachineName(id string) string {
 // RunOf returns the run that a line belongs to.
 func RunOf[L Line](line L) string { return line.run() }
 
-// Add puts one line into the set, as reading it from a file would: a rule or a check of an earlier
-// version becomes a finding, a chunk size a measurement. A pointer, or a line of another package,
-// is ignored.
+// Add puts one line into the set, as reading it from a file would: a rule,
+// failure, claim or check of an earlier version becomes a finding, a chunk size a measurement. A
+// pointer, or a line of another package, is ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -101,9 +99,9 @@ func (s *Set) Add(line Line) {
 	case Probe:
 		s.Findings = append(s.Findings, l.Finding())
 	case Fault:
-		s.Faults = append(s.Faults, l)
+		s.Findings = append(s.Findings, l.Finding())
 	case Claim:
-		s.Claims = append(s.Claims, l)
+		s.Findings = append(s.Findings, l.Finding())
 	case Check:
 		s.Findings = append(s.Findings, l.Finding())
 	case Tune:
@@ -116,7 +114,7 @@ func (s *Set) Add(line Line) {
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
 	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) +
-		len(s.Messages) + len(s.Faults) + len(s.Claims) + len(s.Noise)
+		len(s.Messages) + len(s.Noise)
 }
 
 // Merge returns one set of all that the sets hold, in their order. They are left as they are.
@@ -128,8 +126,6 @@ func Merge(sets ...*Set) *Set {
 		all.Findings = append(all.Findings, s.Findings...)
 		all.Targets = append(all.Targets, s.Targets...)
 		all.Messages = append(all.Messages, s.Messages...)
-		all.Faults = append(all.Faults, s.Faults...)
-		all.Claims = append(all.Claims, s.Claims...)
 		all.Noise = append(all.Noise, s.Noise...)
 		all.Problems = append(all.Problems, s.Problems...)
 	}
@@ -145,8 +141,6 @@ func (s *Set) OfRun(run string) *Set {
 		Findings:     linesOf(run, s.Findings),
 		Targets:      linesOf(run, s.Targets),
 		Messages:     linesOf(run, s.Messages),
-		Faults:       linesOf(run, s.Faults),
-		Claims:       linesOf(run, s.Claims),
 		Noise:        linesOf(run, s.Noise),
 	}
 }
@@ -162,19 +156,9 @@ func linesOf[L Line](run string, lines []L) []L {
 	return own
 }
 
-// FindingsOf returns the findings of an area, and what earlier versions wrote as claims and faults.
+// FindingsOf returns the findings of an area.
 func (s *Set) FindingsOf(area string) []Finding {
 	var own []Finding
-	for _, c := range s.Claims {
-		if area == AreaClaim {
-			own = append(own, c.Finding())
-		}
-	}
-	for _, fault := range s.Faults {
-		if f := fault.Finding(); f.Area() == area {
-			own = append(own, f)
-		}
-	}
 	for _, f := range s.Findings {
 		if f.Area() == area {
 			own = append(own, f)

@@ -116,7 +116,7 @@ func (f *doctorFlags) show(cmd *cobra.Command, all, own *results.Set) error {
 		return err
 	}
 	f.say(cmd, "looked at %s: %d of them at fault",
-		strings.Join(f.watch.Checks(), ", "), len(own.Faults))
+		strings.Join(f.watch.Checks(), ", "), len(own.FindingsOf(results.AreaMachine)))
 	if len(own.Noise) > 0 {
 		if path, err := doctor.File(own.Noise[0].Machine); err == nil {
 			f.say(cmd, "saved for compare in %s", path)

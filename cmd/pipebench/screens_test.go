@@ -113,11 +113,10 @@ func TestScreensFitATerminal(t *testing.T) {
 		lines int // of the first screen at 100 columns, at most
 		show  show
 	}{
-		"run":           {twice, 125, set},
-		"doctor":        {recorded("doctor"), 40, set},
-		"drive":         {recorded("drive"), 40, drive},
-		"drive --load":  {recorded("load"), 40, drive},
-		"drive --fault": {recorded("faults"), 40, drive},
+		"run":          {twice, 125, set},
+		"doctor":       {recorded("doctor"), 40, set},
+		"drive":        {recorded("drive"), 40, drive},
+		"drive --load": {recorded("load"), 40, drive},
 		"tune": {recorded("tune"), 60, func(w io.Writer, set *results.Set, o view.Options) error {
 			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
 			return answer.Page().Write(w, view.FormatTable, o)

@@ -90,10 +90,10 @@ func judgedSeries(s *results.Set) []Series {
 		}
 		list.addTarget(name, s.Machine(t.Run), t)
 	}
-	for _, f := range s.Faults {
+	for _, f := range s.FindingsOf(results.AreaFailure) {
 		var of struct{ Protocol string }
 		if f.Evidence.Decode(&of) == nil && of.Protocol != "" { // a server's
-			list.judge("Fault/"+f.ID, f.Verdict)
+			list.judge("Fault/"+f.Name(), f.Class)
 		}
 	}
 	for _, f := range s.FindingsOf(results.AreaCheck) {

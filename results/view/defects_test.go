@@ -112,9 +112,11 @@ func TestSamplesThatWereLeftOutAreSaid(t *testing.T) {
 // A terminal of a few columns, as one that is being made smaller has, is no reason to fail.
 func TestNarrowTerminals(t *testing.T) {
 	s := findingsSet(t)
-	for i := range 3 {
-		s.Add(results.Claim{Run: "run-1", ID: "x", Seed: "000", Claim: "it is so", Verdict: "refuted", Why: "it is not"})
-		s.Claims[i].Figure = "3 of 5 readers"
+	for range 3 {
+		s.Add(results.Finding{
+			Run: "run-1", ID: "claim/x", Title: "it is so", Verdict: results.Refuted,
+			Found: "3 of 5 readers: it is not",
+		})
 	}
 	claims := &results.Set{Findings: s.FindingsOf(results.AreaClaim)}
 	for width := range 12 {

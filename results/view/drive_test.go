@@ -16,25 +16,19 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 	for _, row := range []struct {
 		name, first string
 		targets     []results.Target
-		faults      []results.Fault
 		want        view.DriveResult
 	}{
-		{"all served", "works to 64 MiB", []results.Target{served}, nil, view.DriveResult{Passed: true, Limit: 64 << 20}},
-		{"a limit", "breaks at 10,485,760 B: no reply, process alive", []results.Target{slow, {Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(10485759))}}, nil,
+		{"all served", "works to 64 MiB", []results.Target{served}, view.DriveResult{Passed: true, Limit: 64 << 20}},
+		{"a limit", "breaks at 10,485,760 B: no reply, process alive", []results.Target{slow, {Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(10485759))}},
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
-		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, nil, view.DriveResult{Failure: "exit 7"}},
-		{"faults", "FAIL: stands 1 of 2 faults of clients; dirty-line: deaf", nil, []results.Fault{{ID: "trickle", Verdict: "ok"}, {ID: "dirty-line", Verdict: "deaf"}},
-			view.DriveResult{Failure: "dirty-line: deaf"}},
+		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, view.DriveResult{Failure: "exit 7"}},
 		{"a redacted recording", "INCOMPLETE: 3 messages replayed; cannot tell", []results.Target{{
 			Command: []string{"server"}, Verdict: "cannot-tell", Evidence: results.TargetEvidence{
 				ReplayEvidence: &results.ReplayEvidence{Replayed: 3, Compared: 2, Undecided: 1},
 			},
-		}}, nil, view.DriveResult{Failure: "cannot-tell"}},
+		}}, view.DriveResult{Failure: "cannot-tell"}},
 	} {
-		set := &results.Set{Targets: row.targets, Faults: row.faults}
-		for i := range set.Faults {
-			set.Faults[i].Evidence = results.MustEvidence(map[string]any{"command": []string{"server"}, "protocol": "mcp"})
-		}
+		set := &results.Set{Targets: row.targets}
 		for _, format := range []view.Format{view.FormatTable, view.FormatMarkdown} {
 			var text strings.Builder
 			if err := view.WriteDrive(&text, format, set, view.Options{}); err != nil {

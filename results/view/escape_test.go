@@ -44,11 +44,11 @@ func hostileSet() *results.Set {
 		Records:      []results.Record{{Run: "run-1", Cell: results.Cell{Framing: hostile, Pattern: "stream", Size: 1}, Failed: hostile}},
 		Findings: []results.Finding{
 			results.Probe{Run: "run-1", Pipe: hostile, Step: hostile, Value: hostile, How: hostile, Documented: hostile}.Finding(),
+			results.Claim{Run: "run-1", Seed: hostile, Claim: hostile, Verdict: hostile, Figure: hostile, Why: hostile}.Finding(),
+			results.Fault{Run: "run-1", ID: hostile, Verdict: hostile, Advice: hostile}.Finding(),
 			{Run: "run-1", ID: hostile, Title: hostile, Verdict: hostile, Class: hostile, Value: hostile, Unit: hostile, Found: hostile, Advice: hostile, Reproduce: hostile, About: []string{hostile}},
 			{Run: "run-1", ID: "check/server/" + hostile, Verdict: results.Fails, Found: hostile, About: []string{hostile}},
 		},
-		Claims:   []results.Claim{{Run: "run-1", Seed: hostile, Claim: hostile, Verdict: hostile, Figure: hostile, Why: hostile}},
-		Faults:   []results.Fault{{Run: "run-1", ID: hostile, Verdict: hostile, Advice: hostile}},
 		Targets:  targets,
 		Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 9, Method: hostile, ID: json.RawMessage(`1`)}},
 		Problems: []results.Problem{{File: hostile, Line: 1, What: hostile}},

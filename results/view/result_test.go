@@ -9,28 +9,26 @@ import (
 
 func TestWhatAServerComesTo(t *testing.T) {
 	served := results.Target{Size: 16 << 20, Verdict: "ok"}
-	stood := results.Fault{ID: "trickle", Verdict: "ok"}
 	silent := results.Target{Verdict: "exit 0", RequestLimit: new(int64(10485759))}
 	replayed := results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}
 	for _, row := range []struct {
 		name    string
 		targets []results.Target
-		faults  []results.Fault
 		passed  bool
 		want    string
 	}{
-		{"all served", []results.Target{served}, nil, true, "works to 16 MiB"},
+		{"all served", []results.Target{served}, true, "works to 16 MiB"},
 		{
-			"silent exit", []results.Target{served, silent}, nil,
+			"silent exit", []results.Target{served, silent},
 			false, "breaks at 10,485,760 B: exited silently (code 0)",
 		},
 		{
 			"refused in words",
-			[]results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}}, nil,
+			[]results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}},
 			true, "works to 16 MiB, then error reply",
 		},
 		{
-			"grows", []results.Target{served, {Verdict: results.VerdictSuperlinear}}, nil,
+			"grows", []results.Target{served, {Verdict: results.VerdictSuperlinear}},
 			true, "faster than linear",
 		},
 		{
@@ -39,7 +37,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				served, {Size: 32 << 20, Verdict: "exit 0"},
 				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
 				{Verdict: "truncated", ReplyLimit: new(int64(100000))},
-			}, nil,
+			},
 			false, "breaks at 100,001 B: truncated",
 		},
 		{
@@ -47,7 +45,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 			[]results.Target{
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
 				{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-			}, nil,
+			},
 			false, "breaks at 8,388,609 B: corrupt",
 		},
 		{
@@ -55,28 +53,23 @@ func TestWhatAServerComesTo(t *testing.T) {
 			[]results.Target{
 				{Verdict: "exit 0", RequestLimit: new(int64(5 << 20))},
 				{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
-			}, nil,
+			},
 			false, "breaks at 5,242,881 B: exited silently (code 0)",
 		},
 		{
-			"a replay", []results.Target{{Verdict: "ok", Evidence: replayed}}, nil,
+			"a replay", []results.Target{{Verdict: "ok", Evidence: replayed}},
 			true, "PASS: 9 messages replayed",
 		},
 		{
-			"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: replayed}}, nil,
+			"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: replayed}},
 			false, "FAIL: 9 messages replayed; no reply, process alive",
 		},
 		{
-			"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}}, nil,
+			"nothing works", []results.Target{{Size: 1 << 10, Verdict: "deaf"}},
 			false, "FAIL at every size: no reply, process alive",
 		},
-		{"stands a fault", nil, []results.Fault{stood}, true, "stands 1 of 1 fault of"},
-		{
-			"does not stand one", nil, []results.Fault{stood, {ID: "dirty-line", Verdict: "deaf"}},
-			false, "stands 1 of 2 faults",
-		},
 	} {
-		got := resultOf(&results.Set{Targets: row.targets, Faults: row.faults})
+		got := resultOf(&results.Set{Targets: row.targets})
 		if got.Passed != row.passed || !strings.Contains(got.String(), row.want) {
 			t.Errorf("%s: passed %v, %q; want %v, %q", row.name, got.Passed, got, row.passed, row.want)
 		}

@@ -19,7 +19,11 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		set  *results.Set
 		want string
 	}{
-		{"faults", &results.Set{Faults: []results.Fault{{Run: "run-1", ID: "both-write-first", Verdict: "deadlock"}, {Run: "run-1", ID: "growth/rescan", Verdict: "slow"}, {Run: "run-1", ID: "reader-gone", Verdict: "EPIPE after 5.2 µs"}}}, "3 failures: fails 2, conditional 1."},
+		{"failures", &results.Set{Findings: []results.Finding{
+			{Run: "run-1", ID: "failure/both-write-first", Verdict: results.Fails},
+			{Run: "run-1", ID: "failure/growth/rescan", Verdict: results.Depends},
+			{Run: "run-1", ID: "failure/reader-gone", Verdict: results.Fails},
+		}}, "3 failures: fails 2, conditional 1."},
 		{"rules", &results.Set{Findings: []results.Finding{results.Probe{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), results.Probe{Run: "run-1", Step: "b"}.Finding()}}, "2 rules: noted 1, holds 1."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
 	} {
@@ -51,9 +55,12 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 
 // What disturbs a machine is no way in which stdio fails, and each has its section.
 func TestFailuresAndDisturbancesAreToldApart(t *testing.T) {
-	set := &results.Set{Faults: []results.Fault{
-		{Run: "run-1", ID: "reader-gone/pipe", Verdict: "noticed"},
-		{Run: "run-2", ID: "environment/load", Verdict: "the load average was 9", Advice: "wait"},
+	set := &results.Set{Findings: []results.Finding{
+		{Run: "run-1", ID: "failure/reader-gone/pipe", Verdict: results.Depends, Class: "noticed"},
+		{
+			Run: "run-2", ID: "machine/load", Verdict: results.Noted,
+			Found: "the load average was 9", Advice: "wait",
+		},
 	}}
 	for i, command := range []string{"pipebench run --scenario reader-gone", "pipebench doctor"} {
 		e := machineNamed(fmt.Sprintf("run-%d", i+1), "linux")

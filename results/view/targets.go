@@ -11,14 +11,13 @@ import (
 )
 
 // WriteDrive writes what records say about the servers that were driven. For people that is whether
-// the server passed, a table by size, one by load, one by fault, then the limits, the growth, and
-// advice; as CSV the first of these tables; as JSON the records below the [DriveResult].
+// the server passed, a table by size, one by load, then the limits, the growth, and advice; as CSV the first of these tables; as JSON the records below the [DriveResult].
 func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
-	if len(set.Targets) == 0 && len(set.Faults) == 0 {
+	if len(set.Targets) == 0 {
 		return ErrNothing
 	}
 	var tables []Table
-	for _, t := range []Table{sizeTable(set.Targets), loadTable(set.Targets), clientFaultTable(set.Faults)} {
+	for _, t := range []Table{sizeTable(set.Targets), loadTable(set.Targets)} {
 		if t.hasRows() {
 			tables = append(tables, t)
 		}
@@ -38,11 +37,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	case FormatBench:
 		return Write(w, set, format, o)
 	}
-	about, err := drivenBy(set)
-	if err != nil {
-		return err
-	}
-	p := Page{Verdict: result.String(), Tone: result.tone(), Header: []string{about}}
+	p := Page{Verdict: result.String(), Tone: result.tone(), Header: []string{drivenBy(set)}}
 	for _, t := range tables {
 		p.Tables = append(p.Tables, t.dropEmpty())
 	}
@@ -51,36 +46,15 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	return p.Write(w, format, o)
 }
 
-// drivenBy says what was driven, and how.
-func drivenBy(set *results.Set) (string, error) {
-	if len(set.Targets) > 0 {
-		t := set.Targets[len(set.Targets)-1] // its framing may be found out on the way
-		command := strings.Join(t.Command, " ")
-		e := t.Evidence.ServerEvidence
-		if e == nil {
-			return command, nil
-		}
-		return fmt.Sprintf("%s: %s, %s framing, %s", command, e.Spoken, e.Framing, e.Request), nil
+// drivenBy says what was driven, and how. A server's framing may be found out on the way.
+func drivenBy(set *results.Set) string {
+	t := set.Targets[len(set.Targets)-1]
+	command := strings.Join(t.Command, " ")
+	e := t.Evidence.ServerEvidence
+	if e == nil {
+		return command
 	}
-	var e struct {
-		Command  []string `json:"command"`
-		Protocol string   `json:"protocol"`
-	}
-	err := set.Faults[0].Evidence.Decode(&e)
-	return strings.Join(e.Command, " ") + ": " + e.Protocol, err
-}
-
-// clientFaultTable has a row for each fault of a client that a server was shown.
-func clientFaultTable(faults []results.Fault) Table {
-	t := Table{Columns: []Column{
-		{Title: "fault", Key: true},
-		{Title: "verdict", Key: true},
-		{Title: "what came of it", Key: true},
-	}}
-	for _, f := range faults {
-		t.AppendValues(textValue(f.ID), verdictValue(f.Verdict), textValue(f.Advice))
-	}
-	return t
+	return fmt.Sprintf("%s: %s, %s framing, %s", command, e.Spoken, e.Framing, e.Request)
 }
 
 // quantileValue shows one of [results.Quantiles], nothing if the latency does not carry it.
@@ -483,9 +457,6 @@ func (r DriveResult) tone() Tone {
 // resultOf sums up what was found. A server that refuses large messages with an error passes; one
 // that is silent, or answers wrongly, does not.
 func resultOf(set *results.Set) DriveResult {
-	if len(set.Targets) == 0 {
-		return faultResult(set.Faults)
-	}
 	var r DriveResult
 	served := int64(0)
 	limited := false
@@ -535,28 +506,6 @@ func resultOf(set *results.Set) DriveResult {
 	}
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
 	return r
-}
-
-// faultResult sums up what a server did with faults of clients.
-func faultResult(faults []results.Fault) DriveResult {
-	tried := 0
-	stood := 0
-	failure := ""
-	for _, f := range faults {
-		switch f.Verdict {
-		case results.VerdictNotTried:
-			continue
-		case results.VerdictOK:
-			stood++
-		default:
-			if failure == "" {
-				failure = f.ID + ": " + f.Verdict
-			}
-		}
-		tried++
-	}
-	whole := fmt.Sprintf("stands %d of %s of clients", stood, results.FormatCount(tried, "fault"))
-	return DriveResult{Passed: failure == "", Failure: failure, whole: whole}
 }
 
 // String returns the result in a line: "works to 64 MiB", "breaks at 10,485,760 B: no reply,

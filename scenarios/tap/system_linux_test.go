@@ -71,8 +71,8 @@ func TestOutputThatCannotBeWrittenFailsTheTap(t *testing.T) {
 		t.Errorf("stderr %q does not say why the output is lost", said)
 	}
 	var ids []string
-	for _, f := range p.recording().Faults {
-		ids = append(ids, f.ID)
+	for _, f := range p.recording().Findings {
+		ids = append(ids, f.Name())
 	}
 	if !slices.Equal(ids, []string{"output-lost"}) {
 		t.Errorf("the recording tells of %q, want output-lost", ids)

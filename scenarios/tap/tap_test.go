@@ -301,7 +301,7 @@ func TestATapThatIsToldToEndSaysWhatWasNotTaken(t *testing.T) {
 	if p.wait().ExitCode() != 3 || !strings.Contains(p.stderr.String(), "did not take the last of the output") {
 		t.Errorf("the tap ended with %v and said %q", p.cmd.ProcessState, &p.stderr)
 	}
-	if f := p.recording().Faults; len(f) != 1 || f[0].ID != "output-cut" {
+	if f := p.recording().Findings; len(f) != 1 || f[0].ID != "failure/output-cut" {
 		t.Errorf("recorded %+v", f)
 	}
 }
@@ -599,8 +599,8 @@ func TestNoFrameIsLost(t *testing.T) {
 		}
 		next[m.Dir]++
 	}
-	if next["request"] != frames || next["reply"] != frames || len(set.Faults) > 0 {
-		t.Errorf("recorded %v, %d gaps", next, len(set.Faults))
+	if next["request"] != frames || next["reply"] != frames || len(set.Findings) > 0 {
+		t.Errorf("recorded %v, %d gaps", next, len(set.Findings))
 	}
 	if s := set.Targets[0]; s.Verdict != "exit 0" || s.Evidence.Traffic.Requests.Messages != frames {
 		t.Errorf("summary %+v", s)
@@ -682,7 +682,7 @@ func TestARecordingThatCannotKeepUpHasAGapAndHoldsUpNothing(t *testing.T) {
 		}
 	}
 	missing := 0
-	for _, f := range set.Faults {
+	for _, f := range set.Findings {
 		var e struct{ Messages int }
 		if err := f.Evidence.Decode(&e); err != nil {
 			t.Fatal(err)
