@@ -100,7 +100,7 @@ func (r *runner) roundsFor(g *group) int {
 // left returns how many forks and rounds a group has yet to take. If a precision is to be reached,
 // it may take further forks.
 func (r *runner) left(g *group) (forks, rounds int) {
-	all := r.forksOf(g.leader())
+	all := r.forksOf(g.cells[0].record.Cell)
 	return max(1, all-g.forks), max(r.Samples-g.rounds, r.Samples/all, 1)
 }
 

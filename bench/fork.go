@@ -99,13 +99,14 @@ type worker struct {
 
 // startWorker starts a worker with its ends of pipes, which are closed here in any case.
 func startWorker(
-	ctx context.Context, work string, c endpointConfig, ends []*syspipe.End,
+	ctx context.Context, c endpointConfig, ends []*syspipe.End,
 ) (*worker, error) {
-	w := &worker{role: c.Role}
-	var err error
-	if w.Process, err = proc.Self(work, c, ends...); err != nil {
+	defer proc.CloseAll(ends)
+	p, err := proc.Self(cellWork, c, ends...)
+	if err != nil {
 		return nil, err
 	}
+	w := &worker{Process: p, role: c.Role}
 	if w.jobs, err = w.Pipe(0); err != nil {
 		return nil, err
 	}
@@ -166,14 +167,14 @@ func startFork(
 	}
 	f := &fork{limit: limit, offset: j.Offset}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
-	first, err := startWorker(f.ctx, workOf(j.Cell), origin, p.origin)
+	first, err := startWorker(f.ctx, origin, p.origin)
 	if err != nil {
 		proc.CloseAll(p.other)
 		f.close()
 		return nil, err
 	}
 	f.workers = append(f.workers, first)
-	second, err := startWorker(f.ctx, workOf(j.Cell), other, p.other)
+	second, err := startWorker(f.ctx, other, p.other)
 	if err != nil {
 		f.close()
 		return nil, err

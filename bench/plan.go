@@ -18,10 +18,9 @@
 // writes them. Each end is a process of its own. Cells that are compared share their workers:
 // these take a short slice of every cell in turn, and wait in a read in between. They are started
 // several times, since two starts differ more than two slices of one. A worker is this same
-// program, started again by syspipe/proc: it does its work in an init function, or in [Worker] if
-// the framing is registered. It is bound to its CPU, has the garbage collector off while the clock
-// runs, and is killed at its deadline. When the controller goes, however it goes, its workers go
-// too.
+// program, started again by syspipe/proc, and does its work in [Worker]. It is bound to its CPU,
+// has the garbage collector off while the clock runs, and is killed at its deadline. When the
+// controller goes, however it goes, its workers go too.
 //
 // # The clock
 //

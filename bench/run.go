@@ -167,7 +167,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	began := time.Now()
 	rounds := r.roundsFor(g)
 	g.forks++
-	j := r.jobOf(g.leader())
+	j := r.jobOf(g.cells[0].record.Cell)
 	j.Offset = r.offsetOf(g.forks)
 	f, err := startFork(ctx, j, g.cpus, r.limit)
 	if err != nil {
@@ -252,17 +252,6 @@ func (r *runner) turn(ctx context.Context) error {
 	err := r.Turn(ctx)
 	r.started = r.started.Add(time.Since(began))
 	return err
-}
-
-// leader returns the cell by which a group's workers are started: one whose framing was registered,
-// if there is one, as its workers know the others, too.
-func (g *group) leader() results.Cell {
-	for _, c := range g.cells {
-		if workOf(c.record.Cell) == registeredWork {
-			return c.record.Cell
-		}
-	}
-	return g.cells[0].record.Cell
 }
 
 // stopReason returns why a group needs no more samples, empty if it does.

@@ -496,11 +496,11 @@ func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
 	}
 }
 
-// A program that forgot to call Worker runs its main again as its own worker, and that one its own,
+// A program that forgot to call Main runs its main again as its own worker, and that one its own,
 // until the machine has no processes left.
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", "{}")
-	const says = "this process was started to work and does not: call Worker first"
+	const says = "this process was started to work and does not: call proc.Main first"
 	err := Run(t.Context(), small(cell()), func(results.Record) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("Run: %v", err)

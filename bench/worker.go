@@ -12,40 +12,25 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// What workers do, by its name: see [proc.Register]. A cell whose framing framers knows is begun
-// before the rest of the program is initialised, one of a registered framing when that is known.
-const (
-	cellWork       = "bench"
-	registeredWork = "bench with registered framings"
-)
+// cellWork names what a worker does: see [Jobs].
+const cellWork = "bench"
 
-func init() { proc.Register(cellWork, serveJobs) }
+// Jobs is the work of the processes that [Run] starts, for a main that has work of its own too:
+//
+//	proc.Main(bench.Jobs(), ours)
+func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
 
 // workerMemory is how much a worker may hold, in bytes, before it collects garbage after all.
 const workerMemory = 1 << 30
 
 // Worker does a worker's job and exits, if this process was started as one; else it returns at
 // once. Call it first in main and in TestMain of every program that calls [Run]: the engine starts
-// the program again for each fork, so that nothing else of it runs beside a measured endpoint. It
-// calls [proc.Worker], so what else the program registers for its workers has to be registered
-// before.
-func Worker() {
-	proc.Register(registeredWork, serveJobs)
-	proc.Worker()
-}
-
-// workOf names the work of the processes that run a cell.
-func workOf(c results.Cell) string {
-	if _, err := framers.Parse(c.Framing); err != nil {
-		return registeredWork
-	}
-	return cellWork
-}
+// the program again for each fork, so that nothing else of it runs beside a measured endpoint.
+func Worker() { proc.Main(Jobs()) }
 
 // A job is what the controller asks of a worker: a slice of a cell. It travels as one line of JSON
 // on the worker's standard input. The endpoint that the worker runs is its argument.

@@ -23,18 +23,28 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/claims"
+	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 func main() {
-	bench.Worker()
+	work()
 	if err := errors.Join(enoughDescriptors(), enoughMemory()); err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench:", err)
 		os.Exit(exitFailed)
 	}
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// work does what this process was started for, if it was started to work for another one, and exits.
+func work() {
+	proc.Main(bench.Jobs(), rules.Jobs(), faults.Jobs(), claims.Jobs(), drive.Jobs())
 }
 
 // fewDescriptors are what the Go runtime needs to begin, which it ends the process without.

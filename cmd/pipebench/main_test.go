@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/pipebench/pipebench/bench"
 )
 
 // commandEnv makes this test binary the command itself.
@@ -24,7 +22,7 @@ func TestMain(m *testing.M) {
 	if _, command := os.LookupEnv(commandEnv); command {
 		main()
 	}
-	bench.Worker() // the engine starts this test binary again, as it would the command
+	work() // the engine starts this test binary again, as it would the command
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}

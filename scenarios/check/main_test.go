@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/check"
+	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		specimens[name].run()
 		return
 	}
-	proc.Worker()
+	proc.Main(drive.Jobs())
 	flag.Parse()
 	flag.Set("test.parallel", "6") // they mostly wait
 	os.Exit(m.Run())

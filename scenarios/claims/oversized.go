@@ -122,6 +122,7 @@ func tryOption(ctx context.Context, name string, size int) (Option, error) {
 	if err := p.Start(ctx); err != nil {
 		return Option{}, err
 	}
+	proc.CloseAll([]*syspipe.End{clientIn, clientOut})
 	s := &oversizedServer{
 		out: framers.NDJSON().NewWriter(w), size: size, limit: math.MaxInt, id: jsonrpc.Null,
 	}

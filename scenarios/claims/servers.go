@@ -303,12 +303,15 @@ func isResult(id string) func(string) bool {
 	}
 }
 
-// init registers the programs that experiments start in processes of their own.
-func init() {
-	proc.Register("claims/serve", serve)
-	faults.RegisterWork("claims/answerer", answerLines)
-	proc.Register("claims/crasher", answerAndCrash)
-	faults.RegisterWork("claims/client", receiveOversized)
+// Jobs are the programs that experiments start in processes of their own: main gives them to
+// [proc.Main].
+func Jobs() map[string]proc.Job {
+	return map[string]proc.Job{
+		"claims/serve":    serve,
+		"claims/answerer": faults.Job(answerLines),
+		"claims/crasher":  answerAndCrash,
+		"claims/client":   faults.Job(receiveOversized),
+	}
 }
 
 // slowTool is how long the servers' tool takes, so that a request is under way when its client

@@ -132,17 +132,18 @@ func (r *faultRun) signal(s syscall.Signal, name string) error {
 // for it.
 const clientWork = "drive/client"
 
-func init() {
-	proc.Register(clientWork, func(w *proc.Work) error {
-		var command []string
-		if err := w.Args(&command); err != nil {
-			return err
-		}
-		os.Unsetenv("GOMAXPROCS") // which is ours
-		server := exec.Command(command[0], command[1:]...)
-		server.Stdin, server.Stdout, server.Stderr = os.Stdin, os.Stdout, os.Stderr
-		return server.Run()
-	})
+// Jobs is the work of the processes that faults start: main gives it to [proc.Main].
+func Jobs() map[string]proc.Job { return map[string]proc.Job{clientWork: startServer} }
+
+func startServer(w *proc.Work) error {
+	var command []string
+	if err := w.Args(&command); err != nil {
+		return err
+	}
+	os.Unsetenv("GOMAXPROCS") // which is ours
+	server := exec.Command(command[0], command[1:]...)
+	server.Stdin, server.Stdout, server.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return server.Run()
 }
 
 // clientKilled kills the process that started the server, and it alone, and lets go of the pipes as

@@ -23,6 +23,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // serverJob names, in the environment of a child process, which server the test binary is to be
@@ -30,6 +31,7 @@ import (
 const serverJob = "DRIVE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
+	proc.Main(drive.Jobs())
 	if job := os.Getenv(serverJob); job != "" {
 		kind, arg, _ := strings.Cut(job, " ")
 		if err := servers[kind](arg); err != nil {

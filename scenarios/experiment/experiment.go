@@ -87,17 +87,21 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	if !t.Check(err) {
 		return nil
 	}
-	p.Share()
 	if !t.Check(p.Start(t.Ctx)) {
 		return nil
 	}
 	return p
 }
 
-// Register has a process that was started for one of these experiments make it. Call it from an
-// init function, last of all.
-func Register(work string, all func() []Experiment) {
-	RegisterWork(work, func(w *proc.Work) error {
+// Jobs is the work of the processes that are started for these experiments, and for what they call
+// others to do. Their pipe ends may block: each then holds a place of the scheduler, and would keep
+// the garbage collector waiting.
+func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
+	jobs := map[string]proc.Job{}
+	for name, job := range others {
+		jobs[name] = withEndsThatBlock(job)
+	}
+	jobs[work] = withEndsThatBlock(func(w *proc.Work) error {
 		var id string
 		if err := w.Args(&id); err != nil {
 			return err
@@ -109,17 +113,15 @@ func Register(work string, all func() []Experiment) {
 		}
 		return fmt.Errorf("no experiment is called %s", id)
 	})
+	return jobs
 }
 
-// RegisterWork names what other processes of an experiment do, see [proc.Register]. Their pipe
-// ends may block: each then holds a place of the scheduler, and would keep the garbage collector
-// waiting.
-func RegisterWork(name string, work func(*proc.Work) error) {
-	proc.Register(name, func(w *proc.Work) error {
+func withEndsThatBlock(job proc.Job) proc.Job {
+	return func(w *proc.Work) error {
 		runtime.GOMAXPROCS(8)
 		debug.SetGCPercent(-1)
-		return work(w)
-	})
+		return job(w)
+	}
 }
 
 // make makes the experiment in the process that was started for it.

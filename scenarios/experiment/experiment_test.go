@@ -17,10 +17,6 @@ import (
 
 const testWork = "experiment/test"
 
-func init() {
-	Register(testWork, func() []Experiment { return all })
-}
-
 var all = []Experiment{
 	{ID: "test/counts", Title: "count", Do: func(t *Trial) {
 		for n := range 3 {
@@ -42,7 +38,7 @@ var all = []Experiment{
 }
 
 func TestMain(m *testing.M) {
-	proc.Worker()
+	proc.Main(Jobs(testWork, func() []Experiment { return all }, nil))
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }
@@ -134,12 +130,12 @@ func TestASlowMachineHasMoreTime(t *testing.T) {
 	}
 }
 
-// A program that forgot to call Worker runs its main again as its own worker, and that one its own,
+// A program that forgot to call Main runs its main again as its own worker, and that one its own,
 // until the machine has no processes left.
 func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", "{}")
 	err := Run(t.Context(), testWork, all[0], func(results.Finding) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "call Worker first") {
+	if err == nil || !strings.Contains(err.Error(), "call proc.Main first") {
 		t.Errorf("got %v", err)
 	}
 }

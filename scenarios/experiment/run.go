@@ -29,7 +29,7 @@ func limitAfter(start time.Duration) time.Duration {
 }
 
 // Run makes an experiment in a process of its own, which does the work of that name (see
-// [Register]). It calls found for each finding as it comes, and returns found's error. That the
+// [Jobs]). It calls found for each finding as it comes, and returns found's error. That the
 // experiment fails or hangs is a finding too.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)

@@ -162,8 +162,7 @@ func writeFirst(w *proc.Work, args writeFirstArgs) error {
 	if err := w.Report(r); err != nil {
 		return err
 	}
-	w.Linger() // the other side must not find a closed pipe in place of a full one
-	return nil
+	select {} // the other side must not find a closed pipe in place of a full one
 }
 
 // meet waits until the process at the other ends is there: one that starts slowly is no deadlock.

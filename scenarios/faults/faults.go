@@ -80,30 +80,32 @@ var experiments = map[string]experiment{
 	"no-newline":         {2 * time.Minute, runNoNewline},
 }
 
-// init registers what processes of their own do in experiments.
-func init() {
-	RegisterWork("faults/closing-reader", closeReader)
-	RegisterWork("faults/printer", printUntilError)
-	RegisterWork("faults/queued-exit", exitWithQueue)
-	RegisterWork("faults/one-write", writeStdout)
-	RegisterWork("faults/client", startServer)
-	RegisterWork("faults/server", serveLines)
-	RegisterWork("faults/write-first", writeFirst)
-	RegisterWork("faults/logger", logAndAnswer)
-	RegisterWork("faults/head-of-line", timeSmallMessages)
-	RegisterWork("faults/writer", writeShare)
-	RegisterWork("faults/receiver", receiveAndMeasure)
+// Jobs is what processes of their own do in experiments: main gives it to [proc.Main].
+func Jobs() map[string]proc.Job {
+	return map[string]proc.Job{
+		"faults/closing-reader": Job(closeReader),
+		"faults/printer":        Job(printUntilError),
+		"faults/queued-exit":    Job(exitWithQueue),
+		"faults/one-write":      Job(writeStdout),
+		"faults/client":         Job(startServer),
+		"faults/server":         Job(serveLines),
+		"faults/write-first":    Job(writeFirst),
+		"faults/logger":         Job(logAndAnswer),
+		"faults/head-of-line":   Job(timeSmallMessages),
+		"faults/writer":         Job(writeShare),
+		"faults/receiver":       Job(receiveAndMeasure),
+	}
 }
 
-// RegisterWork names work that takes arguments, see [proc.Register].
-func RegisterWork[A any](name string, work func(*proc.Work, A) error) {
-	proc.Register(name, func(w *proc.Work) error {
+// Job makes a job of work that takes arguments.
+func Job[A any](work func(*proc.Work, A) error) proc.Job {
+	return func(w *proc.Work) error {
 		var args A
 		if err := w.Args(&args); err != nil {
 			return err
 		}
 		return work(w, args)
-	})
+	}
 }
 
 // All lists the scenarios in the order of the catalogue.
@@ -242,6 +244,7 @@ func ErrorText(err error) string {
 func start(
 	ctx context.Context, work string, args any, ends ...*syspipe.End,
 ) (*proc.Process, error) {
+	defer proc.CloseAll(ends)
 	p, err := proc.Self(work, args, ends...)
 	if err != nil {
 		return nil, err

@@ -175,7 +175,6 @@ func withWriters(ctx context.Context, args writerArgs, read func(r *syspipe.End)
 			return err
 		}
 		defer p.Close()
-		p.Share() // its end of the pipe is that of the other writers too
 		if err := p.Start(ctx); err != nil {
 			return err
 		}

@@ -115,8 +115,7 @@ func startServer(w *proc.Work, kind string) error {
 		return err
 	}
 	io.Copy(io.Discard, out) // as a client does, as long as it lives
-	w.Linger()
-	return nil
+	select {}
 }
 
 // serveLines is the server: it reads and answers lines, reads nothing ("deaf"), or writes without
@@ -128,7 +127,7 @@ func serveLines(w *proc.Work, kind string) error {
 		if err := w.Report(0); err != nil { // ready
 			return err
 		}
-		w.Linger()
+		select {}
 	case "busy":
 		return writeForEver(w)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/experiment"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // work names what the process of an experiment does.
@@ -243,12 +244,14 @@ func opens(kind syspipe.Kind) error {
 	return errors.Join(w.Close(), r.Close())
 }
 
-func init() {
-	experiment.RegisterWork(workWrite, writeLetters)
-	experiment.RegisterWork(workEcho, echo)
-	experiment.RegisterWork(workStdio, describeStdio)
-	experiment.RegisterWork(workHold, hold)
-	experiment.RegisterWork(workSend, send)
-	experiment.RegisterWork(workPass, passByte)
-	experiment.Register(work, All) // last, as it may make the experiment at once
+// Jobs is the work of the processes that [Run] starts: main gives it to [proc.Main].
+func Jobs() map[string]proc.Job {
+	return experiment.Jobs(work, All, map[string]proc.Job{
+		workWrite: writeLetters,
+		workEcho:  echo,
+		workStdio: describeStdio,
+		workHold:  hold,
+		workSend:  send,
+		workPass:  passByte,
+	})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Worker()
+	proc.Main(Jobs())
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }

@@ -32,15 +32,6 @@
 // not what they started), Windows ends them with the last handle to their job. Elsewhere they meet
 // the end of their standard input.
 //
-// # Why some work runs in init
-//
-// Work begins in [Main], first of all in main. By then Go has initialised every package of the
-// program, and a large program spends more time on that than a short worker on its work. So a
-// package whose workers start many times may call [Register] in its init: the work is done there
-// and then, and what is initialised later (a schema validator, the charts) never is. Of CPU time,
-// on a busy machine, the whole command takes 39 ms to begin, a worker of the engine 24, and a bare
-// program 5.
-//
 // # Who may call concurrently
 //
 // Set the fields of a [Process] before Start. Report belongs to one goroutine at a time; all else

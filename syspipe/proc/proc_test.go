@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/leaktest"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -45,16 +46,14 @@ var works = map[string]proc.Job{
 		if err := w.Report("here"); err != nil {
 			return err
 		}
-		w.Linger()
-		return nil
+		select {}
 	},
 	"farewell": func(w *proc.Work) error {
 		w.OnRelease(func() { w.Report("farewell") })
 		if err := w.Report("here"); err != nil {
 			return err
 		}
-		w.Linger()
-		return nil
+		select {}
 	},
 	"adopt":  adopt,
 	"double": double,
@@ -82,8 +81,7 @@ var works = map[string]proc.Job{
 		if err := w.Report("both run"); err != nil {
 			return err
 		}
-		w.Linger()
-		return nil
+		select {}
 	},
 }
 
@@ -149,6 +147,7 @@ func program(kind string) {
 // start starts named work that is closed with the test.
 func start(t *testing.T, name string, args any, ends ...*syspipe.End) *proc.Process {
 	t.Helper()
+	defer proc.CloseAll(ends)
 	p, err := proc.Self(name, args, ends...)
 	if err != nil {
 		t.Fatal(err)
@@ -252,14 +251,13 @@ func TestAWorkerHasItsEnds(t *testing.T) {
 	}
 }
 
-func TestSharedEndsStayOpenHere(t *testing.T) {
+func TestEndsStayOpenHere(t *testing.T) {
 	w, r := pipe(t)
 	p, err := proc.Self("greet", "world", r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	p.Share()
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +299,7 @@ func TestWorkThatNobodyKnows(t *testing.T) {
 	p := start(t, "unheard of", nil)
 	var got string
 	err := p.Report(&got)
-	if err == nil || !strings.Contains(err.Error(), "before it began") || !strings.Contains(err.Error(), "has registered the work") {
+	if err == nil || !strings.Contains(err.Error(), "before it began") || !strings.Contains(err.Error(), "does not know the work") {
 		t.Errorf("got %v", err)
 	}
 	if p.Wait() == nil {
@@ -309,11 +307,11 @@ func TestWorkThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// A program that forgot to call Worker runs its main again as its own worker, and that one its own,
+// A program that forgot to call Main runs its main again as its own worker, and that one its own,
 // until the machine has no processes left.
 func TestAWorkerThatDoesNotWorkStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", `{"name":"unheard of"}`)
-	if _, err := proc.Self("linger", nil); err == nil || !strings.Contains(err.Error(), "call Worker first") {
+	if _, err := proc.Self("linger", nil); err == nil || !strings.Contains(err.Error(), "call proc.Main first") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -338,17 +336,14 @@ func TestRemoteWorkHangsOnItsLeashAlone(t *testing.T) {
 }
 
 func TestAWorkerThatCannotStartLeavesNothing(t *testing.T) {
-	_, r := pipe(t)
-	p, err := proc.Self("linger", nil, r)
+	leaktest.Check(t)
+	p, err := proc.Self("linger", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Cmd.Path = "/nonexistent"
 	if err := p.Start(t.Context()); err == nil {
 		t.Error("started")
-	}
-	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("its end is open: %v", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 
 	"github.com/pipebench/pipebench/syspipe"
@@ -27,24 +26,23 @@ type assignment struct {
 	Ends []string        `json:"ends"` // references: leash, reports, the work's own
 }
 
-// begun is the first report of all work. What never sends it does not know of [Worker].
+// begun is the first report of all work. What never sends it does not call [Main].
 const begun = "begun"
 
-// ErrNotBegun is returned where a process that was started to work ended before it began. Usually
-// main does not call [Worker], or not first.
+// ErrNotBegun is returned if a process that was started to work ended before it began. Usually main
+// does not call [Main], or not first.
 var ErrNotBegun = errors.New("ended before it began to work; " +
-	"main and TestMain have to call Worker first")
+	"main and TestMain have to call proc.Main first")
 
 // Self readies this program, started again, to do the work of that name with args (any JSON, at
-// most some 30 KiB) and pipe ends, which it inherits. They are the worker's from here on, and
-// closed in this process by Start, by Close, and when Self fails. The standard streams are free for
-// what the work does with them.
+// most some 30 KiB) and pipe ends, which it inherits. The ends stay open in this process too: the
+// caller closes them after Start. The standard streams are free for what the work does with them.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	p, leash, report, err := Remote(name)
 	if err != nil {
-		CloseAll(ends)
 		return nil, err
 	}
+	p.childOnly = []io.Closer{leash, report}
 	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
 		p.Close()
 		return nil, err
@@ -88,15 +86,10 @@ func SelfOn(
 
 // ready makes this program, with its leash, its reports and further ends, the command of the
 // process.
-func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
-	defer func() {
-		if err != nil {
-			CloseAll(ends)
-		}
-	}()
+func (p *Process) ready(args any, ends []*syspipe.End) error {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
 		return errors.New("this process was started to work and does not: " +
-			"call Worker first in main and in TestMain")
+			"call proc.Main first in main and in TestMain")
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -114,14 +107,9 @@ func (p *Process) ready(args any, ends []*syspipe.End) (err error) {
 			return fmt.Errorf("hand %s its pipes: %w", p.name, err)
 		}
 		p.work.Ends = append(p.work.Ends, ref)
-		p.childOnly = append(p.childOnly, e)
 	}
 	return nil
 }
-
-// Share keeps the ends given to [Self] open here when the process starts: for several workers that
-// share one. The caller closes them.
-func (p *Process) Share() { p.childOnly = slices.Delete(p.childOnly, 2, len(p.work.Ends)) }
 
 // Begun waits until the work has begun.
 func (p *Process) Begun() error {
@@ -179,24 +167,10 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work that this process was started for, if it is among the jobs or was given to
-// [Register], and exits; an error of the work goes to standard error and makes the exit code 1. It
-// returns at once in a process that was not started to work. Call it first in main and in TestMain
-// of every program that calls [Self].
+// Main does the work that this process was started for, if it was, and exits; an error of the work
+// goes to standard error and makes the exit code 1. It returns at once in a process that was not
+// started to work. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
-	for _, named := range jobs {
-		for name, job := range named {
-			Register(name, job)
-		}
-	}
-	Worker()
-}
-
-// Register names a piece of work. If this process was started to do it, Register does it and exits,
-// so call it last in an init function: what the work needs of its own package and of those it
-// imports is there by then, and nothing else. An error of the work goes to standard error and makes
-// the exit code 1.
-func Register(name string, work func(*Work) error) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
 		return
@@ -205,21 +179,13 @@ func Register(name string, work func(*Work) error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		exit(fmt.Errorf("read the work in %s: %w", workEnv, err))
 	}
-	if a.Name != name {
-		return
+	for _, named := range jobs {
+		if job, known := named[a.Name]; known {
+			os.Unsetenv(workEnv)
+			exit(a.do(job))
+		}
 	}
-	os.Unsetenv(workEnv)
-	// An init runs on a locked thread, and every switch to it costs.
-	go func() { exit(a.do(work)) }()
-	select {}
-}
-
-// Worker ends a process that was started to do work which nobody registered; else it returns at
-// once. It is [Main] without jobs.
-func Worker() {
-	if text, ok := os.LookupEnv(workEnv); ok {
-		exit(fmt.Errorf("no package of this program has registered the work %s", text))
-	}
+	exit(fmt.Errorf("this program does not know the work %q: main and TestMain give their work to proc.Main", a.Name))
 }
 
 func exit(err error) {
@@ -231,7 +197,7 @@ func exit(err error) {
 }
 
 // do takes up what was handed over, and does the work.
-func (a assignment) do(work func(*Work) error) (err error) {
+func (a assignment) do(work Job) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", a.Name, err)
@@ -293,6 +259,3 @@ func (w *Work) Report(v any) error {
 	}
 	return nil
 }
-
-// Linger waits until the leash is let go: the process keeps its pipes open until then.
-func (w *Work) Linger() { select {} }
