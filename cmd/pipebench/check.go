@@ -12,8 +12,8 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/check"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 // checkFlags are what check was asked for, as it was typed.
@@ -62,7 +62,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 // situations lists the names for the help of a flag.
 func situations(side catalogue.Side) string {
 	lines := []string{" "}
-	for _, m := range catalogue.Situations(side) {
+	for _, m := range catalogue.For(side) {
 		last := &lines[len(lines)-1]
 		if len(*last)+len(m.Name) < 72 {
 			*last += " " + m.Name

@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -30,7 +30,7 @@ type serveFlags struct {
 
 func (f *serveFlags) register(cmd *cobra.Command) {
 	cmd.Long += "\n"
-	for _, m := range catalogue.Of(catalogue.Server) {
+	for _, m := range catalogue.Faults() {
 		cmd.Long += fmt.Sprintf("\n  %-23s %s", m.Usage(), m.Title)
 	}
 	flags := cmd.Flags()

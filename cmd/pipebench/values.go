@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe"
@@ -82,8 +82,7 @@ func valueLists(t placement.Topology) []valueList {
 		{"preset", "what run measures, as a list of cells with a name", presetValues()},
 		{"only", "ways in which stdio fails (pipebench probe --failures)", failureValues()},
 		{"fault", "how serve misbehaves, and from which size, number or time on",
-			misbehaviours(catalogue.Server)},
-		{"faults", "what drive does to a server", misbehaviours(catalogue.Client)},
+			situationValues(catalogue.Faults())},
 		{"objective", "how tune weighs goodput and wait", namedPairs(tune.Objectives)},
 		{"only", "common claims about stdio (pipebench probe --claims)", claimValues()},
 	}
@@ -156,10 +155,10 @@ func claimValues() []value {
 	return list
 }
 
-func misbehaviours(side catalogue.Side) []value {
+func situationValues(situations []catalogue.Situation) []value {
 	var list []value
-	for _, m := range catalogue.Of(side) {
-		list = append(list, value{name: m.Usage(), what: m.Title})
+	for _, s := range situations {
+		list = append(list, value{name: s.Usage(), what: s.Title})
 	}
 	return list
 }

@@ -3,7 +3,7 @@
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
 //
-// Each situation of the catalogue ([catalogue.Situations]) is tried on a start of its own, several
+// Each situation of the catalogue ([catalogue.For]) is tried on a start of its own, several
 // at once, and becomes one [results.Finding]: "ok", "fails", "slow", or "cannot-tell" with why. A
 // right program is never to be called wrong: what does not show it beyond doubt is "cannot-tell".
 //
@@ -38,7 +38,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -148,14 +148,14 @@ func (o Options) try(
 	sink Sink,
 ) error {
 	o.runtime = runtimeOf(o.Command)
-	chosen := stat.Filter(catalogue.Situations(side), func(m catalogue.Misbehaviour) bool {
+	chosen := stat.Filter(catalogue.For(side), func(m catalogue.Situation) bool {
 		_, ok := tries[m.Name]
 		return ok && (len(o.Only) == 0 || slices.Contains(o.Only, m.Name))
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	made := stat.Map(
 		chosen,
-		func(catalogue.Misbehaviour) chan finding { return make(chan finding, 1) },
+		func(catalogue.Situation) chan finding { return make(chan finding, 1) },
 	)
 	var all sync.WaitGroup
 	defer func() { // whatever began comes to its end
@@ -194,7 +194,7 @@ func (o Options) try(
 func (o Options) one(
 	ctx context.Context,
 	side catalogue.Side,
-	m catalogue.Misbehaviour,
+	m catalogue.Situation,
 	s situation,
 ) finding {
 	if o.Observe != nil && ctx.Err() == nil {
@@ -255,8 +255,8 @@ func (o Options) Validate(side catalogue.Side) error {
 		}
 	}
 	known := stat.Map(
-		catalogue.Situations(side),
-		func(m catalogue.Misbehaviour) string { return m.Name },
+		catalogue.For(side),
+		func(m catalogue.Situation) string { return m.Name },
 	)
 	for _, name := range o.Only {
 		if !slices.Contains(known, name) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -115,7 +115,7 @@ func (c *clientCheck) situations() map[string]situation {
 // visitGood has the client visit a good server, and reports whether it works there. If it does not,
 // that is the only record.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
-	about, err := catalogue.Find(catalogue.Habits, "good-server")
+	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {
 		return false, err
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/check"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 // Nothing is adopted in this process, as on a system that cannot adopt.

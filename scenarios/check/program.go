@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -81,7 +81,7 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 
 // findReference learns what the program does with a file, and makes the finding about it.
 func (p *program) findReference(ctx context.Context) (finding, error) {
-	about, err := catalogue.Find(catalogue.Surroundings, "reference")
+	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
 		return finding{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/check"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -104,7 +104,7 @@ func TestRightProgramsPass(t *testing.T) {
 				t.Skip(err)
 			}
 			found := program(t, check.Options{Command: argv, Stdin: input})
-			for _, m := range catalogue.Situations(catalogue.Program) {
+			for _, m := range catalogue.For(catalogue.Program) {
 				c, ok := found[m.Name]
 				if !ok || c.Verdict == results.Fails || c.Verdict == results.Slow || runtime.GOOS == "linux" && c.Verdict != results.OK && command != "yes" {
 					t.Errorf("%s: %s: %s", m.Name, c.Verdict, c.Found)

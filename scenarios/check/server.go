@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/drive"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 // Server checks a server that speaks over its standard input and output: how it starts, lives and
@@ -28,7 +28,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	// what it speaks is known: each situation starts its own
 	d.Close()
 	tries := map[string]situation{}
-	for _, m := range catalogue.Situations(catalogue.Server) {
+	for _, m := range catalogue.For(catalogue.Server) {
 		tries[m.Name] = func(ctx context.Context, f *finding) error {
 			found, err := d.Treat(ctx, m, f.mark)
 			if err != nil {

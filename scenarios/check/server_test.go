@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -153,7 +153,7 @@ func TestServersThatAreRight(t *testing.T) {
 				o.Command, o.Env, o.starts, o.requests = []string{path, "serve"}, nil, 2, 100 // each start takes it long
 			}
 			checks := serverChecks(t, o)
-			for _, m := range catalogue.Situations(catalogue.Server) {
+			for _, m := range catalogue.For(catalogue.Server) {
 				c, ok := checks[m.Name]
 				if job == "gopls" && strings.HasPrefix(m.Name, "mcp-") { // rules of what it does not speak
 					if ok {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -174,7 +174,7 @@ func (r *faultRun) judge(v Verdict, format string, args ...any) {
 	}
 }
 
-// Treat does to a server of its own what one entry of the catalogue, of its clients or lives, says.
+// Treat does to a server of its own what one entry of the catalogue, of the situations of a server, says.
 // A mark, "NAME=value", goes into the environment of the server, beside a folder of its own for
 // temporary files: by it is found what the server leaves behind, and that is ended, too. Without a
 // mark the server has our environment.
@@ -182,7 +182,7 @@ func (r *faultRun) judge(v Verdict, format string, args ...any) {
 // Treat may be called by several goroutines at once.
 func (d *Driver) Treat(
 	ctx context.Context,
-	m catalogue.Misbehaviour,
+	m catalogue.Situation,
 	mark string,
 ) (Finding, error) {
 	t, ok := treatments[m.Name]

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/drive"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
 )
 
 // careless reads lines and answers each with itself, as its author tried it by hand: it does not
@@ -57,7 +57,7 @@ func TestFaultsOfServersAreNamed(t *testing.T) {
 			o.Patience, o.Longest = 2e8, 2e9
 			d := begin(t, o)
 			for id, verdict := range row.wants {
-				m, err := catalogue.Find(catalogue.Client, id)
+				m, err := catalogue.Find(catalogue.For(catalogue.Server), id)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,7 +17,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/stat/assert"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 )
 

@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -52,7 +52,7 @@ const (
 
 // A Scenario reproduces one misbehaviour.
 type Scenario struct {
-	catalogue.Misbehaviour
+	Misbehaviour
 	experiment
 }
 
@@ -111,7 +111,7 @@ func Job[A any](work func(*proc.Work, A) error) proc.Job {
 // All lists the scenarios in the order of the catalogue.
 func All() []Scenario {
 	var all []Scenario
-	for _, m := range catalogue.Of(catalogue.Program) {
+	for _, m := range programs {
 		all = append(all, Scenario{m, experiments[m.Name]})
 	}
 	return all
@@ -119,11 +119,15 @@ func All() []Scenario {
 
 // Find returns the scenario of that name; its error lists the known names.
 func Find(name string) (Scenario, error) {
-	m, err := catalogue.Find(catalogue.Program, name)
-	if err != nil {
-		return Scenario{}, fmt.Errorf("scenario %q is not known; %w", name, err)
+	var known []string
+	for _, m := range programs {
+		if m.Name == name {
+			return Scenario{m, experiments[name]}, nil
+		}
+		known = append(known, m.Name)
 	}
-	return Scenario{m, experiments[name]}, nil
+	return Scenario{}, fmt.Errorf("scenario %q is not known; known are %s",
+		name, strings.Join(known, ", "))
 }
 
 // Options are what a scenario may be told.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves, as scenarios/faults/catalogue lists them. Its spec
+// A Fault is a way in which a server misbehaves, as scenarios/catalogue lists them. Its spec
 // is a kind, and a size in bytes where the kind takes one:
 //
 //	deaf@1MiB    messages up to 1 MiB are served; the first larger one triggers the fault
@@ -57,8 +57,8 @@ func ParseFault(spec string) (Fault, error) {
 	return f, f.check()
 }
 
-func faultKind(name string) (catalogue.Misbehaviour, error) {
-	m, err := catalogue.Find(catalogue.Server, name)
+func faultKind(name string) (catalogue.Situation, error) {
+	m, err := catalogue.Find(catalogue.Faults(), name)
 	if err != nil {
 		err = fmt.Errorf("unknown fault %q: %w", name, err)
 	}

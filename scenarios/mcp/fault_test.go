@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/faults/catalogue"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -63,7 +63,7 @@ func TestParseFault(t *testing.T) {
 }
 
 func TestUsageOfEachFault(t *testing.T) {
-	for _, k := range catalogue.Of(catalogue.Server) {
+	for _, k := range catalogue.Faults() {
 		if f, err := mcp.ParseFault(k.Usage()); err != nil || f.Bytes != k.Default {
 			t.Errorf("%s: its usage %s gives %+v, %v", k.Name, k.Usage(), f, err)
 		}
