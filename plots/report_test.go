@@ -158,8 +158,8 @@ func TestReportSaysHowARecordedServerEnded(t *testing.T) {
 func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 	grown := func(capacity int, slope, lo float64) results.Target {
 		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: results.TargetEvidence{
-			Capacity:       capacity,
-			GrowthEvidence: &results.GrowthEvidence{Slope: slope, SlopeLo: new(lo), SlopeHi: new(2*slope - lo), From: 65536, To: 8 << 20, Points: 8},
+			Capacity: capacity,
+			Growth:   &results.GrowthEvidence{Slope: slope, SlopeLo: new(lo), SlopeHi: new(2*slope - lo), From: 65536, To: 8 << 20, Points: 8},
 		}}
 	}
 	for _, row := range []struct {

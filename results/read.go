@@ -214,10 +214,10 @@ func decodeAs[L Line](text []byte) (Line, error) {
 // A Problem is what a reader could not take from a file, and skipped. It is for the person to know,
 // not a failure.
 type Problem struct {
-	File string
-	Line int // the first line that has it, from 1
-	What string
-	More int // further lines of the file with the same problem
+	File string `json:"file"`
+	Line int    `json:"line"` // the first line that has it, from 1
+	What string `json:"what"`
+	More int    `json:"more,omitempty"` // further lines of the file with the same problem
 }
 
 // String returns "file:line: what", ready for a terminal.

@@ -6,17 +6,16 @@ import (
 )
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
-//
-// As JSON it is its findings alone: a view says more of environments and measurements.
 type Set struct {
-	Environments []Environment `json:"-"`
-	Records      []Record      `json:"-"`
+	Environments []Environment `json:"environments,omitempty"`
+	Records      []Record      `json:"records,omitempty"`
 	Findings     []Finding     `json:"findings,omitempty"`
 	Targets      []Target      `json:"targets,omitempty"`
 	Noise        []Noise       `json:"noise,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
 
-	Problems []Problem `json:"-"` // lines that were skipped, and other doubts about the files
+	// Problems are lines that were skipped, and other doubts about the files.
+	Problems []Problem `json:"problems,omitempty"`
 }
 
 // Environment finds the environment line of a run. A file that was cut may lack it.

@@ -42,6 +42,27 @@ func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == Ve
 // TargetEvidence is what a [Target] rests on. In the file its parts are one flat object; the parts
 // that a record does not have are nil.
 type TargetEvidence struct {
+	Server  *ServerEvidence
+	Failure *FailureEvidence
+	Size    *SizeEvidence
+	Load    *LoadEvidence
+	Limit   *LimitEvidence
+	Growth  *GrowthEvidence
+	Replay  *ReplayEvidence
+
+	// Capacity is that of the server's pipes, in bytes; 0 is the system's default. In the record of
+	// a growth it is what the pipes had.
+	Capacity int
+	Why      string // the verdict, in words
+	Advice   string
+
+	// Traffic is there in the record that a recording ends with, and nothing else is: its names in
+	// the file are also those of other parts.
+	Traffic *TrafficEvidence
+}
+
+// flatEvidence is a [TargetEvidence] as it stands in the file.
+type flatEvidence struct {
 	*ServerEvidence
 	*FailureEvidence
 	*SizeEvidence
@@ -50,15 +71,9 @@ type TargetEvidence struct {
 	*GrowthEvidence
 	*ReplayEvidence
 
-	// Capacity is that of the server's pipes, in bytes; 0 is the system's default. In the record of
-	// a growth it is what the pipes had.
 	Capacity int    `json:"capacity,omitempty"`
-	Why      string `json:"why,omitempty"` // the verdict, in words
+	Why      string `json:"why,omitempty"`
 	Advice   string `json:"advice,omitempty"`
-
-	// Traffic is there in the record that a recording ends with, and nothing else is: its names in
-	// the file are also those of other parts.
-	Traffic *TrafficEvidence `json:"-"`
 }
 
 // ServerEvidence says how a server was spoken to.
@@ -184,11 +199,21 @@ func (e TargetEvidence) MarshalJSON() ([]byte, error) {
 	if e.Traffic != nil {
 		return json.Marshal(e.Traffic)
 	}
-	type parts TargetEvidence
-	return json.Marshal(parts(e))
+	return json.Marshal(flatEvidence{
+		ServerEvidence:  e.Server,
+		FailureEvidence: e.Failure,
+		SizeEvidence:    e.Size,
+		LoadEvidence:    e.Load,
+		LimitEvidence:   e.Limit,
+		GrowthEvidence:  e.Growth,
+		ReplayEvidence:  e.Replay,
+		Capacity:        e.Capacity,
+		Why:             e.Why,
+		Advice:          e.Advice,
+	})
 }
 
-// UnmarshalJSON reads the parts that there are, into those that e has.
+// UnmarshalJSON reads the parts that there are.
 func (e *TargetEvidence) UnmarshalJSON(text []byte) error {
 	var recorded struct {
 		ElapsedNS *int64 `json:"elapsed_ns"`
@@ -196,9 +221,25 @@ func (e *TargetEvidence) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &recorded); err != nil {
 		return err
 	}
+	*e = TargetEvidence{}
 	if recorded.ElapsedNS != nil {
 		return json.Unmarshal(text, &e.Traffic)
 	}
-	type parts TargetEvidence
-	return json.Unmarshal(text, (*parts)(e))
+	var flat flatEvidence
+	if err := json.Unmarshal(text, &flat); err != nil {
+		return err
+	}
+	*e = TargetEvidence{
+		Server:   flat.ServerEvidence,
+		Failure:  flat.FailureEvidence,
+		Size:     flat.SizeEvidence,
+		Load:     flat.LoadEvidence,
+		Limit:    flat.LimitEvidence,
+		Growth:   flat.GrowthEvidence,
+		Replay:   flat.ReplayEvidence,
+		Capacity: flat.Capacity,
+		Why:      flat.Why,
+		Advice:   flat.Advice,
+	}
+	return nil
 }

@@ -32,9 +32,10 @@ type Estimate struct {
 // An Interval is where a figure lies with about the given confidence: in simulations intervals of
 // 95 % held the truth in 92 to 99 of 100 cases, depending on how alike the samples of a fork are.
 type Interval struct {
-	Lo         float64 `json:"lo"`
-	Hi         float64 `json:"hi"`
-	Confidence float64 `json:"confidence"` // 0.95, or a little more: samples come in whole numbers
+	Lo float64 `json:"lo"`
+	Hi float64 `json:"hi"`
+	// Confidence is nominal: [Confidence], or a little more if the next order statistics give more.
+	Confidence float64 `json:"confidence"`
 }
 
 // Median estimates the median of values, without assuming anything about how they are distributed;

@@ -114,14 +114,14 @@ func (l *judgedList) addTarget(name, machine string, t results.Target) {
 	if replies >= 0 {
 		l.add(name+"/replies", "", limitMetric, replies)
 	}
-	if t.Evidence.GrowthEvidence != nil {
+	if t.Evidence.Growth != nil {
 		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
 	}
 	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
 		return
 	}
 	name += fmt.Sprintf("/size=%d", t.Size)
-	if load := t.Evidence.LoadEvidence; load != nil {
+	if load := t.Evidence.Load; load != nil {
 		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
 	}
 	l.judge(name, t.Verdict)
@@ -144,7 +144,7 @@ func limitsOf(t results.Target) (requests, replies float64) {
 	if t.SearchedTo == nil {
 		return requests, replies
 	}
-	if e := t.Evidence.LimitEvidence; e != nil && e.Side == "reply" {
+	if e := t.Evidence.Limit; e != nil && e.Side == "reply" {
 		return requests, noLimit
 	}
 	return noLimit, replies
@@ -253,7 +253,7 @@ func (g TargetGrowth) Evidence() *results.GrowthEvidence {
 
 // RecordedGrowth returns the growth that a record is about, if it is about one.
 func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
-	e := t.Evidence.GrowthEvidence
+	e := t.Evidence.Growth
 	if e == nil {
 		return g, false
 	}

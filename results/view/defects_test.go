@@ -17,7 +17,7 @@ func TestCountsOfNothing(t *testing.T) {
 		t.Errorf("a recording of an answer alone: %q", got)
 	}
 	replayed := results.Target{Verdict: results.VerdictOK}
-	replayed.Evidence.ReplayEvidence = &results.ReplayEvidence{}
+	replayed.Evidence.Replay = &results.ReplayEvidence{}
 	if got := targetSentence(replayed); !strings.HasPrefix(got, "0 messages replayed") {
 		t.Errorf("a replay of nothing: %q", got)
 	}

@@ -24,7 +24,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, view.DriveResult{Failure: "exit 7"}},
 		{"a redacted recording", "INCOMPLETE: 3 messages replayed; cannot tell", []results.Target{{
 			Command: []string{"server"}, Verdict: "cannot-tell", Evidence: results.TargetEvidence{
-				ReplayEvidence: &results.ReplayEvidence{Replayed: 3, Compared: 2, Undecided: 1},
+				Replay: &results.ReplayEvidence{Replayed: 3, Compared: 2, Undecided: 1},
 			},
 		}}, view.DriveResult{Failure: "cannot-tell"}},
 	} {
@@ -65,8 +65,8 @@ func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
 		broken := results.Target{
 			Kind: results.KindTarget, Command: []string{"dash"}, Verdict: "exit 0",
 			RequestLimit: new(int64(2000)), Evidence: results.TargetEvidence{
-				FailureEvidence: failure,
-				LimitEvidence:   &results.LimitEvidence{Side: "request", FailedAt: 2001},
+				Failure: failure,
+				Limit:   &results.LimitEvidence{Side: "request", FailedAt: 2001},
 			},
 		}
 		var text strings.Builder

@@ -33,8 +33,8 @@ func hostileSet() *results.Set {
 	targets := []results.Target{
 		{Run: "run-1", Command: []string{hostile}, Protocol: hostile, Size: 1024, Verdict: hostile, Warnings: []string{hostile},
 			Evidence: results.TargetEvidence{
-				ServerEvidence:  &results.ServerEvidence{Spoken: hostile, Framing: hostile, Request: hostile},
-				FailureEvidence: &results.FailureEvidence{StderrTail: []string{hostile}}, Why: hostile, Advice: hostile,
+				Server:  &results.ServerEvidence{Spoken: hostile, Framing: hostile, Request: hostile},
+				Failure: &results.FailureEvidence{StderrTail: []string{hostile}}, Why: hostile, Advice: hostile,
 			}},
 		{Run: "run-1", Command: []string{hostile}, Verdict: hostile, RequestLimit: new(int64(7))},
 		{Run: "run-1", Command: []string{hostile}, Verdict: hostile, Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{ElapsedNS: 5}}},

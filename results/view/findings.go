@@ -28,7 +28,7 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 			Passed  bool   `json:"passed"`
 			Summary string `json:"summary"`
 			setJSON
-		}{findingTone(all) == Good, FindingSummary(all), setJSON{Summarise(set), set}})
+		}{findingTone(all) == Good, FindingSummary(all), newSetJSON(set)})
 	}
 	area := all[0].Area()
 	if !o.Detail && (area == results.AreaClaim || area == results.AreaFailure) {

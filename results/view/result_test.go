@@ -10,7 +10,7 @@ import (
 func TestWhatAServerComesTo(t *testing.T) {
 	served := results.Target{Size: 16 << 20, Verdict: "ok"}
 	silent := results.Target{Verdict: "exit 0", RequestLimit: new(int64(10485759))}
-	replayed := results.TargetEvidence{ReplayEvidence: &results.ReplayEvidence{Replayed: 9}}
+	replayed := results.TargetEvidence{Replay: &results.ReplayEvidence{Replayed: 9}}
 	for _, row := range []struct {
 		name    string
 		targets []results.Target

@@ -179,7 +179,7 @@ func serverSection(s *results.Set) Section {
 // sizeGrowth says how the time of a server grows with the size. It says nothing if drive has, which
 // measures that in pipes of every capacity.
 func sizeGrowth(targets []results.Target) []string {
-	recorded := slices.ContainsFunc(targets, func(t results.Target) bool { return t.Evidence.GrowthEvidence != nil })
+	recorded := slices.ContainsFunc(targets, func(t results.Target) bool { return t.Evidence.Growth != nil })
 	if g := stat.FitTargetGrowth(targets); g != nil && !recorded {
 		return []string{g.String()}
 	}

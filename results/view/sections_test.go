@@ -84,7 +84,7 @@ func TestFailuresAndDisturbancesAreToldApart(t *testing.T) {
 func TestAServerWithoutLimitsIsShown(t *testing.T) {
 	set := &results.Set{
 		Environments: []results.Environment{machineNamed("run-1", "linux")},
-		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: results.TargetEvidence{SizeEvidence: &results.SizeEvidence{NSPerByte: 0.9692440311041215, PayloadBytes: 1048577}}}},
+		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: results.TargetEvidence{Size: &results.SizeEvidence{NSPerByte: 0.9692440311041215, PayloadBytes: 1048577}}}},
 	}
 	tables := serverSection(set).Tables
 	rows := texts(tables[len(tables)-1])

@@ -28,7 +28,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		return WriteJSON(w, struct {
 			DriveResult
 			setJSON
-		}{result, setJSON{Summarise(set), set}})
+		}{result, newSetJSON(set)})
 	case FormatCSV:
 		if len(tables) > 0 {
 			return tables[0].Write(w, format, o)
@@ -50,7 +50,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 func drivenBy(set *results.Set) string {
 	t := set.Targets[len(set.Targets)-1]
 	command := strings.Join(t.Command, " ")
-	e := t.Evidence.ServerEvidence
+	e := t.Evidence.Server
 	if e == nil {
 		return command
 	}
@@ -104,7 +104,7 @@ func sizeTable(targets []results.Target) Table {
 		{Title: "evidence", Style: Long, Only: PageOnly},
 	}}
 	for _, target := range targets {
-		if target.Size == 0 || target.Evidence.LoadEvidence != nil {
+		if target.Size == 0 || target.Evidence.Load != nil {
 			continue
 		}
 		row := []Value{bytesValue(target.Size), verdictValue(target.Verdict)}
@@ -128,7 +128,7 @@ func sizeFigures(t results.Target) []Value {
 		p50 = Value{Text: "~" + results.FormatDuration(ns)} // so few have a mean alone
 	}
 	reply := int64(0)
-	if e := t.Evidence.SizeEvidence; e != nil {
+	if e := t.Evidence.Size; e != nil {
 		reply = int64(e.ReplyBytes)
 	}
 	var trips int64
@@ -152,7 +152,7 @@ func sizeFigures(t results.Target) []Value {
 
 // shareValue shows the driver's share of the CPU time that both sides used.
 func shareValue(t results.Target) Value {
-	e := t.Evidence.SizeEvidence
+	e := t.Evidence.Size
 	if e == nil || e.DriverCPUShare == nil {
 		return Value{}
 	}
@@ -163,7 +163,7 @@ func shareValue(t results.Target) Value {
 // memoryValue shows the server's largest resident memory.
 func memoryValue(t results.Target) Value {
 	peak := int64(0)
-	if e := t.Evidence.FailureEvidence; e != nil && e.PeakBytes != nil {
+	if e := t.Evidence.Failure; e != nil && e.PeakBytes != nil {
 		peak = *e.PeakBytes
 	}
 	for _, s := range t.Samples {
@@ -192,7 +192,7 @@ func loadTable(targets []results.Target) Table {
 		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true},
 	}}
 	for _, target := range targets {
-		e := target.Evidence.LoadEvidence
+		e := target.Evidence.Load
 		if e == nil {
 			continue
 		}
@@ -310,14 +310,14 @@ func targetSentence(t results.Target) string {
 		return limitSentence("replies", *t.ReplyLimit, t)
 	case t.SearchedTo != nil:
 		side, until := "message", ""
-		if e := t.Evidence.LimitEvidence; e != nil {
+		if e := t.Evidence.Limit; e != nil {
 			side = e.Side
 			if e.ByRequests {
 				until = ", which is as far as requests go"
 			}
 		}
 		return fmt.Sprintf("no limit on a %s up to %s%s", side, stat.FormatBytes(*t.SearchedTo), until)
-	case t.Evidence.ReplayEvidence != nil:
+	case t.Evidence.Replay != nil:
 		return replaySentence(t)
 	}
 	if g, ok := stat.RecordedGrowth(t); ok {
@@ -334,7 +334,7 @@ func failureText(t results.Target) string {
 
 // wroteErrors reports whether a target that failed wrote to its standard error.
 func wroteErrors(t results.Target) bool {
-	e := t.Evidence.FailureEvidence
+	e := t.Evidence.Failure
 	return e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
 }
 
@@ -343,12 +343,12 @@ func limitSentence(what string, n int64, t results.Target) string {
 		return fmt.Sprintf("%s of no size work: %s", what, failureText(t))
 	}
 	s := fmt.Sprintf("%s up to %s work", what, stat.FormatBytes(n))
-	if e := t.Evidence.SizeEvidence; e != nil {
+	if e := t.Evidence.Size; e != nil {
 		s += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(e.PayloadBytes)))
 	}
 	above := "one byte more"
 	atTwice, often := "", ""
-	if e := t.Evidence.LimitEvidence; e != nil {
+	if e := t.Evidence.Limit; e != nil {
 		if e.Side == "request" && int64(e.FailedAt) > n+1 { // the time was too short for the exact byte
 			above = stat.FormatBytes(int64(e.FailedAt))
 		}
@@ -367,7 +367,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 }
 
 func replaySentence(t results.Target) string {
-	e := t.Evidence.ReplayEvidence
+	e := t.Evidence.Replay
 	s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",
 		results.FormatCount(e.Replayed, "message"), e.Answered, failureText(t))
 	switch {
@@ -392,7 +392,7 @@ func targetAdvice(targets []results.Target) []string {
 		}
 		said[t.Verdict] = true
 		s := failureText(t) + ": " + t.Evidence.Advice
-		if e := t.Evidence.FailureEvidence; e != nil && len(e.StderrTail) > 0 {
+		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
 			s += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
 		}
 		out = append(out, s)
@@ -461,7 +461,7 @@ func resultOf(set *results.Set) DriveResult {
 	served := int64(0)
 	limited := false
 	for _, t := range set.Targets {
-		if e := t.Evidence.ReplayEvidence; e != nil {
+		if e := t.Evidence.Replay; e != nil {
 			r.Passed = t.Served()
 			r.whole = results.FormatCount(e.Replayed, "message") + " replayed"
 			r.incomplete = t.Verdict == string(results.CannotTell)
@@ -484,7 +484,7 @@ func resultOf(set *results.Set) DriveResult {
 			r.Failure, r.wrote = t.Verdict, wroteErrors(t)
 			r.failedAt = *limit + 1
 			r.flaky = false
-			if e := t.Evidence.LimitEvidence; e != nil {
+			if e := t.Evidence.Limit; e != nil {
 				r.flaky = e.Flaky
 				if e.Side == "request" {
 					r.failedAt = max(r.failedAt, int64(e.FailedAt)) // where the exact byte was not found

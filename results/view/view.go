@@ -81,7 +81,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		}
 		return Page{Tables: found}.Write(w, format, o)
 	case FormatJSON:
-		return WriteJSON(w, setJSON{Summarise(s), s})
+		return WriteJSON(w, newSetJSON(s))
 	case FormatBench:
 		return WriteBench(w, s)
 	}
@@ -188,8 +188,21 @@ func shareWarnings(rows []stat.Row) []string {
 	return shared
 }
 
-// setJSON is the summary and the findings as one object.
+// setJSON is the summary and what else a set holds, but for problems, as one object.
 type setJSON struct {
 	Summary
-	*results.Set
+	Findings []results.Finding `json:"findings,omitempty"`
+	Targets  []results.Target  `json:"targets,omitempty"`
+	Noise    []results.Noise   `json:"noise,omitempty"`
+	Messages []results.Message `json:"messages,omitempty"`
+}
+
+func newSetJSON(s *results.Set) setJSON {
+	return setJSON{
+		Summary:  Summarise(s),
+		Findings: s.Findings,
+		Targets:  s.Targets,
+		Noise:    s.Noise,
+		Messages: s.Messages,
+	}
 }

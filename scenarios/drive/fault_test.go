@@ -79,7 +79,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 					t.Errorf("warnings %q where no request was served", r.Warnings)
 				}
 			case "never-read@32KiB":
-				if f := r.Evidence.FailureEvidence; f == nil || !f.Unsent || f.Probe != "not taken" {
+				if f := r.Evidence.Failure; f == nil || !f.Unsent || f.Probe != "not taken" {
 					t.Errorf("evidence %v", r.Evidence)
 				}
 			}
@@ -117,8 +117,8 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			if r.Evidence.Advice == "" {
 				t.Error("without advice")
 			}
-			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.StderrTail, " "), "the buffer exceeds 5000 bytes") {
-				t.Errorf("its last words: %q", r.Evidence.StderrTail)
+			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.Failure.StderrTail, " "), "the buffer exceeds 5000 bytes") {
+				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
 			}
 		})
 	}

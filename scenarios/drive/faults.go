@@ -400,7 +400,7 @@ func largeRequest(ctx context.Context, r *faultRun) error {
 	if t.Kind == "" || t.SearchedTo != nil && err != nil {
 		return untried("requests took too long to be made larger")
 	}
-	switch failed := t.Evidence.LimitEvidence; {
+	switch failed := t.Evidence.Limit; {
 	case t.RequestLimit == nil:
 		r.Found = fmt.Sprintf(
 			"takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
@@ -417,7 +417,7 @@ func largeRequest(ctx context.Context, r *faultRun) error {
 			stat.FormatBytes(int64(failed.FailedAt)),
 			stat.FormatBytes(*t.RequestLimit),
 		)
-		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.FailureEvidence, t.Evidence.Why
+		r.Evidence.FailureEvidence, r.Evidence.Why = t.Evidence.Failure, t.Evidence.Why
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (f *limitFinder) find(ctx context.Context) error {
 	return nil
 }
 
-func isOfRequests(t results.Target) bool { return t.Evidence.LimitEvidence.Side == requestSide }
+func isOfRequests(t results.Target) bool { return t.Evidence.Limit.Side == requestSide }
 
 // sized makes requests of a kind by their size.
 func (f *limitFinder) sized(kind requestKind) func(int) *requestTemplate {
@@ -104,7 +104,7 @@ func (f *limitFinder) searchReplies(ctx context.Context) (echoed bool, err error
 		}
 		echoed = true
 		last := len(f.found) - 1
-		f.found[last].Evidence.ByRequests = most < f.most && f.found[last].SearchedTo != nil
+		f.found[last].Evidence.Limit.ByRequests = most < f.most && f.found[last].SearchedTo != nil
 		bySize = bySize && most < f.most && f.found[last].ReplyLimit == nil
 		if bySize { // the next search goes further, and says more
 			f.found = f.found[:last]
@@ -316,7 +316,7 @@ func (s *search) record() results.Target {
 	e := &results.LimitEvidence{
 		Side: s.side, Tried: len(s.tried), FailedAt: s.bad, Flaky: s.flaky != "",
 	}
-	t.Evidence.LimitEvidence = e
+	t.Evidence.Limit = e
 	warnIf(
 		s.once != "" && s.flaky == "",
 		&t,
@@ -337,7 +337,7 @@ func (s *search) record() results.Target {
 	}
 	setFailure(&t, s.tried[s.bad])
 	good := s.make(s.good)
-	t.Evidence.SizeEvidence = &results.SizeEvidence{
+	t.Evidence.Size = &results.SizeEvidence{
 		PayloadBytes: cmp.Or(good.demands, good.to-good.from),
 	}
 	e.AtTwice = string(s.tried[2*s.good].verdict)

@@ -42,7 +42,7 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 				t.Errorf("found %+v", l)
 			}
 			r := kept[0]
-			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) || r.Verdict != string(row.above) || r.Evidence.AtTwice != string(row.above) {
+			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) || r.Verdict != string(row.above) || r.Evidence.Limit.AtTwice != string(row.above) {
 				t.Errorf("kept %+v", r)
 			}
 		})
@@ -211,7 +211,7 @@ func TestFindLimitsThatAreCutShortSayNothingOfTheTool(t *testing.T) {
 				t.Errorf("err = %v, and the search was to be cut short", err)
 			}
 			for _, r := range found {
-				if r.Evidence.LimitEvidence.Side == "request" {
+				if r.Evidence.Limit.Side == "request" {
 					t.Errorf("found %+v, by a method that is not the tool", limitOf(r))
 				}
 			}

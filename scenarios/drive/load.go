@@ -75,7 +75,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	t.Size = int64(len(tpl.msg))
 	size := &results.SizeEvidence{PayloadBytes: len(tpl.payload())}
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
-	t.Evidence.SizeEvidence, t.Evidence.LoadEvidence = size, load
+	t.Evidence.Size, t.Evidence.Load = size, load
 	for range loadRounds {
 		r, err := d.loadRound(ctx, l, tpl, math.MaxInt64)
 		if err != nil {

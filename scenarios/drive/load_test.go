@@ -41,7 +41,7 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 					t.Errorf("%d messages, %d latencies, %d bytes", s.Messages, l.Count, s.WireBytes)
 				}
 			}
-			if out := r.Evidence.OutOfOrder; row.reordered && out == 0 {
+			if out := r.Evidence.Load.OutOfOrder; row.reordered && out == 0 {
 				t.Error("answers in reverse order were not noticed")
 			}
 		})
@@ -74,8 +74,8 @@ func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
 		}
 		overtaken = overtaken || s.Messages > 4
 	}
-	if !overtaken || r.Evidence.OutOfOrder == 0 {
-		t.Errorf("no more messages than are in flight at once, %d out of order: nothing overtook the late answer", r.Evidence.OutOfOrder)
+	if !overtaken || r.Evidence.Load.OutOfOrder == 0 {
+		t.Errorf("no more messages than are in flight at once, %d out of order: nothing overtook the late answer", r.Evidence.Load.OutOfOrder)
 	}
 }
 

@@ -417,11 +417,11 @@ type limit struct {
 }
 
 func limitOf(t results.Target) limit {
-	l := limit{side: t.Evidence.Side, uneven: t.Evidence.Uneven, flaky: strings.Contains(strings.Join(t.Warnings, " "), "did not hold")}
+	l := limit{side: t.Evidence.Limit.Side, uneven: t.Evidence.Limit.Uneven, flaky: strings.Contains(strings.Join(t.Warnings, " "), "did not hold")}
 	if t.SearchedTo != nil {
 		l.searchedTo = int(*t.SearchedTo)
 		return l
 	}
-	l.bytes, l.above, l.payload = int(*cmp.Or(t.RequestLimit, t.ReplyLimit)), drive.Verdict(t.Verdict), t.Evidence.PayloadBytes
+	l.bytes, l.above, l.payload = int(*cmp.Or(t.RequestLimit, t.ReplyLimit)), drive.Verdict(t.Verdict), t.Evidence.Size.PayloadBytes
 	return l
 }

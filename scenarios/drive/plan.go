@@ -183,7 +183,7 @@ func (d *Driver) with(change func(*Options)) *Driver {
 // because it is redacted.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
-		r := t.Evidence.ReplayEvidence
+		r := t.Evidence.Replay
 		if r != nil && r.Undecided > 0 && r.Undecided == r.Compared {
 			return errors.New(t.Evidence.Why)
 		}
@@ -198,9 +198,9 @@ func AllFailed(set *results.Set) error {
 	var failed *results.Target
 	works, searched, limited := false, false, false
 	for _, t := range set.Targets {
-		limit := t.SearchedTo == nil && t.Evidence.LimitEvidence != nil
+		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
 		searched, limited = searched || t.SearchedTo != nil, limited || limit
-		switch r := t.Evidence.ReplayEvidence; {
+		switch r := t.Evidence.Replay; {
 		case r != nil && r.FailedAtMessage > 0:
 			return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
 		case r != nil && r.Different > 0:
@@ -234,7 +234,7 @@ func AllFailed(set *results.Set) error {
 
 // afterRequests says how a server failed, and when, where it was not over a size.
 func afterRequests(t results.Target) string {
-	if f := t.Evidence.FailureEvidence; f != nil && f.ServedBefore > 0 {
+	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
 		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)
 	}
 	return t.Verdict
@@ -335,7 +335,7 @@ func (d *Driver) record() results.Target {
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
 		Command: d.o.Command, Protocol: d.speaks(), Verdict: string(OK),
 		Evidence: results.TargetEvidence{
-			ServerEvidence: &results.ServerEvidence{
+			Server: &results.ServerEvidence{
 				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.o.Pipe),
 				Request: d.Request(), WriteChunk: d.o.WriteChunk, WritePause: int64(d.o.WritePause),
 			},
@@ -362,7 +362,7 @@ func warnIf(so bool, t *results.Target, format string, args ...any) {
 // setFailure makes t the record of a request that was not served.
 func setFailure(t *results.Target, out outcome) {
 	setVerdict(t, out.verdict)
-	t.Evidence.FailureEvidence, t.Evidence.Why = out.evidence, out.why
+	t.Evidence.Failure, t.Evidence.Why = out.evidence, out.why
 }
 
 func setVerdict(t *results.Target, v Verdict) {

@@ -80,7 +80,7 @@ func (d *Driver) replay(
 	}
 	before := c.account()
 	replay := &results.ReplayEvidence{Replayed: len(requests)}
-	t.Evidence.ReplayEvidence = replay
+	t.Evidence.Replay = replay
 	var times []int64 // of the requests that were answered, in ns
 	var bytes int64
 	altered := false // a request that was sent is not as it was

@@ -61,7 +61,7 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if kept.Verdict != string(row.verdict) || kept.Evidence.Replayed != row.replayed || kept.Evidence.Answered != row.answered {
+			if kept.Verdict != string(row.verdict) || kept.Evidence.Replay.Replayed != row.replayed || kept.Evidence.Replay.Answered != row.answered {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})
@@ -88,7 +88,7 @@ func TestReplayNamesTheMessageThatFailed(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if kept.Verdict != "exit 0" || kept.Evidence.FailedAtMessage != row.at {
+			if kept.Verdict != "exit 0" || kept.Evidence.Replay.FailedAtMessage != row.at {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})
@@ -133,9 +133,9 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 				t.Fatal(err)
 			}
 			kept, failed := set.Targets[0], drive.AllFailed(set)
-			if kept.Evidence.Compared != 1 || (kept.Verdict == "ok") != (row.says == "") || (failed == nil) != (row.says == "") ||
+			if kept.Evidence.Replay.Compared != 1 || (kept.Verdict == "ok") != (row.says == "") || (failed == nil) != (row.says == "") ||
 				!strings.Contains(kept.Evidence.Why, row.says) {
-				t.Errorf("%s: %s, %d compared; %v", kept.Verdict, kept.Evidence.Why, kept.Evidence.Compared, failed)
+				t.Errorf("%s: %s, %d compared; %v", kept.Verdict, kept.Evidence.Why, kept.Evidence.Replay.Compared, failed)
 			}
 		})
 	}
@@ -179,8 +179,8 @@ func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 			}
 			kept := set.Targets[0]
 			e := kept.Evidence
-			if kept.Verdict != string(row.verdict) || e.Compared != 1 || e.Undecided != row.undecided {
-				t.Errorf("%s: %s, cannot tell %d", kept.Verdict, e.Why, e.Undecided)
+			if kept.Verdict != string(row.verdict) || e.Replay.Compared != 1 || e.Replay.Undecided != row.undecided {
+				t.Errorf("%s: %s, cannot tell %d", kept.Verdict, e.Why, e.Replay.Undecided)
 			}
 			if failed := drive.AllFailed(set); (failed != nil) != (row.verdict == drive.Differs) {
 				t.Errorf("failed: %v", failed)

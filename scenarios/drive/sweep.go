@@ -178,12 +178,12 @@ func (s *series) sizeRecord() *results.Target {
 	if s.out.verdict != OK {
 		setFailure(&r, s.out)
 		if s.size.WarmupMessages > 0 {
-			r.Evidence.SizeEvidence = s.size
+			r.Evidence.Size = s.size
 		}
 		warnIf(s.served > 0, &r, "some requests of this size were served before one was not")
 		return &r
 	}
-	r.Evidence.SizeEvidence = s.size
+	r.Evidence.Size = s.size
 	s.size.NSPerByte = stat.MedianTime(s.samples) / float64(len(s.t.msg))
 	s.size.DriverCPUShare = driverShare(s.samples)
 	s.warnOfSideEffects(&r)
@@ -310,7 +310,10 @@ func judgeSlow(before, t, after *results.Target) {
 		}
 	}
 	setVerdict(t, Slow)
-	t.Evidence.ExpectedNS = expected
+	if t.Evidence.Size == nil {
+		t.Evidence.Size = &results.SizeEvidence{}
+	}
+	t.Evidence.Size.ExpectedNS = expected
 }
 
 // served reports whether there are times of a size.
@@ -328,7 +331,7 @@ func fastest(samples []results.Sample) float64 {
 // growthRecord makes a growth a record.
 func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 	t := d.record()
-	t.Evidence.GrowthEvidence, t.Evidence.Capacity = g.Evidence(), g.Capacity
+	t.Evidence.Growth, t.Evidence.Capacity = g.Evidence(), g.Capacity
 	if g.Fast() {
 		setVerdict(&t, Superlinear)
 	}

@@ -112,7 +112,7 @@ func TestSweepKeepsARecordOfEachSize(t *testing.T) {
 			if want := []int64{1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}; !slices.Equal(kept, want) {
 				t.Errorf("kept %v", kept)
 			}
-			if n := sweep.Targets[0].Evidence.WarmupMessages; n < 1 {
+			if n := sweep.Targets[0].Evidence.Size.WarmupMessages; n < 1 {
 				t.Error("the server was not warmed up")
 			}
 			if len(failures(sweep)) > 0 {

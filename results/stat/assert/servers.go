@@ -117,7 +117,7 @@ func (srv server) limits() []Case {
 	var out []Case
 	var served int64
 	for _, t := range srv.targets {
-		evidence := t.Evidence.LimitEvidence
+		evidence := t.Evidence.Limit
 		switch {
 		case t.RequestLimit != nil:
 			out = append(out, srv.limit("requests", *t.RequestLimit))
