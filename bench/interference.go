@@ -103,7 +103,7 @@ func (i *interference) warnings(samples []results.Sample) (texts []string, distu
 	return i.latest, 2*marked > len(samples)
 }
 
-func warningsOf(faults []results.Fault) []string {
+func warningsOf(faults []machine.Fault) []string {
 	var out []string
 	for _, f := range faults {
 		out = append(out, f.Warning())

@@ -20,25 +20,25 @@ func describe(env *results.Environment) {
 		env.Kernel = unix.ByteSliceToString(u.Release[:])
 	}
 	env.CPU = cpuModel()
-	env.Virtualisation = virtualised(root)
+	env.Virtualisation = virtualised()
 	// qemu-user answers /proc/self/exe itself, but not this name of the program.
 	program, err := os.Readlink("/proc/thread-self/exe")
 	if err != nil {
 		program = ""
 	}
-	env.Imitation = imitated(root, program)
-	env.Governor = read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-	first, _, _ := strings.Cut(read(root, "proc/loadavg"), " ")
+	env.Imitation = imitated(program)
+	env.Governor = read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	first, _, _ := strings.Cut(read("proc/loadavg"), " ")
 	if load, err := strconv.ParseFloat(first, 64); err == nil {
 		env.Load1 = &load
 	}
-	env.PipeMaxSize = int(number(read(root, "proc/sys/fs/pipe-max-size")))
+	env.PipeMaxSize = int(number(read("proc/sys/fs/pipe-max-size")))
 }
 
 // cpuModel returns the first name that /proc/cpuinfo has for a CPU; ARM kernels give numbers
 // instead.
 func cpuModel() string {
-	info := read(root, "proc/cpuinfo")
+	info := read("proc/cpuinfo")
 	if model := field(info, "model name"); model != "" {
 		return model
 	}
@@ -48,13 +48,13 @@ func cpuModel() string {
 	return field(info, "cpu") // POWER
 }
 
-func virtualised(root fs.FS) string {
+func virtualised() string {
 	var signs []string
 	switch {
-	case strings.Contains(read(root, "proc/version"), "WSL2"):
+	case strings.Contains(read("proc/version"), "WSL2"):
 		signs = append(signs, "virtual machine WSL 2")
-	case strings.Contains(field(read(root, "proc/cpuinfo"), "flags"), "hypervisor"):
-		vendor := read(root, "sys/class/dmi/id/sys_vendor")
+	case strings.Contains(field(read("proc/cpuinfo"), "flags"), "hypervisor"):
+		vendor := read("sys/class/dmi/id/sys_vendor")
 		signs = append(signs, strings.TrimSpace("virtual machine "+vendor))
 	}
 	for _, mark := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
@@ -67,22 +67,22 @@ func virtualised(root fs.FS) string {
 }
 
 // imitated finds what stands in for Linux or for the processor, by what it calls itself there.
-func imitated(root fs.FS, program string) string {
-	version := read(root, "proc/version")
+func imitated(program string) string {
+	version := read("proc/version")
 	switch {
 	case syspipe.IsGVisor(version):
 		return "imitated by gVisor"
 	case strings.Contains(version, "Microsoft"): // WSL 2 is a Linux, and writes itself small
 		return "imitated by WSL 1"
-	case emulated(root, program):
+	case emulated(program):
 		return "emulated by QEMU"
 	}
 	return ""
 }
 
 // emulated reports whether QEMU stands in for the processor.
-func emulated(root fs.FS, program string) bool {
-	info := read(root, "proc/cpuinfo")
+func emulated(program string) bool {
+	info := read("proc/cpuinfo")
 	switch {
 	case strings.HasPrefix(path.Base(program), "qemu-"):
 		return true
@@ -90,11 +90,11 @@ func emulated(root fs.FS, program string) bool {
 		return true
 	case field(info, "CPU implementer") == "0x00" && field(info, "CPU part") == "0x051":
 		return true // arm64: a processor Q, of nobody
-	case strings.Contains(read(root, "proc/sysinfo"), "QEMU"): // s390x
+	case strings.Contains(read("proc/sysinfo"), "QEMU"): // s390x
 		return true
 	}
 	// On POWER guests of KVM say so, too.
-	hypervisor := read(root, "proc/device-tree/hypervisor/compatible")
+	hypervisor := read("proc/device-tree/hypervisor/compatible")
 	return strings.Contains(field(info, "machine"), "emulated by qemu") &&
 		!strings.Contains(hypervisor, "kvm")
 }

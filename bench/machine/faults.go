@@ -3,126 +3,100 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
+	"slices"
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A trait of a machine may disturb what is measured on it.
+// A Fault is something about a machine that disturbs what is measured on it.
+type Fault struct {
+	ID     string // "governor"
+	Found  string // what is wrong
+	Advice string // the remedy
+}
+
+// Warning returns the fault in a line, as the records of a run have it.
+func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Found, f.Advice) }
+
+// Finding returns the fault as a line of results.
+func (f Fault) Finding() results.Finding {
+	return results.Finding{
+		Kind: results.KindFinding, ID: results.AreaMachine + "/" + f.ID, Verdict: results.Noted,
+		Found: f.Found, Advice: f.Advice,
+	}
+}
+
+// A trait is what a machine may have that disturbs.
 type trait struct {
-	id    string // of the fault
-	check string // what is looked at, for a list
-	// look returns what is wrong with the machine, and what that rests on; "" if nothing is, or if
-	// the system does not tell.
-	look   func(place) (verdict string, e evidence)
+	id   string // of the fault
+	name string // of what is looked at, for a list; "" for a further look at the same
+	// found says what is wrong with the machine, "" if nothing is, or if the system does not tell.
+	found  func(results.Environment) string
 	advice string
 	// always is set if the trait touches every figure of a run, whatever it measured.
 	always bool
 }
 
-// A place is what traits look at.
-type place struct {
-	env  results.Environment
-	root fs.FS // where Linux tells of itself; nil elsewhere
-}
-
-// An evidence is what a fault of the machine rests on, each with the fields of its kind.
-type evidence struct {
-	Virtualisation string  `json:"virtualisation,omitempty"`
-	Imitation      string  `json:"imitation,omitempty"`
-	Topology       string  `json:"topology,omitempty"`
-	CPUs           float64 `json:"cpus,omitempty"`
-	Governor       string  `json:"governor,omitempty"`
-	ClockNS        float64 `json:"clock_ns,omitempty"`
-	ClockStepNS    int64   `json:"clock_step_ns,omitempty"`
-	Capacity       int     `json:"capacity,omitempty"`      // bytes of a new pipe
-	PipeMaxSize    int64   `json:"pipe_max_size,omitempty"` // bytes
-	Source         string  `json:"source,omitempty"`        // of the clock
-	Available      any     `json:"available,omitempty"`     // clock sources; or bytes of memory
-}
-
 // traits are those that every system may have.
 var traits = []trait{
-	{id: "virtual", check: "virtual machine", look: virtual,
+	{id: "virtual", name: "virtual machine", found: virtual,
 		advice: "its neighbours cannot be seen from here: compare two builds in one job"},
-	{id: "imitation", check: "imitation", look: imitation, always: true,
+	{id: "imitation", name: "imitation", found: imitation, always: true,
 		advice: "what pipes do can be compared with other systems, how fast they are cannot"},
-	{id: "placement", check: "CPUs", look: noPlacement,
+	{id: "placement", name: "CPUs", found: noPlacement,
 		advice: "the scheduler's choice decides figures here, and times never gate: " +
 			"rely on exact counters"},
-	{id: "cpus", look: oneCore,
+	{id: "cpus", found: oneCore,
 		advice: "allow this process two cores (taskset, cpuset, a larger machine); " +
 			"placement same works"},
-	{id: "cpus", look: noSpareCPU,
+	{id: "cpus", found: noSpareCPU,
 		advice: "whatever else runs, runs on an end's CPU; trust placement same more than apart, " +
 			"and load generators no spare CPU"},
-	{id: "governor", look: governor, always: true,
+	{id: "governor", found: governor, always: true,
 		advice: "sudo cpupower frequency-set -g performance"},
-	{id: "clock", check: "clock", look: slowClock, always: true,
+	{id: "clock", name: "clock", found: slowClock, always: true,
 		advice: "look at the system's clock source; latencies near these figures mean nothing"},
-	{id: "pipes", check: "pipe capacity", look: noPipes,
+	{id: "pipes", name: "pipe capacity", found: noPipes,
 		advice: "close what holds descriptors, or raise the limit (ulimit -n)"},
-	{id: "pipes", look: smallPipes, advice: smallPipeAdvice},
+	{id: "pipes", found: smallPipes, advice: smallPipeAdvice},
 }
 
-// allTraits returns the traits that this system may have.
-func allTraits() []trait { return append(traits[:len(traits):len(traits)], systemTraits...) }
+// Faults returns what about the machine itself disturbs measurements. None is a fine machine, or
+// one that does not tell: [Checks] says what was looked at. Who else uses it is [Usage]'s to say.
+func Faults(env results.Environment) []Fault { return faults(env, false) }
 
-// Faults returns what about the machine itself disturbs measurements, each with the remedy. None is
-// a fine machine, or one that does not tell: [Checks] says what was looked at. Who else uses it is
-// [Usage]'s to say.
-func Faults(env results.Environment) []results.Fault {
-	return look(allTraits(), place{env, root})
-}
+// Disturbing returns those of the faults that a run has to be read with, whatever it measured.
+func Disturbing(env results.Environment) []Fault { return faults(env, true) }
 
-// look returns the faults that are found among traits.
-func look(among []trait, p place) []results.Fault {
-	var out []results.Fault
-	for _, t := range among {
-		verdict, e := t.look(p)
-		if verdict == "" {
+func faults(env results.Environment, onlyAlways bool) []Fault {
+	var list []Fault
+	for _, t := range slices.Concat(traits, systemTraits) {
+		if onlyAlways && !t.always {
 			continue
 		}
-		f := results.Fault{ID: t.id, Verdict: verdict, Advice: t.advice}
-		f.Evidence = results.MustEvidence(e)
-		out = append(out, f)
-	}
-	return out
-}
-
-// Disturbing returns those of the faults that a run has to be read with, whatever it measured. The
-// others are doctor's to tell.
-func Disturbing(env results.Environment) []results.Fault {
-	var always []trait
-	for _, t := range allTraits() {
-		if t.always {
-			always = append(always, t)
+		if found := t.found(env); found != "" {
+			list = append(list, Fault{t.id, found, t.advice})
 		}
 	}
-	return look(always, place{env, root})
+	return list
 }
 
 // Checks names what Faults looks at on this system.
 func Checks() []string {
 	var names []string
-	for _, t := range allTraits() {
-		if t.check != "" {
-			names = append(names, t.check)
+	for _, t := range slices.Concat(traits, systemTraits) {
+		if t.name != "" {
+			names = append(names, t.name)
 		}
 	}
 	return names
 }
 
-func virtual(p place) (string, evidence) {
-	return p.env.Virtualisation, evidence{Virtualisation: p.env.Virtualisation}
-}
+func virtual(env results.Environment) string { return env.Virtualisation }
 
-func imitation(p place) (string, evidence) {
-	return p.env.Imitation, evidence{Imitation: p.env.Imitation}
-}
+func imitation(env results.Environment) string { return env.Imitation }
 
 // choosesCPUs returns the CPUs that ends can be placed on, false if the system lets nobody choose.
 func choosesCPUs() (placement.Topology, bool) {
@@ -130,11 +104,11 @@ func choosesCPUs() (placement.Topology, bool) {
 	return topology, err == nil && len(topology.CPUs) > 0
 }
 
-func noPlacement(p place) (string, evidence) {
+func noPlacement(env results.Environment) string {
 	if _, chooses := choosesCPUs(); chooses {
-		return "", evidence{}
+		return ""
 	}
-	return "pipebench chooses no CPUs on " + p.env.OS, evidence{}
+	return "pipebench chooses no CPUs on " + env.OS
 }
 
 // hasTwoCores reports whether the two ends can have a core each.
@@ -143,29 +117,28 @@ func hasTwoCores(t placement.Topology) bool {
 	return !errors.Is(err, errors.ErrUnsupported)
 }
 
-func oneCore(place) (string, evidence) {
+func oneCore(results.Environment) string {
 	topology, chooses := choosesCPUs()
 	if !chooses || hasTwoCores(topology) {
-		return "", evidence{}
+		return ""
 	}
-	return "no two cores for the two ends", evidence{Topology: topology.String()}
+	return "no two cores for the two ends"
 }
 
-func noSpareCPU(place) (string, evidence) {
+func noSpareCPU(results.Environment) string {
 	topology, chooses := choosesCPUs()
 	n := len(topology.CPUs)
 	if !chooses || !hasTwoCores(topology) || n > 2 {
-		return "", evidence{}
+		return ""
 	}
-	return fmt.Sprintf("%d CPUs: none is left when both ends run", n), evidence{CPUs: float64(n)}
+	return fmt.Sprintf("%d CPUs: none is left when both ends run", n)
 }
 
-func governor(p place) (string, evidence) {
-	name := p.env.Governor
-	if name == "" || name == "performance" {
-		return "", evidence{}
+func governor(env results.Environment) string {
+	if env.Governor == "" || env.Governor == "performance" {
+		return ""
 	}
-	return name + ": the CPU's frequency follows its load", evidence{Governor: name}
+	return env.Governor + ": the CPU's frequency follows its load"
 }
 
 // Thresholds above which the clock is at fault, in nanoseconds. A clock without a system call takes
@@ -175,13 +148,12 @@ const (
 	mostStep    = 1000
 )
 
-func slowClock(p place) (string, evidence) {
-	if p.env.ClockNS <= mostReading && p.env.ClockStepNS <= mostStep {
-		return "", evidence{}
+func slowClock(env results.Environment) string {
+	if env.ClockNS <= mostReading && env.ClockStepNS <= mostStep {
+		return ""
 	}
-	verdict := fmt.Sprintf("a reading takes %s, the smallest step is %s",
-		results.FormatDuration(p.env.ClockNS), results.FormatDuration(float64(p.env.ClockStepNS)))
-	return verdict, evidence{ClockNS: round(p.env.ClockNS), ClockStepNS: p.env.ClockStepNS}
+	return fmt.Sprintf("a reading takes %s, the smallest step is %s",
+		results.FormatDuration(env.ClockNS), results.FormatDuration(float64(env.ClockStepNS)))
 }
 
 // newPipeCapacity opens a pipe, to see what capacity it has; 0 if the system does not tell.
@@ -199,21 +171,18 @@ func newPipeCapacity() (int, error) {
 	return capacity, nil
 }
 
-func noPipes(place) (string, evidence) {
+func noPipes(results.Environment) string {
 	if _, err := newPipeCapacity(); err != nil {
-		return err.Error(), evidence{}
+		return err.Error()
 	}
-	return "", evidence{}
+	return ""
 }
 
-func smallPipes(place) (string, evidence) {
+func smallPipes(results.Environment) string {
 	capacity, err := newPipeCapacity()
 	if err != nil || capacity <= 0 || capacity >= usualPipe {
-		return "", evidence{}
+		return ""
 	}
-	return fmt.Sprintf("new pipes hold %s instead of %s", results.FormatSize(int64(capacity)),
-		results.FormatSize(int64(usualPipe))), evidence{Capacity: capacity}
+	return fmt.Sprintf("new pipes hold %s instead of %s",
+		results.FormatSize(int64(capacity)), results.FormatSize(int64(usualPipe)))
 }
-
-// round leaves three digits behind the point, for people to read.
-func round(v float64) float64 { return math.Round(v*1000) / 1000 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-func ids(faults []results.Fault) []string {
+func ids(faults []Fault) []string {
 	var out []string
 	for _, f := range faults {
 		out = append(out, f.ID)
@@ -47,7 +47,7 @@ func TestUsageTellsWhoElseWasThere(t *testing.T) {
 			if f.Advice == "" || f.ID == "" {
 				t.Errorf("%s: no remedy: %+v", c.name, f)
 			}
-			got = append(got, f.Verdict)
+			got = append(got, f.Found)
 		}
 		if text := strings.Join(got, ", "); text != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, text, c.want)
@@ -85,7 +85,7 @@ func TestWhatTouchesEveryFigure(t *testing.T) {
 		t.Error("that a machine is virtual is no disturbance by itself, but is to be told")
 	}
 	for _, f := range Faults(slow) {
-		if f.Verdict == "" || f.Advice == "" || !strings.HasSuffix(f.Warning(), f.Advice) {
+		if f.Found == "" || f.Advice == "" || !strings.HasSuffix(f.Warning(), f.Advice) {
 			t.Errorf("a fault without verdict or remedy: %+v", f)
 		}
 	}

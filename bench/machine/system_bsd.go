@@ -5,7 +5,6 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
-	"io/fs"
 
 	"golang.org/x/sys/unix"
 
@@ -20,20 +19,17 @@ const usualPipe = 16 << 10
 // each falls back to its least buffer.
 const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
 
-// root is Linux's.
-var root fs.FS
-
 // systemTraits are what these systems tell.
 var systemTraits = []trait{
-	{id: "translation", check: "translation", look: translation, always: true,
+	{id: "translation", name: "translation", found: translation, always: true,
 		advice: "use the build for arm64"},
 }
 
-func translation(p place) (string, evidence) {
-	if p.env.Imitation == "" {
-		return "", evidence{}
+func translation(env results.Environment) string {
+	if env.Imitation == "" {
+		return ""
 	}
-	return "this build is for another processor, and is translated", evidence{}
+	return "this build is for another processor, and is translated"
 }
 
 // systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such

@@ -7,20 +7,18 @@ import (
 	"strings"
 )
 
-// root is where the kernel tells of itself.
-var root = os.DirFS("/")
+// root is where the kernel tells of itself. Only tests change it.
+var root fs.FS = os.DirFS("/")
 
 // hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever the kernel's own is
 // (USER_HZ).
 const hertz = 100
 
-func systemUsage() Usage { return procUsage(root) }
-
-// procUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle, iowait, irq,
+// systemUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle, iowait, irq,
 // softirq, steal. The time of guests is in user already.
-func procUsage(root fs.FS) Usage {
+func systemUsage() Usage {
 	u := Usage{stolenOf: map[int]float64{}}
-	for line := range strings.Lines(read(root, "proc/stat")) {
+	for line := range strings.Lines(read("proc/stat")) {
 		f := strings.Fields(line)
 		switch {
 		case len(f) >= 9 && f[0] == "cpu":
@@ -37,13 +35,13 @@ func procUsage(root fs.FS) Usage {
 			}
 		}
 	}
-	u.Throttled, u.quotas = throttled(root)
+	u.Throttled, u.quotas = throttled()
 	return u
 }
 
 // throttled returns how long this process's group was kept from running by its quota: cgroup 2
 // counts microseconds, cgroup 1 nanoseconds.
-func throttled(root fs.FS) (seconds float64, ok bool) {
+func throttled() (seconds float64, ok bool) {
 	for _, source := range []struct {
 		file, key string
 		unit      float64
@@ -51,7 +49,7 @@ func throttled(root fs.FS) (seconds float64, ok bool) {
 		{"sys/fs/cgroup/cpu.stat", "throttled_usec", 1e6},
 		{"sys/fs/cgroup/cpu/cpu.stat", "throttled_time", 1e9},
 	} {
-		for line := range strings.Lines(read(root, source.file)) {
+		for line := range strings.Lines(read(source.file)) {
 			if f := strings.Fields(line); len(f) == 2 && f[0] == source.key {
 				return number(f[1]) / source.unit, true
 			}
@@ -61,7 +59,7 @@ func throttled(root fs.FS) (seconds float64, ok bool) {
 }
 
 // read is a file's text, "" where it is not there: an old kernel, a container.
-func read(root fs.FS, name string) string {
+func read(name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
 		return ""

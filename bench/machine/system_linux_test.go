@@ -1,18 +1,23 @@
 package machine
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"testing/fstest"
+
+	"github.com/pipebench/pipebench/results"
 )
 
-// tree is a file system of files with these texts.
-func tree(files map[string]string) fstest.MapFS {
-	root := fstest.MapFS{}
+// under has the kernel tell of itself by files with these texts.
+func under(t *testing.T, files map[string]string) {
+	usual := root
+	t.Cleanup(func() { root = usual })
+	tree := fstest.MapFS{}
 	for name, text := range files {
-		root[name] = &fstest.MapFile{Data: []byte(text + "\n")}
+		tree[name] = &fstest.MapFile{Data: []byte(text + "\n")}
 	}
-	return root
+	root = tree
 }
 
 func TestWhatLinuxTells(t *testing.T) {
@@ -83,11 +88,14 @@ func TestWhatLinuxTells(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			under(t, c.files)
 			var got []string
-			for _, f := range look(systemTraits, place{root: tree(c.files)}) {
-				got = append(got, f.ID)
-				if f.Verdict == "" || f.Advice == "" {
-					t.Errorf("%s has no verdict or no remedy", f.ID)
+			for _, trait := range systemTraits {
+				if trait.found(results.Environment{}) != "" {
+					got = append(got, trait.id)
+				}
+				if trait.advice == "" {
+					t.Errorf("%s has no remedy", trait.id)
 				}
 			}
 			if !slices.Equal(got, c.want) {
@@ -98,16 +106,17 @@ func TestWhatLinuxTells(t *testing.T) {
 }
 
 func TestUsageFromProc(t *testing.T) {
-	root := tree(map[string]string{
+	under(t, map[string]string{
 		"proc/stat":              "cpu  100 10 20 5000 30 1 2 50 7 0\ncpu0 1 1 1 1 1 1 1 1 1 1\ncpu1 1 1 1 1 1 1 1 1 1 1\nintr 5",
 		"sys/fs/cgroup/cpu.stat": "usage_usec 5\nthrottled_usec 250000",
 	})
-	got := procUsage(root)
-	if !got.Known || round(got.Busy) != 1.33 || got.Stolen != 0.5 || got.Throttled != 0.25 ||
+	got := systemUsage()
+	if !got.Known || math.Round(1000*got.Busy) != 1330 || got.Stolen != 0.5 || got.Throttled != 0.25 ||
 		!got.quotas || got.CPUs != 2 {
 		t.Errorf("got %+v", got)
 	}
-	if u := procUsage(tree(nil)); u.Known {
+	under(t, nil)
+	if u := systemUsage(); u.Known {
 		t.Errorf("usage of nothing: %+v", u)
 	}
 }
@@ -168,14 +177,16 @@ func TestWhatStandsInForASystemOrAProcessor(t *testing.T) {
 		}, ""},
 		{"a program by qemu-user", "/usr/bin/qemu-s390x", nil, "emulated by QEMU"},
 	} {
-		if got := imitated(tree(c.files), c.program); got != c.want {
+		under(t, c.files)
+		if got := imitated(c.program); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 	wsl := map[string]string{
 		"proc/version": "5.15.90.1-microsoft-standard-WSL2", "run/systemd/container": "docker",
 	}
-	if got := virtualised(tree(wsl)); got != "virtual machine WSL 2, container" {
+	under(t, wsl)
+	if got := virtualised(); got != "virtual machine WSL 2, container" {
 		t.Errorf("WSL 2: %q", got)
 	}
 }

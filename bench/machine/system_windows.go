@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"golang.org/x/sys/windows"
@@ -16,12 +15,9 @@ const usualPipe = 0
 
 const smallPipeAdvice = ""
 
-// root is Linux's.
-var root fs.FS
-
 // systemTraits are what Windows tells.
 var systemTraits = []trait{
-	{id: "power", check: "power scheme", look: powerScheme, always: true,
+	{id: "power", name: "power scheme", found: powerScheme, always: true,
 		advice: "powercfg /setactive SCHEME_MIN"},
 }
 
@@ -30,17 +26,17 @@ const schemes = `SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`
 // saver is the power scheme "Power saver"; every Windows has it under this GUID.
 const saver = "a1841308-3541-4fab-bc81-f71556f20b4a"
 
-func powerScheme(place) (string, evidence) {
+func powerScheme(env results.Environment) string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, schemes, registry.QUERY_VALUE)
 	if err != nil {
-		return "", evidence{}
+		return ""
 	}
 	defer key.Close()
 	scheme, _, err := key.GetStringValue("ActivePowerScheme")
 	if err != nil || !strings.EqualFold(scheme, saver) {
-		return "", evidence{}
+		return ""
 	}
-	return "the power scheme saves power", evidence{}
+	return "the power scheme saves power"
 }
 
 // systemUsage is not told by a call that x/sys has.

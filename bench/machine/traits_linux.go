@@ -1,10 +1,10 @@
 package machine
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -28,117 +28,113 @@ const (
 
 // systemTraits are what Linux tells of in /proc and /sys.
 var systemTraits = []trait{
-	{id: "turbo", check: "governor", look: turboOfIntel, always: true,
+	{id: "turbo", name: "governor", found: turboOfIntel, always: true,
 		advice: "echo 1 | sudo tee /" + intelTurbo},
-	{id: "turbo", check: "turbo", look: turboOfOthers, always: true,
+	{id: "turbo", name: "turbo", found: turboOfOthers, always: true,
 		advice: "echo 0 | sudo tee /" + otherTurbo},
-	{id: "smt", check: "SMT", look: hardwareThreads,
+	{id: "smt", name: "SMT", found: hardwareThreads,
 		advice: "echo off | sudo tee /sys/devices/system/cpu/smt/control"},
-	{id: "quota", check: "CPU quota", look: quota,
+	{id: "quota", name: "CPU quota", found: quota,
 		advice: "lift the quota, or bind the container to whole CPUs instead"},
-	{id: "pipe-max-size", check: "fs.pipe-max-size", look: smallPipeMax,
+	{id: "pipe-max-size", name: "fs.pipe-max-size", found: smallPipeMax,
 		advice: "sudo sysctl fs.pipe-max-size=1048576"},
-	{id: "clock-source", check: "clock source", look: clockSource, always: true,
+	{id: "clock-source", name: "clock source", found: clockSource, always: true,
 		advice: "choose tsc where it is available: echo tsc | sudo tee /" + currentClock},
-	{id: "memory", check: "memory", look: memory, advice: "close what uses memory"},
-	{id: "battery", check: "AC power", look: battery, always: true, advice: "plug it in"},
+	{id: "memory", name: "memory", found: memory, advice: "close what uses memory"},
+	{id: "battery", name: "AC power", found: battery, always: true, advice: "plug it in"},
 }
 
 const turboOn = "on: the frequency depends on heat, and on what other cores do"
 
-func turboOfIntel(p place) (string, evidence) {
-	if read(p.root, intelTurbo) != "0" {
-		return "", evidence{}
+func turboOfIntel(results.Environment) string {
+	if read(intelTurbo) != "0" {
+		return ""
 	}
-	return turboOn, evidence{}
+	return turboOn
 }
 
-func turboOfOthers(p place) (string, evidence) {
-	if read(p.root, intelTurbo) != "" || read(p.root, otherTurbo) != "1" {
-		return "", evidence{}
+func turboOfOthers(results.Environment) string {
+	if read(intelTurbo) != "" || read(otherTurbo) != "1" {
+		return ""
 	}
-	return turboOn, evidence{}
+	return turboOn
 }
 
-func hardwareThreads(p place) (string, evidence) {
-	if read(p.root, cpuDir+"smt/active") != "1" {
-		return "", evidence{}
+func hardwareThreads(results.Environment) string {
+	if read(cpuDir+"smt/active") != "1" {
+		return ""
 	}
-	return "on: a core's other hardware thread slows an end when it runs something", evidence{}
+	return "on: a core's other hardware thread slows an end when it runs something"
 }
 
 // quota finds a limit on CPU time, which stops a process in the middle of a sample. cgroup 2 has it
 // in one file, cgroup 1 in two.
-func quota(p place) (string, evidence) {
-	runtime, period, _ := strings.Cut(read(p.root, "sys/fs/cgroup/cpu.max"), " ")
+func quota(results.Environment) string {
+	runtime, period, _ := strings.Cut(read("sys/fs/cgroup/cpu.max"), " ")
 	if runtime == "" {
-		runtime = read(p.root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us")
-		period = read(p.root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
+		runtime = read("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+		period = read("sys/fs/cgroup/cpu/cpu.cfs_period_us")
 	}
 	if number(runtime) <= 0 || number(period) <= 0 {
-		return "", evidence{}
+		return ""
 	}
-	cpus := round(number(runtime) / number(period))
-	return "the container may use " + strconv.FormatFloat(cpus, 'f', -1, 64) +
-		" CPUs' time, and stands still beyond it", evidence{CPUs: cpus}
+	return fmt.Sprintf("the container may use %.3g CPUs' time, and stands still beyond it",
+		number(runtime)/number(period))
 }
 
 // usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
 const usualPipeMax = 1 << 20
 
-func smallPipeMax(p place) (string, evidence) {
-	largest := int64(number(read(p.root, "proc/sys/fs/pipe-max-size")))
+func smallPipeMax(results.Environment) string {
+	largest := int64(number(read("proc/sys/fs/pipe-max-size")))
 	if largest <= 0 || largest >= usualPipeMax {
-		return "", evidence{}
+		return ""
 	}
-	return "pipes cannot be grown beyond " + results.FormatSize(largest),
-		evidence{PipeMaxSize: largest}
+	return "pipes cannot be grown beyond " + results.FormatSize(largest)
 }
 
 // slowSources are clocks that are read by a system call. The usual one is not.
 var slowSources = []string{"hpet", "acpi_pm", "jiffies", "refined-jiffies"}
 
-func clockSource(p place) (string, evidence) {
-	source := read(p.root, currentClock)
+func clockSource(results.Environment) string {
+	source := read(currentClock)
 	if !slices.Contains(slowSources, source) {
-		return "", evidence{}
+		return ""
 	}
-	return source + ": each reading of the clock is a system call",
-		evidence{Source: source, Available: read(p.root, clockDir+"available_clocksource")}
+	return source + ": each reading of the clock is a system call"
 }
 
 // leastMemory is what two workers with their buffers need to stay out of swap, with room for the
 // kernel's own.
 const leastMemory = 256 << 20
 
-func memory(p place) (string, evidence) {
-	kib, _, _ := strings.Cut(field(read(p.root, "proc/meminfo"), "MemAvailable"), " ")
+func memory(results.Environment) string {
+	kib, _, _ := strings.Cut(field(read("proc/meminfo"), "MemAvailable"), " ")
 	free := int64(number(kib)) << 10
 	if kib == "" || free >= leastMemory {
-		return "", evidence{}
+		return ""
 	}
-	return results.FormatSize(free) + " is available: workers may be swapped out",
-		evidence{Available: free}
+	return results.FormatSize(free) + " is available: workers may be swapped out"
 }
 
 // battery looks for a plug that is out.
-func battery(p place) (string, evidence) {
-	supplies, err := fs.Glob(p.root, "sys/class/power_supply/*/type")
+func battery(results.Environment) string {
+	supplies, err := fs.Glob(root, "sys/class/power_supply/*/type")
 	if err != nil {
-		return "", evidence{}
+		return ""
 	}
 	out := false
 	for _, supply := range supplies {
-		if read(p.root, supply) != "Mains" {
+		if read(supply) != "Mains" {
 			continue
 		}
-		if read(p.root, path.Join(path.Dir(supply), "online")) == "1" {
-			return "", evidence{}
+		if read(path.Join(path.Dir(supply), "online")) == "1" {
+			return ""
 		}
 		out = true
 	}
 	if !out {
-		return "", evidence{}
+		return ""
 	}
-	return "runs on its battery, and saves power", evidence{}
+	return "runs on its battery, and saves power"
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -85,32 +84,25 @@ const (
 func (u Usage) Shows() bool { return u.Known && u.Elapsed >= shortLook }
 
 // Faults returns what disturbed that which ran in that time: others that used the CPUs, the
-// hypervisor that gave the CPUs to others, a quota that stopped them. The evidence is figures whose
-// names end in their unit.
-func (u Usage) Faults() []results.Fault {
-	var out []results.Fault
-	add := func(id, verdict, advice string, figures map[string]float64) {
-		out = append(out, results.Fault{
-			ID: id, Verdict: verdict, Advice: advice, Evidence: results.MustEvidence(figures),
-		})
-	}
+// hypervisor that gave the CPUs to others, a quota that stopped them.
+func (u Usage) Faults() []Fault {
+	var list []Fault
 	others := (u.Busy - u.Own) / u.Elapsed
 	if u.Shows() && others > busyCPUs {
-		add("load", fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-			"close other programs, or compare two builds in turns: both suffer alike",
-			map[string]float64{"busy_cpus": round(others), "watched_s": round(u.Elapsed)})
+		list = append(list, Fault{"load",
+			fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
+			"close other programs, or compare two builds in turns: both suffer alike"})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
 		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))
-		add("steal", fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
-			"another host or hour; no verdict but on two builds in turns",
-			map[string]float64{"stolen_s": round(u.Stolen), "busy_s": round(u.Busy)})
+		list = append(list, Fault{"steal",
+			fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
+			"another host or hour; no verdict but on two builds in turns"})
 	}
 	if u.quotas && u.Throttled > 0 {
-		add("throttled",
+		list = append(list, Fault{"throttled",
 			fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
-			"raise the container's CPU quota, or bind it to whole CPUs instead",
-			map[string]float64{"throttled_s": round(u.Throttled)})
+			"raise the container's CPU quota, or bind it to whole CPUs instead"})
 	}
-	return out
+	return list
 }

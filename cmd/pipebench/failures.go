@@ -138,8 +138,7 @@ func (f *probeFlags) runMachine(cmd *cobra.Command, files []string) error {
 		meanwhile := machine.ReadUsage().Since(before)
 		looked = len(machine.Checks()) + 1 // and what others do
 		for _, fault := range append(meanwhile.Faults(), machine.Faults(s.env)...) {
-			fault.ID = results.EnvironmentFault + fault.ID
-			if err := s.keepLine(fault); err != nil {
+			if err := s.keepFinding(fault.Finding()); err != nil {
 				return err
 			}
 		}

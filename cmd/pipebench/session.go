@@ -265,7 +265,7 @@ func (f *sharedFlags) awaitQuiet(cmd *cobra.Command, env results.Environment, p 
 		}
 		return nil
 	}
-	isLoad := func(f results.Fault) bool { return f.ID == "load" }
+	isLoad := func(f machine.Fault) bool { return f.ID == "load" }
 	for began := time.Now(); time.Since(began) < f.waitQuiet; {
 		before := machine.ReadUsage()
 		select {
@@ -278,7 +278,7 @@ func (f *sharedFlags) awaitQuiet(cmd *cobra.Command, env results.Environment, p 
 		if at < 0 {
 			return nil
 		}
-		p.step("waiting: " + found[at].Verdict)
+		p.step("waiting: " + found[at].Found)
 	}
 	f.say(cmd, "others did not end within %s: measuring beside them", f.waitQuiet)
 	return nil

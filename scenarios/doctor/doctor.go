@@ -172,9 +172,12 @@ const oldLoad = 0.5
 // average.
 func (w *Watch) Faults(env results.Environment) []results.Fault {
 	var out []results.Fault
+	old := func(f machine.Fault) results.Fault {
+		return results.Fault{ID: f.ID, Verdict: f.Found, Advice: f.Advice}
+	}
 	for _, f := range w.waiting.Faults() {
 		if f.ID == "load" {
-			out = append(out, f)
+			out = append(out, old(f))
 		}
 	}
 	if !w.waiting.Shows() && env.Load1 != nil && *env.Load1 > oldLoad {
@@ -182,10 +185,12 @@ func (w *Watch) Faults(env results.Environment) []results.Fault {
 	}
 	for _, f := range w.working.Faults() {
 		if f.ID != "load" { // that is the invocation's own
-			out = append(out, f)
+			out = append(out, old(f))
 		}
 	}
-	out = append(out, machine.Faults(env)...)
+	for _, f := range machine.Faults(env) {
+		out = append(out, old(f))
+	}
 	for i := range out {
 		out[i].ID = results.EnvironmentFault + out[i].ID
 		out[i].Run = env.Run
