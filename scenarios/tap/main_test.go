@@ -38,6 +38,9 @@ var jobs = map[string]func(args []string){
 func beTap(args []string) {
 	// Under nohup SIGHUP is ignored, and a server would inherit that: not so what is handled.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	if os.Getenv("NOHUP") != "" {
+		signal.Ignore(syscall.SIGHUP)
+	}
 	o := tap.Options{Command: args, Run: "test", Protocol: os.Getenv("PROTOCOL"), Bodies: os.Getenv("BODIES") != "", Redact: os.Getenv("REDACT") != ""}
 	if os.Getenv("RECORD") != "" {
 		o.Record = os.NewFile(3, "recording")

@@ -20,7 +20,9 @@
 // what a process writes that it left behind: until the output ends, the client closes its end, or a
 // signal says that it is enough. Then the recording says what was not taken.
 //
-// Run is called once at a time in a process, as signals are the process's. It takes over the
+// Run is called once at a time in a process, as signals are the process's. From before the server
+// starts the tap takes every signal that it forwards, until the process has ended: so none ends it
+// in another way than the server ended. A process that goes on calls Release. Run takes over the
 // streams it is given; a read from the client that is under way when the server ends stays until
 // the client closes its end or the process ends.
 //
@@ -163,7 +165,9 @@ type session struct {
 	server  *proc.Process
 	in, out *relay
 	enough  chan struct{} // closed by a signal that comes when the server has ended
-	signals chan os.Signal
+
+	signals   chan os.Signal
+	forwarded chan struct{} // closed when signals is closed and no more are forwarded
 }
 
 func (s *session) start() error {
@@ -195,12 +199,14 @@ func (s *session) start() error {
 	cmd.Stderr = s.Stderr
 	mirrorMode(s.Stdin, childIn)
 	mirrorMode(s.Stdout, childOut)
+	s.catchSignals()
 	if err := s.server.Start(context.Background()); err != nil {
+		signal.Stop(s.signals)
 		toChild.Close()
 		fromChild.Close()
 		return fmt.Errorf("%w (is it installed, and spelt as on a command line?)", err)
 	}
-	s.forward()
+	s.forwardSignals()
 	s.in = newRelay(ends[0], ends[1], s.track(fromClient), s.Framing)
 	s.out = newRelay(ends[2], ends[3], s.track(fromServer), s.Framing)
 	go s.recorder.run()
@@ -209,12 +215,25 @@ func (s *session) start() error {
 	return nil
 }
 
-// forward hands signals on to the server, which decides what becomes of them. Once that has ended
-// they are for the tap.
-func (s *session) forward() {
+// catchSignals keeps what may come from now on for forwardSignals. A signal that is ignored, as
+// nohup has SIGHUP, stays so until the server has started, which inherits that.
+func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
+	for _, sig := range forwardedSignals {
+		if !signal.Ignored(sig) {
+			signal.Notify(s.signals, sig)
+		}
+	}
+}
+
+// forwardSignals hands signals on to the server, which decides what becomes of them. Once the
+// server has ended they are for the tap. They stay caught until this process has ended, or Release
+// is called.
+func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
+	s.forwarded = make(chan struct{})
 	go func() {
+		defer close(s.forwarded)
 		told := false
 		for sig := range s.signals {
 			switch {
@@ -228,17 +247,10 @@ func (s *session) forward() {
 	}()
 }
 
-// release leaves signals to whoever heard them before. None comes after Stop has returned.
-func (s *session) release() {
-	signal.Stop(s.signals)
-	close(s.signals)
-}
-
 // finish waits for the end of the server, of its output and of the recording.
 func (s *session) finish() (*Ending, error) {
-	defer s.release()
 	<-s.server.Done()
-	e := &Ending{server: s.server}
+	e := &Ending{session: s}
 	var records []any
 	cut := s.drainOutput()
 	if cut != nil {
@@ -352,15 +364,22 @@ func (s *session) drainOutput() *results.Fault {
 
 // An Ending is how the server ended.
 type Ending struct {
-	server     *proc.Process
+	session    *session
 	outputLost bool // the last of it was not written on, though somebody may still read
+}
+
+// Release leaves signals to whoever heard them before Run. Only a process that goes on needs it.
+func (e *Ending) Release() {
+	signal.Stop(e.session.signals)
+	close(e.session.signals) // none comes after Stop has returned
+	<-e.session.forwarded
 }
 
 // ExitCode returns the server's exit status; 128 and the signal's number, as shells have it, where
 // a signal ended it. It is 1 instead of 0 if output was lost: without a tap the server would have
 // met that error itself.
 func (e *Ending) ExitCode() int {
-	code := e.server.ExitCode()
+	code := e.session.server.ExitCode()
 	if code == 0 && e.outputLost {
 		return 1
 	}
@@ -369,16 +388,16 @@ func (e *Ending) ExitCode() int {
 
 // String returns the ending as a record has it: "exit 0", "signal SIGKILL".
 func (e *Ending) String() string {
-	if _, name, ok := proc.Signaled(e.server.Cmd.ProcessState); ok {
+	if _, name, ok := proc.Signaled(e.session.server.Cmd.ProcessState); ok {
 		return "signal " + name
 	}
-	return fmt.Sprintf("exit %d", e.server.ExitCode())
+	return fmt.Sprintf("exit %d", e.session.server.ExitCode())
 }
 
 // ExitLike ends this process as the server ended: with its exit status, or by the same signal. It
 // does not return.
 func (e *Ending) ExitLike() {
-	if number, _, ok := proc.Signaled(e.server.Cmd.ProcessState); ok {
+	if number, _, ok := proc.Signaled(e.session.server.Cmd.ProcessState); ok {
 		dieBySignal(number)
 	}
 	os.Exit(e.ExitCode())

@@ -240,6 +240,22 @@ func TestATapThatIsTerminatedEndsAsAServerThatDoesNotMind(t *testing.T) {
 	}
 }
 
+// The server signals the tap before the tap can have seen that it has started.
+func TestASignalDuringTheStartReachesTheServer(t *testing.T) {
+	p := start(t, nil, "sh", "-c", "kill -TERM $PPID; exec cat")
+	p.wait()
+	if s := p.recording().Targets; len(s) != 1 || s[0].Verdict != "signal SIGTERM" {
+		t.Errorf("the recording ends with %+v", s)
+	}
+}
+
+func TestASignalThatIsIgnoredStaysSoForTheServer(t *testing.T) {
+	state := start(t, []string{"NOHUP=1"}, "sh", "-c", "kill -HUP $$; exit 7").wait()
+	if state.ExitCode() != 7 {
+		t.Errorf("the tap ended with %v", state)
+	}
+}
+
 // A process that the server left behind writes on, as to the client's own pipe.
 func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 	p := start(t, nil, "sh", "-c", `exec 3<&0; echo first; (read line <&3; echo "late $line") & exit 3`)
@@ -262,14 +278,18 @@ func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 // tapPatience is longer than a tap once waited for a client that took nothing.
 const tapPatience = 1200 * time.Millisecond
 
-// unread starts a server that has written more than its pipe holds, and ended, or is about to: a signal
-// that comes to it just then does not change how.
+// unreadSize is more than a client's pipe holds, and no more than the tap reads at once.
+const unreadSize = 131000
+
+// unread starts a server that ends, of itself or soon, having written more than the client's pipe
+// holds. A signal does not change how it ends. The client has taken a single byte, so the tap's
+// write of the rest has begun, and waits.
 func unread(t *testing.T) *tapped {
-	p := start(t, nil, "sh", "-c", `trap '' TERM; head -c 131000 /dev/zero; echo done >&2; exit 3`)
-	for deadline := time.Now().Add(patience); !strings.Contains(p.stderr.String(), "done"); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the server has not ended")
-		}
+	t.Helper()
+	write := fmt.Sprintf("dd if=/dev/zero bs=%d count=1 2>/dev/null", unreadSize)
+	p := start(t, nil, "sh", "-c", "trap '' TERM; "+write+"; exit 3")
+	if _, err := io.ReadFull(p.out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
 	}
 	return p
 }
@@ -277,8 +297,10 @@ func unread(t *testing.T) *tapped {
 func TestTheLastOutputWaitsForTheClient(t *testing.T) {
 	p := unread(t)
 	time.Sleep(tapPatience)
-	if got, err := io.ReadAll(p.out); len(got) != 131000 || p.wait().ExitCode() != 3 {
-		t.Errorf("%d bytes came of 131000, and the tap ended with %v: %v", len(got), p.cmd.ProcessState, err)
+	got, err := io.ReadAll(p.out)
+	if len(got) != unreadSize-1 || p.wait().ExitCode() != 3 {
+		t.Errorf("%d bytes came after the first of %d, and the tap ended with %v: %v",
+			len(got), unreadSize, p.cmd.ProcessState, err)
 	}
 	if traffic := p.recording().Targets[0].Evidence.Traffic; traffic.Replies.StalledNS < int64(tapPatience)/2 {
 		t.Errorf("recorded %+v, want that it stood", traffic.Replies)
