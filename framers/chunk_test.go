@@ -46,6 +46,7 @@ func TestChunks(t *testing.T) {
 		{"one frame", "a:0:1:x\n", []string{"x", "EOF"}},
 		{"empty message", "a:0:1:\n", []string{"", "EOF"}},
 		{"empty chunks", "a:0:3:\na:1:3:x\na:2:3:\n", []string{"x", "EOF"}},
+		{"only empty chunks", "a:0:2:\na:1:2:\n", []string{"", "EOF"}},
 		{"colons in data", "a:0:1:b:0:1:x\n", []string{"b:0:1:x", "EOF"}},
 		{"CR in data", "a:0:2:x\r\na:1:2:\ry\n", []string{"x\r\ry", "EOF"}},
 		{"id of 64 bytes", long + ":0:1:x\n", []string{"x", "EOF"}},

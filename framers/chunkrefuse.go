@@ -11,25 +11,31 @@ import (
 // chunkError returns the error about the frame under way.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
-		Offset:   r.offset,
-		ID:       r.frame.id.String(),
-		Index:    r.frame.index,
-		Total:    r.frame.total,
-		Received: received,
-		Err:      why,
+		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
+		Received: received, Err: why,
 	}
+}
+
+// reject drops the frame whose header has come, and returns the error about it.
+func (r *chunkReader) reject(why error, received int) error {
+	r.to = nil
+	r.stage = atHeader
+	r.skipping = true
+	return r.chunkError(why, received)
 }
 
 // checkLimits returns an error, and drops the message, if what has come of the frame under way
 // exceeds what may be held. If that exceeds two limits, the one that it exceeds by more was passed
 // first: both count the same bytes, and one read may have brought them all.
 func (r *chunkReader) checkLimits() error {
-	came := r.dataEnd - r.in.base
+	came := r.in.pos - r.in.base
 	size := came
 	held := 0
+	start := r.offset
 	if r.to != nil {
 		size += r.to.size()
 		held = r.partials.bytes + came
+		start = r.to.offset
 	}
 	tooLarge := size - r.set.maxMessage
 	tooMany := held - r.set.flightBytes
@@ -41,10 +47,6 @@ func (r *chunkReader) checkLimits() error {
 		r.abandon(refusal{})
 		return err
 	}
-	start := r.offset
-	if r.to != nil {
-		start = r.to.offset
-	}
 	err := tooLong(r.beginning(), r.set.maxMessage, start)
 	r.abandon(refusal{err: err, size: int64(size)})
 	return r.set.refuse(err, &r.broken)
@@ -52,7 +54,7 @@ func (r *chunkReader) checkLimits() error {
 
 // beginning returns the first bytes of the message under way, as far as they are known.
 func (r *chunkReader) beginning() []byte {
-	came := r.in.buf[r.in.base:r.dataEnd]
+	came := r.in.buf[r.in.base:r.in.pos]
 	p := r.to
 	if p == nil {
 		return came
@@ -67,16 +69,19 @@ func (r *chunkReader) beginning() []byte {
 // abandon drops the message of the frame under way, and remembers it so that its other chunks are
 // dropped too.
 func (r *chunkReader) abandon(why refusal) {
-	r.inBuffer = nil // the frame was of it, if there was one
 	if r.to == nil {
 		r.refused = why
 	} else {
-		r.refused = refusal{}
 		r.to.refused = why
 		r.partials.empty(r.to)
 	}
+	r.startDiscarding()
+}
+
+// startDiscarding has what is still to come of the frame under way dropped.
+func (r *chunkReader) startDiscarding() {
 	r.discardFrom = r.in.offset(r.in.pos)
-	r.startAt(r.in.pos)
+	r.in.base = r.in.pos
 	r.stage = discarding
 }
 
@@ -109,7 +114,6 @@ func (r *chunkReader) discard() error {
 		r.partials.forget(p)
 		r.to = nil
 	}
-	r.dataEnd = in.base
 	r.stage = atHeader
 	return nil
 }
@@ -131,22 +135,14 @@ func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
 			i++
 			continue
 		}
-		if p == r.inBuffer {
-			r.inBuffer = nil
-			r.startAt(r.in.pos)
-		}
 		r.partials.forget(p)
 		p.refused.tell(&r.set)
 		if p.dropped {
 			continue // which has been said
 		}
 		return &ChunkError{
-			Offset:   p.offset,
-			ID:       p.id.String(),
-			Index:    p.next,
-			Total:    p.total,
-			Received: p.received,
-			Err:      why,
+			Offset: p.offset, ID: p.id.String(), Index: p.next, Total: p.total,
+			Received: p.received, Err: why,
 		}
 	}
 	return nil
@@ -160,14 +156,14 @@ const shortID = 8
 // end judges an error at or inside a header. At the end of the stream, messages that are incomplete
 // are reported first.
 func (r *chunkReader) end(err error) error {
-	in := &r.in
 	if err != io.EOF {
 		return err
 	}
-	if r.bare && len(r.partials.list) == 0 && in.pos < in.end && in.end-in.pos <= shortID {
+	came := len(r.in.held())
+	if r.bare && len(r.partials.list) == 0 && came > 0 && came <= shortID {
 		return r.notAFrame()
 	}
-	if in.pos < in.end {
+	if came > 0 {
 		return io.ErrUnexpectedEOF
 	}
 	missing := r.dropIncomplete(endOfTime, ErrMissing)
@@ -183,8 +179,6 @@ var endOfTime = time.Unix(1<<62, 0)
 // notAFrame takes a line that is no frame: a message, a blank line, or an error.
 func (r *chunkReader) notAFrame() error {
 	in := &r.in
-	r.moveOut()
-	r.startAt(in.pos)
 	if r.bare {
 		r.stage = inLine
 		return nil
@@ -197,7 +191,6 @@ func (r *chunkReader) notAFrame() error {
 	if end >= 0 {
 		text = text[:end]
 	}
-	in.pos = in.base
 	r.skipping = true
 	if len(trim(text)) == 0 && end >= 0 {
 		return nil
@@ -224,25 +217,4 @@ func (r *chunkReader) shortLine() (end int, err error) {
 			return -1, err
 		}
 	}
-}
-
-// line receives a bare line. It returns nil for a blank one that is skipped.
-func (r *chunkReader) line() ([]byte, error) {
-	line, err := r.lineReader.line()
-	if err != nil {
-		if r.skipping || r.in.base == r.in.pos {
-			r.stage = atHeader
-		}
-		return nil, err
-	}
-	r.stage = atHeader
-	r.partials.countUninterrupted()
-	if r.set.verbatim {
-		return line, nil
-	}
-	line = trim(line)
-	if len(line) == 0 {
-		return nil, nil
-	}
-	return line, nil
 }

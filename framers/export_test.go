@@ -14,9 +14,7 @@ type ChunkReader interface {
 
 func (r *chunkReader) Held() (bytes int) {
 	for _, p := range r.partials.list {
-		if p != r.inBuffer {
-			bytes += cap(p.data) + p.waiting
-		}
+		bytes += cap(p.data) + p.waiting
 	}
 	return bytes
 }
@@ -27,11 +25,7 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 			messages++
 		}
 	}
-	bytes = r.partials.bytes
-	if r.inBuffer != nil {
-		bytes += r.dataEnd - r.in.base
-	}
-	return messages, bytes
+	return messages, r.partials.bytes
 }
 
 // WithClock sets the clock of WithExpiry and WithWait.

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A partialMessage is a message of which some chunks have come. It holds their data once other
-// frames have interrupted it; before, they are in the read buffer.
+// A partialMessage is a message of which some chunks have come.
 type partialMessage struct {
 	id       chunkID
 	total    int // chunks
@@ -114,7 +113,7 @@ func (s *partialMessages) takeSpare() *partialMessage {
 	}
 	n := len(s.spare)
 	if n == 0 {
-		return new(partialMessage)
+		return &partialMessage{data: []byte{}} // not nil, also if all chunks are empty
 	}
 	p := s.spare[n-1]
 	s.spare = s.spare[:n-1]
@@ -156,18 +155,17 @@ func (s *partialMessages) recycle(p *partialMessage) {
 		}
 		return
 	}
+	s.shrinkCount++
 	if used > cap(p.data)/4 {
 		s.shrinkCount = 0
-	} else if used > 0 { // one that was put together in the read buffer is counted as that
-		s.shrinkCount++
 	}
 	if s.shrinkCount < shrinkAfter && s.large == nil {
 		s.large = p
 	}
 }
 
-// countUninterrupted notes a message that was not interrupted.
-func (s *partialMessages) countUninterrupted() {
+// countWithoutLarge notes a message that was delivered from the read buffer.
+func (s *partialMessages) countWithoutLarge() {
 	s.shrinkCount++
 	if s.shrinkCount >= shrinkAfter {
 		s.large = nil
