@@ -12,14 +12,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
-	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
 // probeNames are what --only can name.
 func probeNames() []string {
 	var names []string
-	for _, s := range faults.All() {
-		names = append(names, s.Name+"\t"+s.Title)
+	for _, f := range failures.All() {
+		names = append(names, f.Name+"\t"+f.Title)
 	}
 	for _, c := range claims.All() {
 		names = append(names, c.ID+"\t"+c.Text)
@@ -29,16 +29,16 @@ func probeNames() []string {
 
 // runFailures reproduces the ways in which stdio fails, or shows what was found.
 func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
-	var chosen []faults.Scenario
+	var chosen []failures.Failure
 	for _, name := range f.only {
-		s, err := faults.Find(name)
+		failure, err := failures.Find(name)
 		if err != nil {
 			return usage(err)
 		}
-		chosen = append(chosen, s)
+		chosen = append(chosen, failure)
 	}
 	if len(chosen) == 0 {
-		chosen = faults.All()
+		chosen = failures.All()
 	}
 	show := func(set *results.Set) error {
 		return f.showArea(cmd, set, set.FindingsOf(results.AreaFailure))
@@ -70,24 +70,23 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 
 // reproduce makes the failures happen. One that cannot be made does not keep the next from its
 // turn.
-func (s *session) reproduce(ctx context.Context, chosen []faults.Scenario) error {
+func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) error {
 	var failed []error
-	for _, scenario := range chosen {
+	for _, failure := range chosen {
 		kept := 0
-		o := faults.Options{
+		o := failures.Options{
 			Run:     s.run,
-			Seed:    s.flags.seed,
-			Observe: func(step string) { s.progress.step(scenario.Name + ": " + step) },
+			Observe: func(step string) { s.progress.step(failure.Name + ": " + step) },
 		}
-		err := scenario.Run(ctx, o, func(l results.Line) error {
+		err := failure.Show(ctx, o, func(f results.Finding) error {
 			kept++
-			return s.keepLine(l)
+			return s.keepFinding(f)
 		})
 		failed = append(failed, err)
 		if ctx.Err() != nil {
 			break
 		}
-		what := scenario.Name + ": " + results.FormatCount(kept, "finding")
+		what := failure.Name + ": " + results.FormatCount(kept, "finding")
 		s.progress.finish(len(chosen), what)
 	}
 	return errors.Join(failed...)

@@ -25,6 +25,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -44,7 +45,8 @@ func main() {
 
 // work does what this process was started for, if it was started to work for another one, and exits.
 func work() {
-	proc.Main(bench.Jobs(), rules.Jobs(), faults.Jobs(), claims.Jobs(), drive.Jobs())
+	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), faults.Jobs(), claims.Jobs(),
+		drive.Jobs())
 }
 
 // fewDescriptors are what the Go runtime needs to begin, which it ends the process without.
@@ -160,6 +162,7 @@ func newRoot(args ...string) *cobra.Command {
 		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 	)
+	root.AddCommand(newSpecimenCommand())
 	root.AddCommand(newOldCommands()...)
 	root.AddCommand(newGuides(root)...) // which avoid the names of commands, old ones too
 	root.AddCommand(newValuesTopic())

@@ -128,7 +128,7 @@ func TestScreensFitATerminal(t *testing.T) {
 		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
 			return view.WriteFindings(w, view.FormatTable, set, o)
 		}},
-		"probe --failures": {recorded("scenario"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
+		"probe --failures": {recorded("failures"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
 			only := &results.Set{Findings: set.FindingsOf(results.AreaFailure)}
 			return view.WriteFindings(w, view.FormatTable, only, o)
 		}},

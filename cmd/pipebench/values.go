@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/claims"
-	"github.com/pipebench/pipebench/scenarios/faults"
+	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/measure"
 	"github.com/pipebench/pipebench/scenarios/tune"
 	"github.com/pipebench/pipebench/syspipe"
@@ -141,8 +141,8 @@ func presetValues() []value {
 
 func failureValues() []value {
 	var list []value
-	for _, s := range faults.All() {
-		list = append(list, value{name: s.Name, what: s.Title})
+	for _, f := range failures.All() {
+		list = append(list, value{name: f.Name, what: f.Title})
 	}
 	return list
 }

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/scenarios/failures"
+)
+
+// newSpecimenCommand makes the hidden command that is one of the small programs of probe --failures,
+// so that everybody can look at them, too.
+func newSpecimenCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "specimen NAME",
+		Short:  "be a small program that is wrong in one way",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			signal.Reset() // it ends as any program does
+			return failures.RunSpecimen(args[0])
+		},
+	}
+}

@@ -1,0 +1,111 @@
+package failures
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
+	"github.com/pipebench/pipebench/scenarios/check"
+)
+
+// A program of ours that is wrong in one way, or right, and the situation of check that shows it.
+type program struct {
+	part      string // "NAME/PART" of the finding
+	side      catalogue.Side
+	words     string // of its command, after the name of this program
+	situation string
+	class     string // how it fails, if it does
+}
+
+var programs = []program{
+	{"reader-gone/told", catalogue.Program, "specimen print",
+		"reader-leaves-midway", Stuck},
+	{"reader-gone/ignores-it", catalogue.Program, "specimen print-on",
+		"reader-leaves-midway", Stuck},
+
+	{"exit-before-drain/exits", catalogue.Program, "specimen queue-and-exit",
+		"late-reader", SilentLoss},
+	{"exit-before-drain/exits-at-a-socket", catalogue.Program, "specimen queue-and-exit",
+		"socketpair", SilentLoss},
+	{"exit-before-drain/waits", catalogue.Program, "specimen queue-and-wait",
+		"late-reader", SilentLoss},
+
+	{"nonblocking-stdout/ignores-short-writes", catalogue.Program, "specimen write-once",
+		"nonblocking-pipe", SilentLoss},
+	{"nonblocking-stdout/goes-on", catalogue.Program, "specimen write-all",
+		"nonblocking-pipe", SilentLoss},
+
+	{"orphan/reads", catalogue.Server, "serve",
+		"client-killed", Orphaned},
+	{"orphan/deaf", catalogue.Server, "specimen ignore-end",
+		"client-killed", Orphaned},
+
+	{"stderr-undrained/quiet", catalogue.Server, "serve",
+		"unread-stderr", Stuck},
+	{"stderr-undrained/logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB",
+		"unread-stderr", Stuck},
+}
+
+// startTime is how long a program of ours has. It is far more than one takes that comes to an end.
+const startTime = 2 * time.Second
+
+// showPrograms has check look at each program that belongs to the failure.
+func showPrograms(ctx context.Context, r *recorder) error {
+	for _, p := range programs {
+		name, part, _ := strings.Cut(p.part, "/")
+		if name != r.failure.Name {
+			continue
+		}
+		r.step(part)
+		o := check.Options{
+			Run:     r.Run,
+			Command: slices.Concat(r.Program, strings.Fields(p.words)),
+			Only:    []string{p.situation},
+			Timeout: startTime,
+		}
+		found := results.Finding{Verdict: results.CannotTell}
+		keep := func(l results.Line) error {
+			if f, ok := l.(results.Finding); ok {
+				found = f
+			}
+			return nil
+		}
+		do := check.Program
+		if p.side == catalogue.Server {
+			do = check.Server
+		}
+		if err := do(ctx, o, keep); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			found.Found, _, _ = strings.Cut(err.Error(), "\n")
+		}
+		if err := r.record(part, p.finding(found)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finding makes check's finding one about the failure.
+func (p program) finding(f results.Finding) results.Finding {
+	f.About = append([]string{"pipebench"}, strings.Fields(p.words)...)
+	f.Reproduce = "pipebench check"
+	if p.side == catalogue.Server {
+		f.Reproduce += " --server"
+	}
+	f.Reproduce += " --only " + p.situation + " -- pipebench " + p.words
+	switch f.Verdict {
+	case results.OK:
+		f.Class = Sound
+	case results.CannotTell:
+		f.Class = ""
+	default:
+		f.Class = p.class
+		f.Verdict = results.Fails
+	}
+	return f
+}

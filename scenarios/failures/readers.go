@@ -1,0 +1,219 @@
+package failures
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A nextMessage returns the next message of a stream, io.EOF at its end.
+type nextMessage func() ([]byte, error)
+
+// A reading is a stream of bytes and a reader that takes it apart.
+type reading struct {
+	part  string // "NAME/PART" of the finding
+	sent  [][]byte
+	wire  []byte
+	open  func(io.Reader) nextMessage
+	parse bool // the program that reads passes over what is no JSON
+	stays bool // the stream stays open behind its last byte
+	again bool // the reader goes on behind an error
+}
+
+// An outcome is what a reader made of a stream.
+type outcome struct {
+	sent    int // messages
+	intact  int // of them, delivered
+	altered int // delivered, and nothing that was sent
+	skipped int // delivered, and seen to be no message
+	waits   bool
+	err     error
+}
+
+// showStreams has each reader of the failure read its stream.
+func showStreams(ctx context.Context, r *recorder) error {
+	all, err := readings()
+	if err != nil {
+		return err
+	}
+	shown := map[string]bool{} // parts that have failed
+	for i, c := range all {
+		name, part, _ := strings.Cut(c.part, "/")
+		if name != r.failure.Name || shown[part] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.step(part)
+		o := c.read()
+		again := i+1 < len(all) && all[i+1].part == c.part
+		if again && o.class() == Sound {
+			continue // the next stream of this part has more in it
+		}
+		shown[part] = true
+		if err := r.record(part, o.finding()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errStarved is what a reader gets that asks for more than was ever sent: on a stream that stays
+// open it would wait for ever.
+var errStarved = errors.New("waits for bytes that nobody sends")
+
+// errEndless is what becomes of a reader that reads on at the end of its input.
+var errEndless = errors.New("reads on at the end of its input")
+
+// A starved reader is what there is beyond the last byte that was sent.
+type starved struct{}
+
+func (starved) Read([]byte) (int, error) { return 0, errStarved }
+
+// read takes the stream apart, and compares what comes with what was sent.
+func (c reading) read() outcome {
+	o := outcome{sent: len(c.sent)}
+	var in io.Reader = bytes.NewReader(c.wire)
+	if c.stays {
+		in = io.MultiReader(in, starved{})
+	}
+	next := c.open(in)
+	var last error
+	for {
+		msg, err := next()
+		switch {
+		case err == io.EOF:
+			return o
+		case errors.Is(err, errStarved):
+			o.waits = o.intact < o.sent
+			return o
+		case err != nil && !c.again, err != nil && err == last:
+			o.waits = err == errEndless
+			o.err = cmp.Or(o.err, err)
+			return o
+		case err != nil:
+			o.err = cmp.Or(o.err, err)
+			last = err // one that comes again is the last
+			continue
+		}
+		o.count(c, msg)
+	}
+}
+
+// count tells a message that was sent from other things.
+func (o *outcome) count(c reading, msg []byte) {
+	if c.parse {
+		var compact bytes.Buffer
+		if json.Compact(&compact, msg) != nil {
+			o.skipped++
+			return
+		}
+		msg = compact.Bytes()
+	}
+	for _, want := range c.sent {
+		if bytes.Equal(msg, want) {
+			o.intact++
+			return
+		}
+	}
+	o.altered++
+}
+
+// class says how the reader failed. A mixture that is delivered as a message is a corruption, even
+// where a parser would find out later.
+func (o outcome) class() string {
+	told := o.err != nil || o.skipped > 0
+	switch {
+	case o.altered > 0:
+		return Corrupted
+	case o.waits:
+		return Stuck
+	case o.intact == o.sent:
+		return Sound
+	case told && o.intact == 0:
+		return Refused
+	case told:
+		return Noticed
+	}
+	return SilentLoss
+}
+
+// finding says what happened in a sentence.
+func (o outcome) finding() results.Finding {
+	found := fmt.Sprintf("%d of %s intact", o.intact, results.FormatCount(o.sent, "message"))
+	if o.altered > 0 {
+		found += fmt.Sprintf(", %d altered", o.altered)
+	}
+	if o.skipped > 0 {
+		found += ", passed over " + results.FormatCount(o.skipped, "line")
+	}
+	switch {
+	case o.err != nil:
+		found += "; error: " + o.err.Error()
+	case o.waits:
+		found += "; then it waits for more"
+	}
+	return results.Finding{Class: o.class(), Value: o.intact, Found: found}
+}
+
+// openScanner reads lines, and gives up at the first that is no message.
+func openScanner(r io.Reader) nextMessage {
+	in := bufio.NewScanner(r)
+	return func() ([]byte, error) {
+		if !in.Scan() {
+			if err := in.Err(); err != nil {
+				return nil, err
+			}
+			return nil, io.EOF
+		}
+		if !json.Valid(in.Bytes()) {
+			return nil, fmt.Errorf("no message: %.40q", in.Text())
+		}
+		return in.Bytes(), nil
+	}
+}
+
+// openDecoder reads values of JSON, wherever lines end.
+func openDecoder(r io.Reader) nextMessage {
+	in := json.NewDecoder(r)
+	return func() ([]byte, error) {
+		var msg json.RawMessage
+		err := in.Decode(&msg)
+		return msg, err
+	}
+}
+
+// mostEmptyReads is how often a read may bring nothing before a reader counts as endless.
+const mostEmptyReads = 100
+
+// openReadLine reads as a documented read_line does, which compares each byte that it reads with a
+// newline: at the end of the input a read brings none, for ever.
+func openReadLine(r io.Reader) nextMessage {
+	return func() ([]byte, error) {
+		var line []byte
+		char := make([]byte, 1)
+		for empty := 0; empty < mostEmptyReads; {
+			n, err := r.Read(char)
+			switch {
+			case err != nil && err != io.EOF:
+				return nil, err
+			case n == 0:
+				empty++
+				continue
+			case char[0] == '\n':
+				return line, nil
+			}
+			line = append(line, char[0])
+		}
+		return nil, errEndless
+	}
+}

@@ -1,0 +1,124 @@
+package failures
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// outputBytes is what a specimen means to write: more than any pipe holds.
+const outputBytes = 1 << 20
+
+// specimens are programs that are wrong in one way, and beside them programs that are right.
+var specimens = map[string]func() error{
+	"print":          print,
+	"print-on":       printOn,
+	"queue-and-exit": queueAndExit,
+	"queue-and-wait": queueAndWait,
+	"write-once":     writeOnce,
+	"write-all":      writeAll,
+	"ignore-end":     ignoreEnd,
+}
+
+// RunSpecimen is this process being the specimen of that name. It returns when the specimen ends.
+func RunSpecimen(name string) error {
+	run := specimens[name]
+	if run == nil {
+		return fmt.Errorf("no specimen is called %q", name)
+	}
+	return run()
+}
+
+// print prints until that fails.
+func print() error {
+	for {
+		if _, err := os.Stdout.Write(output()); err != nil {
+			return err
+		}
+	}
+}
+
+// printOn prints for ever, whatever comes of it.
+func printOn() error {
+	signal.Ignore(syscall.SIGPIPE)
+	for {
+		os.Stdout.Write(output())
+	}
+}
+
+// queueAndExit writes what fits, as an event loop does, and exits with the rest in its queue.
+func queueAndExit() error {
+	_, err := writeWhatFits(output())
+	return err
+}
+
+// queueAndWait writes what fits, and the rest when there is room.
+func queueAndWait() error {
+	left, err := writeWhatFits(output())
+	if err != nil {
+		return err
+	}
+	if err := setStdoutBlocking(true); err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(left)
+	return err
+}
+
+// writeOnce makes one call, and does not look at its count.
+func writeOnce() error {
+	_, _, err := writeStdout(output())
+	return err
+}
+
+// writeAll leaves it to the standard library, which waits for room.
+func writeAll() error {
+	_, err := os.Stdout.Write(output())
+	return err
+}
+
+// ignoreEnd is a server that refuses every request, and stays when its input has ended.
+func ignoreEnd() error {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		m, err := jsonrpc.Parse(lines.Bytes())
+		if err != nil || m.Kind() != jsonrpc.Request {
+			continue
+		}
+		refusal := jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no such method"}
+		answer := jsonrpc.AppendError(nil, m.ID, refusal)
+		if _, err := os.Stdout.Write(append(answer, '\n')); err != nil {
+			return err
+		}
+	}
+	time.Sleep(time.Hour)
+	return nil
+}
+
+// output is the text that specimens write.
+func output() []byte {
+	const line = "a line of what a specimen writes\n"
+	return []byte(strings.Repeat(line, outputBytes/len(line)))
+}
+
+// writeWhatFits makes standard output non-blocking, and writes until there is no room. It returns
+// the rest.
+func writeWhatFits(p []byte) (left []byte, err error) {
+	if err := setStdoutBlocking(false); err != nil {
+		return nil, err
+	}
+	for len(p) > 0 {
+		n, refused, err := writeStdout(p)
+		if err != nil || refused {
+			return p, err
+		}
+		p = p[n:]
+	}
+	return nil, nil
+}

@@ -1,0 +1,22 @@
+//go:build unix
+
+package failures
+
+import "syscall"
+
+const stdout = 1
+
+// setStdoutBlocking changes the mode of standard output, for all who share it.
+func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout, !blocking) }
+
+// writeStdout makes one system call. refused says that a non-blocking standard output had no room.
+func writeStdout(p []byte) (n int, refused bool, err error) {
+	n, err = syscall.Write(stdout, p)
+	for err == syscall.EINTR {
+		n, err = syscall.Write(stdout, p)
+	}
+	if err == syscall.EAGAIN {
+		return 0, true, nil
+	}
+	return max(n, 0), false, err
+}

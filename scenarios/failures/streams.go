@@ -1,0 +1,276 @@
+package failures
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pipebench/pipebench/framers"
+)
+
+const (
+	messageA = `{"jsonrpc":"2.0","id":1,"method":"a"}`
+	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
+)
+
+// readings are all streams, each with a reader.
+func readings() ([]reading, error) {
+	split, err := splitCharacters()
+	if err != nil {
+		return nil, err
+	}
+	mixed, err := mixedWriters()
+	if err != nil {
+		return nil, err
+	}
+	framed, err := mismatches()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(mixed, split, dirtyLines(), framed), nil
+}
+
+// oddities are streams of messages A and B with something odd in them, as lines, and with headers
+// where that framing meets it too.
+var oddities = []struct{ name, lines, headers string }{
+	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
+	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
+		headed(messageA) + "INFO: started\n" + headed(messageB)},
+	{"nul", messageA + "\n\x00\n" + messageB + "\n", ""},
+	{"blank-line", messageA + "\n\n" + messageB + "\n",
+		headed(messageA) + "\r\n" + headed(messageB)},
+	{"cr-lf", messageA + "\r\n" + messageB + "\r\n", ""},
+	{"trailing-space", messageA + "  \n" + messageB + "\n", ""},
+	{"newline-inside", `{"jsonrpc":"2.0",` + "\n" + `"id":1,"method":"a"}` + "\n" + messageB + "\n",
+		""},
+	{"two-on-a-line", messageA + messageB + "\n", ""},
+	{"malformed-line", messageA + "\n{bad\n" + messageB + "\n",
+		headed(messageA) + headed("{bad") + headed(messageB)},
+	{"no-last-newline", messageA + "\n" + messageB, ""},
+}
+
+func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
+
+// dirtyLines are the oddities, each with five readers. Programs pass over a line that is no JSON.
+func dirtyLines() []reading {
+	sent := [][]byte{[]byte(messageA), []byte(messageB)}
+	var all []reading
+	for _, r := range []struct {
+		name string
+		open func(io.Reader) nextMessage
+	}{
+		{"lines", openFraming(framers.NDJSON())},
+		{"scanner", openScanner},
+		{"read-line", openReadLine},
+		{"json-stream", openDecoder},
+		{"content-length", openFraming(framers.ContentLength())},
+	} {
+		for _, o := range oddities {
+			wire := o.lines
+			if r.name == "content-length" {
+				wire = o.headers
+			}
+			if wire == "" {
+				continue // this framing does not meet it
+			}
+			part := "dirty-lines/" + r.name + "/" + o.name
+			all = append(all, reading{
+				part: part, sent: sent, wire: []byte(wire), open: r.open, parse: true,
+			})
+		}
+	}
+	return all
+}
+
+// openFraming reads as the framing does.
+func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMessage {
+	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
+}
+
+// mismatches are messages in one framing for a reader of another. The sender waits for an answer to
+// the first message; only if that is understood, more follow, the last of them larger than a chunk.
+func mismatches() ([]reading, error) {
+	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
+	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
+	sent := [][]byte{[]byte(messageA), []byte(messageB), []byte(large)}
+	var all []reading
+	for _, sender := range specs {
+		from, err := framers.Parse(sender)
+		if err != nil {
+			return nil, err
+		}
+		first, err := encode(from, sent[:1]...)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := encode(from, sent...)
+		if err != nil {
+			return nil, err
+		}
+		for _, reader := range specs {
+			to, err := framers.Parse(reader)
+			if err != nil {
+				return nil, err
+			}
+			c := reading{
+				part: "framing-mismatch/" + sender + "-to-" + reader,
+				sent: sent[:1], wire: first, open: openFraming(to), stays: true,
+			}
+			all = append(all, c)
+			c.sent = sent
+			c.wire = whole
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// encode returns messages as a framing writes them.
+func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
+	var wire bytes.Buffer
+	w := f.NewWriter(&wire)
+	for _, msg := range messages {
+		if err := w.WriteMessage(msg); err != nil {
+			return nil, err
+		}
+	}
+	return wire.Bytes(), nil
+}
+
+// Sizes of what two writers write to one pipe, in bytes: a message is above what any system keeps
+// whole, and the kernel cuts its first write.
+const (
+	mixedSize = 20_011
+	cutAt     = 2_000
+)
+
+// mixedWriters are streams of two writers: the message of one comes inside a write of the other. A
+// third message follows.
+func mixedWriters() ([]reading, error) {
+	var sent [][]byte
+	for _, letter := range []string{"a", "b", "c"} {
+		head := `{"jsonrpc":"2.0","method":"` + letter + `","pad":"`
+		sent = append(sent, []byte(head+strings.Repeat(letter, mixedSize-len(head)-2)+`"}`))
+	}
+	var all []reading
+	for _, spec := range []string{
+		"ndjson", "content-length", "length-prefix", "chunked:4096", "chunked:61440",
+	} {
+		f, err := framers.Parse(spec)
+		if err != nil {
+			return nil, err
+		}
+		var each [][]byte
+		for _, msg := range sent {
+			wire, err := encode(f, msg)
+			if err != nil {
+				return nil, err
+			}
+			each = append(each, wire)
+		}
+		wire := slices.Concat(each[0][:cutAt], each[1], each[0][cutAt:], each[2])
+		open := openFraming(f, framers.WithPolicy(framers.Resync), framers.WithVerbatim(),
+			framers.WithMaxMessage(4*mixedSize))
+		all = append(all, reading{
+			part: "interleave/" + spec, sent: sent, wire: wire, open: open, again: true,
+		})
+	}
+	return all, nil
+}
+
+// textChunk is the size of a frame: so few bytes that every offset in a character comes up.
+const textChunk = 71
+
+// splitCharacters are messages of characters of 2, 3 and 4 bytes in small chunks, for receivers that
+// take a chunk for bytes, or for text.
+func splitCharacters() ([]reading, error) {
+	f, err := framers.Chunked(textChunk)
+	if err != nil {
+		return nil, err
+	}
+	var sent [][]byte
+	for _, char := range []string{"é", "€", "😀"} {
+		for offset := range len(char) {
+			text := strings.Repeat("x", offset) + strings.Repeat(char, 40)
+			sent = append(sent, []byte(`{"t":"`+text+`"}`))
+		}
+	}
+	wire, err := encode(f, sent...)
+	if err != nil {
+		return nil, err
+	}
+	return []reading{
+		{part: "split-utf8/bytes", sent: sent, wire: wire, open: openJoining(joinBytes)},
+		{part: "split-utf8/strict", sent: sent, wire: wire, open: openJoining(joinStrict)},
+		{part: "split-utf8/lossy", sent: sent, wire: wire, open: openJoining(joinLossy)},
+	}, nil
+}
+
+// openJoining reads frames, and has join put the data of each message together. A message that join
+// gives up is left out, as by a program that drops what it cannot decode.
+func openJoining(join func([][]byte) ([]byte, bool)) func(io.Reader) nextMessage {
+	return func(r io.Reader) nextMessage {
+		lines := bufio.NewScanner(r)
+		return func() ([]byte, error) {
+			for {
+				frames, err := nextFrames(lines)
+				if err != nil {
+					return nil, err
+				}
+				if msg, ok := join(frames); ok {
+					return msg, nil
+				}
+			}
+		}
+	}
+}
+
+// nextFrames returns the data of the frames of the next message.
+func nextFrames(lines *bufio.Scanner) ([][]byte, error) {
+	var frames [][]byte
+	for lines.Scan() {
+		parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)
+		if len(parts) != 4 {
+			return nil, errors.New("a frame without its header")
+		}
+		total, err := strconv.Atoi(string(parts[2]))
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, parts[3])
+		if len(frames) == total {
+			return frames, nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
+}
+
+// joinBytes decodes nothing before the message is whole.
+func joinBytes(frames [][]byte) (msg []byte, ok bool) { return bytes.Join(frames, nil), true }
+
+// joinStrict gives up a message of which one frame is no valid UTF-8.
+func joinStrict(frames [][]byte) (msg []byte, ok bool) {
+	for _, f := range frames {
+		if !utf8.Valid(f) {
+			return nil, false
+		}
+	}
+	return bytes.Join(frames, nil), true
+}
+
+// joinLossy replaces what is no valid UTF-8 in a frame.
+func joinLossy(frames [][]byte) (msg []byte, ok bool) {
+	for _, f := range frames {
+		msg = append(msg, bytes.ToValidUTF8(f, []byte("\uFFFD"))...)
+	}
+	return msg, true
+}
