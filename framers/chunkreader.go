@@ -66,6 +66,11 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	if r.broken != nil {
 		return nil, r.broken
 	}
+	if r.stage == atHeader && r.in.base == r.in.end && !r.skipping { // as body.ReadMessage does
+		if err := r.in.fill(0); err != nil {
+			return nil, r.end(err)
+		}
+	}
 	for {
 		msg, err := r.step()
 		if msg != nil || err != nil {

@@ -38,7 +38,15 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		return w.sendMany(id, msg)
 	}
 	w.head = appendHeader(w.head[:0], &id, 0, 1)
-	return w.out.frame(w.head, msg, newline)
+	frame := w.out.compose(w.head, msg, newline)
+	if frame == nil {
+		return w.out.send(w.head, msg, newline)
+	}
+	n, err := w.out.w.Write(frame)
+	if err == nil && n == len(frame) {
+		return nil
+	}
+	return w.out.writeError(n, len(frame), err)
 }
 
 // sendMany sends a message in several frames: to a Vectored as many together as a gather list has

@@ -120,7 +120,15 @@ func (w *writer) WriteMessage(msg []byte) error {
 	if w.header != nil {
 		w.head = w.header(w.head[:0], len(msg))
 	}
-	return w.out.frame(w.head, msg, w.tail)
+	frame := w.out.compose(w.head, msg, w.tail)
+	if frame == nil {
+		return w.out.send(w.head, msg, w.tail)
+	}
+	n, err := w.out.w.Write(frame)
+	if err == nil && n == len(frame) {
+		return nil
+	}
+	return w.out.writeError(n, len(frame), err)
 }
 
 // Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or

@@ -81,6 +81,11 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 		}
 	}
 	if !b.declared {
+		if b.in.base == b.in.end { // a read that waits should return through few calls
+			if err := b.in.fill(0); err != nil {
+				return nil, err
+			}
+		}
 		if err := b.receive(); err != nil {
 			return nil, err
 		}

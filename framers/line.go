@@ -31,6 +31,9 @@ func lineCarries(_ framing, msg []byte, s *settings) error {
 	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
+	if last := len(msg) - 1; last >= 0 && msg[0] > ' ' && msg[last] > ' ' {
+		return nil
+	}
 	return checkEnds(msg, s.verbatim)
 }
 
@@ -64,6 +67,11 @@ type lineReader struct {
 
 func (r *lineReader) ReadMessage() ([]byte, error) {
 	for {
+		if r.in.base == r.in.end && r.broken == nil { // as body.ReadMessage does
+			if err := r.in.fill(0); err != nil {
+				return nil, err
+			}
+		}
 		line, err := r.line()
 		if err != nil {
 			return nil, err
