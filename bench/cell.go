@@ -44,7 +44,7 @@ func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
 	}
-	c.Framing, c.ReadBuffer, c.WriteSize = "", 0, 0
+	c.Framing, c.ReadBuffer, c.WriteSize, c.FrameWait = "", 0, 0, ""
 	c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
 	return withoutReadersWork(c)
 }

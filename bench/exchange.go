@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -51,6 +52,9 @@ func (e *endpoint) writer() framers.Writer {
 	}
 	if e.Cell.Pattern == PatternMixed {
 		opts := append(e.options(), framers.WithQueue(maxLoadMessages))
+		if wait, err := results.ParseFrameWait(e.Cell.FrameWait); err == nil {
+			opts = append(opts, framers.WithWait(wait))
+		}
 		e.mixed.mux = framers.NewMux(out, e.framing, opts...)
 		return muxWriter{e.mixed.mux}
 	}

@@ -224,7 +224,15 @@ func (s *slowReader) Read(p []byte) (int, error) {
 // validateMixed holds a mixed cell's fields against each other.
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
+		if c.FrameWait != "" {
+			return errors.New("a frame wait is for the pattern mixed, whose messages wait for frames")
+		}
 		return nil
+	}
+	if c.FrameWait != "" {
+		if _, err := results.ParseFrameWait(c.FrameWait); err != nil {
+			return err
+		}
 	}
 	switch {
 	case c.Rate <= 0:
@@ -233,9 +241,22 @@ func validateMixed(c results.Cell) error {
 		return errors.New("mixed needs a framing that tells messages apart: raw does not")
 	case c.Messages != "" || c.Size <= SmallSize:
 		return fmt.Errorf("mixed needs large messages of one size above %d B", SmallSize)
+	case c.FrameWait != "" && !splits(c.Framing):
+		return fmt.Errorf("a frame wait is for a framing that splits messages: %s does not",
+			c.Framing)
 	case c.Inflight > 1 || c.Batch > 1 || c.Transfer != "" || c.ClosesAfter > 0:
 		return errors.New("mixed is a load of its own: " +
 			"leave out inflight, batch, transfer and closes_after")
 	}
 	return nil
+}
+
+// splits reports whether a framing sends a message in several frames.
+func splits(spec string) bool {
+	f, err := parseFraming(spec)
+	if err != nil {
+		return false
+	}
+	_, chunks := f.(framers.Chunker)
+	return chunks
 }

@@ -70,6 +70,31 @@ func TestASmallMessageWaitsForALargeOne(t *testing.T) {
 	}
 }
 
+// With a frame wait, large messages go in smaller frames as soon as the rate of the pipe is known.
+func TestTheSizeOfFramesFollowsTheRate(t *testing.T) {
+	slow := func(c *results.Cell) { c.Drain, c.Size = 50e6, 400_000 }
+	p := small(
+		mixedCell("chunked:61440", slow),
+		mixedCell("chunked:61440", func(c *results.Cell) {
+			slow(c)
+			c.FrameWait = "200us" // at 50 MB/s that is 10 kB
+		}),
+	)
+	p.Duration = 50 * time.Millisecond
+	perMessage := map[string]int64{} // bytes of headers, beside some 20 small messages
+	for _, r := range collect(t, p) {
+		var overhead, messages int64
+		for _, s := range r.Samples {
+			overhead += s.WireBytes - s.PayloadBytes
+			messages += s.Messages
+		}
+		perMessage[r.Cell.FrameWait] = overhead / messages
+	}
+	if perMessage["200us"] <= perMessage[""] {
+		t.Errorf("bytes of headers per message: %v", perMessage)
+	}
+}
+
 func TestWhatMixedCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*results.Cell){
 		"needs a rate":         func(c *results.Cell) { c.Rate = 0 },
@@ -77,6 +102,9 @@ func TestWhatMixedCannotBe(t *testing.T) {
 		"large messages":       func(c *results.Cell) { c.Size = SmallSize },
 		"leave out inflight":   func(c *results.Cell) { c.ClosesAfter = 1 },
 		"can be accounted for": func(c *results.Cell) { c.Rate = 1e12 },
+		"does not":             func(c *results.Cell) { c.FrameWait = "5ms" },
+		"duration above zero":  func(c *results.Cell) { c.FrameWait = "soon" },
+		"for the pattern":      func(c *results.Cell) { c.FrameWait = "5ms"; c.Pattern = "stream"; c.Rate = 0 },
 		"cuts no message":      func(c *results.Cell) { c.WriteSize = 1 << 20 },
 	} {
 		err := small(mixedCell("ndjson", change)).Validate()

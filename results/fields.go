@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Field describes one field of a [Cell]. Keys, flags, benchmark names, tables and plots are made
@@ -67,6 +68,7 @@ var fields = []Field{
 	count("closes_after", "messages after which the reader of a stream closes its end", "never",
 		func(c *Cell) *int { return &c.ClosesAfter }),
 	drainField(),
+	frameWaitField(),
 	required("framing", "framing, such as ndjson or chunked:16KiB",
 		func(c *Cell) *string { return &c.Framing }),
 	count("inflight", "closed loop: unanswered messages at a time, in round trips", "one",
@@ -301,6 +303,35 @@ func sourceField() Field {
 		return nil
 	}
 	return f
+}
+
+// frameWaitField describes how long a small message may wait for a frame of a large one.
+func frameWaitField() Field {
+	f := text("frame_wait",
+		"mixed: the size of frames follows the pipe's rate, so that one takes about this long",
+		"frames have the framing's size", func(c *Cell) *string { return &c.FrameWait })
+	f.Set = func(c *Cell, s string) error {
+		c.FrameWait = ""
+		if s == "" || s == "0" {
+			return nil
+		}
+		d, err := ParseFrameWait(s)
+		if err != nil {
+			return err
+		}
+		c.FrameWait = d.String()
+		return nil
+	}
+	return f
+}
+
+// ParseFrameWait reads a duration above zero.
+func ParseFrameWait(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("frame wait %q: want a duration above zero, such as 5ms", s)
+	}
+	return d, nil
 }
 
 func touchField() Field {

@@ -32,6 +32,8 @@ func TestEachFieldOfACellIsDescribed(t *testing.T) {
 func TestFieldsAreSetAndShown(t *testing.T) {
 	for _, row := range []struct{ name, typed, text, shown string }{
 		{"write_size", "8KiB", "8192", "8 KiB"},
+		{"frame_wait", "5000us", "5ms", "5ms"},
+		{"frame_wait", "0", "", "-"},
 		{"capacity", "1MiB", "1048576", "1 MiB"},
 		{"capacity", "0", "0", "default"},
 		{"size", "0", "0", "0 B"},
@@ -65,7 +67,7 @@ func TestFieldsAreSetAndShown(t *testing.T) {
 
 func TestFieldsRefuseWhatTheyCannotBe(t *testing.T) {
 	for _, typed := range []string{
-		"write_size=-1", "write_size=2GiB", "work=NaN", "work=-1", "rate=Inf", "rate=-1",
+		"frame_wait=-1s", "frame_wait=5", "write_size=-1", "write_size=2GiB", "work=NaN", "work=-1", "rate=Inf", "rate=-1",
 		"payload_offset=4096", "payload_offset=-1", "read_offset=07", "source=cold", "touch=maybe",
 		"drain=fast", "drain=-1", "drain=NaN", "closes_after=-1", "closes_after=1e3",
 		"inflight=99999999", "size=1.5",

@@ -103,7 +103,7 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 		"messages after which the reader of a stream closes its end; the writer is told")
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize,
 		"bytes the reader asks for at once (default 256KiB)")
-	names := []string{"drain", "work", "touch", "source", "payload_offset", "read_offset"}
+	names := []string{"frame_wait", "drain", "work", "touch", "source", "payload_offset", "read_offset"}
 	for _, name := range names {
 		addCellField(cmd, c, name)
 	}
@@ -130,7 +130,7 @@ func parsePrecision(s string) (float64, error) {
 var cellFlags = []string{
 	"framing", "size", "chunk", "pipe", "capacity", "io", "placement", "pattern", "payload",
 	"messages", "rate", "inflight", "batch", "drain", "closes-after", "read-buffer",
-	"write-size", "payload-offset", "read-offset", "source", "touch", "work",
+	"write-size", "frame-wait", "payload-offset", "read-offset", "source", "touch", "work",
 }
 
 // conflict returns an error if a flag was given that another one makes useless.
