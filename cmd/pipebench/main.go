@@ -23,8 +23,8 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/claims"
-	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/scenarios/rules"
@@ -46,7 +46,7 @@ func main() {
 // work does what this process was started for, if it was started to work for another one, and exits.
 func work() {
 	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), faults.Jobs(), claims.Jobs(),
-		drive.Jobs())
+		check.Jobs())
 }
 
 // fewDescriptors are what the Go runtime needs to begin, which it ends the process without.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -98,7 +97,7 @@ func (f *finding) visit(
 	left, _ := proc.EndMarked(f.mark, patience)
 	v.LeftAlive, v.Code = len(left), p.ExitCode()
 	v.Stdout, v.Said, v.out = out.Total(), p.Stderr().String(), out.String()
-	v.LeftFiles = drive.FilesIn(temp)
+	v.LeftFiles = filesIn(temp)
 	if err := v.read(record); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/check"
-	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 		specimens[name].run()
 		return
 	}
-	proc.Main(drive.Jobs())
+	proc.Main(check.Jobs())
 	flag.Parse()
 	flag.Set("test.parallel", "6") // they mostly wait
 	os.Exit(m.Run())

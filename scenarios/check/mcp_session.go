@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -37,15 +36,14 @@ type McpEvidence struct {
 
 // addRules adds the rules of MCP to what is tried on a server, or leaves them out if it speaks
 // another protocol.
-func addRules(tries map[string]situation, d *drive.Driver, patience time.Duration) {
-	framing, err := framers.Parse(d.Framing())
+func addRules(tries map[string]situation, p *target.Protocol, patience time.Duration) {
 	for name, rule := range mcpRules {
 		delete(tries, name)
-		if err != nil || !strings.HasPrefix(d.Protocol(), "mcp") {
+		if p.Speaks() != "mcp" {
 			continue
 		}
 		tries[name] = func(ctx context.Context, f *finding) error {
-			return tryRule(ctx, f, framing, rule, patience)
+			return tryRule(ctx, f, p.Framing, rule, patience)
 		}
 	}
 }

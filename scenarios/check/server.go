@@ -3,54 +3,279 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/catalogue"
-	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Server checks a server that speaks over its standard input and output: how it starts, lives and
-// ends, and what it makes of bad clients. Most of it is done by [drive.Driver.Treat].
+// ends, and what it makes of bad clients.
 func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
 	}
-	began, patience := time.Now(), max(o.Timeout, cmp.Or(o.start, leastStart))
-	d, err := drive.Open(ctx, drive.Options{
-		Command: o.Command, Env: o.Env, Run: o.Run, Start: patience, Framing: o.Framing,
-		Starts: o.starts, Requests: o.requests, Patience: o.patience,
-	})
+	began := time.Now()
+	patience := max(o.Timeout, cmp.Or(o.start, leastStart))
+	usual := target.Options{
+		Command: o.Command, Env: o.Env, Framing: o.Framing,
+		Start: patience, Patience: cmp.Or(o.patience, time.Second),
+	}
+	s, err := target.Open(ctx, usual)
 	if err != nil {
 		return err
 	}
-	patience = max(patience, parallel*time.Since(began)) // others start beside it then
-	// what it speaks is known: each situation starts its own
-	d.Close()
+	s.Shutdown(true) // what it speaks is known: each situation starts its own
+	beside := parallel * time.Since(began)
+	usual.Start = max(patience, beside)
 	tries := map[string]situation{}
-	for _, m := range catalogue.For(catalogue.Server) {
-		tries[m.Name] = func(ctx context.Context, f *finding) error {
-			found, err := d.Treat(ctx, m, f.mark)
-			if err != nil {
-				return err
-			}
-			f.evidence = found.Evidence
-			verdict := results.Fails
-			switch {
-			case found.Fine:
-				verdict = results.OK
-			case found.Verdict == drive.NotTried:
-				verdict = results.CannotTell
-			case found.Verdict == drive.Slow, found.Mild:
-				verdict = results.Slow
-			}
-			f.judge(verdict, "%s", found.Found)
-			return nil
+	for name, t := range treatments {
+		tries[name] = func(ctx context.Context, f *finding) error {
+			return treat(ctx, &serverCase{
+				finding: f, treatment: t, o: usual, protocol: s.Protocol(), beside: beside,
+			})
 		}
 	}
-	addRules(tries, d, patience)
+	addRules(tries, s.Protocol(), usual.Start)
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
 // leastStart is how long a server has to answer the handshake at least: wrappers take seconds.
 const leastStart = 10 * time.Second
+
+// A treatment is what a client, or the system, does to a server.
+type treatment struct {
+	do    func(context.Context, *serverCase) error
+	pipes child.Options // what it needs of the pipes
+
+	raw       bool // it starts the server itself
+	jsonRPC   bool // it is about JSON-RPC
+	processes bool // it is about all processes that the server started
+	behind    bool // a client of ours starts the server
+	mild      bool // what it finds is no failure: no protocol demands otherwise
+}
+
+// treatments are by name in the catalogue. Each has a server started for it.
+var treatments = map[string]treatment{
+	"dirty-line":         {do: sendsDirt},
+	"split-utf8":         {do: splitsCharacters, pipes: child.Options{WriteChunk: 71}},
+	"trickle":            {do: trickles, pipes: child.Options{WriteChunk: 1}},
+	"slow-reader":        {do: readsLate},
+	"unread-stderr":      {do: readsNoStderr, pipes: child.Options{Undrained: true}},
+	"nonblocking-stdout": {do: readsLateWithoutBlocking, pipes: child.Options{NonBlock: true}},
+	"wrong-framing":      {do: speaksAnotherFraming, jsonRPC: true, mild: true},
+	"lying-length":       {do: liesAboutLength},
+	"stray-output":       {do: looksForStrays, jsonRPC: true},
+	"large-request":      {do: asksForMore},
+
+	"closed-stdout": {do: closesOutput},
+	"eof-mid-frame": {do: endsInARequest},
+	"end-idle":      {do: endsIdle},
+	"end-in-flight": {do: endsInFlight},
+	"end-at-start":  {do: endsAtStart, raw: true},
+	"sigterm":       {do: sendsSIGTERM},
+	"sigint":        {do: sendsSIGINT},
+	"client-killed": {do: killsClient, processes: true, behind: true},
+	"held-output":   {do: readsToTheEnd, processes: true},
+
+	"cancel":         {do: cancelsRequests},
+	"ids":            {do: asksWithIDs, jsonRPC: true},
+	"batch":          {do: asksInABatch, jsonRPC: true},
+	"unknown-method": {do: asksForTheUnknown, jsonRPC: true},
+	"pipelined":      {do: asksAtOnce, jsonRPC: true},
+
+	"many-starts":   {do: startsOften, raw: true},
+	"memory-growth": {do: watchesMemory},
+}
+
+// A ServerEvidence is what the verdict on a server rests on.
+type ServerEvidence struct {
+	Protocol string `json:"protocol"` // with its revision
+
+	*results.FailureEvidence
+	Why        string `json:"why,omitempty"`
+	WriteError string `json:"write,omitempty"`
+	// how long the server stayed, or was waited for
+	LeftAfterNS int64  `json:"left_after_ns,omitempty"`
+	Ended       string `json:"ended,omitempty"` // the verdict on its end
+	Answered    *int64 `json:"requests_answered,omitempty"`
+	Announced   int64  `json:"announced_bytes,omitempty"`
+	Addresses   int64  `json:"address_space_bytes,omitempty"` // at most, of the server
+
+	Starts *StartsEvidence `json:"starts,omitempty"`
+	Memory *MemoryEvidence `json:"memory,omitempty"`
+}
+
+// A serverCase is one treatment of a server, and what came of it.
+type serverCase struct {
+	*finding
+	treatment
+	o        target.Options
+	protocol *target.Protocol
+	beside   time.Duration  // that a server may take to start while others start beside it
+	server   *target.Server // nil before it is started
+	scratch  string         // its folder for temporary files
+
+	// The request whose answers are judged, or nil. If it fails without the treatment, too, the
+	// treatment is not to blame.
+	asked *target.Request
+	seen  ServerEvidence
+}
+
+// treat does what a treatment does, to a server with a folder of its own for temporary files.
+func treat(ctx context.Context, c *serverCase) error {
+	if c.jsonRPC && !c.protocol.JSONRPC {
+		return errors.New("it is about JSON-RPC, which the server does not speak")
+	}
+	if !proc.TellsOfOthers && c.processes {
+		return errors.New("this system does not tell which processes others started")
+	}
+	var err error
+	c.scratch, err = os.MkdirTemp("", "pipebench-server-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		proc.EndMarked(c.mark, 0)
+		os.RemoveAll(c.scratch) // what a server made unremovable is no failure of ours
+	}()
+	c.o.New = c.process
+	plain := c.o
+	c.o.Pipes = c.pipes
+	c.o.Behind = c.behind
+	c.seen.Protocol = c.protocol.Name
+	c.seen.FailureEvidence = new(results.FailureEvidence)
+	defer func() { c.evidence = c.seen }()
+	if !c.raw {
+		c.server, err = target.Start(ctx, c.o, c.protocol)
+		if err != nil {
+			return err
+		}
+	}
+	defer c.endServer()
+	if err := c.do(ctx, c); err != nil {
+		return err
+	}
+	if c.Found != "" && c.Verdict != results.OK && c.asked != nil {
+		return c.blamesTreatment(ctx, plain)
+	}
+	c.ok("answered as it should")
+	return nil
+}
+
+// endServer ends the server, if one was started.
+func (c *serverCase) endServer() {
+	if c.server != nil {
+		c.server.Shutdown(false)
+	}
+}
+
+// blamesTreatment sends the request that was not served to a server that is not treated. If it
+// fails, too, its error takes the place of the verdict.
+func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) error {
+	s, err := target.Start(ctx, plain, c.protocol)
+	if err != nil {
+		return err
+	}
+	defer s.Shutdown(false)
+	alone, err := s.Trip(ctx, c.asked, 1)
+	if err == nil && alone.Verdict != target.OK {
+		size := results.FormatSize(int64(c.asked.Size()))
+		c.clear()
+		c.cannotTell("a request of %s is not served in any case: %s", size, alone.Verdict.Text())
+	}
+	return err
+}
+
+// process readies a start of the server, or of a client that starts it.
+func (c *serverCase) process() (*proc.Process, error) {
+	p := c.finding.command(c.finding.o.Command)
+	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+c.scratch, "TMP="+c.scratch, "TEMP="+c.scratch)
+	if !c.o.Behind {
+		return p, nil
+	}
+	client, err := proc.Self(clientWork, c.finding.o.Command)
+	if err != nil {
+		return nil, err
+	}
+	client.Cmd.Env = p.Cmd.Env
+	client.Attached = p.Attached
+	client.Session = p.Session
+	return client, nil
+}
+
+// gonePatience is how long a server may take to leave, in patiences: 5 s unless another patience is
+// asked for, which is what clients wait at least before they kill.
+const gonePatience = 5
+
+func (c *serverCase) gone() time.Duration { return gonePatience * c.o.Patience }
+
+// broken says what the server did wrong.
+func (c *serverCase) broken(format string, args ...any) {
+	verdict := results.Fails
+	if c.mild {
+		verdict = results.Slow
+	}
+	c.judge(verdict, format, args...)
+}
+
+// met takes what a request met.
+func (c *serverCase) met(out target.Outcome) {
+	if out.Verdict == target.OK {
+		return
+	}
+	if out.Evidence != nil {
+		c.seen.FailureEvidence = out.Evidence
+	}
+	c.seen.Why = out.Why
+	text := out.Verdict.Text()
+	if out.Why != "" {
+		text += ": " + out.Why
+	}
+	c.broken("%s", text)
+}
+
+// meet makes a round trip and takes what it met.
+func (c *serverCase) meet(ctx context.Context, r *target.Request) error {
+	out, err := c.server.Trip(ctx, r, 1)
+	if err == nil {
+		c.met(out)
+	}
+	return err
+}
+
+// note keeps the error of a write, if it is one.
+func (c *serverCase) note(err error) {
+	if err != nil {
+		c.seen.WriteError = err.Error()
+	}
+}
+
+// send sends a message, however slowly the server reads.
+func (c *serverCase) send(ctx context.Context, msg []byte) {
+	c.note(c.server.SendWithin(ctx, c.o.Patience, msg))
+}
+
+// sendRaw gives bytes to the server that are no message of a framing's making.
+func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
+	patient, stop := c.server.Patient(ctx, c.o.Patience, gonePatience*c.o.Patience)
+	defer stop()
+	c.note(c.server.SendRaw(patient, p))
+}
+
+// filesIn counts the files below a folder, as far as it can be read.
+func filesIn(folder string) (n int) {
+	filepath.WalkDir(folder, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return nil
+	})
+	return n
+}

@@ -222,3 +222,66 @@ func TestWhatComesLateIsSeenFromBothEnds(t *testing.T) {
 		t.Errorf("what comes early comes %v late", late)
 	}
 }
+
+// careless reads lines and answers each with itself, as its author tried it by hand: it does not
+// look at what a write returns, and stays when its output is gone.
+const careless = `
+import os, sys
+while True:
+    line = sys.stdin.buffer.readline()
+    if not line:
+        while True: pass
+    try: os.write(1, line)
+    except BlockingIOError: pass
+    except BrokenPipeError: pass
+`
+
+func TestACarelessServerInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	o := serverOptions(t, "")
+	o.Command = []string{python, "-I", "-S", "-c", careless}
+	o.Env = nil
+	o.patience = 300 * time.Millisecond
+	wants := map[string]string{
+		"nonblocking-stdout": "truncated",
+		"eof-mid-frame":      "stays", // how much of a CPU it burns is up to the others on the machine
+		"split-utf8":         "answered as it should",
+	}
+	o.Only = slices.Collect(maps.Keys(wants))
+	found := serverChecks(t, o)
+	for name, want := range wants {
+		if f := found[name]; !strings.Contains(f.Found, want) || (f.Verdict == results.OK) != (name == "split-utf8") {
+			t.Errorf("%s: %s: %s, want %q", name, f.Verdict, f.Found, want)
+		}
+	}
+}
+
+func TestWhatAnotherFramingMeets(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		job, situation, found string
+		framing               string
+		verdict               results.Verdict
+	}{
+		{"nag", "wrong-framing", "waits in silence", "", results.Slow},
+		{"reserve", "lying-length", "allocates what is announced", "content-length", results.Fails},
+	} {
+		t.Run(row.job, func(t *testing.T) {
+			t.Parallel()
+			if row.job == "reserve" && runtime.GOOS != "linux" {
+				t.Skip("no other system tells how much a process has reserved")
+			}
+			o := serverOptions(t, row.job)
+			o.Only = []string{row.situation}
+			o.Framing = row.framing
+			o.patience = 300 * time.Millisecond
+			if f := serverChecks(t, o)[row.situation]; f.Verdict != row.verdict || !strings.Contains(f.Found, row.found) {
+				t.Errorf("%s: %s", f.Verdict, f.Found)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -28,7 +29,7 @@ const serverJob = "CHECK_TEST_SERVER"
 const testerPID = "CHECK_TEST_PID"
 
 func init() {
-	if job := os.Getenv(serverJob); job != "" {
+	if job := os.Getenv(serverJob); job != "" && os.Getenv("PIPEBENCH_WORK") == "" {
 		kind, arg, _ := strings.Cut(job, " ")
 		var err error
 		switch kind {
@@ -37,6 +38,10 @@ func init() {
 		case "go-sdk":
 			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
+		case "nag":
+			nag()
+		case "reserve":
+			err = reserve()
 		case "sleep":
 			time.Sleep(time.Hour)
 		default:
@@ -190,4 +195,37 @@ func (s *specimen) refuse(id string) {
 		answer += answer
 	}
 	io.WriteString(os.Stdout, answer)
+}
+
+const refusal = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`
+
+// nag is upset by what is no message, and answers with none.
+func nag() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		e := jsonrpc.Scan(lines.Bytes())
+		if e.Kind() != jsonrpc.Request {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}`)
+			select {}
+		}
+		fmt.Printf(refusal+"\n", e.ID)
+	}
+}
+
+// reserve refuses every request in the framing of language servers, and makes room for all that is
+// announced.
+func reserve() error {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		var size int
+		if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
+			return err
+		}
+		msg := make([]byte, size)
+		if _, err := io.ReadFull(in, msg); err != nil {
+			return err
+		}
+		answer := fmt.Sprintf(refusal, jsonrpc.Scan(msg).ID)
+		fmt.Printf("Content-Length: %d\r\n\r\n%s", len(answer), answer)
+	}
 }

@@ -74,23 +74,13 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 		closed: make(chan struct{}), replies: make(chan []byte, 64),
 		stderrTail: proc.Tail{Limit: tailBytes}, drained: make(chan struct{}),
 	}
-	if o.behind {
-		client, err := proc.Self(clientWork, o.Command)
-		if err != nil {
-			return nil, err
-		}
-		c.Process = client
-	}
-	c.Cmd.Env, c.Cmd.Dir, c.Attached = o.Env, o.Dir, o.mark != "" // which finds what it leaves
+	c.Cmd.Env, c.Cmd.Dir = o.Env, o.Dir
 	if err := c.openPipes(o); err != nil {
 		return nil, err
 	}
 	// it ends when it is told to: see shutdown
 	if err := c.Start(context.Background()); err != nil {
 		return nil, &StartError{o.Command, err}
-	}
-	if o.behind {
-		c.client = c.Cmd.Process.Pid
 	}
 	c.in = &countedStream{end: c.stdin, chunk: o.WriteChunk, pause: o.WritePause}
 	c.out = &countedStream{end: c.stdout}
@@ -110,9 +100,7 @@ func connect(o Options, f framers.Framing) (*conn, error) {
 	})
 	go func() {
 		defer close(c.drained)
-		if !o.undrained {
-			io.Copy(&c.stderrTail, c.stderr) // its end is no failure
-		}
+		io.Copy(&c.stderrTail, c.stderr) // its end is no failure
 	}()
 	return c, nil
 }
@@ -123,7 +111,7 @@ func (c *conn) openPipes(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	c.stdout, err = c.Connect(1, o.Pipe, o.Capacity, o.nonblock)
+	c.stdout, err = c.Connect(1, o.Pipe, o.Capacity, false)
 	if err != nil {
 		return err
 	}

@@ -390,9 +390,6 @@ type Options struct {
 	Longest  time.Duration // the greatest; 0 is 2 min
 	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
 
-	Starts   int // of a server whose starts are compared; 0 is 50
-	Requests int // after which memory is compared; 0 is 10,000
-
 	// bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
 	MaxReply int
 
@@ -400,13 +397,7 @@ type Options struct {
 
 	Run string // the run that records belong to
 
-	root      string // LSP: of the documents, a URI
-	undrained bool   // leave standard error unread
-	nonblock  bool   // hand the server a standard output in non-blocking mode
-	behind    bool   // have a process between us start the server
-	// "NAME=value" in Env, by which what the server starts is found; "" where nobody is
-	mark    string
-	scratch string // the folder for temporary files in Env; "" where there is none
+	root string // LSP: of the documents, a URI
 }
 
 // Validate reports all that is wrong with the options, without starting anything.
@@ -450,7 +441,6 @@ func (o Options) withDefaults() (Options, error) {
 	o.Longest = cmp.Or(max(o.Longest, 0), 2*time.Minute)
 	o.Budget = cmp.Or(max(o.Budget, 0), 300*time.Millisecond)
 	o.MaxReply = cmp.Or(max(o.MaxReply, 0), 256<<20)
-	o.Starts, o.Requests = cmp.Or(max(o.Starts, 0), 50), cmp.Or(max(o.Requests, 0), 10_000)
 	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
 		faults = append(
 			faults,

@@ -31,7 +31,7 @@ import (
 const serverJob = "DRIVE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
-	proc.Main(drive.Jobs())
+	proc.Main()
 	if job := os.Getenv(serverJob); job != "" {
 		kind, arg, _ := strings.Cut(job, " ")
 		if err := servers[kind](arg); err != nil {

@@ -399,9 +399,8 @@ const (
 	Endless   Verdict = "endless answer" // no end of a message within [Options.MaxReply]
 	// of a load: requests that were due could not be sent
 	Overloaded Verdict = "rate not reached"
-	Differs    Verdict = "differs"               // of a replay: answers are not as recorded
-	CannotTell Verdict = "cannot-tell"           // of a replay: what was recorded is redacted
-	NotTried   Verdict = results.VerdictNotTried // of a fault that says nothing about the server
+	Differs    Verdict = "differs"     // of a replay: answers are not as recorded
+	CannotTell Verdict = "cannot-tell" // of a replay: what was recorded is redacted
 
 	// Superlinear is of a whole sweep: time grows faster than size, and not by chance.
 	Superlinear Verdict = results.VerdictSuperlinear
@@ -416,9 +415,6 @@ const (
 func (v Verdict) Ended() bool {
 	return strings.HasPrefix(string(v), exitPrefix) || strings.HasPrefix(string(v), signalPrefix)
 }
-
-// text is the verdict as people read it.
-func (v Verdict) text() string { return view.VerdictText(string(v)) }
 
 //go:embed advice.txt
 var adviceText string

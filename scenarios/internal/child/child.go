@@ -55,10 +55,13 @@ type Options struct {
 	WriteChunk int           // bytes a write; 0 is a whole message
 	WritePause time.Duration // between two of those
 
-	// Respond makes the answer to a request of the program's own. It is sent by a goroutine of its
-	// own: a program may wait for its output to be read before it reads. Nil leaves requests to
-	// Next.
+	// Respond makes the answer to a request of the program's own, or returns nil to leave the
+	// request to Next. The reading goroutine calls it; another one sends the answer, since a program
+	// may wait for its output to be read before it reads. Nil leaves all requests to Next.
 	Respond func(Message) []byte
+
+	Divert  func(Message) bool // as Conn.Divert, from the first message on
+	Reading []framers.Option   // further options of the framing's reader
 }
 
 // A Message is what the program sent.
@@ -80,8 +83,10 @@ type Conn struct {
 	drained chan struct{} // closed when nobody reads standard error any more
 
 	framing framers.Framing
-	sending sync.Mutex // one message at a time
+	sending chan struct{} // holds an element while a message is written
 	writer  framers.Writer
+	batch   *framers.Coalescer // gathers messages that are written together; nil before the first
+	batched framers.Writer     // into batch
 
 	limit   atomic.Int64 // bytes of the next message from the program
 	whole   atomic.Int64 // bytes that had come when the last message was whole
@@ -159,8 +164,11 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.limit.Store(int64(o.MaxMessage))
 	c.inbox.init()
 	c.replies.init()
+	c.Divert(o.Divert)
+	c.sending = make(chan struct{}, 1)
 	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
-	go c.read(f.NewReader(&c.Out, framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()))
+	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
+	go c.read(f.NewReader(&c.Out, append(reading, o.Reading...)...))
 	if c.respond != nil {
 		c.replied.Go(c.sendReplies)
 	}
@@ -177,6 +185,16 @@ func (c *Conn) drain(not bool) {
 // Stderr returns the end of what the program wrote to standard error.
 func (c *Conn) Stderr() *proc.Tail { return &c.said }
 
+// StderrUnread returns how many bytes wait in standard error for us to read, and false if the
+// system does not tell.
+func (c *Conn) StderrUnread() (int, bool) {
+	if c.stderr == nil {
+		return 0, false
+	}
+	n, err := c.stderr.Buffered()
+	return n, err == nil
+}
+
 // Framing returns how messages are told apart.
 func (c *Conn) Framing() framers.Framing { return c.framing }
 
@@ -189,8 +207,14 @@ func (c *Conn) Drained() <-chan struct{} { return c.drained }
 // Partial returns how many bytes have come of a message that is not whole.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.whole.Load() }
 
+// Err says why nothing more is read, once Closed is closed: ErrLeft or ErrEndless.
+func (c *Conn) Err() error { return c.end() }
+
 // CloseInput ends the program's standard input.
 func (c *Conn) CloseInput() error { return c.In.w.Close() }
+
+// CloseOutput lets go of the program's standard output, as a reader does that leaves.
+func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
 // Left reports whether the program closed its output and ended, and waits at most d for its end.
 func (c *Conn) Left(d time.Duration) bool {

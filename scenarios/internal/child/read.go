@@ -25,7 +25,7 @@ func (c *Conn) read(r framers.Reader) {
 				c.ended = err
 				return
 			}
-			c.inbox.put(skipped)
+			c.pass(skipped)
 			continue
 		}
 		c.whole.Store(c.Out.Bytes())
@@ -58,13 +58,19 @@ func (c *Conn) pass(m Message) {
 		return
 	}
 	kept := bytes.Clone(m.Raw)
-	m.Raw, m.Envelope = kept, jsonrpc.Scan(kept)
+	m.Raw = kept
+	if m.Err == nil {
+		m.Envelope = jsonrpc.Scan(kept)
+	}
 	kind := m.Envelope.Kind()
-	switch {
-	case kind.Answers() && c.deliver(m):
-	case kind == jsonrpc.Request && c.respond != nil:
-		c.replies.put(m)
-	default:
+	if kind == jsonrpc.Request && c.respond != nil {
+		reply := c.respond(m)
+		if reply != nil {
+			c.replies.put(Message{Raw: reply})
+			return
+		}
+	}
+	if !kind.Answers() || !c.deliver(m) {
 		c.inbox.put(m)
 	}
 }

@@ -134,8 +134,42 @@ func (s *Stream) Unread() (int, bool) {
 // ErrNotTaken for the latter, ErrLeft if nobody reads any more. After half a message nothing more
 // can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
-	c.sending.Lock()
-	defer c.sending.Unlock()
+	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
+}
+
+// Batch has put write several messages, which go out in as few calls as they take. Its errors are
+// those of Send.
+func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
+	return c.write(ctx, func() error {
+		if c.batch == nil {
+			c.batch = framers.NewCoalescer(c.In.wire(), 0)
+			c.batched = c.framing.NewWriter(
+				c.batch, framers.WithMaxMessage(-1), framers.WithVerbatim())
+		}
+		err := put(c.batched)
+		if err != nil {
+			return err
+		}
+		return c.batch.Flush()
+	})
+}
+
+// SendRaw writes bytes that are no message of the framing's. Its errors are those of Send.
+func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
+	return c.write(ctx, func() error {
+		_, err := c.In.Write(p)
+		return err
+	})
+}
+
+// write calls do when no other message is being written, and ends its writes when ctx ends.
+func (c *Conn) write(ctx context.Context, do func() error) error {
+	select {
+	case c.sending <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrNotTaken, context.Cause(ctx))
+	}
+	defer func() { <-c.sending }()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -144,7 +178,7 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 		defer close(interrupted)
 		c.In.interrupt()
 	})
-	err := c.writer.WriteMessage(msg)
+	err := do()
 	if !stop() {
 		<-interrupted // else it would end the next write
 		c.In.allow()
@@ -185,7 +219,7 @@ func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()
 		if ok {
-			c.Send(context.Background(), c.respond(m))
+			c.Send(context.Background(), m.Raw)
 			continue
 		}
 		select {

@@ -1,0 +1,251 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// awaitExit waits for a server that should end, and reports whether it did. One that is at work
+// then, as if it has no CPU for long, is given the same time again.
+func (c *serverCase) awaitExit(ctx context.Context, limit time.Duration) bool {
+	p := c.server.Process
+	began := time.Now()
+	before, _ := p.CPU()
+	patient, stop := c.server.Patient(ctx, limit, 3*limit)
+	defer stop()
+	select {
+	case <-p.Done():
+	case <-patient.Done():
+	}
+	took := time.Since(began)
+	c.seen.LeftAfterNS = int64(took)
+	if p.Ended(0) {
+		c.seen.Ended = string(c.server.ExitVerdict())
+		return true
+	}
+	now, known := p.CPU()
+	c.seen.Why = "stays"
+	if known && now-before > took/5 {
+		c.seen.Why = "stays, and burns a CPU"
+	}
+	return false
+}
+
+// leaves waits for a server that has a reason to leave, and judges how it does. It may die of the
+// signal that it was sent. What it says in the end is returned.
+func (c *serverCase) leaves(
+	ctx context.Context, limit time.Duration, after string, signals ...string,
+) (found string, fine bool) {
+	left := c.awaitExit(ctx, limit)
+	took := results.FormatDuration(float64(c.seen.LeftAfterNS))
+	if !left {
+		return fmt.Sprintf("%s: still there %s after %s", c.seen.Why, took, after), false
+	}
+	ended := target.Verdict(c.seen.Ended)
+	signal := ended.Signal()
+	if signal != "" && (len(signals) == 0 || signal != signals[0]) {
+		return fmt.Sprintf("ended by %s after %s", signal, after), false
+	}
+	return fmt.Sprintf("left %s after %s: %s", took, after, ended), true
+}
+
+// settle records how a server left.
+func (c *serverCase) settle(found string, fine bool) {
+	if fine {
+		c.ok("%s", found)
+	} else {
+		c.broken("%s", found)
+	}
+}
+
+// closesOutput sends three requests in turn: a child that another goroutine is just starting may
+// have a copy of the output for a while.
+func closesOutput(ctx context.Context, c *serverCase) error {
+	c.server.CloseOutput()
+	limit := max(target.LeaveAtEnd, c.gone())
+	r := c.protocol.Smallest(target.Transport)
+	asking, stop := context.WithCancel(ctx)
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		for i := range int64(3) {
+			// it may have left by then
+			_ = c.server.SendWithin(asking, limit, r.Number(i))
+			target.Within(asking.Done(), c.o.Patience/2)
+		}
+	})
+	found, _ := c.leaves(ctx, limit, "its output was closed")
+	stop()
+	asked.Wait()
+	c.settle(found, c.seen.Ended != "") // however it ended
+	return nil
+}
+
+func endsInARequest(ctx context.Context, c *serverCase) error {
+	msg := c.protocol.Smallest(target.Tool).Number(1)
+	c.sendRaw(ctx, msg[:len(msg)/2])
+	c.server.CloseInput()
+	limit := max(target.LeaveAtEnd, c.gone())
+	found, _ := c.leaves(ctx, limit, "the end of its input in a request")
+	c.settle(found, c.seen.Ended != "")
+	return nil
+}
+
+func endsIdle(ctx context.Context, c *serverCase) error {
+	c.server.CloseInput()
+	c.settle(c.leaves(ctx, c.gone(), "the end of its input"))
+	return nil
+}
+
+func endsAtStart(ctx context.Context, c *serverCase) error {
+	var err error
+	c.server, err = target.Launch(ctx, c.o, c.protocol)
+	if err != nil {
+		return err
+	}
+	c.server.CloseInput()
+	after := "the end of its input, before anything was said"
+	c.settle(c.leaves(ctx, c.gone()+c.beside, after))
+	return nil
+}
+
+// inFlight is how many requests are under way when the input ends.
+const inFlight = 8
+
+func endsInFlight(ctx context.Context, c *serverCase) error {
+	r := c.protocol.Smallest(target.Tool)
+	for i := range int64(inFlight) {
+		c.send(ctx, r.Number(i))
+	}
+	c.server.CloseInput()
+	after := fmt.Sprintf("the end of its input, with %d requests in flight", inFlight)
+	found, fine := c.leaves(ctx, c.gone(), after)
+	answered := c.countAnswers(ctx)
+	c.seen.Answered = &answered
+	c.settle(fmt.Sprintf("%s; %d of %d were answered", found, answered, inFlight), fine)
+	return nil
+}
+
+// countAnswers counts the answers to requests that are in flight, until no more come.
+func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
+	soon, cancel := context.WithTimeout(ctx, c.o.Patience)
+	defer cancel()
+	for n < inFlight {
+		m, err := c.server.Next(soon)
+		if err != nil {
+			break
+		}
+		if !c.protocol.JSONRPC || m.Envelope.Kind().Answers() {
+			n++
+		}
+	}
+	return n
+}
+
+func sendsSIGTERM(ctx context.Context, c *serverCase) error {
+	return c.signal(ctx, syscall.SIGTERM, "SIGTERM")
+}
+
+func sendsSIGINT(ctx context.Context, c *serverCase) error {
+	return c.signal(ctx, syscall.SIGINT, "SIGINT")
+}
+
+// signal asks the server alone to end, as a client does that has its number, and leaves its input
+// open.
+func (c *serverCase) signal(ctx context.Context, s syscall.Signal, name string) error {
+	err := c.server.Process.Cmd.Process.Signal(s)
+	if err != nil {
+		return fmt.Errorf("%s cannot be sent: %w", name, err)
+	}
+	found, fine := c.leaves(ctx, c.gone(), name, name)
+	if fine {
+		left, _ := proc.EndMarked(c.mark, c.gone())
+		if len(left) > 0 {
+			found = "it left, and what it started stays: " + strings.Join(left, ", ")
+			fine = false
+		}
+	}
+	c.settle(found, fine)
+	return nil
+}
+
+// clientWork starts a server as its client would, with the streams that it has itself, and waits
+// for it.
+const clientWork = "check/client"
+
+// Jobs is the work of the processes that a check starts: main gives it to [proc.Main].
+func Jobs() map[string]proc.Job { return map[string]proc.Job{clientWork: startServer} }
+
+func startServer(w *proc.Work) error {
+	var command []string
+	if err := w.Args(&command); err != nil {
+		return err
+	}
+	os.Unsetenv("GOMAXPROCS") // which is ours
+	server := exec.Command(command[0], command[1:]...)
+	server.Stdin = os.Stdin
+	server.Stdout = os.Stdout
+	server.Stderr = os.Stderr
+	return server.Run()
+}
+
+// killsClient kills the process that started the server, and it alone, and lets go of the pipes as
+// the kernel does for one that is killed.
+func killsClient(_ context.Context, c *serverCase) error {
+	p := c.server.Process
+	p.Cmd.Process.Kill()
+	<-p.Done()
+	p.Close()
+	began := time.Now()
+	left, _ := proc.EndMarked(c.mark, c.gone())
+	c.seen.LeftAfterNS = int64(time.Since(began))
+	if len(left) > 0 {
+		c.broken("still there %s after its client was killed: %s",
+			c.gone(), strings.Join(left, ", "))
+	}
+	c.ok("gone %s after its client was killed",
+		results.FormatDuration(float64(c.seen.LeftAfterNS)))
+	return nil
+}
+
+// readsToTheEnd looks at what is left of a server that ended by itself: who reads its output to the
+// end waits for all who hold it.
+func readsToTheEnd(_ context.Context, c *serverCase) error {
+	c.server.CloseInput()
+	if !c.server.Process.Ended(c.gone()) {
+		return errors.New("it does not leave at the end of its input")
+	}
+	until := time.Now().Add(c.o.Patience)
+	open := ""
+	if !target.Within(c.server.Drained(), time.Until(until)) {
+		open = "standard error"
+	}
+	if !target.Within(c.server.Closed(), time.Until(until)) {
+		open = "standard output"
+	}
+	limit := c.gone()
+	if open != "" {
+		limit = 0
+	}
+	left, _ := proc.EndMarked(c.mark, limit)
+	names := strings.Join(left, ", ")
+	switch {
+	case open != "":
+		c.broken("%s is still open %s after it ended: %s holds it", open, c.o.Patience, names)
+	case len(left) > 0:
+		c.broken("still there %s after it ended: %s", limit, names)
+	default:
+		c.ok("its output ends with it, and nothing that it started is left")
+	}
+	return nil
+}

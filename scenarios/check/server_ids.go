@@ -1,0 +1,277 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// request makes a request that any server refuses, with that id, a JSON text.
+func (c *serverCase) request(id string) []byte {
+	return c.protocol.Smallest(target.Transport).WithID(id)
+}
+
+// converse sends messages and returns the answers that come, until there are n, the server says no
+// more, or one takes longer than a server has for it.
+func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
+	limit := c.protocol.Paces[target.Transport].Limit(c.o.Patience, 0)
+	c.dropOldAnswers(ctx)
+	var answers []child.Message
+	for _, msg := range msgs {
+		c.note(c.server.SendWithin(ctx, limit, msg))
+	}
+	for len(answers) < n {
+		patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
+		m, err := c.server.Next(patient)
+		stop()
+		if err != nil {
+			break
+		}
+		answers = append(answers, m)
+	}
+	return answers
+}
+
+// dropOldAnswers drops answers that came to earlier requests, such as second ones.
+func (c *serverCase) dropOldAnswers(ctx context.Context) {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	for {
+		_, err := c.server.Next(over)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// answered asks for a sign of life, and judges a server that gives none after what was done to it.
+func (c *serverCase) answered(ctx context.Context, after string) bool {
+	if len(c.converse(ctx, 1, c.request(`"alive"`))) > 0 {
+		return true
+	}
+	c.lost("after " + after)
+	return false
+}
+
+// lost judges a server that gave no answer.
+func (c *serverCase) lost(when string) {
+	if !c.server.Left(target.LeaveAtTerm) {
+		c.broken("it answers nothing any more %s", when)
+		return
+	}
+	c.broken("it ended %s: %s", when, c.server.ExitVerdict())
+	c.seen.StderrTail = c.server.StderrLines()
+}
+
+// isClosed reports whether the server's output has ended.
+func (c *serverCase) isClosed() bool { return target.Within(c.server.Closed(), 0) }
+
+// Ids of requests: by JSON-RPC any string and number. Those that are demanded are what every
+// protocol over it has; of the others a server may make what it likes, and live.
+var (
+	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
+	// LSP has whole numbers of 32 bits alone
+	anyIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
+)
+
+// charactersID is an id of characters that take two, three and four bytes.
+const charactersID = `"é漢😀"`
+
+func asksWithIDs(ctx context.Context, c *serverCase) error {
+	ids := demandedIDs
+	if c.protocol.Speaks() != "lsp" {
+		ids = slices.Concat(demandedIDs, anyIDs)
+	}
+	var notes []string
+	for i, want := range ids {
+		got := ""
+		for _, m := range c.converse(ctx, 1, c.request(want)) {
+			got = cmp.Or(string(m.Envelope.ID), "null")
+		}
+		if sameJSON(got, want) {
+			continue
+		}
+		if got == "" && want == charactersID && c.failsOverCharacters(ctx) {
+			c.broken("a request that holds %s is not answered, whatever its id: "+
+				"characters of several bytes are the cause", charactersID)
+			return nil
+		}
+		if got == "" && !c.answered(ctx, "a request with the id "+want) {
+			return nil
+		}
+		demanded := i < len(demandedIDs)
+		switch {
+		case demanded && got == "":
+			c.broken("a request with the id %s is not answered", want)
+		case demanded:
+			c.broken("a request with the id %s is answered under %s", want, got)
+		case got == "", got == "null":
+			notes = append(notes, want+" is not taken")
+		default:
+			notes = append(notes, want+" came back as "+got)
+		}
+	}
+	found := fmt.Sprintf("%d ids of %d came back as they were sent", len(ids)-len(notes), len(ids))
+	c.ok("%s", strings.Join(append([]string{found}, notes...), "; "))
+	return nil
+}
+
+// failsOverCharacters reports whether a server does not answer a request that holds the characters
+// of charactersID outside its id either: its id is not to blame then.
+func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
+	s, err := target.Start(ctx, c.o, c.protocol)
+	if err != nil {
+		return false
+	}
+	defer s.Shutdown(false)
+	other := *c
+	other.server = s
+	return len(other.converse(ctx, 1, withParams("8", `{"pad":`+charactersID+`}`))) == 0
+}
+
+// withParams makes a request for a method that there is not.
+func withParams(id jsonrpc.ID, params string) []byte {
+	return jsonrpc.AppendRequest(nil, id, "pipebench/unknown", []byte(params))
+}
+
+// sameJSON reports whether two texts are the same string, however it is escaped, or the same text.
+func sameJSON(a, b string) bool {
+	var s, t string
+	if json.Unmarshal([]byte(a), &s) == nil && json.Unmarshal([]byte(b), &t) == nil {
+		return s == t && a != "null" && b != "null"
+	}
+	return a == b
+}
+
+// asksInABatch sends two requests as an array, which JSON-RPC has and most protocols over it have
+// not.
+func asksInABatch(ctx context.Context, c *serverCase) error {
+	if c.protocol.Speaks() == "lsp" {
+		return fmt.Errorf("its protocol forbids batches")
+	}
+	said := c.server.Out.Overhear()
+	c.send(ctx, fmt.Appendf(nil, "[%s,%s]", c.request(`"one"`), c.request(`"two"`)))
+	if !c.answered(ctx, "a batch") {
+		return nil
+	}
+	text := said.String()
+	one := strings.Contains(text, `"one"`)
+	two := strings.Contains(text, `"two"`)
+	switch {
+	case one && two:
+		c.ok("answered both requests of a batch")
+	case one || two:
+		c.broken("answered one request of a batch and not the other")
+	case refusesFrame.MatchString(text):
+		c.ok("refused a batch with an error, and goes on")
+	default:
+		c.ok("ignored a batch, and goes on")
+	}
+	return nil
+}
+
+func asksForTheUnknown(ctx context.Context, c *serverCase) error {
+	answers := c.converse(ctx, 1, c.request(`"unknown"`))
+	if len(answers) == 0 && c.isClosed() {
+		c.lost("over a method that it does not know")
+		return nil
+	}
+	if len(answers) == 0 {
+		c.broken("a method that it does not know is not answered")
+		return nil
+	}
+	var answer struct{ Error json.RawMessage }
+	err := json.Unmarshal(answers[0].Raw, &answer)
+	if err != nil || answer.Error == nil || string(answer.Error) == "null" {
+		c.broken("a method that it cannot know is answered with a result")
+		return nil
+	}
+	code := jsonrpc.ParseError(answer.Error).Code
+	if code != jsonrpc.CodeMethodNotFound {
+		c.broken("a method that it does not know is refused with %d, not %d",
+			code, jsonrpc.CodeMethodNotFound)
+	}
+	c.ok("refused with %d", code)
+	return nil
+}
+
+// atOnce is how many requests are sent without waiting: few enough for any pipe.
+const atOnce = 32
+
+func asksAtOnce(ctx context.Context, c *serverCase) error {
+	var msgs [][]byte
+	for i := range atOnce {
+		msgs = append(msgs, c.request(strconv.Itoa(i+1)))
+	}
+	answers := c.converse(ctx, atOnce, msgs...)
+	counts := map[int]int{}
+	last := 0
+	ordered := true
+	for _, m := range answers {
+		id, _ := strconv.Atoi(string(m.Envelope.ID)) // another's is 0
+		counts[id]++
+		ordered = ordered && id > last
+		last = id
+	}
+	again := len(answers) - len(counts)
+	c.seen.Answered = new(int64(len(answers)))
+	switch {
+	case again > 0:
+		c.broken("%d answers or more came to no request, or as the second to one", again)
+	case len(answers) < atOnce && c.isClosed():
+		c.lost(fmt.Sprintf("with %d requests in flight", atOnce))
+	case len(counts) < atOnce || counts[0] > 0:
+		c.broken("of %d requests sent at once %d were answered, each by its id",
+			atOnce, len(counts)-min(counts[0], 1))
+	case !ordered:
+		c.ok("all of %d requests were answered, in another order", atOnce)
+	default:
+		c.ok("all of %d requests were answered in their order", atOnce)
+	}
+	return nil
+}
+
+// cancelsRequests takes back requests that are not known, under way, and answered.
+func cancelsRequests(ctx context.Context, c *serverCase) error {
+	lsp := c.protocol.Speaks() == "lsp"
+	if !lsp && c.protocol.Speaks() != "mcp" {
+		return fmt.Errorf("its protocol has no word for it")
+	}
+	cancel := func(id string) []byte {
+		if lsp {
+			return jsonrpc.AppendRequest(nil, "", "$/cancelRequest", []byte(`{"id":`+id+`}`))
+		}
+		params := `{"requestId":` + id + `,"reason":"check"}`
+		return jsonrpc.AppendRequest(nil, "", "notifications/cancelled", []byte(params))
+	}
+	answers := c.converse(ctx, 2,
+		cancel(`"never"`), c.request(`"under way"`), cancel(`"under way"`), c.request(`"after"`))
+	answers = append(answers,
+		c.converse(ctx, 1, cancel(`"after"`), c.request(`"last"`))...)
+	times := map[string]int{}
+	for _, m := range answers {
+		times[string(m.Envelope.ID)]++
+	}
+	under := times[`"under way"`]
+	switch {
+	case times[`"after"`] == 0 || times[`"last"`] == 0:
+		c.lost("after a request was cancelled")
+	case under > 1:
+		c.broken("a request that was cancelled is answered %d times", under)
+	case under == 0 && lsp:
+		c.broken("a request that was cancelled is not answered, as this protocol demands")
+	case under == 0:
+		c.ok("goes on, and is silent about a request that was cancelled while it was under way")
+	default:
+		c.ok("goes on; a request was answered before it could be cancelled")
+	}
+	return nil
+}

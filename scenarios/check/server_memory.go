@@ -1,0 +1,126 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
+)
+
+// MemoryEvidence is how memory grew with the later half of the requests.
+type MemoryEvidence struct {
+	Requests int64   `json:"requests"`
+	From     int64   `json:"from_bytes"`
+	To       int64   `json:"to_bytes"`
+	Slope    float64 `json:"slope"` // bytes a request, and its interval
+	SlopeLo  float64 `json:"slope_lo"`
+	SlopeHi  float64 `json:"slope_hi"`
+
+	after, resident []float64 // requests, and bytes in use then, from the first
+}
+
+const (
+	usualRequests = 10_000
+	memoryPoints  = 20
+	memoryTime    = 10 * time.Second // that requests take at most, for one slope
+	memoryMinor   = 100              // bytes a request that allocators come to by themselves
+	memoryShare   = 50               // of what is in use, one part of this is no growth
+)
+
+// watchesMemory takes the slope of memory over requests. A heap that is collected, and a compiler
+// at work, make memory grow at first and not for ever: so if it grows, it is looked at for longer,
+// until it has doubled, as Go's and other heaps do before they are collected, or the time is up.
+func watchesMemory(ctx context.Context, c *serverCase) error {
+	_, known := c.server.Process.Resident()
+	if !known {
+		return errors.New("this system does not tell how much memory a process has")
+	}
+	e := &MemoryEvidence{}
+	c.seen.Memory = e
+	began := time.Now()
+	served, err := c.watchMemory(ctx, e)
+	if err != nil || !served {
+		return err
+	}
+	first := e.Slope
+	from := e.From
+	for looks := 1; ; looks++ {
+		if !e.grows() {
+			c.ok("%s", e)
+			return nil
+		}
+		undecided := e.SlopeLo < first/2 || e.To < 2*from
+		if looks >= 3 && (!undecided || time.Since(began) > 3*memoryTime) {
+			break
+		}
+		served, err := c.watchMemory(ctx, e)
+		if err != nil || !served {
+			return err
+		}
+	}
+	if e.SlopeLo < first/2 || e.To < 2*from {
+		c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
+			e, first, results.FormatSize(e.To-from))
+		return nil
+	}
+	c.broken("memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
+		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatSize(e.To), results.FormatGrouped(e.Requests))
+	return nil
+}
+
+func (e *MemoryEvidence) String() string {
+	return fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s",
+		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatGrouped(e.Requests))
+}
+
+// grows reports whether memory grew by more than allocators come to by themselves.
+func (e *MemoryEvidence) grows() bool {
+	return e.SlopeLo >= memoryMinor && e.To-e.From >= e.From/memoryShare
+}
+
+// watchMemory makes more requests, and fits a line through the memory in use between the later half
+// of all: a heap that stays as it is for a while after it was collected does not fill so many. It
+// reports whether all were served.
+func (c *serverCase) watchMemory(ctx context.Context, e *MemoryEvidence) (served bool, err error) {
+	requests := c.finding.o.requests
+	if requests == 0 {
+		requests = usualRequests
+	}
+	each := max(requests/memoryPoints, 1)
+	r := c.protocol.Smallest(target.Tool)
+	began := time.Now()
+	for n := range memoryPoints {
+		if n >= memoryPoints/2 && time.Since(began) > memoryTime {
+			break
+		}
+		for range each {
+			out, err := c.server.Trip(ctx, r, e.Requests+1)
+			if err != nil {
+				return false, err
+			}
+			if out.Verdict != target.OK {
+				c.met(out)
+				return false, nil
+			}
+			e.Requests++
+		}
+		resident, _ := c.server.Process.Resident()
+		e.after = append(e.after, float64(e.Requests))
+		e.resident = append(e.resident, float64(resident))
+	}
+	half := len(e.after) / 2
+	g, err := stat.FitLine(e.after[half:], e.resident[half:])
+	if err != nil {
+		return false, err
+	}
+	e.From = int64(e.resident[half])
+	e.To = int64(e.resident[len(e.resident)-1])
+	e.Slope = g.Slope
+	e.SlopeLo = g.Interval.Lo
+	e.SlopeHi = g.Interval.Hi
+	return true, nil
+}

@@ -1,0 +1,312 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
+)
+
+func sendsDirt(ctx context.Context, c *serverCase) error {
+	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
+		return errors.New("it is about JSON-RPC in lines, which the server does not speak")
+	}
+	c.sendRaw(ctx, []byte("\n  \nthis is a log line\n{\"broken\":\n"))
+	return c.meet(ctx, c.protocol.Smallest(target.Tool))
+}
+
+// echo makes a request of a server whose answers hold what was sent.
+func (c *serverCase) echo(size int) (*target.Request, error) {
+	r := c.protocol.Request(target.Tool, size)
+	if !r.Echoes {
+		return nil, errors.New("the answers of the server do not hold what was sent")
+	}
+	return r, nil
+}
+
+func splitsCharacters(ctx context.Context, c *serverCase) error {
+	r, err := c.echo(8 << 10)
+	if err != nil {
+		return err
+	}
+	const text = "é漢😀aß語🜁" // 2, 3, 4, 1, 2, 3 and 4 bytes
+	b := r.Payload()
+	for n := target.StampDigits; n+len(text) <= len(b)-target.StampDigits; {
+		n += copy(b[n:], text)
+	}
+	return c.meet(ctx, r)
+}
+
+func trickles(ctx context.Context, c *serverCase) error {
+	c.asked = c.protocol.Request(target.Tool, 4<<10)
+	return c.meet(ctx, c.asked)
+}
+
+func readsLate(ctx context.Context, c *serverCase) error {
+	return c.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
+}
+
+func readsLateWithoutBlocking(ctx context.Context, c *serverCase) error {
+	return c.leaveUnread(ctx, 256<<10, 4)
+}
+
+// leaveUnread sends requests while nobody reads the answers, then reads, and compares them.
+func (c *serverCase) leaveUnread(ctx context.Context, size, n int) error {
+	asked, err := c.echo(size)
+	if err != nil {
+		return err
+	}
+	c.asked = asked
+	answers := make(chan target.Outcome, n)
+	checked := asked.Clone()
+	heard := int64(0)
+	c.server.Receive(func(m child.Message) {
+		i := heard
+		if checked.Numbered() {
+			var ok bool
+			i, ok = target.NumberOf(m.Envelope.ID)
+			if !ok {
+				return
+			}
+		}
+		checked.Number(i)
+		heard++
+		if heard <= int64(n) {
+			answers <- checked.Check(m.Raw, m.Envelope)
+		}
+	})
+	defer c.server.Receive(nil)
+	c.server.Out.Hold()
+	reads := time.AfterFunc(c.o.Patience, c.server.Out.Resume)
+	defer reads.Stop()
+
+	before := c.server.Usage()
+	limit := c.protocol.Paces[asked.Kind].Limit(c.o.Patience, n*asked.Size())
+	patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
+	defer stop()
+	for i := range n {
+		err := c.server.Send(patient, asked.Number(int64(i)))
+		if err != nil {
+			return c.lostUnread(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
+		}
+	}
+	for range n {
+		var out target.Outcome
+		select {
+		case out = <-answers:
+		case <-patient.Done():
+			out = target.Outcome{Verdict: target.Deaf, Why: "not all answers came"}
+		case <-c.server.Closed():
+			out = target.Outcome{Verdict: target.Deaf, Why: c.server.Err().Error()}
+			if len(answers) > 0 {
+				out = <-answers
+			}
+		}
+		if out.Verdict != target.OK {
+			return c.lostUnread(ctx, before, out)
+		}
+	}
+	return nil
+}
+
+// lostUnread explains an answer that did not come, or not as it should.
+func (c *serverCase) lostUnread(
+	ctx context.Context, before target.Usage, out target.Outcome,
+) error {
+	c.server.Out.Resume()
+	c.server.Explain(ctx, before, &out)
+	c.met(out)
+	return context.Cause(ctx)
+}
+
+func readsNoStderr(ctx context.Context, c *serverCase) error {
+	c.asked = c.protocol.Request(target.Tool, 1<<10)
+	for i := range int64(200) {
+		out, err := c.server.Trip(ctx, c.asked, i+1)
+		if err != nil {
+			return err
+		}
+		if out.Verdict == target.OK {
+			continue
+		}
+		c.seen.Answered = &i
+		unread := out.Evidence.UnreadStderr
+		if out.Verdict == target.Deaf && unread != nil && *unread > 0 {
+			out.Verdict = target.Deadlock
+		}
+		c.met(out)
+		return nil
+	}
+	return nil
+}
+
+// refusesFrame finds an answer to the first request, or to one whose id could not be read, in
+// whatever framing it comes.
+var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
+
+func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
+	msg := c.protocol.Smallest(target.Transport).Number(1)
+	framed := append(slices.Clone(msg), '\n')
+	if c.server.Framing().String() == "ndjson" {
+		framed = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(msg), msg)
+	}
+	said := c.server.Out.Overhear()
+	c.sendRaw(ctx, framed)
+	patient, stop := c.server.Patient(ctx, c.o.Patience, 3*c.o.Patience)
+	defer stop()
+	for patient.Err() == nil && !refusesFrame.MatchString(said.String()) {
+		select {
+		case <-c.server.Process.Done():
+			c.ok("ended: %s", c.server.ExitVerdict())
+			return nil
+		case <-time.After(tick):
+		case <-patient.Done():
+		}
+	}
+	if !refusesFrame.MatchString(said.String()) {
+		c.broken("waits in silence")
+	}
+	c.seen.StderrTail = c.server.StderrLines()
+	return nil
+}
+
+// announced is a length that a careless server allocates, in bytes.
+const announced = 2_000_000_000
+
+// liesAboutLength looks at memory that was taken, and at that which was only reserved: many
+// allocators touch what they give out no sooner than it is used.
+func liesAboutLength(ctx context.Context, c *serverCase) error {
+	if c.server.Framing().String() != "content-length" {
+		return errors.New("it is about messages whose length is announced")
+	}
+	p := c.server.Process
+	resident, known := p.PeakMemory()
+	if !known {
+		return errors.New("this system does not tell how much memory a process has")
+	}
+	addresses, _ := p.PeakAddresses()
+	c.sendRaw(ctx, fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
+	gone := false
+	for i := 0; i < 10 && !gone; i++ { // what a process had is not known of one that has ended
+		gone = p.Ended(c.o.Patience / 10)
+		now, _ := p.PeakAddresses()
+		c.seen.Addresses = max(c.seen.Addresses, now)
+	}
+	c.seen.Announced = announced
+	after, known := p.PeakMemory()
+	if known {
+		c.seen.PeakBytes = &after
+	}
+	if known && after-resident > announced/2 || c.seen.Addresses-addresses > announced/2 {
+		c.broken("allocates what is announced")
+	} else if gone {
+		c.seen.Ended = string(c.server.ExitVerdict())
+	}
+	return nil
+}
+
+// looksForStrays looks at all that a server says from its start to its end.
+func looksForStrays(ctx context.Context, c *serverCase) error {
+	err := c.meet(ctx, c.protocol.Smallest(target.Tool))
+	if err != nil || c.Found != "" {
+		return err
+	}
+	c.server.CloseInput()
+	c.server.Process.Stop(c.gone(), target.LeaveAtTerm)
+	target.Within(c.server.Closed(), c.o.Patience)
+	lines, first := c.server.Strays.Lines()
+	if lines > 0 {
+		c.broken("%d lines on standard output are no messages, the first: %q", lines, first)
+	}
+	c.ok("nothing but messages on standard output, from start to end")
+	return nil
+}
+
+const (
+	fairRequest = 1 << 20          // bytes that a request has at most, of a client in use
+	limitTime   = 20 * time.Second // that the search for a lower limit takes at most
+)
+
+// asksForMore grows a request, and looks for the largest that the server takes.
+func asksForMore(ctx context.Context, c *serverCase) error {
+	until := time.Now().Add(limitTime)
+	good, bad := 0, 0
+	var failure target.Outcome
+	for size := 1 << 10; bad == 0 && size <= fairRequest; size *= 2 {
+		out, err := c.try(ctx, size)
+		if err != nil {
+			return err
+		}
+		if out.Verdict != target.OK {
+			bad, failure = size, out
+		} else {
+			good = size
+		}
+		if time.Now().After(until) && bad == 0 {
+			return errors.New("requests took too long to be made larger")
+		}
+	}
+	if bad == 0 {
+		c.ok("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
+			stat.FormatBytes(int64(good)))
+		return nil
+	}
+	good = max(good, c.protocol.Smallest(target.Transport).Size())
+	guesses := []int{good + 1, bad - 1} // most limits are round
+	for bad-good > 1 && time.Now().Before(until) {
+		size := good + (bad-good)/2
+		if len(guesses) > 0 {
+			size, guesses = guesses[0], guesses[1:]
+		}
+		if size <= good || size >= bad {
+			continue
+		}
+		out, err := c.try(ctx, size)
+		if err != nil {
+			return err
+		}
+		if out.Verdict == target.OK {
+			good = size
+		} else {
+			bad, failure = size, out
+		}
+	}
+	failed := stat.FormatBytes(int64(bad))
+	works := stat.FormatBytes(int64(good))
+	if failure.Verdict == target.ErrorReply {
+		c.ok("refuses requests of %s with an error, and takes those of %s", failed, works)
+		return nil
+	}
+	c.seen.FailureEvidence = failure.Evidence
+	c.seen.Why = failure.Why
+	c.broken("%s at a request of %s, where those of %s are answered",
+		failure.Verdict.Text(), failed, works)
+	return nil
+}
+
+// try sends a request of a size, and another one behind it: a server may end after its answer. A
+// server that failed is started again.
+func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) {
+	r := c.protocol.Request(target.Transport, size)
+	out, err := c.server.Trip(ctx, r, 1)
+	if err == nil && out.Verdict == target.OK {
+		small := c.protocol.Smallest(target.Transport)
+		out, err = c.server.Trip(ctx, small, 2)
+	}
+	if err != nil || out.Lives() {
+		return out, err
+	}
+	paces := c.server.Paces
+	c.server.Shutdown(false)
+	c.server, err = target.Start(ctx, c.o, c.protocol)
+	if err == nil {
+		c.server.Paces = paces
+	}
+	return out, err
+}

@@ -1,0 +1,145 @@
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+var fine = Outcome{Verdict: OK}
+
+func wrong(v Verdict, offset int, format string, args ...any) Outcome {
+	return Outcome{Verdict: v, offset: new(int64(offset)), Why: fmt.Sprintf(format, args...)}
+}
+
+// Check judges the answer to the request's message.
+func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
+	switch {
+	case r.id < 0 && r.Echoes:
+		return r.checkLine(reply)
+	case r.Heard != nil:
+		r.Heard(reply)
+		return fine
+	case r.id < 0:
+		return fine
+	case e.Kind() == jsonrpc.Failure:
+		return r.checkRefusal(reply)
+	case !r.Echoes:
+		return fine
+	}
+	payload := r.Payload()
+	if r.at+len(payload) <= len(reply) && bytes.Equal(reply[r.at:r.at+len(payload)], payload) {
+		return fine
+	}
+	if at := bytes.Index(reply, payload); at >= 0 {
+		r.at = at
+		return fine
+	}
+	return r.explain(reply)
+}
+
+// checkLine judges a line that should be the one that was sent.
+func (r *Request) checkLine(reply []byte) Outcome {
+	out := compare(r.msg, reply)
+	more := len(reply) - len(r.msg)
+	if out.Verdict == OK && more > 0 {
+		return wrong(Corrupt, len(r.msg), "%d bytes came back behind the %d that were sent",
+			more, len(r.msg))
+	}
+	return out
+}
+
+// checkRefusal judges an answer that is an error.
+func (r *Request) checkRefusal(reply []byte) Outcome {
+	var failure struct{ Error jsonrpc.Error }
+	code := ""
+	message := string(reply)
+	if json.Unmarshal(reply, &failure) == nil {
+		code = strconv.FormatInt(failure.Error.Code, 10)
+		message = failure.Error.Message
+	}
+	if r.errs && (r.refusal == "" || r.refusal == code) {
+		return Outcome{Verdict: OK, code: code}
+	}
+	why := view.Truncate(code+" "+message, quotedText)
+	return Outcome{Verdict: ErrorReply, code: code, Why: why}
+}
+
+// explain judges an answer in which the payload does not stand as it was sent: it may be escaped,
+// or a part of it, or altered.
+func (r *Request) explain(reply []byte) Outcome {
+	var answer struct{ Result struct{ IsError bool } }
+	err := json.Unmarshal(reply, &answer)
+	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
+		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}
+	}
+	if err == nil && answer.Result.IsError {
+		return Outcome{Verdict: ErrorReply, Why: view.Truncate(string(reply), quotedText)}
+	}
+	payload := r.Payload()
+	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
+	for text := range texts(reply) {
+		i := bytes.Index([]byte(text), payload[:min(headBytes, len(payload))])
+		if i < 0 {
+			continue
+		}
+		got := compare(payload, []byte(text)[i:])
+		if got.Verdict == OK {
+			return got
+		}
+		if *got.offset >= *nearest.offset {
+			nearest = got
+		}
+	}
+	return nearest
+}
+
+// headBytes is how much of a payload marks where it begins in an answer.
+const headBytes = 16
+
+// compare holds the payload against a text that begins like it, and may go on behind it.
+func compare(payload, text []byte) Outcome {
+	if bytes.HasPrefix(text, payload) {
+		return fine
+	}
+	i := 0
+	for i < len(text) && payload[i] == text[i] {
+		i++
+	}
+	if i == len(text) {
+		return wrong(Truncated, i, "the answer holds the first %d of %d bytes of what was sent",
+			i, len(payload))
+	}
+	got := text[i:min(i+4, len(text))]
+	want := payload[i:min(i+4, len(payload))]
+	why := fmt.Sprintf("byte %d of %d came back as %q, not %q", i, len(payload), got, want)
+	if bytes.Contains(got, []byte("\uFFFD")) {
+		why += ": a character was cut in two and both halves replaced"
+	}
+	return wrong(Corrupt, i, "%s", why)
+}
+
+// texts yields every text of a JSON value, and the names in it.
+func texts(value []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		dec := jsontext.NewDecoder(
+			bytes.NewReader(value),
+			jsontext.AllowDuplicateNames(true),
+			jsontext.AllowInvalidUTF8(true),
+		)
+		for {
+			token, err := dec.ReadToken()
+			if err != nil || token.Kind() == '"' && !yield(token.String()) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package target
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/framers"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
+)
+
+// mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
+// initialize; a server that does not know it is greeted in the old way.
+type mcp struct {
+	Protocol
+	meta  string   // what each request carries, followed by a comma: of the era without initialize
+	known bool     // its revision and tools are
+	kind  string   // of Requests
+	tool  ToolCall // that takes the payload; its zero value is none
+	sized ToolCall // that answers with as many bytes as it is asked for, if there is one
+}
+
+// A ToolCall is a tool with the argument that is ours to fill: with text, or with a number of
+// bytes.
+type ToolCall struct {
+	Name, Arg string
+	Others    string // arguments besides, each followed by a comma
+}
+
+func newMCP(o Options, wire framers.Framing) *mcp {
+	m := &mcp{kind: o.Request, tool: o.Tool, sized: o.ReplyTool}
+	m.Protocol = Protocol{
+		Name: "mcp", Framing: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool},
+		JSONRPC: true, answers: map[string]json.RawMessage{"ping": []byte("{}")},
+		greet: m.greet, request: m.request,
+	}
+	return m
+}
+
+// discoverParams are what each request of the newest revision carries.
+var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
+
+func (m *mcp) greet(g greeting) error {
+	var reply answer
+	if !m.known {
+		var err error
+		reply, err = g.call("server/discover", discoverParams)
+		if err != nil {
+			return err
+		}
+	}
+	return m.enter(g, reply)
+}
+
+// enter ends the handshake with a server that answered server/discover, or did so when it was first
+// started, in the way of its era.
+func (m *mcp) enter(g greeting, reply answer) error {
+	var about struct{ SupportedVersions []string }
+	if reply.decode(&about) == nil &&
+		slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+		m.meta = mcpstdio.Meta(mcpstdio.FirstWithout) + ","
+		m.Name = "mcp " + mcpstdio.FirstWithout
+	}
+	if m.meta == "" {
+		if err := m.initialize(g); err != nil {
+			return err
+		}
+	}
+	if m.known {
+		return nil
+	}
+	return m.chooseTools(g)
+}
+
+func (m *mcp) initialize(g greeting) error {
+	reply, err := g.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
+	if err != nil {
+		return err
+	}
+	var hello struct{ ProtocolVersion string }
+	if err := reply.decode(&hello); err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	if hello.ProtocolVersion == "" {
+		return errors.New(
+			"initialize: the answer names no protocolVersion, so this is no MCP server",
+		)
+	}
+	if !m.known { // servers that are started side by side share this
+		m.Name = "mcp " + hello.ProtocolVersion
+	}
+	return g.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
+}
+
+// A tool as tools/list describes it.
+type tool struct {
+	Name        string
+	InputSchema struct {
+		Properties map[string]struct{ Type any }
+		Required   []string
+	}
+}
+
+// argument returns the first argument of a type, by name: the only one that is required, or else
+// the first of the alphabet; "" if there is none.
+func (t tool) argument(kinds ...any) string {
+	first := ""
+	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
+		if !slices.Contains(kinds, t.InputSchema.Properties[name].Type) {
+			continue
+		}
+		if slices.Contains(t.InputSchema.Required, name) {
+			return name
+		}
+		first = cmp.Or(first, name)
+	}
+	return first
+}
+
+// chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
+// for replies one that only makes bytes: a tool may do anything.
+func (m *mcp) chooseTools(g greeting) error {
+	reply, err := g.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	if err != nil {
+		return err
+	}
+	var list struct{ Tools []tool }
+	err = reply.decode(&list)
+	if err != nil && reply.failure == nil { // a server without any may refuse
+		return fmt.Errorf("tools/list: %w", err)
+	}
+	m.known = true
+	demanded := m.tool.Name != "" || m.kind == RequestTool
+	if m.tool.Name == "" && m.kind != RequestUnknown {
+		m.tool.Name = "echo"
+	}
+	m.tool, err = m.tool.complete(list.Tools, demanded, "string")
+	if err != nil {
+		return err
+	}
+	if m.tool.Name != "" {
+		m.sends = "tool " + m.tool.Name
+		m.tryEcho = true
+	}
+	if m.sized.Name != "" {
+		m.Demand = m.askFor
+		m.sized, err = m.sized.complete(list.Tools, true, "integer", "number")
+		return err
+	}
+	m.sized = bytesTool(list.Tools)
+	if m.sized.Name != "" {
+		m.Demand = m.askFor
+	}
+	return nil
+}
+
+// What a tool is called that makes nothing but bytes, and its argument that says how many.
+var (
+	replyToolNames = []string{"get_large_data", "large_data", "generate_data", "get_bytes"}
+	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
+)
+
+// bytesTool finds a tool that makes as many bytes as it is asked for and needs no other argument;
+// its zero value is none.
+func bytesTool(tools []tool) ToolCall {
+	for _, t := range tools {
+		arg := t.argument("integer", "number")
+		required := t.InputSchema.Required
+		if slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
+			(len(required) == 0 || slices.Equal(required, []string{arg})) {
+			return ToolCall{Name: t.Name, Arg: arg}
+		}
+	}
+	return ToolCall{}
+}
+
+// complete finds the tool among those of the server, and its first argument of a type if none is
+// named. A tool that is not there is an error if it is demanded, else it is none.
+func (call ToolCall) complete(tools []tool, demanded bool, kinds ...any) (ToolCall, error) {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	i := slices.Index(names, call.Name)
+	if i < 0 && demanded {
+		slices.Sort(names)
+		return call, fmt.Errorf("the server has no tool %q; it has %s", call.Name, names)
+	}
+	if i < 0 {
+		return ToolCall{}, nil
+	}
+	call.Arg = cmp.Or(call.Arg, tools[i].argument(kinds...))
+	if call.Arg == "" {
+		return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled",
+			call.Name, kinds[0])
+	}
+	return call, nil
+}
+
+// template makes a call, its argument the text between before and after, which make up its size.
+func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
+	start := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
+		idMark, m.meta, quoted(call.Name), call.Others, quoted(call.Arg), before)
+	return newRequest(start, after+"}}}", size)
+}
+
+func (m *mcp) askFor(n int) *Request {
+	r := m.template(m.sized, strconv.Itoa(n), "", 0)
+	r.Demands = n
+	return r
+}
+
+func (m *mcp) request(kind Kind, size int) *Request {
+	if kind == Transport || m.tool.Name == "" {
+		return refusable(size, m.meta)
+	}
+	return m.template(m.tool, `"`, `"`, size)
+}

@@ -1,0 +1,175 @@
+package target
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+)
+
+// A Protocol is what a server speaks. What its handshake finds out is kept, so that a server that
+// is started again is not asked again.
+type Protocol struct {
+	Name    string // for the record, with its revision: "mcp 2025-11-25"
+	Framing framers.Framing
+	JSONRPC bool // messages have ids; else whatever comes is an answer to us
+	Echoes  bool // answers hold what was sent
+	// Demand makes a request for an answer of about n bytes; nil if there is no such request.
+	Demand    func(n int) *Request
+	ToolFails bool // the tool did not answer a first, small request
+	// how long the first requests took, by kind; other servers of the protocol may go on from there
+	Paces [2]Pace
+
+	sends    string   // what requests exercise, in words; "" for unknownMethod
+	requests []string // that it has, of Requests
+	tryEcho  bool     // whether answers hold what was sent is to be found out by a request
+	refusal  string   // the code of the error for an unknown method
+	// results of requests that servers make of clients, by method
+	answers map[string]json.RawMessage
+
+	greet   func(greeting) error // shakes hands with a server that was started; nil if nothing is said
+	request func(kind Kind, size int) *Request
+}
+
+// A Kind is what a request exercises.
+type Kind uint8
+
+// Kinds of requests.
+const (
+	Tool      Kind = iota // the tool, or what stands for one: the way a user's request takes
+	Transport             // nothing but reading, framing, and a refusal
+)
+
+// What requests exercise.
+const (
+	RequestAuto     = "auto"
+	RequestUnknown  = "unknown"
+	RequestTool     = "tool"
+	RequestDocument = "document"
+)
+
+// Requests lists what requests can exercise.
+func Requests() []string {
+	return []string{RequestAuto, RequestUnknown, RequestTool, RequestDocument}
+}
+
+// Protocols lists the names of the protocols, "auto" first.
+func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
+
+// HasTools reports whether the protocol has tools that can be called.
+func (p *Protocol) HasTools() bool { return slices.Contains(p.requests, RequestTool) }
+
+// Speaks returns the name without the revision.
+func (p *Protocol) Speaks() string {
+	name, _, _ := strings.Cut(p.Name, " ")
+	return name
+}
+
+// Sends says in words what requests exercise.
+func (p *Protocol) Sends() string {
+	switch {
+	case p.sends == "":
+		return "method " + unknownMethod + ", which is to be refused"
+	case p.Echoes:
+		return p.sends + ", its answers compared byte by byte"
+	}
+	return p.sends
+}
+
+// Request makes a request of size bytes, or of as few as it takes.
+func (p *Protocol) Request(kind Kind, size int) *Request {
+	r := p.request(kind, size)
+	r.Kind = kind
+	r.refusal = p.refusal
+	// if there are tools, nothing else echoes
+	r.Echoes = p.Echoes && (kind == Tool || !p.HasTools())
+	return r
+}
+
+// Smallest makes a request that any server takes, with room for its number.
+func (p *Protocol) Smallest(kind Kind) *Request {
+	return p.Request(kind, p.Request(kind, 0).Size()+4*stampDigits)
+}
+
+// check reports what was asked for that the protocol does not have.
+func (p *Protocol) check(o Options) error {
+	request := o.Request
+	if request == "" {
+		request = RequestAuto
+	}
+	if !slices.Contains(p.requests, request) {
+		return fmt.Errorf("%s has no request %q, only %s",
+			p.Name, request, strings.Join(p.requests, ", "))
+	}
+	if !p.HasTools() && (o.Tool != ToolCall{} || o.ReplyTool != ToolCall{}) {
+		return fmt.Errorf("%s has no tools that could be called with arguments", p.Name)
+	}
+	return nil
+}
+
+// respond makes the answer to a request of the server's own.
+func (p *Protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
+	result, known := p.answers[string(e.Method)]
+	if !known {
+		why := jsonrpc.Error{
+			Code:    jsonrpc.CodeMethodNotFound,
+			Message: "not a method of this client",
+		}
+		return jsonrpc.AppendError(nil, jsonrpc.ID(e.ID), why)
+	}
+	if string(result) == "[]" { // one for each item that is asked for
+		var request struct{ Params struct{ Items []any } }
+		if json.Unmarshal(msg, &request) == nil {
+			result, _ = json.Marshal(make([]any, len(request.Params.Items)))
+		}
+	}
+	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), result)
+}
+
+// named makes the protocol that the options name; nil for "auto".
+func named(o Options) *Protocol {
+	switch o.Protocol {
+	case "mcp":
+		return &newMCP(o, o.framing(framers.NDJSON())).Protocol
+	case "lsp":
+		return &newLSP(o, o.framing(framers.ContentLength())).Protocol
+	case "jsonrpc":
+		return newBare(o.framing(framers.NDJSON()))
+	case "lines":
+		return newLines(o.framing(framers.NDJSON()), true)
+	}
+	return nil
+}
+
+// newBare is JSON-RPC without a protocol above it, where no method is known to exist.
+func newBare(wire framers.Framing) *Protocol {
+	return &Protocol{
+		Name: "jsonrpc", Framing: wire, requests: []string{RequestAuto, RequestUnknown},
+		JSONRPC: true, tryEcho: true,
+		request: func(_ Kind, size int) *Request { return refusable(size, "") },
+	}
+}
+
+// newLines are lines, each of which a filter answers with a line, the same one (cat) or another.
+// That needs no try: it was seen in the handshake, or is what was asked for. They are JSON text,
+// which filters of any text take, too.
+func newLines(wire framers.Framing, echoes bool) *Protocol {
+	p := &Protocol{
+		Name: "lines", sends: "lines", Framing: wire, requests: []string{RequestAuto},
+		Echoes:  echoes,
+		request: func(_ Kind, size int) *Request { return newRequest(`"`, `"`, size) },
+	}
+	if !echoes {
+		p.Name = "lines (answers with others)"
+	}
+	return p
+}
+
+// unknownMethod is one that no server has: its refusal is the shortest way through a server.
+const unknownMethod = "pipebench/unknown"
+
+// quoted returns a text as JSON.
+func quoted(s string) string { return string(jsonrpc.AppendString(nil, s)) }

@@ -1,0 +1,231 @@
+// Package target knows what a stdio server speaks: it starts one, finds out its protocol, shakes
+// hands, and makes requests of an exact size whose answers it checks. It is for pipebench's
+// scenarios alone.
+//
+//	s, err := target.Open(ctx, target.Options{Command: []string{"my-server"}, Start: time.Minute})
+//	if err != nil {
+//		return err
+//	}
+//	defer s.Shutdown(true)
+//	request := s.Protocol().Request(target.Tool, 64<<10)
+//	out, err := s.Trip(ctx, request, 1) // out says how the server met it
+package target
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// Options say what to start and how to speak to it.
+type Options struct {
+	Command []string
+	Env     []string // of the server; nil is ours
+	Dir     string   // where it runs; "" is where we run
+	// New readies a process for a start; nil starts Command with Env in Dir.
+	New    func() (*proc.Process, error)
+	Behind bool // that process is the server's client, and starts the server itself
+
+	Protocol string // one of Protocols; "" is "auto"
+	Framing  string // a framers spec; "" is the protocol's own
+	Lenient  bool   // malformed lines of a header are skipped
+	Request  string // what requests exercise, one of Requests; "" is RequestAuto
+
+	Tool, ReplyTool ToolCall // of MCP: to take a payload, and to make one; the zero value is a usual one
+	Language        string   // of LSP's documents; "" is found out
+	Root            string   // of LSP's documents: the URI of their folder
+
+	Pipes    child.Options // Respond, Divert and Reading are ours
+	Start    time.Duration // for each answer of the handshake
+	Patience time.Duration // the least that an answer may take
+	Longest  time.Duration // the most that it is predicted to take
+}
+
+// framing returns the framing that was asked for, or else the standard one.
+func (o Options) framing(standard framers.Framing) framers.Framing {
+	f, err := framers.Parse(o.Framing)
+	if o.Framing != "" && err == nil {
+		return f
+	}
+	return standard
+}
+
+// process readies a process.
+func (o Options) process() (*proc.Process, error) {
+	if o.New != nil {
+		return o.New()
+	}
+	p := proc.Command(o.Command[0], o.Command[1:]...)
+	p.Cmd.Env = o.Env
+	p.Cmd.Dir = o.Dir
+	return p, nil
+}
+
+// A StartError is returned when the command could not be started at all.
+type StartError struct {
+	Command []string
+	Err     error
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("%v (is it installed, and spelt as on a command line?)", e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// A Server is a running server. Its Conn's Next returns answers that nobody else waits for, until
+// Ignore is called.
+type Server struct {
+	*child.Conn
+	o        Options
+	client   int                      // the process that the server is told is its client
+	protocol atomic.Pointer[Protocol] // nil until it is known
+	receive  atomic.Pointer[Receiver]
+	ignoring atomic.Bool
+
+	// of the goroutine that makes requests:
+	served int64
+	Paces  [2]Pace // of answers, by kind
+
+	Strays Strays
+}
+
+// A Receiver is called with each message that may be an answer, by the goroutine that reads. The
+// message is valid during the call.
+type Receiver func(child.Message)
+
+// MostInflight is how many requests may be under way at once.
+const MostInflight = 1 << 16
+
+// launch starts a server of which nothing is known yet. It ends when it is told to, not with ctx.
+func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
+	p, err := o.process()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, client: os.Getpid()}
+	pipes := o.Pipes
+	pipes.Respond = s.respond
+	pipes.Divert = s.sort
+	pipes.Reading = []framers.Option{framers.WithExpiry(0)}
+	if pipes.MaxMessage > 0 {
+		most := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
+		pipes.Reading = append(pipes.Reading, most)
+	}
+	if o.Lenient {
+		pipes.Reading = append(pipes.Reading, framers.WithLenient())
+	}
+	c, err := child.Start(context.WithoutCancel(ctx), p, f, pipes)
+	if err != nil {
+		return nil, &StartError{o.Command, err}
+	}
+	s.Conn = c
+	if o.Behind {
+		s.client = p.Cmd.Process.Pid
+	}
+	return s, nil
+}
+
+// Protocol returns what the server speaks.
+func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
+
+// Receive has f take what may be an answer, instead of Next; nil ends it.
+func (s *Server) Receive(f Receiver) {
+	if f == nil {
+		s.receive.Store(nil)
+		return
+	}
+	s.receive.Store(&f)
+}
+
+// Ignore has answers that nobody waits for counted and dropped.
+func (s *Server) Ignore() { s.ignoring.Store(true) }
+
+// ourMethods are of requests that only a client makes: a server that makes one echoes it.
+var ourMethods = []string{
+	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
+	"textDocument/documentSymbol",
+}
+
+// respond answers a request of the server's own, once it is known to speak JSON-RPC.
+func (s *Server) respond(m child.Message) []byte {
+	p := s.protocol.Load()
+	if p == nil || !p.JSONRPC || slices.Contains(ourMethods, string(m.Envelope.Method)) {
+		return nil
+	}
+	return p.respond(m.Raw, m.Envelope)
+}
+
+// sort sees each message first. It takes what is no answer, as far as that is known, and gives what
+// may be one to the receiver. It leaves the rest to respond and Next.
+func (s *Server) sort(m child.Message) bool {
+	if m.Err != nil {
+		s.Strays.add(m.Raw)
+		return true
+	}
+	p := s.protocol.Load()
+	if p != nil && p.JSONRPC {
+		switch m.Envelope.Kind() {
+		case jsonrpc.Notification:
+			return true
+		case jsonrpc.None:
+			s.Strays.add(m.Raw)
+			return true
+		case jsonrpc.Request:
+			if !slices.Contains(ourMethods, string(m.Envelope.Method)) {
+				return false
+			}
+		}
+	}
+	receive := s.receive.Load()
+	switch {
+	case receive != nil:
+		(*receive)(m)
+	case s.ignoring.Load():
+		s.Strays.Unasked.Add(1)
+	default:
+		return false
+	}
+	return true
+}
+
+// The patience with a server that is asked to leave: at the end of its input it may finish its
+// work, at SIGTERM it should only tidy up.
+const (
+	LeaveAtEnd  = 2 * time.Second
+	LeaveAtTerm = time.Second
+)
+
+// Shutdown ends the server and everything that served it. A polite one lets it leave by itself
+// first.
+func (s *Server) Shutdown(politely bool) {
+	s.Out.Resume()
+	if politely {
+		s.CloseInput()
+		s.Process.Stop(LeaveAtEnd, LeaveAtTerm)
+	}
+	s.Close()
+}
+
+// Within waits at most d for a channel to be closed, and reports whether it was.
+func Within(ch <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-ch:
+		return true
+	case <-time.After(d):
+	}
+	select { // both may have come while we had no CPU
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}

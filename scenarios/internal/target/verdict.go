@@ -1,0 +1,152 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// A Verdict is how a server met a request. Two of them carry a number: "exit 3", "signal SIGKILL".
+type Verdict string
+
+// Verdicts.
+const (
+	OK Verdict = results.VerdictOK
+	// answered, in over ten times what its neighbours in size suggest
+	Slow       Verdict = results.VerdictSlow
+	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
+	// lives and answers others; this request got nothing
+	Unanswered Verdict = "unanswered"
+	Deaf       Verdict = "deaf" // lives and answers nothing
+	// both ends wait to write into a pipe that the other does not read
+	Deadlock  Verdict = "deadlock"
+	Corrupt   Verdict = "corrupt"   // the answer is not what was sent
+	Truncated Verdict = "truncated" // the answer ends too early
+	Buffered  Verdict = "answers only at the end of input"
+	Endless   Verdict = "endless answer" // no end of a message within the largest that is read
+	// of a load: requests that were due could not be sent
+	Overloaded Verdict = "rate not reached"
+	Differs    Verdict = "differs"     // of a replay: answers are not as recorded
+	CannotTell Verdict = "cannot-tell" // of a replay: what was recorded is redacted
+
+	// Superlinear is of a whole sweep: time grows faster than size, and not by chance.
+	Superlinear Verdict = results.VerdictSuperlinear
+)
+
+const (
+	exitPrefix   = "exit "
+	signalPrefix = "signal "
+)
+
+// Ended reports whether the server's process ended over the request.
+func (v Verdict) Ended() bool { return v.Signal() != "" || strings.HasPrefix(string(v), exitPrefix) }
+
+// Signal returns the name of the signal that ended the server; "" if none did.
+func (v Verdict) Signal() string {
+	name, ok := strings.CutPrefix(string(v), signalPrefix)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// Text is the verdict as people read it.
+func (v Verdict) Text() string { return view.VerdictText(string(v)) }
+
+// advice is what to look at first, by verdict.
+var advice = map[Verdict]string{
+	Slow: "something changes at this size: a buffer that is copied or searched again for every " +
+		"read, or a timer that is waited for",
+	ErrorReply: "the server refuses and says so, which is how a limit should look; clients need " +
+		"the limit to be documented",
+	Unanswered: "the request was swallowed, or takes longer than others (--patience): answer " +
+		"every request that has an id, with an error at least",
+	Deaf: "the server reads and does not answer: look for a reader that gave up on the stream " +
+		"and told nobody, or waits for more than it was sent; one that is only slow needs more " +
+		"--patience",
+	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
+		"both while writing",
+	Corrupt: "bytes were changed on the way: look for text decoded a chunk at a time, and for " +
+		"two writers on one stream",
+	Truncated: "the answer was cut: flush before exit, and write again what a non-blocking " +
+		"stream did not take",
+	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
+		"says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
+	Endless: "what the server writes has no end of a message: is it another framing, or an " +
+		"answer that never ends?",
+	Overloaded: "the server, or this machine beside it, does not keep up: ask for a lower rate, " +
+		"and compare the driver's share of CPU time",
+	Differs: "the server answers otherwise than the recorded one: the first difference is in " +
+		"the record",
+	CannotTell: "what was redacted cannot be compared: to compare all of it, record with tap " +
+		"--bodies",
+	Superlinear: "each read makes the server look at, or copy, all that came before: remember " +
+		"how far the buffer was searched, and grow it by doubling",
+	exitPrefix + "0": "the server ended with exit status 0 and without an answer: look for a " +
+		"limit on the length of a line whose error ends the read loop, and answer with a " +
+		"JSON-RPC error instead",
+}
+
+// Advice of verdicts that carry a number.
+const (
+	adviceExit = "the server ended itself: its last words on standard error, if any, are in the " +
+		"record"
+	adviceSignal = "the server was killed or crashed: look at its memory at this size, and at " +
+		"limits on it"
+)
+
+// Advice says what a verdict usually means and what to look at first; "" for one that needs none.
+func (v Verdict) Advice() string {
+	text, ok := advice[v]
+	switch {
+	case ok:
+		return text
+	case v.Signal() != "":
+		return adviceSignal
+	case v.Ended():
+		return adviceExit
+	}
+	return ""
+}
+
+// A HandshakeError is returned for a command that starts and cannot be spoken to.
+type HandshakeError struct {
+	Command []string
+	// how it ended or failed: "exit 1", "deaf", "error reply", "corrupt" for garbage
+	Verdict Verdict
+	Why     string   // what was tried
+	Stderr  []string // its last lines on standard error
+}
+
+func (e *HandshakeError) Error() string {
+	ended := view.EndText(string(e.Verdict), len(e.Stderr) > 0)
+	s := fmt.Sprintf("%s: %s: %s", e.Command[0], ended, e.Why)
+	if len(e.Stderr) > 0 {
+		s += "; its last words: " + strings.Join(e.Stderr, " | ")
+	}
+	return s
+}
+
+// Advice says what to look at first. That of a verdict on a message would not do: there was none of
+// a size yet.
+func (e *HandshakeError) Advice() string {
+	switch e.Verdict {
+	case Corrupt:
+		return "it writes what is of no protocol that was tried: that belongs on standard error; " +
+			"else name its protocol (--protocol) and its framing (--framing)"
+	case ErrorReply:
+		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
+			"tool are those that it has"
+	case Deaf:
+		return "it lives and is not heard of: does it need an argument to serve on its standard " +
+			"streams, another protocol or framing (--protocol, --framing), or more time to begin " +
+			"(--start-timeout)?"
+	}
+	if e.Verdict.Ended() {
+		return "it ended before it could be loaded: does it serve on its standard streams with " +
+			"these arguments, and does it lack a setting or a file?"
+	}
+	return e.Verdict.Advice()
+}
