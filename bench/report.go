@@ -39,15 +39,9 @@ func (rs reports) timer() report { return rs.of(receiver, client) }
 // origin returns the report of the endpoint that messages come from.
 func (rs reports) origin() report { return rs.of(sender, client) }
 
-// sample puts the two halves together.
-func (rs reports) sample() (results.Sample, error) {
-	s := rs.joined()
-	err := addRoundTrips(&s, rs.timer().Trips)
-	return s, err
-}
-
-// joined is the sample without the latency of its round trips, which takes a millisecond to sum up.
-func (rs reports) joined() results.Sample {
+// sample puts the two halves together, without the latency of the round trips, which takes a
+// millisecond to sum up.
+func (rs reports) sample() results.Sample {
 	timer, origin := rs.timer(), rs.origin()
 	s := timer.Sample
 	s.WireBytes = origin.WireBytes

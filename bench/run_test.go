@@ -505,7 +505,7 @@ func TestAWorkerThatIsNoneStartsNone(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := sliceOf(t, cell(), 1); err == nil || !strings.Contains(err.Error(), says) {
+	if _, err := Measure(t.Context(), cell()); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("Measure: %v", err)
 	}
 }

@@ -88,7 +88,7 @@ func (c *cellRun) adapts() bool {
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	trips := timer.Trips
-	s := got.joined()
+	s := got.sample()
 	s.Fork, s.Round = c.group.forks, c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
 	if len(trips) > mostTrips {

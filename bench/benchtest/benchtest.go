@@ -71,10 +71,11 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 	return cells
 }
 
-// Cells runs each cell as a benchmark of its own. The b.N messages pass in slices of some
-// milliseconds, by workers that are started once, and the figures are those of the median slice.
-// The workers of an open loop, and of a reader that closes its end, are started for each slice; of
-// such a cell a few slices are taken, whatever b.N is.
+// samplesPerOp are slices of some milliseconds.
+const samplesPerOp = 6
+
+// Cells runs each cell as a benchmark of its own. An operation of go test is a run of some slices
+// with workers of their own; the figures are medians of all slices.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
@@ -82,29 +83,31 @@ func Cells(b *testing.B, cells ...results.Cell) {
 		if !strings.Contains(b.Name(), pattern) {
 			name = pattern + "/" + name
 		}
-		var s *bench.Session
-		ctx := b.Context() // which lasts for all the runs of a benchmark
-		b.Run(name, func(b *testing.B) {
-			if s == nil {
-				var err error
-				s, err = bench.OpenSession(ctx, c)
-				if bench.IsUnsupported(err) {
-					b.Skip(err)
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			sample, err := s.Median(int64(b.N))
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, figure := range stat.BenchValues(c, sample) {
-				b.ReportMetric(figure.Value, figure.Unit)
-			}
+		b.Run(name, func(b *testing.B) { run(b, c) })
+	}
+}
+
+func run(b *testing.B, c results.Cell) {
+	b.Helper()
+	if err := bench.Unsupported(c); err != nil {
+		b.Skip(err)
+	}
+	plan := bench.Plan{Cells: []results.Cell{c}, Samples: samplesPerOp, Forks: 1, Seed: 1}
+	var all results.Record
+	for b.Loop() {
+		err := bench.Run(b.Context(), plan, func(r results.Record) error {
+			all.Cell = r.Cell
+			all.Samples = append(all.Samples, r.Samples...)
+			return nil
 		})
-		if s != nil {
-			s.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, u := range benchtext.CellUnits(all.Cell) {
+		e := stat.MustMetric(u.Metric).Estimate(all)
+		if e.N > 0 {
+			b.ReportMetric(benchtext.Round(e.Median*u.Scale), u.Name)
 		}
 	}
 }

@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A Result is the record of a cell that was measured.
+type Result struct{ results.Record }
+
+// Goodput returns payload bytes per second: the median of the samples.
+func (r Result) Goodput() float64 { return r.median("goodput") }
+
+// Time returns how long a message takes: the median of the samples.
+func (r Result) Time() time.Duration { return time.Duration(r.median("time")) }
+
+func (r Result) median(metric string) float64 {
+	return stat.MustMetric(metric).Estimate(r.Record).Median
+}
+
+// Measure measures one cell as a plan of nothing else would. What the cell does not say is as
+// usual: Cell{Framing: "ndjson", Size: 4096} is enough.
+func Measure(ctx context.Context, c results.Cell) (Result, error) {
+	var result Result
+	plan := Plan{Cells: []results.Cell{c}}
+	err := Run(ctx, plan, func(r results.Record) error {
+		result.Record = r
+		return nil
+	})
+	if err == nil && result.Unsupported != "" {
+		err = errors.New(result.Unsupported)
+	}
+	return result, err
+}
+
+// SliceTime is how long a slice is if nobody says otherwise: long beside an error of the clock, and
+// short enough that most slices lie between two disturbances.
+const SliceTime = 3 * time.Millisecond
+
+// usualSamples is how many slices a cell takes if nobody says otherwise.
+const usualSamples = 24
+
+// withDefaults fills in what the plan and its cells do not say.
+func (p Plan) withDefaults() Plan {
+	if p.Samples == 0 {
+		p.Samples = usualSamples
+	}
+	if p.Duration == 0 {
+		p.Duration = SliceTime
+	}
+	p.Cells = slices.Clone(p.Cells)
+	for i, c := range p.Cells {
+		p.Cells[i] = withDefaults(c)
+	}
+	return p
+}
+
+// withDefaults fills in what a cell does not say.
+func withDefaults(c results.Cell) results.Cell {
+	usual := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	usual(&c.Framing, results.FramingRaw)
+	usual(&c.Pipe, "anonymous")
+	usual(&c.IO, "blocking")
+	usual(&c.Pattern, "stream")
+	usual(&c.Payload, "json")
+	if c.Placement == "" {
+		c.Placement = Placed(c)[0].Placement
+	}
+	if c.Source == results.SourceHot {
+		c.Source = ""
+	}
+	return c
+}
+
+// Placed gives a cell each of the placements that are worth comparing on this machine, see
+// [placement.Topology.Best].
+func Placed(c results.Cell) []results.Cell {
+	topology, err := placement.Read()
+	if err != nil {
+		topology = placement.Topology{} // which offers free
+	}
+	var cells []results.Cell
+	for _, place := range topology.Best() {
+		c.Placement = place
+		cells = append(cells, c)
+	}
+	return cells
+}
