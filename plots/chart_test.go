@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,10 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-var update = flag.Bool("update", false, "write the golden files of this test anew")
+var update = resultstest.Update
 
 // TestChartsHoldTheRecords compares the charts of every kind of record as data, not as pixels, with
 // testdata/charts.txt.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 // fullSet holds every kind of record: two machines' runs, and the findings of one of them.
@@ -33,15 +34,15 @@ func fullSet() *results.Set {
 }
 
 func testProbes() []results.Finding {
-	var out []results.Probe
+	var out []resultstest.Rule
 	for _, fill := range []struct{ size, total, documented int }{{1, 65536, 65536}, {511, 65408, 65408}, {512, 65536, 65536}, {2049, 32784, 32784}, {4095, 65520, 65520}, {4096, 65536, 65536}, {4097, 45066, 65552}, {61440, 65536, 65536}, {65536, 65536, 65536}} {
-		out = append(out, results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: float64(fill.total), Unit: "B", How: "non-blocking writes until EAGAIN", Documented: fmt.Sprintf("%d B (fs/pipe.c)", fill.documented), Agrees: new(fill.total == fill.documented)})
-		out = append(out, results.Probe{Kind: "probe", Run: "run-2", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: 65536.0, Unit: "B", How: "non-blocking writes until EAGAIN"})
+		out = append(out, resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: float64(fill.total), Unit: "B", How: "non-blocking writes until EAGAIN", Documented: fmt.Sprintf("%d B (fs/pipe.c)", fill.documented), Agrees: new(fill.total == fill.documented)})
+		out = append(out, resultstest.Rule{Run: "run-2", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: 65536.0, Unit: "B", How: "non-blocking writes until EAGAIN"})
 	}
 	out = append(out,
-		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "epipe/time", Value: 5200.0, Unit: "ns", How: "from the reader's close to the writer's error", Agrees: nil},
-		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "socketpair", Step: "epipe/time", Value: 8100.0, Unit: "ns", How: "from the reader's close to the writer's error"},
-		results.Probe{Kind: "probe", Run: "run-1", Time: testTime, Pipe: "fifo", Step: "eof/second-writer", Value: false, How: "EOF came while a second write end was open", Documented: "no EOF (pipe_release)", Agrees: new(true)})
+		resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "epipe/time", Value: 5200.0, Unit: "ns", How: "from the reader's close to the writer's error", Agrees: nil},
+		resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "socketpair", Step: "epipe/time", Value: 8100.0, Unit: "ns", How: "from the reader's close to the writer's error"},
+		resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "fifo", Step: "eof/second-writer", Value: false, How: "EOF came while a second write end was open", Documented: "no EOF (pipe_release)", Agrees: new(true)})
 	var findings []results.Finding
 	for _, p := range out {
 		findings = append(findings, p.Finding())
@@ -146,8 +147,8 @@ func TestProbesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
 		run := fmt.Sprintf("run-%d", i)
 		set.Environments = append(set.Environments, testMachine(run, os))
 		for _, pipe := range []string{"anonymous", "fifo"} {
-			set.Add(results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/1", Value: 65536.0})
-			set.Add(results.Probe{Run: run, Pipe: pipe, Step: "capacity/fill/4096", Value: 65536.0})
+			set.Add(resultstest.Rule{Run: run, Pipe: pipe, Step: "capacity/fill/1", Value: 65536.0}.Finding())
+			set.Add(resultstest.Rule{Run: run, Pipe: pipe, Step: "capacity/fill/4096", Value: 65536.0}.Finding())
 		}
 	}
 	charts := probeCharts(set)

@@ -17,7 +17,7 @@ func TestEvidenceIsAnObject(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`[1]`, `"text"`, `3`} {
-		if err := json.Unmarshal([]byte(`{"evidence":`+text+`}`), &results.Fault{}); err == nil {
+		if err := json.Unmarshal([]byte(`{"evidence":`+text+`}`), &results.Finding{}); err == nil {
 			t.Errorf("%s was read as evidence", text)
 		}
 	}
@@ -29,11 +29,11 @@ func TestEvidenceComesBackAsItWas(t *testing.T) {
 		Why  string `json:"why"`
 	}
 	e := results.MustEvidence(found{3, "closed"})
-	line, err := json.Marshal(results.Fault{ID: "x", Evidence: e})
+	line, err := json.Marshal(results.Finding{ID: "x", Evidence: e})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f results.Fault
+	var f results.Finding
 	if err := json.Unmarshal(line, &f); err != nil || f.Evidence != e {
 		t.Fatalf("read back %s, %v; want %s", f.Evidence, err, e)
 	}

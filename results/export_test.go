@@ -4,7 +4,7 @@ package results
 var (
 	Decode   = decode
 	Encode   = encode
-	WithKind = withKind
+	WithKind = prepare
 )
 
 const MaxLatencyNS = maxLatencyNS

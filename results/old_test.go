@@ -1,8 +1,7 @@
 package results_test
 
 import (
-	"os"
-	"path/filepath"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,99 +11,112 @@ import (
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
+// readOld reads lines of earlier versions.
+func readOld(t *testing.T, lines ...string) *results.Set {
+	t.Helper()
+	set, err := results.ReadFrom("old.jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Problems) > 0 {
+		t.Fatalf("problems: %v", set.Problems)
+	}
+	return set
+}
+
 // Lines of earlier versions say as findings what they said.
 func TestOldLinesAsFindings(t *testing.T) {
-	agrees := true
 	tests := []struct {
-		name string
-		old  interface{ Finding() results.Finding }
-		want results.Finding
+		name, line string
+		want       results.Finding
 	}{
 		{
 			"a rule",
-			results.Probe{
-				Run: "r", Pipe: "fifo", Step: "capacity/fill/4096", Value: 65536.0, Unit: "B",
-				How: "fill it", Documented: "65536 B (pipe(7))", Agrees: &agrees,
-			},
+			`{"kind":"probe","run":"r","pipe":"fifo","step":"capacity/fill/4096","value":65536,` +
+				`"unit":"B","how":"fill it","documented":"65536 B (pipe(7))","agrees":true}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
+				ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
 				Verdict: results.Holds, Value: 65536.0, Unit: "B",
 				Found:    "65536 B; documented: 65536 B (pipe(7))",
 				Evidence: `{"documented":"65536 B (pipe(7))"}`,
 			},
 		},
 		{
-			"a rule that is not documented",
-			results.Probe{Run: "r", Step: "slot", Value: "EAGAIN", How: "look"},
+			"a rule that this system breaks",
+			`{"kind":"probe","run":"r","step":"slot","value":"refused","how":"look",` +
+				`"documented":"2","agrees":false}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "rule/slot", Title: "look",
-				Verdict: results.Noted, Value: "EAGAIN", Found: "EAGAIN",
+				ID: "rule/slot", Title: "look", Verdict: results.Refuted, Value: "refused",
+				Found: "refused; documented: 2", Evidence: `{"documented":"2"}`,
+			},
+		},
+		{
+			"a rule that is not documented",
+			`{"kind":"probe","run":"r","step":"slot","value":"EAGAIN","how":"look"}`,
+			results.Finding{
+				ID: "rule/slot", Title: "look", Verdict: results.Noted, Value: "EAGAIN",
+				Found: "EAGAIN",
 			},
 		},
 		{
 			"an experiment that hangs",
-			results.Probe{Run: "r", Step: "slot", Value: "hangs"},
+			`{"kind":"probe","run":"r","step":"slot","value":"hangs"}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "rule/slot", Verdict: results.CannotTell, Value: "hangs", Found: "hangs",
+				ID: "rule/slot", Verdict: results.CannotTell, Value: "hangs", Found: "hangs",
 			},
 		},
 		{
 			"a failure",
-			results.Fault{
-				Run: "r", ID: "split-utf8/strict", Verdict: "silent-loss", Advice: "count",
-				Evidence: `{"summary":"0 of 9 messages intact"}`,
-			},
+			`{"kind":"fault","run":"r","id":"split-utf8/strict","verdict":"silent-loss",` +
+				`"advice":"count","evidence":{"summary":"0 of 9 messages intact"}}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "failure/split-utf8/strict", Verdict: results.Fails,
+				ID: "failure/split-utf8/strict", Verdict: results.Fails,
 				Class: "silent-loss", Found: "0 of 9 messages intact", Advice: "count",
 				Evidence: `{"summary":"0 of 9 messages intact"}`,
 			},
 		},
 		{
 			"a disturbed machine",
-			results.Fault{Run: "r", ID: "environment/cpus", Verdict: "2 CPUs", Advice: "wait"},
+			`{"kind":"fault","run":"r","id":"environment/cpus","verdict":"2 CPUs","advice":"wait"}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "machine/cpus", Verdict: results.Noted, Found: "2 CPUs", Advice: "wait",
+				ID: "machine/cpus", Verdict: results.Noted, Found: "2 CPUs", Advice: "wait",
 			},
 		},
 		{
 			"a claim",
-			results.Claim{
-				Run: "r", ID: "000-capacity", Seed: "000", Claim: "A pipe holds 64 KiB",
-				Verdict: "holds", Figure: "65536 B", Why: "exactly that much",
-			},
+			`{"kind":"claim","run":"r","id":"000-capacity","seed":"000","verdict":"holds",` +
+				`"claim":"A pipe holds 64 KiB","figure":"65536 B","why":"exactly that much"}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "claim/000-capacity", Title: "A pipe holds 64 KiB",
+				ID: "claim/000-capacity", Title: "A pipe holds 64 KiB",
 				Verdict: results.Holds, Found: "65536 B: exactly that much",
 			},
 		},
 		{
 			"a claim that cannot be tested",
-			results.Claim{Run: "r", ID: "001-x", Verdict: "not-testable-here", Why: "no server"},
+			`{"kind":"claim","run":"r","id":"001-x","seed":"001","verdict":"not-testable-here",` +
+				`"claim":"it is fast","why":"no server"}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "claim/001-x", Verdict: results.CannotTell, Found: "no server",
+				ID: "claim/001-x", Title: "it is fast", Verdict: results.CannotTell,
+				Found: "no server",
 			},
 		},
 		{
 			"a check",
-			results.Check{
-				Run: "r", Side: "server", Name: "ids", Verdict: "slow", Found: "1 s", How: "ask",
-				Command: []string{"a", "b"}, Reproduce: "echo | a b",
-			},
+			`{"kind":"check","run":"r","side":"server","name":"ids","verdict":"slow",` +
+				`"found":"1 s","how":"ask","command":["a","b"],"reproduce":"echo | a b"}`,
 			results.Finding{
-				Kind: "finding", Run: "r", ID: "check/server/ids", Title: "ask", About: []string{"a", "b"},
+				ID: "check/server/ids", Title: "ask", About: []string{"a", "b"},
 				Verdict: results.Slow, Found: "1 s", Reproduce: "echo | a b",
 			},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.old.Finding()
-			if d := cmp.Diff(tt.want, got); d != "" {
+			tt.want.Kind = "finding"
+			tt.want.Run = "r"
+			set := readOld(t, tt.line)
+			if d := cmp.Diff([]results.Finding{tt.want}, set.Findings); d != "" {
 				t.Errorf("-want +got:\n%s", d)
-			}
-			if err := got.Validate(); err != nil {
-				t.Errorf("the finding is refused: %v", err)
 			}
 		})
 	}
@@ -112,6 +124,15 @@ func TestOldLinesAsFindings(t *testing.T) {
 
 // Words of the file stand for verdicts only where they are verdicts, not inside a program's text.
 func TestFreeTextOfOldChecksIsShownAsItIs(t *testing.T) {
+	shown := func(verdict, found string) string {
+		text, err := json.Marshal(found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := readOld(t, `{"kind":"check","run":"r","side":"program","name":"n","verdict":"`+
+			verdict+`","found":`+string(text)+`}`)
+		return set.Findings[0].Found
+	}
 	for found, want := range map[string]string{
 		"deaf": "no reply, process alive",
 		"deaf at a request of 65,537 B, where those of 65,536 B are answered": "no reply, " +
@@ -122,13 +143,11 @@ func TestFreeTextOfOldChecksIsShownAsItIs(t *testing.T) {
 		"cannot open /srv/deafness/in.log, exit 07": "cannot open /srv/deafness/in.log, exit 07",
 		`says "deaf ears": exit 01`:                 `says "deaf ears": exit 01`,
 	} {
-		got := results.Check{Verdict: "fails", Found: found}.Finding().Found
-		if got != want {
+		if got := shown("fails", found); got != want {
 			t.Errorf("%q is shown as %q, want %q", found, got, want)
 		}
 	}
-	fine := results.Check{Verdict: "ok", Found: "left after 5.90 ms: exit 0"}
-	if got := fine.Finding().Found; got != "left after 5.90 ms: code 0" {
+	if got := shown("ok", "left after 5.90 ms: exit 0"); got != "left after 5.90 ms: code 0" {
 		t.Errorf("a program that did well: %q", got)
 	}
 }
@@ -137,26 +156,21 @@ func TestFreeTextOfOldChecksIsShownAsItIs(t *testing.T) {
 func TestOldChunkSizesAreMeasurements(t *testing.T) {
 	cell := resultstest.Cell("chunked:4096", 1<<20)
 	cell.Drain = 200e6
-	line := resultstest.Encoded(t, results.Tune{
-		Run: "run-1", Time: resultstest.Time, Cell: cell, Warnings: []string{"the generator was late"},
-		Samples: []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 1 << 20, Capacity: 65536}},
-	})
-	line = strings.Replace(line, `"warnings"`,
-		`"recommended":true,"evidence":{"margin":0.1,"alike":[4096],"possible":[4096]},"warnings"`, 1)
-	missing := resultstest.Encoded(t, results.Tune{
-		Run: "run-1", Time: resultstest.Time, Cell: cell, Warnings: []string{"unsupported: no such pipe"},
-	})
-	unfinished := resultstest.Encoded(t, results.Tune{Run: "run-1", Time: resultstest.Time, Cell: cell})
-	path := filepath.Join(t.TempDir(), results.FileName)
-	if err := os.WriteFile(path, []byte(line+missing+unfinished), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	set, err := results.Read(path)
+	text, err := json.Marshal(cell)
 	if err != nil {
 		t.Fatal(err)
 	}
+	head := `{"kind":"tune","run":"run-1","time":"2026-11-21T08:00:00Z","cell":` + string(text)
+	set := readOld(t,
+		head+`,"samples":[{"elapsed_ns":1000000,"messages":1,"payload_bytes":1048576,`+
+			`"wire_bytes":1048600,"capacity":65536,"writer":{"calls":1,"bytes":1},`+
+			`"reader":{"calls":1,"bytes":1}}],"recommended":true,`+
+			`"evidence":{"margin":0.1,"alike":[4096]},"warnings":["the generator was late"]}`,
+		head+`,"warnings":["unsupported: no such pipe"]}`,
+		head+`}`,
+	)
 	if len(set.Records) != 3 {
-		t.Fatalf("%d records, problems %v", len(set.Records), set.Problems)
+		t.Fatalf("%d records", len(set.Records))
 	}
 	measured := set.Records[0]
 	if measured.Cell != cell || measured.Run != "run-1" || !measured.Time.Equal(resultstest.Time) {

@@ -172,34 +172,30 @@ func decode(text []byte) (Line, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("not a line of a results file: %w", err)
 	}
-	if head.Kind == "" {
-		return nil, errors.New("no kind")
-	}
+	var line Line
+	var err error
 	switch head.Kind {
+	case "":
+		return nil, errors.New("no kind")
 	case KindEnvironment:
-		return decodeAs[Environment](text)
+		line, err = decodeAs[Environment](text)
 	case KindMeasurement:
-		return decodeAs[Record](text)
+		line, err = decodeAs[Record](text)
 	case KindFinding:
-		return decodeAs[Finding](text)
+		line, err = decodeAs[Finding](text)
 	case KindTarget:
-		return decodeAs[Target](text)
+		line, err = decodeAs[Target](text)
 	case KindMessage:
-		return decodeAs[Message](text)
-	case KindProbe:
-		return decodeAs[Probe](text)
-	case KindFault:
-		return decodeAs[Fault](text)
-	case KindClaim:
-		return decodeAs[Claim](text)
-	case KindCheck:
-		return decodeAs[Check](text)
-	case KindTune:
-		return decodeAs[Tune](text)
+		line, err = decodeAs[Message](text)
 	case KindNoise:
-		return decodeAs[Noise](text)
+		line, err = decodeAs[Noise](text)
+	default:
+		line, err = decodeOld(head.Kind, text)
 	}
-	return nil, fmt.Errorf("kind %q is not known to this version", head.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return line, validate(line)
 }
 
 // decodeAs reads a line of one kind.
@@ -208,7 +204,7 @@ func decodeAs[L Line](text []byte) (Line, error) {
 	if err := json.Unmarshal(text, &line); err != nil {
 		return nil, fmt.Errorf("%s: %w", line.kind(), err)
 	}
-	return line, validate(line)
+	return line, nil
 }
 
 // A Problem is what a reader could not take from a file, and skipped. It is for the person to know,

@@ -86,8 +86,7 @@ func TestRecordsHaveNoSecrets(t *testing.T) {
 	for _, l := range []results.Line{
 		results.Environment{Run: "r", Command: line},
 		results.Target{Run: "r", Time: time.Unix(1, 0), Command: secret, Protocol: "mcp", Verdict: "ok"},
-		results.Check{Run: "r", Time: time.Unix(1, 0), Side: "program", Name: "x", Verdict: results.CheckOK,
-			Command: secret, Reproduce: "(sleep 2; " + line + ") | head -1"},
+		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/y", About: secret, Verdict: results.OK, Found: "f", Reproduce: "(sleep 2; " + line + ") | head -1"},
 		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/x", About: secret, Verdict: results.OK, Found: "f", Reproduce: line},
 	} {
 		if err := w.Write(l); err != nil {

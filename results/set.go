@@ -80,9 +80,7 @@ func (s *Set) MachineName(id string) string {
 // RunOf returns the run that a line belongs to.
 func RunOf[L Line](line L) string { return line.run() }
 
-// Add puts one line into the set, as reading it from a file would: a rule,
-// failure, claim or check of an earlier version becomes a finding, a chunk size a measurement. A
-// pointer, or a line of another package, is ignored.
+// Add puts one line into the set. A pointer, or a line of another package, is ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -95,16 +93,10 @@ func (s *Set) Add(line Line) {
 		s.Targets = append(s.Targets, l)
 	case Message:
 		s.Messages = append(s.Messages, l)
-	case Probe:
-		s.Findings = append(s.Findings, l.Finding())
 	case Fault:
 		s.Findings = append(s.Findings, l.Finding())
 	case Claim:
 		s.Findings = append(s.Findings, l.Finding())
-	case Check:
-		s.Findings = append(s.Findings, l.Finding())
-	case Tune:
-		s.Records = append(s.Records, l.Record())
 	case Noise:
 		s.Noise = append(s.Noise, l)
 	}

@@ -1,18 +1,13 @@
 package results
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
-	"strings"
 )
 
 // A Writer writes a results file, a line at a time. It belongs to one goroutine.
@@ -120,96 +115,60 @@ func (w *Writer) Close() error {
 // encode returns a line as it stands in the file, newline included, and refuses what a reader of
 // the file could not take.
 func encode(line Line) ([]byte, error) {
-	line, err := withKind(line)
+	line, err := prepare(line)
 	if err != nil {
 		return nil, err
 	}
-	if RunOf(line) == "" {
+	if line.run() == "" {
 		return nil, fmt.Errorf("%s without the name of its run", line.kind())
 	}
 	if err := validate(line); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(withoutSecrets(line))
+	text, err := json.Marshal(line)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", line.kind(), err)
 	}
 	return append(text, '\n'), nil
 }
 
-// withoutSecrets returns the line with the secrets of its command lines hidden.
-func withoutSecrets(line Line) Line {
-	switch l := line.(type) {
-	case Environment:
-		l.Command = hideSecretsInLine(l.Command)
-		return l
-	case Target:
-		l.Command = HideSecrets(l.Command)
-		return l
-	case Finding:
-		l.About = HideSecrets(l.About)
-		l.Reproduce = hideSecretsInLine(l.Reproduce)
-		return l
-	case Check:
-		l.Command = HideSecrets(l.Command)
-		l.Reproduce = hideSecretsInLine(l.Reproduce)
-		return l
-	}
-	return line
-}
-
-// withKind returns the line with its kind filled in, which the type knows better than the caller,
-// and with empty lists for missing ones: readers in other languages should not meet a null.
-func withKind(line Line) (Line, error) {
+// prepare returns the line as it goes into the file: its kind filled in, which the type knows better
+// than the caller, the secrets of its command lines hidden, and empty lists for missing ones that
+// readers in other languages should not meet as null.
+func prepare(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
 		l.Kind = KindEnvironment
 		l.Schema = Schema
+		l.Command = hideSecretsInLine(l.Command)
 		return l, nil
 	case Record:
 		l.Kind = KindMeasurement
 		return l, nil
 	case Finding:
 		l.Kind = KindFinding
+		if l.About != nil {
+			l.About = HideSecrets(l.About)
+		}
+		l.Reproduce = hideSecretsInLine(l.Reproduce)
 		return l, nil
 	case Target:
 		l.Kind = KindTarget
-		l.Command = notNull(l.Command)
+		l.Command = HideSecrets(l.Command)
 		return l, nil
 	case Message:
 		l.Kind = KindMessage
 		return l, nil
-	case Probe:
-		l.Kind = KindProbe
-		return l, nil
 	case Fault:
-		l.Kind = KindFault
-		return l, nil
+		return prepare(l.Finding())
 	case Claim:
-		l.Kind = KindClaim
-		return l, nil
-	case Check:
-		l.Kind = KindCheck
-		l.Command = notNull(l.Command)
-		return l, nil
-	case Tune:
-		l.Kind = KindTune
-		return l, nil
+		return prepare(l.Finding())
 	case Noise:
 		l.Kind = KindNoise
-		l.Values = notNull(l.Values)
 		return l, nil
 	}
 	return nil, fmt.Errorf("a line of type %T has no place in a results file: "+
 		"give the value, not a pointer", line)
-}
-
-// notNull returns an empty list for a missing one.
-func notNull[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
@@ -227,117 +186,4 @@ func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 		return err
 	}
 	return os.Rename(name, path)
-}
-
-// validate calls line.Validate, if it has one.
-func validate(line Line) error {
-	if v, ok := line.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return fmt.Errorf("%s: %w", line.kind(), err)
-		}
-	}
-	return nil
-}
-
-// Validate reports what is wrong with a record as plain data: its cell, or samples that cannot have
-// happened. A record without samples has to say why.
-func (r Record) Validate() error {
-	switch {
-	case r.Unsupported != "" && len(r.Samples) > 0:
-		return errors.New("an unsupported cell has no samples")
-	case len(r.Samples) == 0 && r.Unsupported == "" && r.Failed == "" && r.Stopped == "":
-		return errors.New("no samples, and no word why: " +
-			"one of unsupported, failed and stopped says it")
-	}
-	return cmp.Or(r.Cell.Validate(), notNegative(r))
-}
-
-// Validate reports what is wrong with a claim: a document or a verdict that there is not.
-func (c Claim) Validate() error {
-	return cmp.Or(oneOf("seed", c.Seed, "000", "001", "002", "003", "004"),
-		oneOf("verdict", c.Verdict, "holds", "refuted", "depends", "not-testable-here", "noted"))
-}
-
-// Validate reports what is wrong with a check: a side or a verdict that there is not.
-func (c Check) Validate() error {
-	return cmp.Or(oneOf("side", c.Side, "program", "server", "client"),
-		oneOf("verdict", c.Verdict, CheckOK, CheckFails, CheckSlow, CheckCannotTell))
-}
-
-// oneOf refuses a value that a field cannot have.
-func oneOf(field, value string, known ...string) error {
-	if slices.Contains(known, value) {
-		return nil
-	}
-	last := len(known) - 1
-	others := strings.Join(known[:last], ", ")
-	return fmt.Errorf("%s %q: want %s or %s", field, value, others, known[last])
-}
-
-// Validate reports what is wrong with a target's record: sizes or samples that cannot be.
-func (t Target) Validate() error {
-	t.Evidence = TargetEvidence{} // a slope may be below zero
-	return notNegative(t)
-}
-
-// Validate reports what is wrong with the cell and the samples of a chunk size.
-func (t Tune) Validate() error { return cmp.Or(t.Cell.Validate(), notNegative(t.Samples)) }
-
-// Validate reports what is wrong with a noise record's cell and figures.
-func (n Noise) Validate() error { return cmp.Or(n.Cell.Validate(), notNegative(n)) }
-
-// Validate reports what is wrong with a message: a direction that there is not, or a negative size
-// or time.
-func (m Message) Validate() error {
-	return cmp.Or(oneOf("dir", m.Dir, "request", "reply"), notNegative(m))
-}
-
-// notNegative refuses a number that no count and no time can be, which every rate and ratio would
-// trip over, anywhere in v. The error names it as the file does: "samples[3].writer.calls".
-func notNegative(v any) error {
-	if fault := below(reflect.ValueOf(v)); fault != "" {
-		return errors.New(strings.TrimPrefix(fault, "."))
-	}
-	return nil
-}
-
-// below finds a number below zero, infinite or not a number, and returns its path and what is wrong
-// with it; "" where there is none.
-func below(v reflect.Value) string {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return below(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Field(i); f.CanInterface() { // else it is part of a time
-				if fault := below(f); fault != "" {
-					name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-					return "." + name + fault
-				}
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			if fault := below(v.Index(i)); fault != "" {
-				return fmt.Sprintf("[%d]%s", i+1, fault)
-			}
-		}
-	case reflect.Map:
-		for key, value := range v.Seq2() {
-			if fault := below(value); fault != "" {
-				return fmt.Sprintf(".%s%s", key, fault)
-			}
-		}
-	case reflect.Int, reflect.Int64:
-		if v.Int() < 0 {
-			return fmt.Sprintf(" is negative: %d", v.Int())
-		}
-	case reflect.Float64:
-		if f := v.Float(); !(f >= 0) || math.IsInf(f, 0) {
-			return fmt.Sprintf(" is not a number of zero or more: %v", f)
-		}
-	}
-	return ""
 }

@@ -3,6 +3,7 @@ package resultstest
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -188,39 +189,68 @@ func Encoded(t *testing.T, ls ...results.Line) string {
 	return b.String()
 }
 
-// Lines is one line of every kind.
+// Lines is one line of every kind: environment, measurement, finding, target, message.
 func Lines() []results.Line {
-	agrees, limit := true, int64(65535)
 	return []results.Line{
 		Environment(),
 		Record(Cell("ndjson", 256), 257, 100, 101),
-		results.Probe{Run: "run-1", Time: Time, Step: "capacity/default", Value: 65536.0, Unit: "B", How: "F_GETPIPE_SZ", Documented: "65536 (pipe(7))", Agrees: &agrees},
-		results.Fault{Run: "run-1", Time: Time, ID: "mixed-stdout", Verdict: "broken", Evidence: results.MustEvidence(map[string]any{"line": 3.0})},
-		results.Claim{Run: "run-1", Time: Time, ID: "c1", Seed: "000", Claim: "chunks help", Verdict: "depends", Why: "on the reader"},
-		results.Target{Run: "run-1", Time: Time, Command: []string{"server"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit},
-		results.Check{Run: "run-1", Time: Time, Side: "program", Name: "late-reader", Verdict: "fails", Found: "cut at 65,536 B", How: "the reader starts late", Command: []string{"cat"}},
-		results.Tune{
-			Run: "run-1", Time: Time, Cell: Cell("chunked:61440", 1<<20),
-			Warnings: []string{"unsupported: no such pipe"},
-		},
-		results.Noise{Run: "run-1", Time: Time, Machine: "m1", Cell: Cell("raw", 4096), Metric: "goodput", Values: []float64{1, 2}, Spread: 1},
-		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
 		results.Finding{
 			Run: "run-1", Time: Time, ID: "check/server/ids", Title: "ids of every form",
 			About: []string{"server"}, Verdict: results.Fails, Class: "wrong-id", Value: 3.0,
 			Found: "3 of 9 ids came back changed", Advice: "return the id as it came",
 			Evidence: results.MustEvidence(map[string]any{"sent": "1.0"}),
 		},
+		results.Target{
+			Run: "run-1", Time: Time, Command: []string{"server"}, Protocol: "mcp",
+			Verdict: "limited", RequestLimit: new(int64(65535)),
+		},
+		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
 	}
 }
 
-var update = flag.Bool("update", false, "rewrite the golden files of the views")
+// A Rule is a rule of the system's pipes, from which tests make findings.
+type Rule struct {
+	Run        string
+	Time       time.Time
+	Pipe, Step string
+	Value      any
+	Unit, How  string
+	Documented string
+	Agrees     *bool // nil: not documented
+}
+
+// Finding returns the rule as it stands in a file.
+func (r Rule) Finding() results.Finding {
+	f := results.Finding{
+		Kind: results.KindFinding, Run: r.Run, Time: r.Time,
+		ID:    strings.ReplaceAll("rule/"+r.Pipe+"/"+r.Step, "//", "/"),
+		Title: r.How, Verdict: results.Noted, Value: r.Value, Unit: r.Unit,
+		Found: fmt.Sprint(r.Value),
+	}
+	if n, ok := f.Number(); ok {
+		f.Found = results.FormatExact(n, r.Unit)
+	}
+	if r.Agrees != nil {
+		f.Verdict = results.Refuted
+		if *r.Agrees {
+			f.Verdict = results.Holds
+		}
+	}
+	if r.Documented != "" {
+		f.Found += "; documented: " + r.Documented
+		f.Evidence = results.MustEvidence(map[string]string{"documented": r.Documented})
+	}
+	return f
+}
+
+// Update asks a test to write its golden files anew.
+var Update = flag.Bool("update", false, "rewrite the golden files")
 
 // Golden compares text with a file under testdata, or writes the file.
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if *Update {
 		if err := os.WriteFile(path, got, 0o666); err != nil {
 			t.Fatal(err)
 		}

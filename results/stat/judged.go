@@ -30,12 +30,12 @@ const (
 )
 
 // verdictWords are by value of the metric.
-var verdictWords = []string{results.CheckOK, results.CheckSlow, results.CheckFails}
+var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
 // severity returns the value of a verdict; false for one that says nothing about what was judged.
 func severity(verdict string) (float64, bool) {
 	switch verdict {
-	case results.VerdictNotTried, results.CheckCannotTell:
+	case results.VerdictNotTried, string(results.CannotTell):
 		return 0, false
 	case results.VerdictOK:
 		return 0, true

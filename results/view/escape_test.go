@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 // hostile is a text of another program that would clear the screen, ring, overwrite the line, turn
@@ -43,7 +44,7 @@ func hostileSet() *results.Set {
 		Environments: []results.Environment{{Run: "run-1", Machine: hostile, Hostname: hostile, CPU: hostile, OS: hostile, Command: hostile}},
 		Records:      []results.Record{{Run: "run-1", Cell: results.Cell{Framing: hostile, Pattern: "stream", Size: 1}, Failed: hostile}},
 		Findings: []results.Finding{
-			results.Probe{Run: "run-1", Pipe: hostile, Step: hostile, Value: hostile, How: hostile, Documented: hostile}.Finding(),
+			resultstest.Rule{Run: "run-1", Pipe: hostile, Step: hostile, Value: hostile, How: hostile, Documented: hostile}.Finding(),
 			results.Claim{Run: "run-1", Seed: hostile, Claim: hostile, Verdict: hostile, Figure: hostile, Why: hostile}.Finding(),
 			results.Fault{Run: "run-1", ID: hostile, Verdict: hostile, Advice: hostile}.Finding(),
 			{Run: "run-1", ID: hostile, Title: hostile, Verdict: hostile, Class: hostile, Value: hostile, Unit: hostile, Found: hostile, Advice: hostile, Reproduce: hostile, About: []string{hostile}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 // rulesOn is a set with what one machine found out.
@@ -173,12 +174,12 @@ func TestFormatsOfRulesHoldTheSame(t *testing.T) {
 func TestRulesOfEarlierVersionsAreShown(t *testing.T) {
 	agrees := true
 	set := &results.Set{}
-	for _, p := range []results.Probe{
+	for _, p := range []resultstest.Rule{
 		{Pipe: "anonymous", Step: "slot", Value: 1.0, Unit: "B", How: "old"},
 		{Pipe: "anonymous", Step: "slot", Value: 4096.0, Unit: "B", How: "read a full pipe",
 			Documented: "4096 B (pipe.c)", Agrees: &agrees},
 	} {
-		set.Add(p)
+		set.Add(p.Finding())
 	}
 	rules := latestRules(set)
 	if len(rules) != 1 || rules[0].Verdict != results.Holds ||

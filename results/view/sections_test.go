@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat/assert"
 )
 
@@ -24,7 +25,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			{Run: "run-1", ID: "failure/growth/rescan", Verdict: results.Depends},
 			{Run: "run-1", ID: "failure/reader-gone", Verdict: results.Fails},
 		}}, "3 failures: fails 2, conditional 1."},
-		{"rules", &results.Set{Findings: []results.Finding{results.Probe{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), results.Probe{Run: "run-1", Step: "b"}.Finding()}}, "2 rules: noted 1, holds 1."},
+		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}}, "2 rules: noted 1, holds 1."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,9 +15,28 @@ import (
 func findingsSet(t *testing.T) *results.Set {
 	t.Helper()
 	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	s.Add(resultstest.Rule{
+		Run: "run-1", Step: "capacity/default", Value: 65536.0, Unit: "B",
+		How: "F_GETPIPE_SZ", Documented: "65536 (pipe(7))", Agrees: new(true),
+	}.Finding())
+	for _, f := range []results.Finding{
+		{ID: "failure/mixed-stdout", Verdict: results.Fails, Class: "broken", Found: "broken"},
+		{
+			ID: "claim/c1", Verdict: results.Depends, Found: "on the reader",
+			Title: "chunks help",
+		},
+		{
+			ID: "check/program/late-reader", Verdict: results.Fails, Found: "cut at 65,536 B",
+			Title: "the reader starts late", About: []string{"cat"},
+		},
+	} {
+		f.Run = "run-1"
+		s.Add(f)
+	}
 	for _, l := range resultstest.Lines() {
 		switch l.(type) {
-		case results.Record, results.Tune:
+		case results.Record, results.Environment:
 		default:
 			s.Add(l)
 		}

@@ -280,9 +280,11 @@ func (t *track) gap(until int64) []byte {
 	if t.lost == 0 {
 		return lines
 	}
-	text, _ := json.Marshal(results.Fault{ // plain data
-		Kind: results.KindFault, Run: t.Run, Time: time.Now().UTC(), ID: "recording-gap",
-		Verdict:  fmt.Sprintf("%d messages missing", t.lost),
+	text, _ := json.Marshal(results.Finding{ // plain data
+		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),
+		ID:       results.AreaFailure + "/recording-gap",
+		Verdict:  results.Fails,
+		Found:    fmt.Sprintf("%d messages missing", t.lost),
 		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
 		Advice: "the recording could not keep up, and the traffic does not wait for it: " +
 			"record to a faster disk, or without bodies",

@@ -259,9 +259,11 @@ func (s *session) finish() (*Ending, error) {
 	lost := s.outputLost()
 	if lost != nil {
 		e.outputLost = true
-		records = append(records, results.Fault{
-			Kind: results.KindFault, Run: s.Run, Time: time.Now().UTC(), ID: "output-lost",
-			Verdict: lost.Error(),
+		records = append(records, results.Finding{
+			Kind: results.KindFinding, Run: s.Run, Time: time.Now().UTC(),
+			ID:      results.AreaFailure + "/output-lost",
+			Verdict: results.Fails,
+			Found:   lost.Error(),
 			Advice:  "make room, or give the command an output that takes everything",
 		})
 	}
@@ -328,7 +330,7 @@ type cutEvidence struct {
 // drainOutput waits until the server's output has been passed on, as a pipe would hold it: until
 // its end, which another process may hold open, or until the client has closed its own end. What it
 // returns tells of bytes that are not waited for since a signal said so.
-func (s *session) drainOutput() *results.Fault {
+func (s *session) drainOutput() *results.Finding {
 	gone := make(chan struct{})
 	go func() {
 		for s.out.to.awaitReader() {
@@ -351,9 +353,11 @@ func (s *session) drainOutput() *results.Fault {
 		}
 		if s.out.writing.Load() > 0 {
 			e := cutEvidence{fromServer, s.out.bytes.Load(), s.out.inHand.Load()}
-			return &results.Fault{
-				Kind: results.KindFault, Run: s.Run, Time: time.Now().UTC(), ID: "output-cut",
-				Verdict:  fmt.Sprintf("%d bytes or more not taken", e.InHand),
+			return &results.Finding{
+				Kind: results.KindFinding, Run: s.Run, Time: time.Now().UTC(),
+				ID:       results.AreaFailure + "/output-cut",
+				Verdict:  results.Fails,
+				Found:    fmt.Sprintf("%d bytes or more not taken", e.InHand),
 				Evidence: results.MustEvidence(e),
 				Advice:   "let the client read its input to the end before it ends the server",
 			}

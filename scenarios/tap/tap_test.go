@@ -693,13 +693,13 @@ func TestARecordingThatCannotKeepUpHasAGapAndHoldsUpNothing(t *testing.T) {
 	for line := range bytes.Lines(must(io.ReadAll(read))) {
 		var kind struct{ Kind string }
 		var m results.Message
-		var f results.Fault
+		var f results.Finding
 		switch err := json.Unmarshal(line, &kind); {
 		case err != nil:
 			t.Fatalf("%v in %s", err, line)
 		case kind.Kind == results.KindMessage && json.Unmarshal(line, &m) == nil:
 			set.Add(m)
-		case kind.Kind == results.KindFault && json.Unmarshal(line, &f) == nil:
+		case kind.Kind == results.KindFinding && json.Unmarshal(line, &f) == nil:
 			set.Add(f)
 		}
 	}

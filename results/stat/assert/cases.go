@@ -17,7 +17,7 @@ func (c Condition) cases(s *results.Set) []Case {
 		return append(slopeCases(s), serverSlopes(s)...)
 	case toRawName:
 		return toRawCases(s)
-	case results.CheckFails, results.CheckSlow, results.CheckCannotTell:
+	case string(results.Fails), string(results.Slow), string(results.CannotTell):
 		return checkCases(s, c.Metric)
 	}
 	return metricCases(s, c.metric)

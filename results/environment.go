@@ -1,0 +1,83 @@
+package results
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Schema is the version of the results file that this package writes. Readers take this and every
+// older one.
+const Schema = 1
+
+// An Environment opens each run in a results file: where and with what the records of that run were
+// measured. What could not be found out is empty.
+type Environment struct {
+	Kind   string `json:"kind"` // "environment"
+	Schema int    `json:"schema"`
+	Run    string `json:"run"` // unique
+	// Machine is a hash of os, kernel, arch, cpu, cpus, topology, page size, virtualisation and
+	// imitation.
+	Machine string    `json:"machine"`
+	Time    time.Time `json:"time"`
+
+	OS             string   `json:"os"`
+	Kernel         string   `json:"kernel"`
+	Arch           string   `json:"arch"`
+	CPU            string   `json:"cpu"`
+	CPUs           int      `json:"cpus"` // those this process may use
+	Topology       string   `json:"topology,omitempty"`
+	PageSize       int      `json:"page_size"`
+	Virtualisation string   `json:"virtualisation,omitempty"`
+	Governor       string   `json:"governor,omitempty"`
+	Go             string   `json:"go"`
+	Version        string   `json:"version"` // of pipebench
+	Hostname       string   `json:"hostname"`
+	Load1          *float64 `json:"load1,omitempty"` // the load average of a minute
+	// Imitation is what stands in for the system or the processor, as in "imitated by gVisor" and
+	// "emulated by QEMU": semantics can be compared, speed says nothing of the real one.
+	Imitation   string  `json:"imitation,omitempty"`
+	ClockNS     float64 `json:"clock_ns,omitempty"`      // what one reading of the clock costs
+	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // the smallest step it was seen to make
+	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // largest pipe of an ordinary user, bytes
+	Seed        int64   `json:"seed"`
+	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
+}
+
+func (Environment) kind() string  { return KindEnvironment }
+func (e Environment) run() string { return e.Run }
+
+// lastRun is when the latest run of this process was named, in nanoseconds of Unix time.
+var lastRun atomic.Int64
+
+// NewRun makes the unique name of a run, which its environment line and all its records carry: a
+// UUID of version 7 (RFC 9562), so names sort by the time they were made; those of a process do
+// even where its clock stands still for milliseconds. A library for it imports net, and each worker
+// of the engine would initialise that, and all that sorts before it.
+func NewRun() (string, error) {
+	var id [16]byte
+	if _, err := rand.Read(id[6:]); err != nil {
+		return "", fmt.Errorf("name a run: %w", err)
+	}
+	const step = 245 // nanoseconds, of 4096 in a millisecond: what a name can tell apart
+	var now int64
+	for named := false; !named; {
+		last := lastRun.Load()
+		now = max(time.Now().UnixNano(), last+step)
+		named = lastRun.CompareAndSwap(last, now)
+	}
+	binary.BigEndian.PutUint64(id[:8], uint64(now/1e6)<<16|7<<12|uint64(now%1e6)*4096/1e6)
+	id[8] = id[8]&0x3f | 0x80 // the variant
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]), nil
+}
+
+//go:embed schema.json
+var schemaText []byte
+
+// FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for readers in
+// other languages. Every line that a [Writer] writes is valid.
+func FileSchema() []byte { return slices.Clone(schemaText) }

@@ -1,0 +1,152 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Latency is a distribution of times. A percentile is there only where at least ten observations
+// lie beyond it (p99 takes 1,000, p99.9 takes 10,000): one that rests on fewer is an anecdote.
+type Latency struct {
+	Count  int64  `json:"count"`
+	MinNS  int64  `json:"min_ns"`
+	P50NS  *int64 `json:"p50_ns,omitempty"`
+	P90NS  *int64 `json:"p90_ns,omitempty"`
+	P99NS  *int64 `json:"p99_ns,omitempty"`
+	P999NS *int64 `json:"p999_ns,omitempty"`
+	MaxNS  int64  `json:"max_ns"`
+	// Over is the number of observations above the histogram's range, which it keeps at its end.
+	// MaxNS is exact.
+	Over int64  `json:"over,omitempty"`
+	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
+}
+
+// maxLatencyNS is the end of a histogram's range: a minute in nanoseconds. The engine's deadlines
+// are shorter.
+const maxLatencyNS = 60_000_000_000
+
+// MinTailCount is how many observations a percentile needs above it to be shown.
+const MinTailCount = 10
+
+// NewHistogram makes the histogram that latencies are kept in: 1 ns to one minute, three
+// significant digits, 221 KB.
+func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
+
+// Observe records a time in a histogram made by [NewHistogram]. One above its range is kept at the
+// range's end, so that percentiles know of it, and told.
+func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
+	over = ns > maxLatencyNS
+	within := min(max(ns, 0), maxLatencyNS) // a clock of coarse steps may read zero, never less
+	if err := h.RecordValue(within); err != nil {
+		panic("results: histogram of another range: " + err.Error())
+	}
+	return over
+}
+
+// NewLatency sums up observations in nanoseconds. It does not keep them.
+func NewLatency(ns []int64) (Latency, error) {
+	h := NewHistogram()
+	var over int64
+	for _, v := range ns {
+		if Observe(h, v) {
+			over++
+		}
+	}
+	l, err := SummariseHistogram(h)
+	if err != nil || len(ns) == 0 {
+		return l, err
+	}
+	// The ends are exact: the histogram rounds them.
+	l.Over = over
+	l.MinNS = max(0, slices.Min(ns))
+	l.MaxNS = slices.Max(ns)
+	return l, nil
+}
+
+// SummariseHistogram sums up a histogram made by [NewHistogram].
+func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return Latency{}, fmt.Errorf("encode histogram: %w", err)
+	}
+	n := h.TotalCount()
+	return Latency{
+		Count:  n,
+		MinNS:  h.Min(),
+		P50NS:  carried(h, n, 50),
+		P90NS:  carried(h, n, 90),
+		P99NS:  carried(h, n, 99),
+		P999NS: carried(h, n, 99.9),
+		MaxNS:  h.Max(),
+		HDR:    string(encoded),
+	}, nil
+}
+
+// carried returns the percentile if n observations carry it, else nil.
+func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
+	if float64(n)*(100-percentile) < MinTailCount*100-1e-6 {
+		return nil
+	}
+	return new(h.ValueAtQuantile(percentile))
+}
+
+// Quantiles name the points of a latency that are kept, see [Latency.Quantile].
+var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
+
+// Quantile returns one of the [Quantiles] in nanoseconds, nil where too few observations carry it.
+func (l Latency) Quantile(name string) *int64 {
+	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
+	if i := slices.Index(Quantiles, name); i >= 0 && l.Count > 0 {
+		return points[i]
+	}
+	return nil
+}
+
+// Histogram gives back the distribution that l was made from.
+func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
+	h, err := hdrhistogram.Decode([]byte(l.HDR))
+	if err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	return h, nil
+}
+
+// MergeLatencies puts the distributions of several samples together, those with one of the keys, so
+// that percentiles which no single one carries may be had from all. Its Count is 0 where there are
+// none.
+func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
+	var all []Latency
+	for _, s := range samples {
+		for _, key := range keys {
+			if l, ok := s.Latency[key]; ok {
+				all = append(all, l)
+			}
+		}
+	}
+	if len(all) == 0 { // to encode even an empty histogram takes a millisecond
+		return Latency{}, nil
+	}
+	merged := NewHistogram()
+	var over, shortest, longest int64
+	for _, l := range all {
+		h, err := l.Histogram()
+		if err != nil {
+			return Latency{}, err
+		}
+		// A writer may have left out observations above the range.
+		outside := merged.Merge(h) + max(0, l.Count-h.TotalCount())
+		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {
+			return Latency{}, fmt.Errorf("merge latencies: %w", err)
+		}
+		if l.Count > 0 && (merged.TotalCount() == l.Count || l.MinNS < shortest) {
+			shortest = l.MinNS
+		}
+		over += max(l.Over, outside)
+		longest = max(longest, l.MaxNS)
+	}
+	sum, err := SummariseHistogram(merged)
+	sum.Over, sum.MinNS, sum.MaxNS = over, shortest, longest
+	return sum, err
+}
