@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -19,13 +18,17 @@ const late = 200 * time.Millisecond
 // soon done come soon, and what it writes just before its end is not held back for long, however
 // much its start took: so it need not be started for that again.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
-	if took := p.ref.last().took; took < 2*late {
+	took := p.ref.last().took
+	if took < 2*late {
 		f.ok("all is written within %s", duration(took))
 		return nil
 	}
-	if o := p.shown; o != nil && len(o.arrivals) > 0 && o.took-o.arrivals[0].at < late {
-		f.ok("all is written within the last %s", duration(o.took-o.arrivals[0].at))
-		return nil
+	if p.shown != nil && len(p.shown.arrivals) > 0 {
+		writes := p.shown.took - p.shown.arrivals[0].at
+		if writes < late {
+			f.ok("all is written within the last %s", duration(writes))
+			return nil
+		}
 	}
 	// A busy machine holds lines back, too. Twice, and by more than two starts at a terminal
 	// differ, is no chance.
@@ -41,16 +44,18 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 // holdsBack compares a start at a terminal with one at a pipe, and judges it. It reports whether
 // lines were held back.
 func (p *program) holdsBack(ctx context.Context, f *finding) (bool, error) {
-	shown, err := f.start(ctx, manner{pipe: syspipe.PTY}, p.limit(), p.bound())
+	shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())
 	if err != nil {
 		return false, err
 	}
-	piped, err := f.start(ctx, manner{}, p.limit(), p.bound())
+	piped, err := f.start(ctx, streams{}, p.limit(), p.bound())
 	if err != nil {
 		return false, err
 	}
-	f.evidence, p.shown = p.evidence(piped), cmp.Or(p.shown, shown)
-	behind, usual := piped.behind(shown), max(shown.behind(p.shown), p.shown.behind(shown))
+	f.evidence = p.evidence(piped)
+	p.shown = cmp.Or(p.shown, shown)
+	behind := piped.behind(shown)
+	usual := max(shown.behind(p.shown), p.shown.behind(shown))
 	if len(shown.arrivals) < 4 || 3*len(piped.arrivals) > len(shown.arrivals) ||
 		behind < late+usual {
 		f.clear()
@@ -59,19 +64,14 @@ func (p *program) holdsBack(ctx context.Context, f *finding) (bool, error) {
 			results.FormatCount(len(piped.arrivals), "piece"))
 		return false, nil
 	}
-	f.Class = "buffer"
-	f.Reproduce = strings.Replace(reproduce()[f.name], "CMD", proc.ShellLine(f.o.Command), 1)
-	buffer := size(piped.total) + " or more"
-	// blocks come, and the last may be smaller
+	f.Class = classBuffer
+	f.Reproduce = proc.ShellLine(f.o.Command) + " | while read -r l; do date +%T.%N; done"
+	block := size(piped.total) + " or more"
 	if first := piped.firstBurst(); first < piped.total {
-		buffer = size(first)
+		block = size(first) // the last one may be smaller
 	}
-	f.slow(
-		"lines come up to %s late: it gathers them in a buffer of %s "+
-			"where its output is no terminal",
-		duration(behind),
-		buffer,
-	)
+	f.slow("lines come up to %s late: it gathers them in a buffer of %s "+
+		"where its output is no terminal", duration(behind), block)
 	return true, nil
 }
 

@@ -16,19 +16,11 @@
 package check
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"debug/buildinfo"
-	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -37,29 +29,34 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Options say what is checked, and how.
 type Options struct {
-	Run     string   // that the records belong to
-	Command []string // what is checked; of a client, "{}" in it stands for the command of a server
-	Env     []string // of what is checked; nil is ours
-	Only    []string // names of situations; empty is all
-	Stdin   []byte   // what a filter reads; nil is nothing
+	Run     string        // that the records belong to
+	Command []string      // what is checked; of a client, "{}" in it stands for the command of a server
+	Env     []string      // of what is checked; nil is ours
+	Only    []string      // names of situations; empty is all
+	Timeout time.Duration // of one start; 0 is 5 s
 
-	Deterministic bool // two runs of a program have to write the same
-	// the exit status of a program when its output is a file; nil is any
-	ExpectExit *int
-	Timeout    time.Duration // of one start; 0 is 5 s
-	Framing    string        // in which a server is spoken to, a framers spec; "" finds out
-	Config     string        // the name of a file, a template of a client's configuration
-	Template   []byte        // what that file holds
-	Expect     string        // what a client has to say when its server is good
-	// starts our server, which a client is given; nil is this program's serve
-	Serve []string
+	// Of a program.
+	Stdin         []byte // what a filter reads; nil is nothing
+	Deterministic bool   // two runs have to write the same
+	ExpectExit    *int   // the exit status when the output is a file; nil is any
+
+	// Of a server.
+	Framing string // in which it is spoken to, a framers spec; "" finds out
+
+	// Of a client.
+	Config   string   // the name of a file, a template of the client's configuration
+	Template []byte   // what that file holds
+	Expect   string   // what the client has to say when its server is good
+	Serve    []string // starts our server, which the client is given; nil: this program's serve
+
+	// Observe is told of each situation that begins, from any goroutine; may be nil.
+	Observe func(name string)
 
 	// Of a server, how many are compared, and how long it has at least; 0 is what drive has. It may
 	// take start until it has answered the handshake, and for each answer of a session; 0 is
@@ -68,9 +65,6 @@ type Options struct {
 	patience, start  time.Duration
 
 	runtime string // what the command runs on, "" if that is not known
-
-	// is told of each situation that begins, from any goroutine; may be nil
-	Observe func(name string)
 }
 
 // usualTime is how long one start of a program or a client may take where nothing else is said.
@@ -99,7 +93,8 @@ type finding struct {
 // several alike the first.
 func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
 	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
-		f.Verdict, f.Found = verdict, fmt.Sprintf(format, args...)
+		f.Verdict = verdict
+		f.Found = fmt.Sprintf(format, args...)
 	}
 }
 
@@ -124,7 +119,11 @@ func (f *finding) cannotTell(format string, args ...any) {
 }
 
 // clear takes back what was judged so far.
-func (f *finding) clear() { f.Verdict, f.Found, f.Class = results.OK, "", "" }
+func (f *finding) clear() {
+	f.Verdict = results.OK
+	f.Found = ""
+	f.Class = ""
+}
 
 // command readies a start of argv: in a session of its own, without our terminal, under the mark.
 func (f *finding) command(argv []string) *proc.Process {
@@ -142,45 +141,33 @@ const parallel = 4
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
 // the catalogue. What tries has no entry for is left out.
 func (o Options) try(
-	ctx context.Context,
-	side catalogue.Side,
-	tries map[string]situation,
-	sink Sink,
+	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
 	o.runtime = runtimeOf(o.Command)
-	chosen := stat.Filter(catalogue.For(side), func(m catalogue.Situation) bool {
-		_, ok := tries[m.Name]
-		return ok && (len(o.Only) == 0 || slices.Contains(o.Only, m.Name))
-	})
 	ctx, cancel := context.WithCancel(ctx)
-	made := stat.Map(
-		chosen,
-		func(catalogue.Situation) chan finding { return make(chan finding, 1) },
-	)
 	var all sync.WaitGroup
-	defer func() { // whatever began comes to its end
-		cancel()
-		all.Wait()
-	}()
-	all.Go(func() {
-		var together errgroup.Group
-		together.SetLimit(parallel)
-		for _, last := range []bool{false, true} {
-			for i, m := range chosen {
-				if slices.Contains(alone, m.Name) == last {
-					together.Go(func() error {
-						made[i] <- o.one(ctx, side, m, tries[m.Name])
-						return nil
-					})
-				}
-			}
-			_ = together.Wait() // there are no errors
-			together.SetLimit(1)
+	defer all.Wait() // whatever began comes to its end
+	defer cancel()
+	var together, later []func()
+	var made []chan finding
+	for _, s := range catalogue.For(side) {
+		do := tries[s.Name]
+		if do == nil || len(o.Only) > 0 && !slices.Contains(o.Only, s.Name) {
+			continue
 		}
-	})
+		c := make(chan finding, 1)
+		made = append(made, c)
+		start := func() { c <- o.one(ctx, side, s, do) }
+		if slices.Contains(alone, s.Name) {
+			later = append(later, start)
+		} else {
+			together = append(together, start)
+		}
+	}
+	all.Go(func() { startAll(together, later) })
 	for _, c := range made {
 		f := <-c
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err := sink(f.Finding); err != nil {
@@ -190,23 +177,39 @@ func (o Options) try(
 	return nil
 }
 
+// startAll runs several functions at once, and then the others one by one.
+func startAll(together, later []func()) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, start := range together {
+		group.Go(func() error {
+			start()
+			return nil
+		})
+	}
+	_ = group.Wait() // there are no errors
+	for _, start := range later {
+		start()
+	}
+}
+
 // one tries one situation, and ends what it leaves.
 func (o Options) one(
-	ctx context.Context,
-	side catalogue.Side,
-	m catalogue.Situation,
-	s situation,
+	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
-	if o.Observe != nil && ctx.Err() == nil {
-		o.Observe(m.Name)
-	}
-	f := finding{name: m.Name, o: o, mark: newMark()}
-	f.Kind, f.Run = results.KindFinding, o.Run
-	f.ID = results.AreaCheck + "/" + string(side) + "/" + m.Name
-	f.Title, f.About, f.Verdict = m.Title, o.Command, results.OK
+	f := finding{name: about.Name, o: o, mark: newMark()}
+	f.Kind = results.KindFinding
+	f.Run = o.Run
+	f.ID = results.AreaCheck + "/" + string(side) + "/" + about.Name
+	f.Title = about.Title
+	f.About = o.Command
+	f.Verdict = results.OK
 	err := ctx.Err()
 	if err == nil {
-		err = s(ctx, &f)
+		if o.Observe != nil {
+			o.Observe(about.Name)
+		}
+		err = do(ctx, &f)
 	}
 	proc.EndMarked(f.mark, 0)
 	if err == nil && f.evidence != nil {
@@ -216,9 +219,10 @@ func (o Options) one(
 		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.Fails || f.Verdict == results.Slow {
-		f.Advice = cmp.Or(f.Advice, advice()[f.Class+" "+o.runtime], m.Advice)
+		f.Advice = cmp.Or(f.Advice, advice[f.Class][o.runtime], about.Advice)
 	} else {
-		f.Advice, f.Reproduce = "", ""
+		f.Advice = ""
+		f.Reproduce = ""
 	}
 	f.Time = time.Now().UTC()
 	return f
@@ -238,123 +242,33 @@ func (o Options) Validate(side catalogue.Side) error {
 		return errors.New("no command to check")
 	}
 	if side == catalogue.Client {
-		text := strings.Join(o.Command, " ")
-		switch {
-		case o.Config != "" && !strings.Contains(text, "{config}"):
-			return errors.New(
-				`--config needs "{config}" in the command, which becomes the name of the file`,
-			)
-		case o.Config == "" && strings.Contains(text, "{config}"):
-			return errors.New(
-				`"{config}" in the command needs --config, the file that it becomes a copy of`,
-			)
-		case o.Config == "" && !strings.Contains(text, "{}") &&
-			!strings.Contains(text, "{command}"):
-			return errors.New(`the client has to be told its server: ` +
-				`write "{}" in its command where that of the server belongs`)
+		if err := o.validateClient(); err != nil {
+			return err
 		}
 	}
-	known := stat.Map(
-		catalogue.For(side),
-		func(m catalogue.Situation) string { return m.Name },
-	)
 	for _, name := range o.Only {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf(
-				"no situation %q for a %s; known are %s",
-				name,
-				side,
-				strings.Join(known, ", "),
-			)
+		if _, err := catalogue.Find(catalogue.For(side), name); err != nil {
+			return fmt.Errorf("no situation %q for a %s; %w", name, side, err)
 		}
 	}
 	return nil
 }
 
-// runtimes are the names that interpreters go by.
-var runtimes = []struct{ name, program string }{
-	{
-		"Node",
-		"node",
-	}, {"Node", "npx"}, {"Node", "npm"}, {"Bun", "bun"}, {"Deno", "deno"},
-	{"Python", "python"}, {"Python", "uvx"}, {"Python", "pypy"},
-	{"JVM", "java"}, {".NET", "dotnet"}, {".NET", "mono"},
-}
-
-// runtimeOf finds what a command runs on, by its name, its first line, or marks that compilers
-// leave in a program; "" if that is not known. What a shell or env starts counts for it.
-func runtimeOf(argv []string) string {
-	for depth := 0; depth < 4 && len(argv) > 0; depth++ {
-		base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
-		for _, r := range runtimes {
-			if version := strings.TrimPrefix(base, r.program); version != base &&
-				strings.Trim(version, "0123456789.") == "" ||
-				base == r.program {
-				return r.name
-			}
-		}
-		switch base {
-		case "env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf":
-			argv = strings.Fields(strings.Join(argv[1:], " "))
-			for len(argv) > 0 && isForShell(argv[0]) {
-				argv = argv[1:]
-			}
-			continue
-		}
-		path, err := exec.LookPath(argv[0])
-		if err != nil {
-			return ""
-		}
-		line, name := lookInto(path)
-		if line == nil {
-			return name
-		}
-		argv = line
+// validateClient reports where a client would not learn of its server.
+func (o Options) validateClient() error {
+	command := strings.Join(o.Command, " ")
+	hasConfig := strings.Contains(command, "{config}")
+	switch {
+	case o.Config != "" && !hasConfig:
+		return errors.New(
+			`--config needs "{config}" in the command, which becomes the name of the file`)
+	case o.Config == "" && hasConfig:
+		return errors.New(
+			`"{config}" in the command needs --config, the file that it becomes a copy of`)
+	case o.Config == "" && !strings.Contains(command, "{}") &&
+		!strings.Contains(command, "{command}"):
+		return errors.New(`the client has to be told its server: ` +
+			`write "{}" in its command where that of the server belongs`)
 	}
-	return ""
+	return nil
 }
-
-// isForShell reports whether a word before a command is for the shell, or for env: a flag, exec, or
-// a variable.
-func isForShell(word string) bool {
-	return strings.HasPrefix(word, "-") || word == "exec" || strings.Contains(word, "=")
-}
-
-// marks are texts that compilers and runtimes leave in a program.
-var marks = []struct{ text, name string }{
-	{"/rustc/", "Rust"},
-	{"libhostfxr", ".NET"},
-	{"libc.so", "C stdio"},
-	{"libSystem", "C stdio"},
-	{"msvcrt", "C stdio"},
-}
-
-// lookInto reads a program: the command of its first line if it is a script, else the runtime.
-func lookInto(path string) (script []string, name string) {
-	if _, err := buildinfo.ReadFile(path); err == nil {
-		return nil, "Go"
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, ""
-	}
-	defer f.Close()
-	r := bufio.NewReader(f)
-	if head, _ := r.Peek(2); string(head) == "#!" {
-		line, _ := r.ReadString('\n')
-		return strings.Fields(line[2:]), ""
-	}
-	head, _ := io.ReadAll(io.LimitReader(r, 8<<20))
-	for _, m := range marks {
-		if bytes.Contains(head, []byte(m.text)) {
-			return nil, m.name
-		}
-	}
-	return nil, ""
-}
-
-//go:embed advice.txt
-var adviceText string
-
-// advice is what to do about a class of failure on a runtime, by both their names.
-var advice = catalogue.Texts(adviceText)

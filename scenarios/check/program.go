@@ -1,14 +1,10 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,13 +66,57 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 		},
 		"block-buffer": p.blockBuffer,
 	}
-	for name, w := range ways {
-		if (name == "stdin-trickle" || name == "stdin-cut-line") && len(o.Stdin) == 0 {
-			continue // they are about filters
+	for _, s := range programSituations {
+		needsInput := s.streams.input == slowInput || s.streams.input == cutInput
+		if needsInput && len(o.Stdin) == 0 {
+			continue
 		}
-		tries[name] = func(ctx context.Context, f *finding) error { return p.try(ctx, f, w) }
+		tries[s.name] = func(ctx context.Context, f *finding) error { return p.try(ctx, f, s) }
 	}
 	return o.try(ctx, catalogue.Program, tries, sink)
+}
+
+// A programSituation is what the streams of a start are, and what the program has to do then.
+type programSituation struct {
+	name     string
+	streams  streams
+	reaction func(*program, *finding, *outcome)
+	line     string // of a shell, that shows it: CMD stands for the command; "" if there is none
+}
+
+// lateReader is a shell line for situations that no shell can make: standard output is what open
+// makes, and is read a second late.
+func lateReader(open string) string {
+	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
+		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
+		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
+}
+
+var programSituations = []programSituation{
+	{"fast-reader", streams{}, sameAsFile, "CMD | cat | wc -c"},
+	{"late-reader", streams{wait: quiet}, sameAsFile, "CMD | (sleep 1; wc -c)"},
+	{"slow-reader", streams{slow: true}, sameAsFile, ""},
+	{"small-pipe", streams{capacity: 4096}, sameAsFile, ""},
+	{"socketpair", streams{pipe: syspipe.SocketPair, wait: quiet}, sameAsFile,
+		lateReader("r,w=socket.socketpair()")},
+	{"fifo", streams{pipe: syspipe.FIFO}, sameAsFile,
+		"mkfifo f; cat f | wc -c & CMD > f; wait; rm f"},
+	{"nonblocking-pipe", streams{nonBlock: true, wait: quiet}, sameAsFile,
+		lateReader(`r,w=map(os.fdopen,os.pipe(),"rw"); os.set_blocking(w.fileno(),False)`)},
+	{"terminal", streams{pipe: syspipe.PTY}, endsInTime, "CMD"},
+	{"reader-leaves-at-once", streams{leaves: leavesAtOnce}, noticesThatTheReaderLeft,
+		"CMD | true"},
+	{"reader-leaves-after-line", streams{leaves: leavesAfterLine}, noticesThatTheReaderLeft,
+		"CMD | head -n 1"},
+	{"reader-leaves-midway", streams{leaves: leavesMidway}, noticesThatTheReaderLeft,
+		"CMD | head -c 4096"},
+	{"full-device", streams{device: "/dev/full"}, complains, "CMD > /dev/full; echo $?"},
+	{"stderr-unread", streams{unreadErr: true}, endsInTime, "CMD 2>&1 >/dev/null | sleep 5"},
+	{"stdin-closed", streams{input: closedInput}, endsInTime, "CMD <&-"},
+	{"stdin-empty", streams{input: emptyInput}, endsInTime, "CMD </dev/null"},
+	{"stdin-silent", streams{input: silentInput}, endsInTime, "sleep 1 | CMD"},
+	{"stdin-trickle", streams{input: slowInput}, sameAsFile, ""},
+	{"stdin-cut-line", streams{input: cutInput}, keepsLastLine, "printf 'last line' | CMD"},
 }
 
 // findReference learns what the program does with a file, and makes the finding about it.
@@ -108,33 +148,25 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	return first, err
 }
 
-// try starts the program in one way, and judges what it did. Before a verdict that it is wrong
+// try starts the program in one situation, and judges what it did. Before a verdict that it is wrong
 // stands, the program is started with a file again: it may be one that differs each time.
-func (p *program) try(ctx context.Context, f *finding, w way) error {
+func (p *program) try(ctx context.Context, f *finding, s programSituation) error {
 	ref := p.ref.last()
-	m := w.manner
-	m.midway = max(1, min(ref.total/2, spill))
-	m.settle = max(quiet, min(3*ref.took, 4*quiet))
-	o, err := f.start(ctx, m, p.limit(), p.bound())
+	own := s.streams
+	own.midway = max(1, min(ref.total/2, spill))
+	own.settle = max(quiet, min(3*ref.took, 4*quiet))
+	o, err := f.start(ctx, own, p.limit(), p.bound())
 	if err != nil {
 		return err
 	}
-	if m.pipe == syspipe.PTY {
+	if own.pipe == syspipe.PTY {
 		p.shown = o
 	}
-	line := proc.ShellLine(f.o.Command)
-	if f.o.Stdin != nil && !m.closed && !m.trickle && m.input == nil && !m.silent {
-		line += " < INPUT"
-	}
-	f.Reproduce = strings.Replace(reproduce()[f.name], "CMD", line, 1)
-	judge := w.judge
-	if judge == nil {
-		judge = (*program).same
-	}
+	f.Reproduce = strings.Replace(s.line, "CMD", p.line(own), 1)
 	for {
 		f.clear()
 		f.evidence = p.evidence(o)
-		judge(p, f, o)
+		s.reaction(p, f, o)
 		if f.Verdict != results.Fails || o.end == "" {
 			break
 		}
@@ -150,6 +182,15 @@ func (p *program) try(ctx context.Context, f *finding, w way) error {
 	return nil
 }
 
+// line returns the command as a shell has it, with its input if the situation makes none.
+func (p *program) line(s streams) string {
+	line := proc.ShellLine(p.o.Command)
+	if p.o.Stdin != nil && s.input == wholeInput {
+		line += " < INPUT"
+	}
+	return line
+}
+
 // doubts is how many more runs with a file have to be alike before a start counts as different.
 const doubts = 3
 
@@ -157,9 +198,10 @@ const doubts = 3
 // was known: a start that seems to be wrong may be one of those. An output that was cut is taken
 // for it after one run, any other difference after several.
 func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error) {
-	alike, ends := p.ref.likeness(), p.ref.endsAlike()
+	alike := p.ref.likeness()
+	ends := p.ref.endsAlike()
 	runs := doubts
-	if f.Class == "cut" && alike <= sameNumbers {
+	if f.Class == classCut && alike <= sameNumbers {
 		runs = 1
 	}
 	for range runs {
@@ -180,50 +222,10 @@ func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref.last().cpu
 	if o.spins && !p.ref.endless() && o.cpu-usual > max(100*time.Millisecond, usual) {
-		f.Class = "spin"
+		f.Class = classSpin
 		f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
 			duration(o.cpu), duration(usual))
 	}
-}
-
-// A way is how a situation sets up a start, and judges it.
-type way struct {
-	manner
-	judge func(*program, *finding, *outcome) // nil: it has to do as with a file
-}
-
-// reproduce has command lines that show situations, in which CMD stands for the command.
-var reproduce = catalogue.Texts(reproduceText)
-
-//go:embed reproduce.txt
-var reproduceText string
-
-// ways are the situations by their names in the catalogue.
-var ways = map[string]way{
-	"fast-reader":              {},
-	"late-reader":              {manner: manner{wait: quiet}},
-	"slow-reader":              {manner: manner{slow: true}},
-	"small-pipe":               {manner: manner{capacity: 4096}},
-	"socketpair":               {manner: manner{pipe: syspipe.SocketPair, wait: quiet}},
-	"fifo":                     {manner: manner{pipe: syspipe.FIFO}},
-	"nonblocking-pipe":         {manner: manner{nonBlock: true, wait: quiet}},
-	"terminal":                 {manner{pipe: syspipe.PTY}, (*program).ends},
-	"reader-leaves-at-once":    {manner{leaves: leavesAtOnce}, (*program).notices},
-	"reader-leaves-after-line": {manner{leaves: leavesAfterLine}, (*program).notices},
-	"reader-leaves-midway":     {manner{leaves: leavesMidway}, (*program).notices},
-	"full-device":              {manner{device: "/dev/full"}, (*program).complains},
-	"stderr-unread":            {manner{unreadErr: true}, (*program).ends},
-	"stdin-closed":             {manner{closed: true}, (*program).ends},
-	"stdin-empty":              {manner{input: emptyInput}, (*program).ends},
-	"stdin-silent":             {manner{silent: true}, (*program).ends},
-	"stdin-trickle":            {manner: manner{trickle: true}},
-	"stdin-cut-line":           {manner{input: withoutLastNewline}, (*program).keepsLast},
-}
-
-func emptyInput([]byte) io.Reader { return bytes.NewReader(nil) }
-
-func withoutLastNewline(whole []byte) io.Reader {
-	return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))
 }
 
 // limit is what one start has: more than the reference took, since a slow reader holds it up.
@@ -253,140 +255,5 @@ func (p *program) evidence(o *outcome) *ProgramEvidence {
 		CPUNS:     int64(o.cpu),
 		PeakBytes: o.peak,
 		Queued:    int64(o.queued),
-	}
-}
-
-// same judges a program that has to do what it does with a file.
-func (p *program) same(f *finding, o *outcome) {
-	ref := p.ref.last()
-	d, told := p.compare(o)
-	f.Class = d.class
-	if d.class != "" {
-		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
-	}
-	gaveUp := o.end != "" && o.code != 0 && !p.ref.ends(o.end)
-	says := ""
-	if o.words() != "" && o.words() != ref.words() {
-		says = ": " + o.words()
-	}
-	grown := o.peak - max(ref.peak, 16<<20)
-	switch {
-	case o.end == "" && !p.ref.endless():
-		p.ends(f, o)
-	case gaveUp && o.nonBlock:
-		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
-	case d.class != "" && gaveUp:
-		f.fails("%s; %s%s", d.text, o.end, says)
-	case d.class != "":
-		f.fails("%s; %s", d.text, cmp.Or(o.end, "running on"))
-	case !p.ref.ends(o.end) && p.ref.endsAlike() && !p.ref.endless():
-		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
-	case o.wait > 0 && ref.peak > 0 && ref.total >= 8*spill && grown > ref.total/2:
-		f.Class = "memory"
-		f.fails("holds what is not read in memory: %s, where with a file it is %s",
-			results.FormatSize(o.peak), results.FormatSize(ref.peak))
-	case !told:
-		f.cannotTell("wrote %s; with a file no two runs write the same, so it cannot be compared",
-			size(o.total))
-	default:
-		f.ok("%s, %s", size(min(o.total, ref.total)), cmp.Or(o.end, "running on"))
-	}
-}
-
-// crashes are signals by which nobody ends on purpose.
-var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
-
-// ends judges a program that has to end, whatever it writes.
-func (p *program) ends(f *finding, o *outcome) {
-	ref := p.ref.last()
-	switch {
-	case o.end == "" && p.ref.endless():
-		f.cannotTell("it runs on in any case")
-	case o.end == "" && o.unreadErr:
-		f.slow(
-			"waits for ever: it writes %s to standard error, and nobody reads that",
-			size(ref.logs),
-		)
-	case o.end == "" && o.working(ref):
-		f.cannotTell("was still at work after %s: give it more time by --timeout", duration(o.took))
-	case o.end == "":
-		f.fails("had not ended after %s, with %s of %s written, on %s of CPU",
-			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))
-	case slices.Contains(crashes, o.end) && !p.ref.ends(o.end):
-		f.fails("is killed by %s: %s", o.end, o.words())
-	case o.refusesTerminal() && !p.ref.ends(o.end):
-		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
-	case o.pipe == syspipe.PTY && !p.ref.ends(o.end) && !p.ref.endless() && p.ref.endsAlike():
-		f.fails("%s, and with a file %s: %s", o.end, ref.end, o.words())
-	default:
-		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
-	}
-}
-
-// working reports whether a start that did not end in its time still did the work that it does with
-// a file: it used a CPU to the end, and not more of it than that work takes.
-func (o *outcome) working(ref *outcome) bool {
-	return (o.running || 2*o.cpu > o.took) && o.cpu < 2*ref.cpu+time.Second/2
-}
-
-// refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs
-// do that write what is not for people to read.
-func (o *outcome) refusesTerminal() bool {
-	said := strings.ToLower(o.said)
-	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")
-	return o.pipe == syspipe.PTY && o.code != 0 && o.total == 0 && names
-}
-
-// notices judges a program whose reader has left.
-func (p *program) notices(f *finding, o *outcome) {
-	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
-	f.Class = "leave"
-	ref := p.ref.last()
-	switch {
-	case o.end != "":
-		f.ok("%s after %s", o.end, duration(o.noticed))
-	case ref.total == 0:
-		f.cannotTell("it writes nothing")
-	case p.ref.endless() && ref.total < 64<<10:
-		f.cannotTell("it writes too little to notice that the reader has left")
-	default:
-		f.fails(
-			"runs on for %s without its reader, on %s of CPU",
-			duration(o.noticed),
-			duration(o.cpu),
-		)
-	}
-}
-
-// complains judges a program whose output has no room.
-func (p *program) complains(f *finding, o *outcome) {
-	f.Class = "full"
-	ref := p.ref.last()
-	switch {
-	case ref.total == 0:
-		f.ok("writes nothing")
-	case o.end == "":
-		f.cannotTell("had not ended after %s", duration(o.took))
-	case !p.ref.ends(o.end):
-		f.ok("%s: %s", o.end, o.words())
-	case o.logs != ref.logs:
-		f.ok("says so: %s", o.words())
-	case o.code == 0:
-		f.fails("%s, though nothing of %s was written", o.end, size(ref.total))
-	default:
-		f.cannotTell("%s, as with a file", o.end)
-	}
-}
-
-// keepsLast judges what becomes of a last line that nothing ends.
-func (p *program) keepsLast(f *finding, o *outcome) {
-	input := bytes.TrimRight(p.o.Stdin, "\r\n")
-	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
-	lost := bytes.Count(o.out, last) < bytes.Count(p.ref.last().out, last)
-	p.ends(f, o)
-	alike := p.ref.likeness() == sameBytes
-	if f.Verdict == results.OK && len(last) >= 4 && alike && lost {
-		f.Found = ""
-		f.fails("leaves out the last line, of %s", size(int64(len(last))))
 	}
 }

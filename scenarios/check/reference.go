@@ -104,7 +104,8 @@ func (r *reference) lengths() (least, most int64) {
 	runs := r.all()
 	least = runs[0].total
 	for _, o := range runs {
-		least, most = min(least, o.total), max(most, o.total)
+		least = min(least, o.total)
+		most = max(most, o.total)
 	}
 	return least, most
 }
@@ -165,7 +166,7 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	o, err := f.start(ctx, manner{file: file}, p.o.Timeout, mostCompared)
+	o, err := f.start(ctx, streams{file: file}, p.o.Timeout, mostCompared)
 	if err != nil {
 		return nil, err
 	}
@@ -268,99 +269,4 @@ func (p *program) unfinished() bool {
 		}
 	}
 	return false
-}
-
-// compare says how an output differs from that to a file, where it is wrong beyond doubt. If
-// nothing can be compared, told is false.
-func (p *program) compare(o *outcome) (d difference, told bool) {
-	if p.ref.endless() {
-		return p.compareBeginning(o), true
-	}
-	level := p.ref.likeness()
-	want := p.ref.last()
-	switch level {
-	case sameLines:
-		d := compareLines(want.out, o.out)
-		if d.class != "" && !o.cutClearly(want.total) {
-			return difference{}, false
-		}
-		return p.nameCut(d, o), true
-	case sameLength, unlike:
-		return p.compareLengths(o)
-	}
-	wanted, came := level.normalise(want.out), level.normalise(o.out)
-	d = differ(wanted, came[:min(len(came), len(wanted))])
-	switch {
-	case d.class == "lost" && d.at == len(came):
-		d.class = "cut"
-	case d.class == "" && o.total > want.total && len(came) > len(wanted):
-		d = difference{"longer", size(o.total-want.total) + " too many at the end", int(want.total)}
-	}
-	return p.nameCut(d, o), true
-}
-
-// compareBeginning compares what a program writes at first that runs on.
-func (p *program) compareBeginning(o *outcome) difference {
-	n := min(p.ref.stable(), 4*spill, len(o.out))
-	return differ(p.ref.last().out[:n], o.out[:n])
-}
-
-// compareLines compares outputs whose lines come in any order.
-func compareLines(want, got []byte) difference {
-	wanted, came := normalLines(want), normalLines(got)
-	missing := 0
-	for _, line := range wanted {
-		i, found := slices.BinarySearch(came, line)
-		if !found {
-			missing++
-			continue
-		}
-		came = slices.Delete(came, i, i+1)
-	}
-	switch {
-	case missing > 0 && len(got) < len(want):
-		return difference{"cut", fmt.Sprintf("lost %d of %d lines", missing, len(wanted)), len(got)}
-	case missing > 0:
-		return difference{"altered", fmt.Sprintf("altered %d of %d lines", missing, len(wanted)), 0}
-	case len(came) > 0:
-		return difference{"longer", fmt.Sprintf("%d lines too many", len(came)), len(want)}
-	}
-	return difference{}
-}
-
-// cutClearly reports whether an output that varies was cut beyond doubt: at what its pipe holds, or
-// by more than a tenth. Less may be missing because there was less to say.
-func (o *outcome) cutClearly(usual int64) bool {
-	return o.total == int64(o.holds) || 10*o.total < 9*usual
-}
-
-// compareLengths judges an output of which nothing but its length can be compared.
-func (p *program) compareLengths(o *outcome) (d difference, told bool) {
-	least, most := p.ref.lengths()
-	spread := most - least
-	if o.total >= least-2*spread {
-		return difference{}, spread == 0 && o.total == least
-	}
-	if 10*spread > least || o.total > least-10*spread || !o.cutClearly(least) {
-		return difference{}, false
-	}
-	return p.nameCut(difference{"cut", "", int(o.total)}, o), true
-}
-
-// nameCut says at which size an output was cut, and what holds so much.
-func (p *program) nameCut(d difference, o *outcome) difference {
-	if d.class != "cut" {
-		return d
-	}
-	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.last().total))
-	if o.total == int64(o.holds) {
-		d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
-	} else if o.queued > 0 && o.total == int64(o.queued) {
-		queue := "pair of sockets"
-		if o.holds > 0 {
-			queue = "pipe"
-		}
-		d.text = fmt.Sprintf("cut at %s: what a %s holds that nobody reads", size(o.total), queue)
-	}
-	return d
 }

@@ -193,15 +193,6 @@ func TestACommandThatIsNoServerIsSaidToBeNone(t *testing.T) {
 	}
 }
 
-// Command lines are of situations that are tried, and hold the command once.
-func TestCommandLinesShowSituations(t *testing.T) {
-	for name, line := range reproduce() {
-		if _, ok := ways[name]; !ok && name != "block-buffer" || strings.Count(line, "CMD") != 1 {
-			t.Errorf("%s: %s", name, line)
-		}
-	}
-}
-
 // A start that is slower as a whole holds nothing back; one that brings everything at its end does.
 func TestWhatComesLateIsSeenFromBothEnds(t *testing.T) {
 	lines := func(first time.Duration) *outcome {

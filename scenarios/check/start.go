@@ -8,20 +8,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A manner is what the standard streams of one start are, and what is done at their other ends. The
-// zero manner is an anonymous pipe that is read at once.
-type manner struct {
+// Streams are what the standard streams of one start are, and what is done at their other ends. The
+// zero value is an anonymous pipe that is read at once.
+type streams struct {
 	pipe     syspipe.Kind // of standard output
 	capacity int          // of it, in bytes; 0 is the system's
 	nonBlock bool         // the program's end is in non-blocking mode
@@ -34,13 +31,8 @@ type manner struct {
 	midway    int64         // of leavesMidway, bytes
 	unreadErr bool          // nobody reads standard error
 
-	input   func(whole []byte) io.Reader // nil gives all of Options.Stdin at once
-	trickle bool                         // it comes in pieces that end anywhere
-	// behind the first of them: a program that is slow to start reads it alone
-	settle time.Duration
-	// the input stays open for quiet, and ends then without a byte
-	silent bool
-	closed bool // descriptor 0 is closed
+	input  input
+	settle time.Duration // of slowInput, behind the first piece: a slow program reads it alone
 }
 
 // A leave says when a reader closes its end.
@@ -53,6 +45,18 @@ const (
 	leavesMidway
 )
 
+// An input says how Options.Stdin comes to the program.
+type input int
+
+const (
+	wholeInput  input = iota
+	closedInput       // descriptor 0 is closed
+	emptyInput        // nothing comes
+	silentInput       // nothing comes, and the input stays open for quiet
+	slowInput         // it comes in pieces that end anywhere
+	cutInput          // without its last newline
+)
+
 // How long and how much.
 const (
 	quiet     = 500 * time.Millisecond // nobody reads, or nothing comes
@@ -60,15 +64,14 @@ const (
 	slowPause = 20 * time.Millisecond
 	slowBytes = 16 << 10 // a read
 	tick      = 25 * time.Millisecond
-	// of CPU time that a suspect has, on a busy machine after a while
-	spun   = 300 * time.Millisecond
-	holdOn = 2 * time.Second // for what is in a pipe whose writer has ended
-	spill  = 1 << 20         // bytes beyond the expected ones that are kept
+	spun      = 300 * time.Millisecond // of CPU time, of a suspect on a busy machine
+	holdOn    = 2 * time.Second        // for what is in a pipe whose writer has ended
+	spill     = 1 << 20                // bytes beyond the expected ones that are kept
 )
 
 // An outcome is what one start of the program did.
 type outcome struct {
-	manner
+	streams
 	process *proc.Process
 	reader  *syspipe.End // of its standard output; nil where that is a file
 	begun   time.Time
@@ -80,18 +83,19 @@ type outcome struct {
 	said  string // the end of its standard error
 	logs  int64  // bytes of all of that
 
-	// to the end; to the first byte; from the reader's leaving to the end
-	took, first, noticed time.Duration
-	cpu                  time.Duration // of all it took; 0 where it is not known
-	// bytes, when nothing was read yet, or at the end; 0 where it is not known
-	peak int64
-	// bytes that waited when the reader began; that the pipe holds, 0 if that is not known
-	queued, holds int
-	spins         bool // it ran all the while that it had to wait
-	running       bool // it had a CPU, or waited for one, still when its time was up
+	took    time.Duration // to the end
+	first   time.Duration // to the first byte
+	noticed time.Duration // from the reader's leaving to the end
+	cpu     time.Duration // of all it took; 0 where it is not known
+
+	peak    int64 // bytes, when nothing was read yet, or at the end; 0 where it is not known
+	queued  int   // bytes that waited when the reader began
+	holds   int   // bytes that the pipe holds; 0 if that is not known
+	spins   bool  // it ran all the while that it had to wait
+	running bool  // it had a CPU, or waited for one, still when its time was up
+
 	arrivals      []arrival
-	// processes that it left behind, and of them those that hold its output
-	left, holding []string
+	left, holding []string // processes that it left behind, and those that hold its output
 }
 
 // An arrival is a read that brought something: how much had come by then.
@@ -102,82 +106,99 @@ type arrival struct {
 
 // start starts the program once and watches it until it ends, or limit is over.
 func (f *finding) start(
-	ctx context.Context, m manner, limit time.Duration, bound int64,
+	ctx context.Context, s streams, limit time.Duration, bound int64,
 ) (*outcome, error) {
-	if m.device != "" {
-		device, err := os.OpenFile(m.device, os.O_WRONLY, 0)
+	if s.device != "" {
+		device, err := os.OpenFile(s.device, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
 		}
-		m.file = device
+		s.file = device
 		defer device.Close()
 	}
-	argv := f.o.Command
-	if m.closed { // which os/exec cannot
-		if runtime.GOOS == "windows" {
-			return nil, errors.New(
-				"a process without a standard input cannot be started on Windows",
-			)
-		}
-		argv = append([]string{"sh", "-c", `exec "$@" <&-`, "sh"}, argv...)
+	p, err := f.ready(s)
+	if err != nil {
+		return nil, err
 	}
-	p := f.command(argv)
 	defer p.Close()
-	o := &outcome{manner: m, process: p}
-	if m.file != nil {
-		p.Cmd.Stdout = m.file
+	o := &outcome{streams: s, process: p}
+	if s.file != nil {
+		p.Cmd.Stdout = s.file
 	} else {
-		reader, err := p.Connect(1, cmp.Or(m.pipe, syspipe.Anonymous), m.capacity, m.nonBlock)
+		kind := cmp.Or(s.pipe, syspipe.Anonymous)
+		o.reader, err = p.Connect(1, kind, s.capacity, s.nonBlock)
 		if err != nil {
 			return nil, err
 		}
-		o.reader = reader
 	}
 	nothing, silence := io.Pipe() // an input that gives nothing, and ends when silence is closed
-	p.Cmd.Stdin = m.stdin(f.o.Stdin, nothing)
-	if m.unreadErr {
+	p.Cmd.Stdin = s.stdin(f.o.Stdin, nothing)
+	if s.unreadErr {
 		if _, err := p.Pipe(2); err != nil {
 			return nil, err
 		}
 	}
-	if m.leaves == leavesAtOnce {
+	if s.leaves == leavesAtOnce {
 		o.reader.Close()
 	}
 	o.begun = time.Now()
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	if o.reader != nil && o.reader.Kind().IsPipe() && m.leaves != leavesAtOnce {
+	if o.reader != nil && o.reader.Kind().IsPipe() && s.leaves != leavesAtOnce {
 		o.holds, _ = o.reader.Capacity()
 	}
-	if m.wait > 0 { // late is a reader when there is something to read
-		for n := 0; n == 0 && !p.Ended(tick/5) && time.Since(o.begun) < limit/2; {
-			n, _ = o.reader.Buffered()
-		}
-		o.watch(o.reader, m.wait)
+	if s.wait > 0 {
+		o.awaitOutput(limit / 2)
+		o.watch(o.reader, s.wait)
 	}
 	left := o.follow(limit, bound, silence)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	o.conclude(f, left)
+	o.conclude(f.mark, left)
 	return o, nil
 }
 
-// stdin returns the input of a start; nil for none.
-func (m manner) stdin(whole []byte, nothing io.Reader) io.Reader {
-	switch {
-	case m.trickle:
-		pauses := []time.Duration{0, m.settle, 10 * time.Millisecond}
-		return &pieces{rest: whole, size: max(7, len(whole)/20), pauses: pauses}
-	case m.input != nil:
-		return m.input(whole)
-	case m.silent:
-		return nothing
-	case whole != nil:
-		return bytes.NewReader(whole)
+// ready readies a start of the program. A closed descriptor 0 is beyond os/exec, and so a shell has
+// to close it.
+func (f *finding) ready(s streams) (*proc.Process, error) {
+	if s.input != closedInput {
+		return f.command(f.o.Command), nil
 	}
-	return nil
+	if runtime.GOOS == "windows" {
+		return nil, errors.New("a process without a standard input cannot be started on Windows")
+	}
+	argv := []string{"sh", "-c", `exec "$@" <&-`, "sh"}
+	return f.command(append(argv, f.o.Command...)), nil
+}
+
+// stdin returns the input of a start; nil for none.
+func (s streams) stdin(whole []byte, nothing io.Reader) io.Reader {
+	switch s.input {
+	case slowInput:
+		pauses := []time.Duration{0, s.settle, 10 * time.Millisecond}
+		return &pieces{rest: whole, size: max(7, len(whole)/20), pauses: pauses}
+	case cutInput:
+		return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))
+	case silentInput:
+		return nothing
+	case emptyInput:
+		return bytes.NewReader(nil)
+	}
+	if whole == nil {
+		return nil
+	}
+	return bytes.NewReader(whole)
+}
+
+// awaitOutput waits until there is something to read: only then is a reader late.
+func (o *outcome) awaitOutput(limit time.Duration) {
+	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
+		if n, _ := o.reader.Buffered(); n > 0 {
+			return
+		}
+	}
 }
 
 // follow reads what comes until the program has ended and everything was read, or until limit is
@@ -186,21 +207,15 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	var hurry atomic.Bool
 	read := make(chan time.Time, 1)
 	go func() { read <- o.read(bound, &hurry) }()
-	if o.silent {
+	if o.input == silentInput {
 		o.watch(nil, quiet)
 	}
 	silence.Close()
-	over := time.After(time.Until(o.begun.Add(limit)))
-	if o.file != nil { // an endless program would fill the disk
-		for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
-			if info, err := o.file.Stat(); err != nil || info.Size() > bound {
-				break
-			}
-			o.process.PeakMemory() // which is not told of one that has ended
-		}
-		o.running = o.stillRuns()
+	if o.file != nil {
+		o.followFile(limit, bound)
 		return <-read
 	}
+	over := time.After(time.Until(o.begun.Add(limit)))
 	select {
 	case <-o.process.Done():
 		hurry.Store(true)
@@ -222,22 +237,16 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	return <-read
 }
 
-// workLooks is how often a program is looked at whose time is up.
-const workLooks = 8
-
-// stillRuns reports whether the program had a CPU, or waited for one, at all looks but one: a program
-// that polls has one at some looks alone.
-func (o *outcome) stillRuns() bool {
-	running := 0
-	for range workLooks {
-		if o.process.Ended(tick) {
-			return false
+// followFile waits for a program whose output is a file. An endless one would fill the disk.
+func (o *outcome) followFile(limit time.Duration, bound int64) {
+	for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
+		info, err := o.file.Stat()
+		if err != nil || info.Size() > bound {
+			break
 		}
-		if o.process.Runnable() {
-			running++
-		}
+		o.process.PeakMemory() // which is not told of one that has ended
 	}
-	return running >= workLooks-1
+	o.running = o.stillRuns()
 }
 
 // read takes what comes until the end, or until the reader leaves, and returns when that was.
@@ -246,138 +255,82 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 		return o.begun
 	}
 	buf := make([]byte, 64<<10)
-	for reading := time.Now(); ; {
+	reading := time.Now()
+	for {
 		p := buf
 		if o.slow && time.Since(reading) < slowTime && !hurry.Load() {
 			time.Sleep(slowPause)
 			p = buf[:slowBytes]
 		}
 		n, err := o.reader.Read(p)
-		if n > 0 && o.total == 0 {
-			o.first = time.Since(o.begun)
-		}
-		o.total += int64(n)
-		if int64(len(o.out)) < bound+spill {
-			o.out = append(o.out, p[:n]...)
-		}
-		if n > 0 && len(o.arrivals) < 10_000 {
-			o.arrivals = append(o.arrivals, arrival{time.Since(o.begun), o.total})
+		if n > 0 {
+			o.arrived(p[:n], bound)
 		}
 		if err != nil {
 			return time.Now()
 		}
-		line := bytes.IndexByte(o.out, '\n') >= 0
-		if o.leaves == leavesAfterLine && line || o.leaves == leavesMidway && o.total >= o.midway ||
-			o.total > bound {
+		if o.readerLeaves() || o.total > bound {
 			o.reader.Close()
 			return time.Now()
 		}
 	}
 }
 
-// watch looks at a program that has to wait, since its output is not read, or nothing comes. One
-// that ran at every look, though nothing of it moved, spins; who is suspected of it is watched for
-// longer.
-func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
-	p := o.process
-	before := -1
-	look := func(d time.Duration) (spins bool) {
-		looks, running := 0, 0
-		// as many looks on a busy machine, in more time
-		for n := d / tick; n > 0 && !p.Ended(tick); n-- {
-			waits := pipe == nil
-			if pipe != nil {
-				o.queued, _ = pipe.Buffered()
-				waits = o.queued > 0 && o.queued == before
-				before = o.queued
-			}
-			if waits {
-				looks++
-				if p.Runnable() {
-					running++
-				}
-			}
-		}
-		return looks >= 6 && running*10 >= looks*9
+// mostArrivals bounds the arrivals that are kept.
+const mostArrivals = 10_000
+
+// arrived keeps what a read brought.
+func (o *outcome) arrived(p []byte, bound int64) {
+	now := time.Since(o.begun)
+	if o.total == 0 {
+		o.first = now
 	}
-	if o.spins = look(d); !o.spins && p.Runnable() { // on a busy machine it may have begun but now
-		o.spins = look(d)
+	o.total += int64(len(p))
+	if int64(len(o.out)) < bound+spill {
+		o.out = append(o.out, p...)
 	}
-	if o.spins {
-		cpu, known := p.CPU()
-		now := cpu
-		end := time.Now().Add(6 * d)
-		for o.spins && known && now-cpu < spun && time.Now().Before(end) {
-			o.spins = look(2 * d)
-			now, _ = p.CPU()
-		}
-		o.spins = o.spins && now-cpu > tick
+	if len(o.arrivals) < mostArrivals {
+		o.arrivals = append(o.arrivals, arrival{now, o.total})
 	}
-	if pipe != nil {
-		o.queued, _ = pipe.Buffered()
+}
+
+// readerLeaves reports whether the reader has what it waited for.
+func (o *outcome) readerLeaves() bool {
+	switch o.leaves {
+	case leavesAfterLine:
+		return bytes.IndexByte(o.out, '\n') >= 0
+	case leavesMidway:
+		return o.total >= o.midway
 	}
-	o.peak, _ = p.PeakMemory()
+	return false
 }
 
 // conclude takes down how the program ended, and what it left.
-func (o *outcome) conclude(f *finding, left time.Time) {
-	now, p := time.Now(), o.process
-	o.took, o.noticed = now.Sub(o.begun), now.Sub(left)
+func (o *outcome) conclude(mark string, left time.Time) {
+	now := time.Now()
+	p := o.process
+	o.took = now.Sub(o.begun)
+	o.noticed = now.Sub(left)
 	if o.peak == 0 {
 		o.peak, _ = p.PeakMemory()
 	}
-	if o.cpu, _ = p.CPU(); p.Ended(0) {
-		o.end, o.code = fmt.Sprintf("exit %d", p.ExitCode()), p.ExitCode()
+	o.cpu, _ = p.CPU()
+	if p.Ended(0) {
+		o.code = p.ExitCode()
+		o.end = fmt.Sprintf("exit %d", o.code)
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {
 			o.end = name
 		}
 		if o.file != nil {
-			for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
-				pids, unclear, _ := proc.Marked(f.mark)
-				if o.left, o.holding = holders(pids, o.file.Name()); len(o.left) == 0 && !unclear {
-					break
-				}
-			}
-			if len(o.left) > 0 { // the next start is not to be blamed for them
-				proc.EndMarked(f.mark, 0)
-			}
+			o.findLeft(mark)
 		}
 	}
-	o.said, o.logs = p.Stderr().String(), p.Stderr().Total()
-}
-
-// holders returns the names of living processes, and of those among them that have the file of that
-// path open; none where the system has no /proc.
-func holders(pids []int, path string) (names, holding []string) {
-	for _, pid := range pids {
-		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err != nil {
-			continue // it has ended
-		}
-		names = append(names, strings.TrimSpace(string(name)))
-		links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-		for _, link := range links {
-			if to, _ := os.Readlink(link); to == path {
-				holding = append(holding, names[len(names)-1])
-				break
-			}
-		}
-	}
-	return names, holding
+	o.said = p.Stderr().String()
+	o.logs = p.Stderr().Total()
 }
 
 // words are the last line of what the program said, to be quoted.
 func (o *outcome) words() string { return lastLine(o.said) }
-
-// lastLine returns the last line of a text, or the most that a sentence has room for.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if len(last) > 120 {
-		last = strings.ToValidUTF8(last[:120], "") + "…"
-	}
-	return last
-}
 
 // pieces gives an input in pieces, with a pause before each.
 type pieces struct {
@@ -396,6 +349,3 @@ func (p *pieces) Read(to []byte) (int, error) {
 	p.rest = p.rest[n:]
 	return n, nil
 }
-
-// size writes a number of bytes as sentences have it.
-func size(n int64) string { return results.FormatGrouped(n) + " B" }

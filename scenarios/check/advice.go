@@ -1,0 +1,193 @@
+package check
+
+import (
+	"bufio"
+	"bytes"
+	"debug/buildinfo"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Classes of what programs do wrong. For the first ones runtimes have advice of their own.
+const (
+	classCut    = "cut"    // the end of the output is missing
+	classLost   = "lost"   // a part of it is missing, or comes twice
+	classLeave  = "leave"  // the program does not notice that its reader has left
+	classFull   = "full"   // it does not notice that there is no room
+	classBuffer = "buffer" // it holds lines back
+	classMemory = "memory" // it keeps what is not read
+
+	classAltered = "altered" // bytes are others
+	classLonger  = "longer"  // more comes than was expected
+	classSpin    = "spin"    // it burns a CPU while it waits
+)
+
+// advice is what to do about a class on a runtime.
+var advice = map[string]map[string]string{
+	classCut: {
+		"Node": "set process.exitCode and return instead of calling process.exit, which drops " +
+			"what the stream has queued",
+		"Bun": "await Bun.write(Bun.stdout, …), or set process.exitCode and return instead of " +
+			"calling process.exit",
+		"Deno": "await the writes to Deno.stdout, in a loop over their counts, before Deno.exit",
+		"Python": "flush sys.stdout before os._exit, and look at the counts of os.write and of raw " +
+			"writes",
+		"Go": "flush bufio writers before os.Exit, which runs no defers",
+		"Rust": "flush writers before std::process::exit, which drops nothing for you, and use " +
+			"write_all",
+		"JVM":     "flush streams and writers before System.exit or halt",
+		".NET":    "flush writers before Environment.Exit, or set AutoFlush",
+		"C stdio": "end by exit, not _exit, and look at the counts of write",
+	},
+	classLost: {
+		"Node": "leave standard output to process.stdout; fs.writeSync returns a count, and " +
+			"throws EAGAIN",
+		"Python": "go on at characters_written of BlockingIOError, or set os.set_blocking(1, True)",
+		"Go":     "write by os.Stdout, which waits for room, not by raw system calls",
+		"Rust":   "on WouldBlock wait with poll and go on at the count: write_all forgets it",
+		"C stdio": "on EAGAIN wait with poll and go on at the count; stdio forgets what it had " +
+			"buffered",
+	},
+	classLeave: {
+		"Node":   "listen to the error event of process.stdout, and exit on EPIPE",
+		"Python": "let BrokenPipeError end the program; do not catch OSError around every print",
+		"Go":     "leave SIGPIPE alone, or stop at the first error that wraps syscall.EPIPE",
+		"Rust": "return on ErrorKind::BrokenPipe; a result that is dropped by let _ = never ends " +
+			"a loop",
+		"JVM":     "ask System.out.checkError() in the loop: a PrintStream throws nothing",
+		"C stdio": "leave SIGPIPE alone, or look at the result of write and fflush",
+	},
+	classFull: {
+		"Node":    "console.log drops errors: write by process.stdout, and listen to its error event",
+		"Python":  "do not catch OSError around print, and flush before the end",
+		"Go":      "look at the errors of fmt.Fprint, Flush and Close",
+		"Rust":    "look at the results of write and flush",
+		"JVM":     "ask System.out.checkError() at the end: a PrintStream throws nothing",
+		".NET":    "flush Console.Out and let the IOException through",
+		"C stdio": "look at fflush(stdout) or fclose(stdout) at the end: printf has only buffered",
+	},
+	classBuffer: {
+		"Python":  "print(…, flush=True), python -u or PYTHONUNBUFFERED=1",
+		"Go":      "Flush the bufio.Writer after each line that somebody waits for",
+		"Rust":    "flush the BufWriter after each line that somebody waits for",
+		"JVM":     "flush after each line, or make the PrintStream with autoFlush",
+		".NET":    "set AutoFlush on the StreamWriter",
+		"C stdio": "setvbuf(stdout, NULL, _IOLBF, 0) at the start, or run it by stdbuf -oL",
+	},
+	classMemory: {
+		"Node":   "when write returns false wait for drain, or use stream.pipeline",
+		"Bun":    "await each flush of the writer before the next write",
+		"Python": "await writer.drain() after each write",
+		"Go":     "bound the channel between producer and writer",
+		"JVM":    "bound the queue between producer and writer",
+		".NET":   "bound the Channel between producer and writer",
+	},
+}
+
+// runtimes are the names that interpreters go by.
+var runtimes = []struct{ program, name string }{
+	{"node", "Node"},
+	{"npx", "Node"},
+	{"npm", "Node"},
+	{"bun", "Bun"},
+	{"deno", "Deno"},
+	{"python", "Python"},
+	{"uvx", "Python"},
+	{"pypy", "Python"},
+	{"java", "JVM"},
+	{"dotnet", ".NET"},
+	{"mono", ".NET"},
+}
+
+// starters start the command that stands behind them.
+var starters = map[string]bool{
+	"env": true, "sh": true, "bash": true, "dash": true, "zsh": true,
+	"timeout": true, "nice": true, "nohup": true, "stdbuf": true,
+}
+
+// mostStarters is how many commands that start others, or scripts, are looked through.
+const mostStarters = 4
+
+// runtimeOf finds what a command runs on, by its name, its first line, or marks that compilers
+// leave in a program; "" if that is not known. What a shell or env starts counts for it.
+func runtimeOf(argv []string) string {
+	for range mostStarters {
+		if len(argv) == 0 {
+			return ""
+		}
+		base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+		if name := runtimeNamed(base); name != "" {
+			return name
+		}
+		if starters[base] {
+			argv = strings.Fields(strings.Join(argv[1:], " "))
+			for len(argv) > 0 && isForStarter(argv[0]) {
+				argv = argv[1:]
+			}
+			continue
+		}
+		path, err := exec.LookPath(argv[0])
+		if err != nil {
+			return ""
+		}
+		script, name := lookInto(path)
+		if script == nil {
+			return name
+		}
+		argv = script
+	}
+	return ""
+}
+
+// runtimeNamed returns the runtime of an interpreter, whose name may end with a version.
+func runtimeNamed(base string) string {
+	for _, r := range runtimes {
+		if version, ok := strings.CutPrefix(base, r.program); ok &&
+			strings.Trim(version, "0123456789.") == "" {
+			return r.name
+		}
+	}
+	return ""
+}
+
+// isForStarter reports whether a word before a command is for the shell, or for env: a flag, exec,
+// or a variable.
+func isForStarter(word string) bool {
+	return strings.HasPrefix(word, "-") || word == "exec" || strings.Contains(word, "=")
+}
+
+// marks are texts that compilers and runtimes leave in a program.
+var marks = []struct{ text, name string }{
+	{"/rustc/", "Rust"},
+	{"libhostfxr", ".NET"},
+	{"libc.so", "C stdio"},
+	{"libSystem", "C stdio"},
+	{"msvcrt", "C stdio"},
+}
+
+// lookInto reads a program: the command of its first line if it is a script, else the runtime.
+func lookInto(path string) (script []string, name string) {
+	if _, err := buildinfo.ReadFile(path); err == nil {
+		return nil, "Go"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, ""
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	if head, _ := r.Peek(2); string(head) == "#!" {
+		line, _ := r.ReadString('\n')
+		return strings.Fields(line[2:]), ""
+	}
+	head, _ := io.ReadAll(io.LimitReader(r, 8<<20))
+	for _, m := range marks {
+		if bytes.Contains(head, []byte(m.text)) {
+			return nil, m.name
+		}
+	}
+	return nil, ""
+}

@@ -1,0 +1,151 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// compare says how an output differs from that to a file, where it is wrong beyond doubt. If
+// nothing can be compared, told is false.
+func (p *program) compare(o *outcome) (d difference, told bool) {
+	if p.ref.endless() {
+		return p.compareBeginning(o), true
+	}
+	level := p.ref.likeness()
+	want := p.ref.last()
+	switch level {
+	case sameLines:
+		d := compareLines(want.out, o.out)
+		if d.class != "" && !o.cutClearly(want.total) {
+			return difference{}, false
+		}
+		return p.nameCut(d, o), true
+	case sameLength, unlike:
+		return p.compareLengths(o)
+	}
+	wanted := level.normalise(want.out)
+	came := level.normalise(o.out)
+	d = differ(wanted, came[:min(len(came), len(wanted))])
+	switch {
+	case d.class == classLost && d.at == len(came):
+		d.class = classCut
+	case d.class == "" && o.total > want.total && len(came) > len(wanted):
+		d = difference{classLonger, size(o.total-want.total) + " too many at the end", int(want.total)}
+	}
+	return p.nameCut(d, o), true
+}
+
+// compareBeginning compares what a program writes at first that runs on.
+func (p *program) compareBeginning(o *outcome) difference {
+	n := min(p.ref.stable(), 4*spill, len(o.out))
+	return differ(p.ref.last().out[:n], o.out[:n])
+}
+
+// compareLines compares outputs whose lines come in any order.
+func compareLines(want, got []byte) difference {
+	wanted := normalLines(want)
+	came := normalLines(got)
+	missing := 0
+	for _, line := range wanted {
+		i, found := slices.BinarySearch(came, line)
+		if !found {
+			missing++
+			continue
+		}
+		came = slices.Delete(came, i, i+1)
+	}
+	switch {
+	case missing > 0 && len(got) < len(want):
+		return difference{classCut, fmt.Sprintf("lost %d of %d lines", missing, len(wanted)), len(got)}
+	case missing > 0:
+		return difference{classAltered, fmt.Sprintf("altered %d of %d lines", missing, len(wanted)), 0}
+	case len(came) > 0:
+		return difference{classLonger, fmt.Sprintf("%d lines too many", len(came)), len(want)}
+	}
+	return difference{}
+}
+
+// cutClearly reports whether an output that varies was cut beyond doubt: at what its pipe holds, or
+// by more than a tenth. Less may be missing because there was less to say.
+func (o *outcome) cutClearly(usual int64) bool {
+	return o.total == int64(o.holds) || 10*o.total < 9*usual
+}
+
+// compareLengths judges an output of which nothing but its length can be compared.
+func (p *program) compareLengths(o *outcome) (d difference, told bool) {
+	least, most := p.ref.lengths()
+	spread := most - least
+	if o.total >= least-2*spread {
+		return difference{}, spread == 0 && o.total == least
+	}
+	if 10*spread > least || o.total > least-10*spread || !o.cutClearly(least) {
+		return difference{}, false
+	}
+	return p.nameCut(difference{classCut, "", int(o.total)}, o), true
+}
+
+// nameCut says at which size an output was cut, and what holds so much.
+func (p *program) nameCut(d difference, o *outcome) difference {
+	if d.class != classCut {
+		return d
+	}
+	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.last().total))
+	if o.total == int64(o.holds) {
+		d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
+	} else if o.queued > 0 && o.total == int64(o.queued) {
+		queue := "pair of sockets"
+		if o.holds > 0 {
+			queue = "pipe"
+		}
+		d.text = fmt.Sprintf("cut at %s: what a %s holds that nobody reads", size(o.total), queue)
+	}
+	return d
+}
+
+// A difference is how an output departs from the expected one.
+type difference struct {
+	class string // "" for none
+	text  string // in words
+	at    int    // the first byte that differs
+}
+
+// probe is how many bytes have to agree for a place to be recognised.
+const probe = 32
+
+// differ finds how got departs from want. An output that ends too soon is classLost at its end.
+func differ(want, got []byte) difference {
+	at := samePrefix(want, got)
+	if at == len(want) && at == len(got) {
+		return difference{at: at}
+	}
+	rest := got[at:]
+	where := "at byte " + results.FormatGrouped(int64(at))
+	if len(rest) == 0 {
+		return difference{classLost, fmt.Sprintf("lost %s %s", size(int64(len(want)-at)), where), at}
+	}
+	clue := rest[:min(probe, len(rest))]
+	if bytes.HasPrefix(want, clue) && len(clue) == probe {
+		return difference{classLost, fmt.Sprintf("sent again from the beginning %s", where), at}
+	}
+	if i := bytes.Index(want[at:], clue); i > 0 {
+		return difference{classLost, fmt.Sprintf("lost %s %s", size(int64(i)), where), at}
+	}
+	if i := bytes.LastIndex(want[:at], clue); i >= 0 && len(clue) == probe {
+		return difference{classLost, fmt.Sprintf("sent %s again %s", size(int64(at-i)), where), at}
+	}
+	return difference{classAltered, "altered " + where, at}
+}
+
+// samePrefix counts the bytes that a and b begin with alike.
+func samePrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

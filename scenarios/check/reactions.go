@@ -1,0 +1,147 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// sameAsFile judges a program that has to do what it does with a file.
+func sameAsFile(p *program, f *finding, o *outcome) {
+	ref := p.ref.last()
+	d, told := p.compare(o)
+	f.Class = d.class
+	if d.class != "" {
+		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
+	}
+	gaveUp := o.end != "" && o.code != 0 && !p.ref.ends(o.end)
+	says := ""
+	if o.words() != "" && o.words() != ref.words() {
+		says = ": " + o.words()
+	}
+	grown := o.peak - max(ref.peak, 16<<20)
+	switch {
+	case o.end == "" && !p.ref.endless():
+		endsInTime(p, f, o)
+	case gaveUp && o.nonBlock:
+		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
+	case d.class != "" && gaveUp:
+		f.fails("%s; %s%s", d.text, o.end, says)
+	case d.class != "":
+		f.fails("%s; %s", d.text, cmp.Or(o.end, "running on"))
+	case !p.ref.ends(o.end) && p.ref.endsAlike() && !p.ref.endless():
+		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
+	case o.wait > 0 && ref.peak > 0 && ref.total >= 8*spill && grown > ref.total/2:
+		f.Class = classMemory
+		f.fails("holds what is not read in memory: %s, where with a file it is %s",
+			results.FormatSize(o.peak), results.FormatSize(ref.peak))
+	case !told:
+		f.cannotTell("wrote %s; with a file no two runs write the same, so it cannot be compared",
+			size(o.total))
+	default:
+		f.ok("%s, %s", size(min(o.total, ref.total)), cmp.Or(o.end, "running on"))
+	}
+}
+
+// crashes are signals by which nobody ends on purpose.
+var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
+
+// endsInTime judges a program that has to end, whatever it writes.
+func endsInTime(p *program, f *finding, o *outcome) {
+	ref := p.ref.last()
+	switch {
+	case o.end == "" && p.ref.endless():
+		f.cannotTell("it runs on in any case")
+	case o.end == "" && o.unreadErr:
+		f.slow(
+			"waits for ever: it writes %s to standard error, and nobody reads that",
+			size(ref.logs),
+		)
+	case o.end == "" && o.working(ref):
+		f.cannotTell("was still at work after %s: give it more time by --timeout", duration(o.took))
+	case o.end == "":
+		f.fails("had not ended after %s, with %s of %s written, on %s of CPU",
+			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))
+	case slices.Contains(crashes, o.end) && !p.ref.ends(o.end):
+		f.fails("is killed by %s: %s", o.end, o.words())
+	case o.refusesTerminal() && !p.ref.ends(o.end):
+		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
+	case o.pipe == syspipe.PTY && !p.ref.ends(o.end) && !p.ref.endless() && p.ref.endsAlike():
+		f.fails("%s, and with a file %s: %s", o.end, ref.end, o.words())
+	default:
+		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
+	}
+}
+
+// working reports whether a start that did not end in its time still did the work that it does with
+// a file: it used a CPU to the end, and not more of it than that work takes.
+func (o *outcome) working(ref *outcome) bool {
+	return (o.running || 2*o.cpu > o.took) && o.cpu < 2*ref.cpu+time.Second/2
+}
+
+// refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs
+// do that write what is not for people to read.
+func (o *outcome) refusesTerminal() bool {
+	said := strings.ToLower(o.said)
+	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")
+	return o.pipe == syspipe.PTY && o.code != 0 && o.total == 0 && names
+}
+
+// noticesThatTheReaderLeft judges a program whose reader has left.
+func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
+	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
+	f.Class = classLeave
+	ref := p.ref.last()
+	switch {
+	case o.end != "":
+		f.ok("%s after %s", o.end, duration(o.noticed))
+	case ref.total == 0:
+		f.cannotTell("it writes nothing")
+	case p.ref.endless() && ref.total < 64<<10:
+		f.cannotTell("it writes too little to notice that the reader has left")
+	default:
+		f.fails(
+			"runs on for %s without its reader, on %s of CPU",
+			duration(o.noticed),
+			duration(o.cpu),
+		)
+	}
+}
+
+// complains judges a program whose output has no room.
+func complains(p *program, f *finding, o *outcome) {
+	f.Class = classFull
+	ref := p.ref.last()
+	switch {
+	case ref.total == 0:
+		f.ok("writes nothing")
+	case o.end == "":
+		f.cannotTell("had not ended after %s", duration(o.took))
+	case !p.ref.ends(o.end):
+		f.ok("%s: %s", o.end, o.words())
+	case o.logs != ref.logs:
+		f.ok("says so: %s", o.words())
+	case o.code == 0:
+		f.fails("%s, though nothing of %s was written", o.end, size(ref.total))
+	default:
+		f.cannotTell("%s, as with a file", o.end)
+	}
+}
+
+// keepsLastLine judges what becomes of a last line that nothing ends.
+func keepsLastLine(p *program, f *finding, o *outcome) {
+	input := bytes.TrimRight(p.o.Stdin, "\r\n")
+	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
+	lost := bytes.Count(o.out, last) < bytes.Count(p.ref.last().out, last)
+	endsInTime(p, f, o)
+	alike := p.ref.likeness() == sameBytes
+	if f.Verdict == results.OK && len(last) >= 4 && alike && lost {
+		f.Found = ""
+		f.fails("leaves out the last line, of %s", size(int64(len(last))))
+	}
+}

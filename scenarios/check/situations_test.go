@@ -1,0 +1,31 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/scenarios/catalogue"
+)
+
+// Each situation that the catalogue has for a program is tried, and each command line holds the
+// command once.
+func TestSituationsOfAProgramAreThoseOfTheCatalogue(t *testing.T) {
+	tried := map[string]bool{"reference": true, "block-buffer": true}
+	for _, s := range programSituations {
+		tried[s.name] = true
+		if _, err := catalogue.Find(catalogue.For(catalogue.Program), s.name); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		if s.line != "" && strings.Count(s.line, "CMD") != 1 {
+			t.Errorf("%s: %s", s.name, s.line)
+		}
+		if s.reaction == nil {
+			t.Errorf("%s: nothing judges it", s.name)
+		}
+	}
+	for _, s := range catalogue.For(catalogue.Program) {
+		if !tried[s.Name] {
+			t.Errorf("%s is not tried", s.Name)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package check
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// watch looks at a program that has to wait, since its output is not read, or nothing comes. One
+// that ran at every look, though nothing of it moved, spins; who is suspected of it is watched for
+// longer.
+func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
+	o.spins = o.looksBusy(pipe, d)
+	if !o.spins && o.process.Runnable() { // on a busy machine it may have begun but now
+		o.spins = o.looksBusy(pipe, d)
+	}
+	if o.spins {
+		before, known := o.process.CPU()
+		now := before
+		end := time.Now().Add(6 * d)
+		for o.spins && known && now-before < spun && time.Now().Before(end) {
+			o.spins = o.looksBusy(pipe, 2*d)
+			now, _ = o.process.CPU()
+		}
+		o.spins = o.spins && now-before > tick
+	}
+	if pipe != nil {
+		o.queued, _ = pipe.Buffered()
+	}
+	o.peak, _ = o.process.PeakMemory()
+}
+
+// fewLooks is how often a program has to be looked at for it to be called busy.
+const fewLooks = 6
+
+// looksBusy looks at the program for a while, as often on a busy machine, which takes longer. It
+// reports whether the program had a CPU, or waited for one, at nine looks of ten at which it had to
+// wait.
+func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
+	looks := 0
+	running := 0
+	before := -1
+	for n := d / tick; n > 0 && !o.process.Ended(tick); n-- {
+		if pipe != nil {
+			o.queued, _ = pipe.Buffered()
+			waits := o.queued > 0 && o.queued == before
+			before = o.queued
+			if !waits {
+				continue
+			}
+		}
+		looks++
+		if o.process.Runnable() {
+			running++
+		}
+	}
+	return looks >= fewLooks && running*10 >= looks*9
+}
+
+// workLooks is how often a program is looked at whose time is up.
+const workLooks = 8
+
+// stillRuns reports whether the program had a CPU, or waited for one, at all looks but one: a program
+// that polls has one at some looks alone.
+func (o *outcome) stillRuns() bool {
+	running := 0
+	for range workLooks {
+		if o.process.Ended(tick) {
+			return false
+		}
+		if o.process.Runnable() {
+			running++
+		}
+	}
+	return running >= workLooks-1
+}
+
+// findLeft names what the program left behind, and ends it: the next start is not to be blamed for
+// it.
+func (o *outcome) findLeft(mark string) {
+	for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
+		pids, unclear, _ := proc.Marked(mark)
+		o.left, o.holding = holders(pids, o.file.Name())
+		if len(o.left) == 0 && !unclear {
+			return
+		}
+	}
+	if len(o.left) > 0 {
+		proc.EndMarked(mark, 0)
+	}
+}
+
+// holders returns the names of living processes, and of those among them that have the file of that
+// path open; none where the system has no /proc.
+func holders(pids []int, path string) (names, holding []string) {
+	for _, pid := range pids {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		name := strings.TrimSpace(string(comm))
+		names = append(names, name)
+		links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		for _, link := range links {
+			if to, _ := os.Readlink(link); to == path {
+				holding = append(holding, name)
+				break
+			}
+		}
+	}
+	return names, holding
+}
+
+// mostQuoted is how much of a line is quoted in a sentence, in bytes.
+const mostQuoted = 120
+
+// lastLine returns the last line of a text, or the most that a sentence has room for.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if len(last) > mostQuoted {
+		last = strings.ToValidUTF8(last[:mostQuoted], "") + "…"
+	}
+	return last
+}
+
+// size writes a number of bytes as sentences have it.
+func size(n int64) string { return results.FormatGrouped(n) + " B" }
