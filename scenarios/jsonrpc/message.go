@@ -16,8 +16,6 @@
 //		finish(string(e.ID))
 //	}
 //
-// [Peek] is faster still, and gives up unless the message begins as most do.
-//
 // Names are matched exactly, and an id keeps its text, so that 1, 1.0 and "1" stay three ids. Both
 // look at the members of the outermost object alone, so an "id" inside a result does not mislead
 // them. Batches are not messages.

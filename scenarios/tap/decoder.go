@@ -13,7 +13,6 @@ import (
 // A message is what is known of one when its last byte has passed.
 type message struct {
 	at      int64 // when its last byte had been passed on, in ns since the recording began
-	first   int64 // when its first byte was, or what was read with it
 	size    int64
 	stalled int64  // ns that passing it on took
 	body    []byte // nil if it was too large to be held; valid while it is recorded
@@ -22,9 +21,6 @@ type message struct {
 	failed     bool   // it answers by an error
 	redacted   bool   // values in its body were overwritten
 }
-
-// A readEvent is one read that was passed on: when, and how long the other side took to take it.
-type readEvent struct{ at, stalled int64 }
 
 // heldBytes bounds what is held of a message whose body is not recorded. Of a larger one the id and
 // the method are known if they stand in its first KiB.
@@ -37,20 +33,22 @@ type decoder struct {
 	limit   int              // bytes of a message
 	emit    func(m *message) // is given each message
 
-	resume  func() (struct{}, bool) // lets the reader read on; nil before the framing is known
-	stop    func()
-	started []byte // the beginning of a stream whose framing is not known yet
-	piece   []byte // what the reader has not read yet
-	ended   bool
+	resume func() (struct{}, bool) // lets the reader read on
+	stop   func()
+	piece  []byte // what the reader has not read yet
+	ended  bool
 
-	message message   // that was found last
-	when    readEvent // of the piece
-	first   int64     // when the message under way began; -1: none is under way
-	stalled int64     // ns that passing on its pieces took so far
+	message message // that was found last
+	at      int64   // when the piece had been passed on
+	stall   int64   // ns that passing it on took
+	stalled int64   // ns that passing on the message under way took so far
 }
 
 func newDecoder(f framers.Framing, limit int, emit func(m *message)) *decoder {
-	return &decoder{framing: f, limit: limit, emit: emit, first: -1}
+	d := &decoder{framing: f, limit: limit, emit: emit}
+	d.resume, d.stop = iter.Pull(d.messages)
+	d.resume() // until it wants its first bytes
+	return d
 }
 
 // name says how messages are framed, as a recording names it.
@@ -76,69 +74,21 @@ func lines() framers.Framing {
 	return f
 }
 
-// feed takes the next bytes of the stream.
-func (d *decoder) feed(p []byte, when readEvent) {
-	d.when = when
-	d.stalled += when.stalled
-	if d.first < 0 {
-		d.first = when.at
-	}
-	if d.resume != nil {
-		d.read(p)
-		return
-	}
-	if d.framing == nil {
-		d.started = append(d.started, p...)
-		p = d.started
-		d.framing = detect(p)
-		if d.framing == nil {
-			return
-		}
-	}
-	d.start()
-	d.read(p)
-	d.started = nil
-}
-
-var contentPrefix = []byte("content-")
-
-// detect tells by the first bytes how messages are framed. It returns nil if more bytes are needed.
-func detect(head []byte) framers.Framing {
-	lower := bytes.ToLower(head[:min(len(head), len(contentPrefix))])
-	switch {
-	case !bytes.HasPrefix(contentPrefix, lower):
-		return lines()
-	case len(lower) < len(contentPrefix):
-		return nil
-	}
-	return framers.ContentLength()
-}
-
-// start begins the reader.
-func (d *decoder) start() {
-	d.resume, d.stop = iter.Pull(d.messages)
-	d.resume() // until it wants its first bytes
-}
-
-// read has the reader read a piece. A reader that has given up ignores it.
-func (d *decoder) read(p []byte) {
+// feed takes the next bytes of the stream, and when and in how long they were passed on. A reader
+// that has given up ignores them.
+func (d *decoder) feed(p []byte, at, stall int64) {
+	d.at = at
+	d.stall = stall
+	d.stalled += stall
 	d.piece = p
 	d.resume()
 	d.piece = nil
 }
 
 // close takes the end of the stream: a last line needs no newline.
-func (d *decoder) close(when readEvent) {
-	d.when = when
-	if d.resume == nil {
-		if len(d.started) > 0 {
-			d.framing = lines()
-			d.start()
-			d.read(d.started)
-		} else {
-			return
-		}
-	}
+func (d *decoder) close(at int64) {
+	d.at = at
+	d.stall = 0
 	d.ended = true
 	d.resume()
 	d.stop()
@@ -146,25 +96,48 @@ func (d *decoder) close(when readEvent) {
 
 // messages is the coroutine: it reads messages, and yields whenever it wants more bytes.
 func (d *decoder) messages(yield func(struct{}) bool) {
-	r := d.framing.NewReader(&pieces{d, yield},
+	stream := io.Reader(&pieces{d, yield})
+	if d.framing == nil {
+		var head []byte
+		d.framing, head = detect(stream)
+		stream = io.MultiReader(bytes.NewReader(head), stream)
+	}
+	r := d.framing.NewReader(stream,
 		framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithLenient(),
 		framers.WithMaxMessage(d.limit), framers.WithSkipped(d.skipped))
-	var header *framers.HeaderError
-	var chunk *framers.ChunkError
-	var large *framers.TooLargeError
 	for {
 		msg, err := r.ReadMessage()
-		switch {
-		case err == nil:
+		if err == nil {
 			d.whole(msg)
-		case errors.As(err, &large) && large.Declared:
+			continue
+		}
+		large, tooLarge := errors.AsType[*framers.TooLargeError](err)
+		_, badHeader := errors.AsType[*framers.HeaderError](err)
+		_, badChunk := errors.AsType[*framers.ChunkError](err)
+		switch {
+		case tooLarge && large.Declared:
 			d.skipped(large)
-		case errors.As(err, &large): // skipped is called when its size is known
-		case errors.As(err, &header), errors.As(err, &chunk): // no message: the next one may be one
+		case tooLarge: // skipped is called when its size is known
+		case badHeader, badChunk: // no message: the next one may be one
 		default:
 			return
 		}
 	}
+}
+
+var contentPrefix = []byte("content-")
+
+// detect tells by the first bytes of a stream, which it returns, how messages are framed.
+func detect(stream io.Reader) (f framers.Framing, head []byte) {
+	for len(head) < len(contentPrefix) {
+		var next [1]byte
+		n, err := stream.Read(next[:])
+		head = append(head, next[:n]...)
+		if err != nil || !bytes.HasPrefix(contentPrefix, bytes.ToLower(head)) {
+			return lines(), head
+		}
+	}
+	return framers.ContentLength(), head
 }
 
 // pieces is the stream that the reader reads.
@@ -184,47 +157,37 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// prefixBytes is how much of a message is looked at first: most have their id and method there.
-const prefixBytes = 256
-
-// whole records a message.
+// whole hands a message on.
 func (d *decoder) whole(msg []byte) {
 	blank := len(msg) == 0 && d.framing.String() != framers.ContentLength().String()
 	if blank {
 		d.begin()
 		return
 	}
-	m := &d.message
-	*m = message{size: int64(len(msg)), body: msg}
-	id, method, failed, found := jsonrpc.Peek(msg[:min(len(msg), prefixBytes)])
-	if !found {
-		e := jsonrpc.Scan(msg)
-		if e.Whole {
-			id = e.ID
-			method = e.Method
-			failed = e.Error
-		}
+	d.message = message{size: int64(len(msg)), body: msg}
+	e := jsonrpc.Scan(msg)
+	if e.Whole {
+		d.finish(e)
+	} else {
+		d.finish(jsonrpc.Envelope{})
 	}
-	m.id = id
-	m.method = method
-	m.failed = failed && len(method) == 0
-	d.finish(m)
 }
 
-// skipped records a message that is too large to be held.
+// skipped hands on what is known of a message that is too large to be held.
 func (d *decoder) skipped(e *framers.TooLargeError) {
 	var s jsonrpc.Scanner
 	s.Write(e.Head)
-	found := s.Envelope()
-	m := message{size: e.Size, id: found.ID, method: found.Method}
-	m.failed = found.Error && len(found.Method) == 0
-	d.finish(&m)
+	d.message = message{size: e.Size}
+	d.finish(s.Envelope())
 }
 
-// finish hands a message on and makes ready for the next.
-func (d *decoder) finish(m *message) {
-	m.at = d.when.at
-	m.first = d.first
+// finish completes a message by its envelope, hands it on and makes ready for the next.
+func (d *decoder) finish(e jsonrpc.Envelope) {
+	m := &d.message
+	m.id = e.ID
+	m.method = e.Method
+	m.failed = e.Error && len(e.Method) == 0
+	m.at = d.at
 	m.stalled = d.stalled
 	d.emit(m)
 	d.begin()
@@ -232,10 +195,8 @@ func (d *decoder) finish(m *message) {
 
 // begin makes ready for the next message, whose first bytes may stand in the same piece.
 func (d *decoder) begin() {
-	d.first = d.when.at
-	d.stalled = d.when.stalled
-	if len(d.piece) == 0 {
-		d.first = -1
-		d.stalled = 0
+	d.stalled = 0
+	if len(d.piece) > 0 {
+		d.stalled = d.stall
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -25,10 +25,10 @@ func seen(stream string, size int, f framers.Framing) []string {
 	at := int64(0)
 	for p := []byte(stream); len(p) > 0; at++ {
 		n := min(size, len(p))
-		d.feed(p[:n], readEvent{at: at})
+		d.feed(p[:n], at, 0)
 		p = p[n:]
 	}
-	d.close(readEvent{at: at})
+	d.close(at)
 	return out
 }
 
@@ -69,11 +69,11 @@ func TestDecoderHoldsNothingOfALongLine(t *testing.T) {
 	line := `{"jsonrpc":"2.0","id":7,"result":"`
 	piece := bytes.Repeat([]byte("x"), 1<<16)
 	long := func() {
-		d.feed([]byte(line), readEvent{at: 1})
+		d.feed([]byte(line), 1, 0)
 		for range 1000 {
-			d.feed(piece, readEvent{at: 2})
+			d.feed(piece, 2, 0)
 		}
-		d.feed([]byte("\"}\n"), readEvent{at: 3})
+		d.feed([]byte("\"}\n"), 3, 0)
 	}
 	long()
 	if n := testing.AllocsPerRun(3, long); n > 20 {
@@ -149,7 +149,7 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 		d := newDecoder(lines(), heldBytes, func(m *message) {
 			line = appendMessage(nil, linePrefix("r", fromClient), m, true)
 		})
-		d.feed([]byte(row.text+"\n"), readEvent{at: 5, stalled: 9})
+		d.feed([]byte(row.text+"\n"), 5, 9)
 		var got results.Message
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Errorf("%s: %v in %s", row.name, err, line)
@@ -165,17 +165,24 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 	}
 }
 
+// What is allocated for each time that lines are written does not grow with the messages.
 func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("the race detector uses memory of its own")
 	}
-	rec := newRecorder(Options{Run: "run"})
+	rec := newRecorder(Options{Run: "run", Record: io.Discard})
 	track := rec.track(fromServer)
 	p := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":12,"result":{"text":"abc"}}`+"\n", 10))
 	r := newRelay(nil, nil, track, lines())
-	r.record(p, readEvent{at: 1})
-	if n := testing.AllocsPerRun(100, func() { r.record(p, readEvent{at: 2}) }); n != 0 {
-		t.Errorf("%v allocations for ten messages", n)
+	record := func() {
+		for range 10 {
+			r.record(p, 0)
+		}
+		rec.flush()
+	}
+	record()
+	if n := testing.AllocsPerRun(100, record); n > 10 {
+		t.Errorf("%v allocations for a hundred messages", n)
 	}
 }
 
@@ -185,14 +192,13 @@ func TestTheLastRecordCountsWhatIsRecorded(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})
 	r := newRelay(nil, nil, rec.track(fromClient), lines())
-	go rec.run()
 	begun := make(chan struct{})
 	enough := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for i := 0; ; i++ {
-			r.record([]byte(`{"id":1,"method":"m"}`+"\n"), readEvent{at: int64(i)})
+			r.record([]byte(`{"id":1,"method":"m"}`+"\n"), 0)
 			if i == 100 {
 				close(begun)
 			}
@@ -219,109 +225,63 @@ func TestTheLastRecordCountsWhatIsRecorded(t *testing.T) {
 	}
 }
 
-func TestAQueueGivesBackWhatWasPutInOrWhole(t *testing.T) {
-	q := queue{limit: 64}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	var in, out, held []byte
-	queued := 0
-	for i := range 10000 {
-		p := bytes.Repeat([]byte{byte(i)}, rnd.IntN(70))
-		fits, _ := q.put(p)
-		if fits != (len(p) <= 64-queued) {
-			t.Fatalf("%d bytes into %d", len(p), 64-queued)
-		}
-		if fits {
-			in = append(in, p...)
-			queued += len(p)
-		}
-		if rnd.IntN(3) > 0 {
-			held = q.take(held)
-			n := rnd.IntN(len(held) + 1)
-			out, held, queued = append(out, held[:n]...), held[n:], 0
-		}
-		if !bytes.HasPrefix(in, out) {
-			t.Fatalf("step %d: what came out is not what went in", i)
-		}
-	}
-}
-
-// Lines of both directions are written in the order of time, also while some are on their way.
+// Batches are written in the order in which they began, also while one is still open.
 func TestTheRecordingIsInTheOrderOfTime(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})
 	requests, replies := rec.track(fromClient), rec.track(fromServer)
-	pass := func(t *track, at int64) {
-		t.record(&message{at: at, first: at, size: 1})
-		t.flush()
+	pass := func(t *track, size int64) {
+		t.begin()
+		t.record(&message{size: size})
+		t.end()
 	}
-	pass(replies, 2)
-	pass(replies, 5)
-	requests.looking.Store(3) // a line of this time or a later one is still to come
-	rec.drain(false)
-	pass(requests, 1)
+	pass(replies, 1)
+	requests.begin()
+	pass(replies, 3)
+	rec.flush()
+	requests.record(&message{size: 2})
+	requests.end()
 	pass(requests, 4)
-	requests.looking.Store(0)
-	pass(replies, 6)
-	rec.drain(true)
-	var times []int64
-	for line := range bytes.Lines(out.Bytes()) {
+	rec.flush()
+	if got := sizes(t, out.Bytes()); !slices.Equal(got, []int64{1, 2, 3, 4}) {
+		t.Errorf("the order is %v", got)
+	}
+}
+
+// sizes are those of the messages that were recorded, in their order; a gap is 0.
+func sizes(t *testing.T, recording []byte) (list []int64) {
+	t.Helper()
+	for line := range bytes.Lines(recording) {
 		var m results.Message
 		if err := json.Unmarshal(line, &m); err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v in %s", err, line)
 		}
-		times = append(times, m.T)
+		list = append(list, m.Size)
 	}
-	if want := []int64{2, 1, 4, 5, 6}; !slices.Equal(times, want) { // 1 came too late: its direction had not said that it was under way
-		t.Errorf("lines are of the times %v, want %v", times, want)
-	}
+	return list
 }
 
-func TestRedactKeepsStructureAndLengths(t *testing.T) {
-	for _, row := range []struct{ name, text, want string }{
-		{"a call", `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"secret","n":-120.75,"ok":true,"none":null}}`,
-			`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"secret","n":-100.00,"ok":true,"none":null}}`},
-		{"what else has a name", `{"params":{"arguments":{"name":"secret"},"name":["a1"]},"method":"tools/call","result":{"name":"b2"}}`,
-			`{"params":{"arguments":{"name":"xxxxxx"},"name":["xx"]},"method":"tools/call","result":{"name":"xx"}}`},
-		{"the name of another method", `{"method":"m","params":{"name":"secret"}}`, `{"method":"m","params":{"name":"xxxxxx"}}`},
-		{"an id further in is a value", `{"result":{"id":"abc","method":"x"},"id":"abc"}`, `{"result":{"id":"xxx","method":"x"},"id":"abc"}`},
-		{"escapes", `{"a":"q\"\\\u00e9z"}`, `{"a":"xnnnu0000x"}`},
-		{"lists of texts", `{"a":["x1",["y2"],{"b":"z3"}],"c":"d4"}`, `{"a":["xx",["xx"],{"b":"xx"}],"c":"xx"}`},
-		{"revisions", `{"params":{"protocolVersion":"2025-11-25","n":"2025-11-25","_meta":{"io.modelcontextprotocol/protocolVersion": "2026-07-28"}},"result":{"supportedVersions":["2025-11-25","2026-07-28","secret"],"protocolVersion":"a secret"}}`,
-			`{"params":{"protocolVersion":"2025-11-25","n":"xxxxxxxxxx","_meta":{"io.modelcontextprotocol/protocolVersion": "2026-07-28"}},"result":{"supportedVersions":["2025-11-25","2026-07-28","xxxxxx"],"protocolVersion":"xxxxxxxx"}}`},
-		{"no JSON", `password=123 "abc`, `xxxxxxxxxxxxxxxxx`},
-		{"JSON at first", `{"a":"b1","c":d2, "e"}`, `{"a":"xx","c"xxxxxxxxx`},
-	} {
-		b := []byte(row.text)
-		changed := redact(b, methodIn(row.text))
-		if row.name == "escapes" { // each escape stays one, of its length
-			row.want = `{"a":"x\n\n\u0000x"}`
-		}
-		if string(b) != row.want {
-			t.Errorf("%s: got %s, want %s", row.name, b, row.want)
-		}
-		if !changed || redact(b, methodIn(row.text)) {
-			t.Errorf("%s: it does not say truly whether it changed something", row.name)
-		}
-		if json.Valid([]byte(row.text)) != json.Valid(b) {
-			t.Errorf("%s: %s is JSON no more, or by now", row.name, b)
-		}
+// What does not fit is left out batch by batch, and told of where it would stand.
+func TestWhatIsNotWrittenInTimeLeavesAGap(t *testing.T) {
+	var out bytes.Buffer
+	rec := newRecorder(Options{Run: "r", Record: &out})
+	rec.limit = 150
+	track := rec.track(fromServer)
+	pass := func(size int64) {
+		track.begin()
+		track.record(&message{size: size})
+		track.end()
 	}
-}
-
-// methodIn returns the method that a text names, as a decoder does.
-func methodIn(text string) string {
-	var m struct{ Method string }
-	_ = json.Unmarshal([]byte(text), &m)
-	return m.Method
-}
-
-func FuzzRedact(f *testing.F) {
-	f.Add(`{"a":[1,"b\n",{"c":-0.5e9}]}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		b := []byte(text)
-		redact(b, "tools/call")
-		if len(b) != len(text) || json.Valid([]byte(text)) && !json.Valid(b) {
-			t.Errorf("%q became %q", text, b)
-		}
-	})
+	for size := range int64(4) {
+		pass(size + 1) // a line has about 70 bytes
+	}
+	rec.flush()
+	pass(5)
+	rec.flush()
+	if got := sizes(t, out.Bytes()); !slices.Equal(got, []int64{1, 2, 0, 5}) {
+		t.Errorf("recorded %v, want a gap between 2 and 5:\n%s", got, &out)
+	}
+	if a := track.account; a.Messages != 5 || a.Gaps != 1 || a.MessagesMissing != 2 {
+		t.Errorf("counted %+v", a)
+	}
 }

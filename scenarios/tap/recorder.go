@@ -1,178 +1,186 @@
 package tap
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
 
 // A recorder takes lines from both directions to the recording, without either waiting for it.
+//
+// A direction begins a batch when a read was passed on, adds a line for each message that ended in
+// it, and ends the batch. Batches are written in the order in which they began, so the recording is
+// in the order of time.
 type recorder struct {
 	Options
-	began   time.Time
-	asleep  atomic.Bool
-	wake    chan struct{}
-	stop    chan struct{}
-	stopped chan struct{}
-	tracks  []*track
-	merged  []byte // of run's goroutine, as err until it ends
+	began  time.Time
+	limit  int // bytes of lines that wait
+	tracks []*track
+	unused sync.Pool // of *batch
+
+	mu      sync.Mutex
+	waiting []*batch // begun and not yet written
+	held    int      // bytes of their lines
+	due     bool     // flush will be called
+
+	writing sync.Mutex // held while lines are written
+	merged  []byte     // lines that are written together
 	err     error
 }
 
-// A track is one direction's way to the recording.
-type track struct {
-	*recorder
-	queue queue
-	held  []byte // taken from the queue and not yet written; the recorder's
-	// Lines of messages that passed then, or later, may be on their way; 0: none are.
-	looking atomic.Int64
-	dir     string
-	prefix  []byte // of every message's line
-
-	// of the relay's goroutine while it looks at what it has passed on, and of close, which does
-	// not wait for a relay that waits for the client
-	lock         sync.Mutex
-	over         bool                     // the recording is closed
-	lines        []byte                   // not yet in the queue
-	protocol     string                   // that the methods are of, "" so far
-	pendingCount int64                    // messages in lines
-	first        int64                    // when the first of them passed
-	lost         int64                    // messages that did not fit, since the last that did
-	from         int64                    // when the first of them passed
-	account      results.DirectionTraffic // so far, but for what the relay counts
+// A batch holds the lines of the messages that ended in one read.
+type batch struct {
+	at    int64 // when the read had been passed on, in ns since the recording began
+	lines []byte
+	ended bool // of the recorder's lock
 }
 
-// Sizes of what is held for the recording at most, in bytes a direction: the lines of 100,000
-// messages, however slow the disk; or a message with its body.
+// A track is one direction's way to the recording. What follows busy belongs to who holds that.
+type track struct {
+	*recorder
+	dir    string
+	prefix []byte // of every message's line
+
+	busy     sync.Mutex // held from begin to end
+	over     bool       // nothing more is recorded
+	batch    *batch     // what record adds to
+	messages int64      // in the batch
+	protocol string     // that the methods are of, "" so far
+	lost     int64      // messages that did not fit, since the last that did
+	from     int64      // when the first of them passed
+	account  results.DirectionTraffic
+}
+
+// Bytes of lines that wait for the recording at most: the lines of 200,000 messages, however slow
+// the disk; or some messages with their bodies.
 const (
-	queueBytes  = 16 << 20
-	bodyQueue   = 64 << 20
+	heldLines   = 32 << 20
+	heldBodies  = 128 << 20
 	largestBody = 16 << 20
 )
 
-// batchBytes is the size from which lines go to the queue before a read has been looked at whole.
-const batchBytes = 16 << 10
-
-// flushInterval bounds how long lines wait for the recorder. The traffic wakes nobody unless there
-// is much of it: a wake-up would cost each message microseconds.
+// flushInterval is how long lines wait. To write them at once would cost each message microseconds.
 const flushInterval = 20 * time.Millisecond
 
-// idleTicks is the number of flush intervals without work after which the recorder waits to be
-// woken.
-const idleTicks = 50
+// What is written at once has writeSize bytes at least, if there are so many.
+const writeSize = 256 << 10
 
 func newRecorder(o Options) *recorder {
-	return &recorder{
-		Options: o, began: time.Now(),
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+	r := &recorder{Options: o, began: time.Now(), limit: heldLines}
+	if r.Bodies {
+		r.limit = heldBodies
 	}
+	r.unused.New = func() any { return new(batch) }
+	return r
 }
 
 // now returns the time since the recording began, in ns.
 func (r *recorder) now() int64 { return int64(time.Since(r.began)) }
 
-// track adds a direction. All are added before run.
+// track adds a direction.
 func (r *recorder) track(dir string) *track {
 	t := &track{recorder: r, dir: dir, prefix: linePrefix(r.Run, dir)}
-	t.queue.limit = queueBytes
-	if r.Bodies {
-		t.queue.limit = bodyQueue
-	}
 	r.tracks = append(r.tracks, t)
 	return t
 }
 
-// run writes what comes until close.
-func (r *recorder) run() {
-	defer close(r.stopped)
-	idle := 0
-	timer := time.NewTimer(flushInterval)
-	defer timer.Stop()
-	for {
-		idle++
-		if r.drain(false) {
-			idle = 0
-		}
-		tick := timer.C
-		if idle > idleTicks { // only traffic wakes it
-			r.asleep.Store(true)
-			idle = 0
-			if !r.drain(false) {
-				tick = nil
-			}
-		}
-		select {
-		case <-tick:
-			timer.Reset(flushInterval)
-		case <-r.wake:
-		case <-r.stop:
-			r.drain(true)
-			return
-		}
-		r.asleep.Store(false)
+// begin begins the batch of a read that has just been passed on.
+func (t *track) begin() {
+	t.busy.Lock()
+	b := t.unused.Get().(*batch)
+	*b = batch{lines: b.lines[:0]}
+	t.batch = b
+	t.messages = 0
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b.at = t.now()
+	if !t.over {
+		t.waiting = append(t.waiting, b)
 	}
 }
 
-// drain writes the lines that are there, of both directions in the order of time: those of messages
-// that passed before any of which the line may still be under way, or all. After a failure it only
+// record adds the line of a message to the batch.
+func (t *track) record(m *message) {
+	if t.over {
+		return
+	}
+	t.messages++
+	t.account.Messages++
+	if t.protocol == "" || t.protocol == "jsonrpc" {
+		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)
+	}
+	whole := t.Bodies && int64(len(m.body)) == m.size
+	if t.Bodies && !whole {
+		t.account.BodiesLeftOut++
+	}
+	m.redacted = whole && t.Redact && redact(m.body, string(m.method))
+	t.batch.lines = appendMessage(t.batch.lines, t.prefix, m, whole)
+}
+
+// end hands the batch over, all of it or nothing.
+func (t *track) end() {
+	defer t.busy.Unlock()
+	b := t.batch
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.held+len(b.lines) > t.limit:
+		t.lose()
+	case t.lost > 0 && t.messages > 0:
+		b.lines = append(t.gap(b.at), b.lines...)
+		t.lost = 0
+	}
+	b.ended = true
+	t.held += len(b.lines)
+	if !t.due {
+		t.due = true
+		time.AfterFunc(flushInterval, t.flush)
+	}
+}
+
+// lose leaves out a batch that does not fit.
+func (t *track) lose() {
+	if t.lost == 0 {
+		t.account.Gaps++
+		t.from = t.batch.at
+	}
+	t.lost += t.messages
+	t.account.MessagesMissing += t.messages
+	t.batch.lines = t.batch.lines[:0]
+}
+
+// flush writes the batches that have ended, up to the first that has not. After a failure it only
 // makes room.
-func (r *recorder) drain(all bool) (any bool) {
-	until := int64(math.MaxInt64)
-	if !all {
-		until = r.now()
-	}
-	for _, t := range r.tracks {
-		since := t.looking.Load()
-		if since > 0 && !all {
-			until = min(until, since)
-		}
-	}
-	for _, t := range r.tracks {
-		t.held = t.queue.take(t.held)
-	}
-	for {
-		var first *track
-		earliest := until
-		for _, t := range r.tracks {
-			at := t.nextTime()
-			if len(t.held) > 0 && at < earliest {
-				first = t
-				earliest = at
-			}
-		}
-		if first == nil {
-			break
-		}
-		n := bytes.IndexByte(first.held, '\n') + 1
-		r.merged = append(r.merged, first.held[:n]...)
-		first.held = first.held[n:]
-		any = true
+func (r *recorder) flush() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	for _, b := range r.take() {
+		r.merged = append(r.merged, b.lines...)
+		r.unused.Put(b)
 		if len(r.merged) > writeSize {
 			r.write()
 		}
 	}
 	r.write()
-	return any
 }
 
-// writeSize is the least that is written at once where there is more, in bytes.
-const writeSize = 256 << 10
-
-// nextTime returns when the message passed whose line is the first of those held; 0 where the line
-// is about something else.
-func (t *track) nextTime() (at int64) {
-	text, ok := bytes.CutPrefix(t.held, t.prefix)
-	for i := 0; ok && text[i] >= '0' && text[i] <= '9'; i++ {
-		at = at*10 + int64(text[i]-'0')
+// take returns the batches that can be written, which wait no longer.
+func (r *recorder) take() []*batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = false
+	n := 0
+	for n < len(r.waiting) && r.waiting[n].ended {
+		r.held -= len(r.waiting[n].lines)
+		n++
 	}
-	return at
+	taken := r.waiting[:n]
+	r.waiting = append([]*batch(nil), r.waiting[n:]...)
+	return taken
 }
 
 func (r *recorder) write() {
@@ -186,17 +194,19 @@ func (r *recorder) write() {
 // wrong, if anything did. What passes from now on is not recorded: so closing counts what is.
 func (r *recorder) close(closing func() []any) error {
 	for _, t := range r.tracks {
-		t.lock.Lock()
-		t.flush()
+		t.busy.Lock()
 		t.over = true
-		t.lock.Unlock()
+		t.busy.Unlock()
 	}
-	close(r.stop)
-	<-r.stopped
+	r.flush()
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	for _, t := range r.tracks {
-		t.lock.Lock()
-		r.merged = append(r.merged, t.gap(r.now())...)
-		t.lock.Unlock()
+		t.busy.Lock()
+		if t.lost > 0 {
+			r.merged = append(r.merged, t.gap(r.now())...)
+		}
+		t.busy.Unlock()
 	}
 	for _, record := range closing() {
 		line, err := json.Marshal(record)
@@ -211,60 +221,6 @@ func (r *recorder) close(closing func() []any) error {
 	return nil
 }
 
-// record makes a message's line. Only flush puts it on its way, for certain. It never waits; its
-// caller holds the lock.
-func (t *track) record(m *message) {
-	if t.over {
-		return
-	}
-	t.account.Messages++
-	if t.protocol == "" || t.protocol == "jsonrpc" {
-		t.protocol = cmp.Or(protocolOf(m.method), t.protocol)
-	}
-	whole := t.Bodies && int64(len(m.body)) == m.size
-	if t.Bodies && !whole {
-		t.account.BodiesLeftOut++
-	}
-	m.redacted = whole && t.Redact && redact(m.body, string(m.method))
-	if len(m.body) > batchBytes {
-		t.flush() // what may not fit takes no others with it
-	}
-	if t.pendingCount == 0 {
-		t.lines = t.gap(m.at)
-		t.first = m.first
-	}
-	t.lines = appendMessage(t.lines, t.prefix, m, whole)
-	t.pendingCount++
-	if len(t.lines) >= batchBytes {
-		t.flush()
-	}
-}
-
-// flush puts the lines of the messages so far on their way to the recording: all of them, or none.
-func (t *track) flush() {
-	if t.pendingCount == 0 {
-		return
-	}
-	fits, overHighWater := t.queue.put(t.lines)
-	if overHighWater || t.asleep.Load() && t.asleep.CompareAndSwap(true, false) {
-		select {
-		case t.wake <- struct{}{}:
-		default: // it is being woken
-		}
-	}
-	if fits {
-		t.lost = 0
-	} else {
-		if t.lost == 0 {
-			t.account.Gaps++
-			t.from = t.first
-		}
-		t.lost += t.pendingCount
-		t.account.MessagesMissing += t.pendingCount
-	}
-	t.pendingCount = 0
-}
-
 // gapEvidence says which messages a recording is missing.
 type gapEvidence struct {
 	Dir      string `json:"dir"`
@@ -273,13 +229,8 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap begins the lines with one that tells of the messages that are missing before them, if some
-// are.
+// gap returns a line that tells of the messages that are missing before it.
 func (t *track) gap(until int64) []byte {
-	lines := t.lines[:0]
-	if t.lost == 0 {
-		return lines
-	}
 	text, _ := json.Marshal(results.Finding{ // plain data
 		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),
 		ID:       results.AreaFailure + "/recording-gap",
@@ -289,43 +240,5 @@ func (t *track) gap(until int64) []byte {
 		Advice: "the recording could not keep up, and the traffic does not wait for it: " +
 			"record to a faster disk, or without bodies",
 	})
-	return append(append(lines, text...), '\n')
+	return append(text, '\n')
 }
-
-// A queue is a bounded queue of lines from one goroutine to another: neither waits for the other,
-// and what does not fit is refused whole. It takes as much memory as it once had to hold, and as
-// much again while that is written.
-type queue struct {
-	mu    sync.Mutex // for as long as a copy takes
-	lines []byte
-	limit int // bytes
-}
-
-// put takes all of p, or nothing. It reports also whether there is too much to leave until the
-// recorder comes by itself.
-func (q *queue) put(p []byte) (fits, overHighWater bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(p) > q.limit-len(q.lines) {
-		return false, true
-	}
-	q.lines = append(q.lines, p...)
-	return true, len(q.lines) > highWater
-}
-
-// take appends what is there to held.
-func (q *queue) take(held []byte) []byte {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(held) == 0 {
-		taken := q.lines
-		q.lines = held[:0]
-		return taken
-	}
-	held = append(held, q.lines...)
-	q.lines = q.lines[:0]
-	return held
-}
-
-// highWater is the traffic of a hundredth of a second at its densest, in bytes.
-const highWater = 1 << 20

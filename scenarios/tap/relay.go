@@ -88,8 +88,6 @@ func (r *relay) pass(p []byte) error {
 	r.writing.Store(came)
 	err := r.to.writeAll(p)
 	r.writing.Store(0)
-	r.track.looking.Store(came)
-	defer r.track.looking.Store(0)
 	gone := r.track.now()
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
@@ -99,25 +97,23 @@ func (r *relay) pass(p []byte) error {
 		r.stalled.Add(stalled)
 	}
 	if err == nil {
-		r.record(p, readEvent{at: gone, stalled: stalled})
+		r.record(p, stalled)
 	}
 	return err
 }
 
 // record records what of messages has just passed.
-func (r *relay) record(p []byte, when readEvent) {
-	r.track.lock.Lock()
-	defer r.track.lock.Unlock()
-	r.decoder.feed(p, when)
-	r.track.flush()
+func (r *relay) record(p []byte, stalled int64) {
+	r.track.begin()
+	defer r.track.end()
+	r.decoder.feed(p, r.track.batch.at, stalled)
 }
 
 // end records the end of the stream.
 func (r *relay) end() {
-	r.track.lock.Lock()
-	defer r.track.lock.Unlock()
-	r.decoder.close(readEvent{at: r.track.now()})
-	r.track.flush()
+	r.track.begin()
+	defer r.track.end()
+	r.decoder.close(r.track.batch.at)
 }
 
 // A stream is one end of a pipe, or whatever else a standard stream is.

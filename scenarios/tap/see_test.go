@@ -3,6 +3,7 @@ package tap
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,7 @@ import (
 func BenchmarkSee(b *testing.B) {
 	for _, size := range []int{64, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
-			rec := newRecorder(Options{Run: "0199f2d5-1111-7000-8000-000000000000"})
+			rec := newRecorder(Options{Run: "0199f2d5-1111-7000-8000-000000000000", Record: io.Discard})
 			track := rec.track(fromServer)
 			r := newRelay(nil, nil, track, lines())
 			head, tail := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"text":"`, "\"}}\n"
@@ -20,15 +21,13 @@ func BenchmarkSee(b *testing.B) {
 			stream := bytes.Repeat(msg, max(1, 64<<10/len(msg)))
 			b.SetBytes(int64(len(stream)))
 			b.ReportAllocs()
-			at := int64(0)
 			for b.Loop() {
 				for p := stream; len(p) > 0; {
-					at += 30_000
 					n := min(64<<10, len(p))
-					r.record(p[:n], readEvent{at: at})
+					r.record(p[:n], 0)
 					p = p[n:]
 				}
-				track.held = track.queue.take(track.held[:0])
+				rec.flush()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stream)/len(msg)), "ns/message")
 		})
