@@ -91,10 +91,8 @@ func validateNames(c results.Cell) error {
 	if err := errors.Join(unknownKind, unknownIO); err != nil {
 		return err
 	}
-	if c.Transfer != "" {
-		if _, err := syspipe.ParseTransfer(c.Transfer); err != nil {
-			return err
-		}
+	if c.Transfer != "" && c.Transfer != results.TransferVmsplice {
+		return fmt.Errorf("unknown transfer %q (known: %s)", c.Transfer, results.TransferVmsplice)
 	}
 	_, err := placement.Topology{}.Choose(c.Placement)
 	if errors.Is(err, errors.ErrUnsupported) {

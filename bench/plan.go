@@ -50,7 +50,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"runtime"
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
@@ -77,8 +77,6 @@ type Plan struct {
 
 	// Observe, if set, is told of progress from the goroutine that called Run.
 	Observe func(Progress)
-
-	placed []placedCell // set by Checked
 }
 
 // Progress is one step of a run.
@@ -110,34 +108,26 @@ type placedCell struct {
 // a capacity that this system refuses. What this system merely lacks is no error; its cells become
 // unsupported records.
 func (p Plan) Validate() error {
-	_, err := p.Checked()
+	_, err := p.withDefaults().place()
 	return err
 }
 
-// Checked validates the plan, and returns it with what that found, so that [Run] does not look
-// again. A plan whose cells are changed afterwards is checked anew.
-func (p Plan) Checked() (Plan, error) {
-	p = p.withDefaults()
-	same := func(a placedCell, c results.Cell) bool { return a.cell == c }
-	if len(p.placed) > 0 && slices.EqualFunc(p.placed, p.Cells, same) {
-		return p, nil
-	}
+// place validates a plan without blanks, and finds CPUs for its cells.
+func (p Plan) place() ([]placedCell, error) {
 	if err := p.checkNumbers(); err != nil {
-		return p, err
+		return nil, err
 	}
 	seen := map[results.Cell]bool{}
 	for _, c := range p.Cells {
 		if seen[c] {
-			return p, fmt.Errorf("the plan has a cell twice: %s", c.Key())
+			return nil, fmt.Errorf("the plan has a cell twice: %s", c.Key())
 		}
 		seen[c] = true
 		if err := p.validate(c); err != nil {
-			return p, fmt.Errorf("%s: %w", Label(c), err)
+			return nil, fmt.Errorf("%s: %w", Label(c), err)
 		}
 	}
-	var err error
-	p.placed, err = placeAll(p.Cells)
-	return p, err
+	return placeAll(p.Cells)
 }
 
 func (p Plan) checkNumbers() error {
@@ -215,16 +205,11 @@ func transportSupported(c results.Cell) error {
 	if err := errors.Join(err, writer.Supported(), reader.Supported()); err != nil {
 		return err
 	}
-	if c.Transfer == "" {
-		return nil
-	}
-	if err := syspipe.Transfer(c.Transfer).Supported(); err != nil {
-		return err
-	}
 	polled := writer == syspipe.Poller || reader == syspipe.Poller
-	if polled || !syspipe.Kind(c.Pipe).IsPipe() {
-		return syspipe.Unsupported(fmt.Sprintf("transfer %s through a %s with io %s: unavailable",
-			c.Transfer, c.Pipe, c.IO))
+	lends := syspipe.LendsPages && !polled && syspipe.Kind(c.Pipe).IsPipe()
+	if c.Transfer != "" && !lends {
+		return syspipe.Unsupported(fmt.Sprintf("transfer %s through a %s with io %s: unavailable on %s",
+			c.Transfer, c.Pipe, c.IO, runtime.GOOS))
 	}
 	return nil
 }

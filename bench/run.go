@@ -37,6 +37,7 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 // A runner is a run under way.
 type runner struct {
 	Plan
+	placed       []placedCell
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
@@ -68,9 +69,11 @@ type cellRun struct {
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
-	p, err := p.Checked()
+	p = p.withDefaults()
+	placed, err := p.place()
 	return &runner{
 		Plan:         p,
+		placed:       placed,
 		keep:         keep,
 		random:       rand.New(rand.NewPCG(uint64(p.Seed), uint64(len(p.Cells)))),
 		started:      time.Now(),

@@ -36,7 +36,7 @@ type Cell struct {
 	PayloadOffset string `json:"payload_offset,omitempty"` // within a page; "" is drawn per start
 	FrameWait     string `json:"frame_wait,omitempty"`     // "5ms": see fields; "" fixes frames
 	Source        string `json:"source,omitempty"`         // "hot", "fresh"; "" is hot
-	Transfer      string `json:"transfer,omitempty"`       // "vmsplice", "splice"; "" is copy
+	Transfer      string `json:"transfer,omitempty"`       // "vmsplice"; "" is copy
 	Messages      string `json:"messages,omitempty"`       // hash of the recording that is replayed
 
 	// The reader.
@@ -191,5 +191,6 @@ const (
 	FramingRaw       = "raw"       // the framing that adds nothing: the floor of every comparison
 	PatternRoundtrip = "roundtrip" // the pattern in which each message is answered
 	SourceHot        = "hot"       // the sender's message lies in the cache
+	TransferVmsplice = "vmsplice"  // the writer's pages are mapped into the pipe
 	SourceFresh      = "fresh"     // messages come from 64 MiB of copies in turn
 )

@@ -53,13 +53,11 @@ func (k Kind) Supported() error {
 }
 
 // ParseKind returns the kind of that name. It need not be one that this system supports.
-func ParseKind(name string) (Kind, error) { return parseName("pipe kind", name, Kinds()) }
-
-func parseName[T ~string](what, name string, known []T) (T, error) {
-	if slices.Contains(known, T(name)) {
-		return T(name), nil
+func ParseKind(name string) (Kind, error) {
+	if slices.Contains(Kinds(), Kind(name)) {
+		return Kind(name), nil
 	}
-	return "", fmt.Errorf("unknown %s %q (known: %s)", what, name, joinNames(known))
+	return "", fmt.Errorf("unknown pipe kind %q (known: %s)", name, joinNames(Kinds()))
 }
 
 // noun names the kind in the middle of a sentence.
@@ -85,34 +83,6 @@ func joinNames[T any](list []T) string {
 		words = append(words, fmt.Sprint(v))
 	}
 	return strings.Join(words, ", ")
-}
-
-// A Transfer is how bytes get into a pipe.
-type Transfer string
-
-const (
-	// Copy is write: the kernel copies every byte into the pipe, and out of it again.
-	Copy Transfer = "copy"
-	// Vmsplice maps the writer's pages into the pipe ([End.Vmsplice]); the reader copies them out
-	// of it.
-	Vmsplice Transfer = "vmsplice"
-)
-
-// Transfers returns every transfer that pipebench knows, always in the same order.
-func Transfers() []Transfer { return []Transfer{Copy, Vmsplice} }
-
-// ParseTransfer returns the transfer of that name. It need not be one that this system supports.
-func ParseTransfer(name string) (Transfer, error) {
-	return parseName("transfer", name, Transfers())
-}
-
-// Supported returns nil where this system has the transfer, else an error that wraps
-// [errors.ErrUnsupported] and names the system.
-func (t Transfer) Supported() error {
-	if t == Copy || lendsPages {
-		return nil
-	}
-	return unsupported("transfer " + string(t))
 }
 
 // System names the system whose rules pipes follow here: as [runtime.GOOS] does, but "gvisor" for

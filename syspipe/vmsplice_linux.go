@@ -1,22 +1,21 @@
 package syspipe
 
 import (
-	"fmt"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// lendsPages says whether the system has other transfers than [Copy].
-const lendsPages = true
+// LendsPages says whether the system has [End.Vmsplice].
+const LendsPages = true
 
 func (e *End) vmsplice(p []byte) (int, error) {
 	if !e.kind.IsPipe() {
-		return 0, unsupported("transfer vmsplice of a " + e.kind.noun())
+		return 0, unsupported("vmsplice to a " + e.kind.noun())
 	}
 	if e.file != nil {
-		return 0, unsupported(fmt.Sprintf("transfer vmsplice with io %s", e.io))
+		return 0, unsupported("vmsplice with io " + e.io.String())
 	}
 	flags := uintptr(unix.SPLICE_F_NONBLOCK)
 	if e.io == Blocking {

@@ -2,7 +2,7 @@
 
 package syspipe
 
-// lendsPages says whether the system has other transfers than [Copy].
-const lendsPages = false
+// LendsPages says whether the system has [End.Vmsplice].
+const LendsPages = false
 
-func (e *End) vmsplice([]byte) (int, error) { return 0, Vmsplice.Supported() }
+func (e *End) vmsplice([]byte) (int, error) { return 0, unsupported("vmsplice") }

@@ -197,7 +197,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 			p.MaxTime = estimate * 3 / 2
 		}
 	}
-	return p.Checked()
+	return p, p.Validate()
 }
 
 // isDefault reports whether the run was asked for nothing in particular: it takes as many samples

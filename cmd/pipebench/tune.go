@@ -117,7 +117,7 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 		MaxTime:  f.maxTime,
 		Seed:     f.seed,
 	}
-	return p.Checked()
+	return p, p.Validate()
 }
 
 // measureGrid measures the plan, keeps its records and the answer in a folder, and shows the

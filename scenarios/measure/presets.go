@@ -167,7 +167,7 @@ func limitCells(t placement.Topology) []results.Cell {
 			cells = append(cells, usualCell(results.FramingRaw, size, place))
 		}
 		lent := usualCell(results.FramingRaw, 64<<10, place)
-		lent.Transfer = string(syspipe.Vmsplice)
+		lent.Transfer = results.TransferVmsplice
 		cells = append(cells, lent)
 		for _, size := range []int{1, 64 << 10} {
 			trip := usualCell(results.FramingRaw, size, place)
