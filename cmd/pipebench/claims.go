@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,8 +18,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
-// runClaims judges what people say about stdio: by what files hold, or by measuring here.
-func (f *probeFlags) runClaims(cmd *cobra.Command, files []string) error {
+// runClaims judges what people say about stdio: by what files hold, or by measuring here what the
+// folder of the run does not hold yet. What is behind "--" is the command of an MCP server to ask.
+func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
+	files := args
+	var server []string
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		files = args[:dash]
+		server = args[dash:]
+	}
 	selected, err := claims.Select(f.only)
 	if err != nil {
 		return usage(err)
@@ -27,81 +36,85 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, files []string) error {
 		if err != nil {
 			return err
 		}
-		if err := f.showClaims(cmd, set, selected); err != nil {
+		verdicts := append(claims.Judge(set, selected), unknownClaims(set, f.only)...)
+		if err := f.showClaims(cmd, set, selected, verdicts); err != nil {
 			return err
 		}
-		return f.judgeClaims(set, selected)
+		return f.judgeClaims(verdicts)
+	}
+	set, err := f.earlier(cmd.Context())
+	if err != nil {
+		return err
 	}
 	s, err := openSession(cmd, &f.sharedFlags)
 	if err != nil {
 		return err
 	}
+	set.Add(s.env)
+	var verdicts []results.Finding
 	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		observe := func(p claims.Progress) {
-			if p.Record == nil {
-				s.progress.step(p.Claim.ID + ": " + p.Step)
-				return
-			}
-			what := p.Record.ID + ": " + view.VerdictText(p.Record.Verdict)
-			s.progress.finish(len(selected), what)
-		}
-		o := claims.Options{Run: s.run, Seed: f.seed, Only: f.only, Observe: observe}
-		return claims.Run(ctx, o, s.keepLine)
+		var err error
+		verdicts, err = f.measureClaims(ctx, s, selected, set, server)
+		return err
 	})
 	return s.finish(measured, ending{
-		show: func(_, own *results.Set) error { return f.showClaims(cmd, own, selected) },
-		gate: func(own *results.Set) error {
+		show: func(_, own *results.Set) error {
+			return f.showClaims(cmd, own, selected, verdicts)
+		},
+		gate: func(*results.Set) error {
 			if measured != nil { // what was not judged leaves nothing open
 				return nil
 			}
-			return f.judgeClaims(own, selected)
+			return f.judgeClaims(verdicts)
 		},
 	})
 }
 
-// verdictsOf returns the last finding on each claim, judged again by its evidence, in the order of
-// the documents. Claims that this version does not know come last.
-func verdictsOf(set *results.Set, selected []claims.Claim) []results.Finding {
-	last := make(map[string]results.Finding)
-	var unknown []results.Finding
-	for _, f := range set.FindingsOf(results.AreaClaim) {
-		last[f.Name()] = f
-		if _, err := claims.Find(f.Name()); err != nil {
-			unknown = append(unknown, f)
-		}
+// earlier reads what the folder of the run holds already.
+func (f *probeFlags) earlier(ctx context.Context) (*results.Set, error) {
+	path := filepath.Join(f.out, recordsFile)
+	if _, err := os.Stat(path); f.out == "" || err != nil {
+		return &results.Set{}, nil
 	}
-	var verdicts []results.Finding
-	for _, c := range selected {
-		if f, ok := last[c.ID]; ok {
-			verdicts = append(verdicts, judgedAgain(c, f))
-		}
-	}
-	if len(selected) == len(claims.All()) {
-		verdicts = append(verdicts, unknown...)
-	}
-	return verdicts
+	return readResults(ctx, path)
 }
 
-// judgedAgain applies the rule of this version to the evidence of a finding.
-func judgedAgain(c claims.Claim, f results.Finding) results.Finding {
-	if f.Evidence == "" {
-		return f
+// measureClaims finds out what the set lacks, and keeps that and the verdicts.
+func (f *probeFlags) measureClaims(ctx context.Context, s *session, selected []claims.Claim,
+	set *results.Set, server []string) ([]results.Finding, error) {
+	o := claims.Options{Run: s.run, Seed: f.seed, Server: server}
+	o.Observe = func(step string, done, of int) {
+		s.progress.step(fmt.Sprintf("%d of %d: %s", done+1, of, step))
 	}
-	j, err := c.Judge(f.Evidence)
-	if err != nil {
-		return f // evidence of another version
+	failed := claims.Measure(ctx, selected, set, o, func(l results.Line) error {
+		set.Add(l)
+		return s.keepLine(l)
+	})
+	verdicts := claims.Judge(set, selected)
+	for _, v := range verdicts {
+		s.progress.finish(len(selected), v.Name()+": "+view.VerdictText(string(v.Verdict)))
+		failed = errors.Join(failed, s.keepFinding(v))
 	}
-	again := results.Claim{
-		Run: f.Run, Time: f.Time, ID: c.ID, Seed: c.Seed, Claim: c.Text,
-		Verdict: j.Verdict, Figure: j.Figure, Why: j.Why, Evidence: f.Evidence,
+	return verdicts, failed
+}
+
+// unknownClaims returns the last finding on each claim that this version does not know, if all
+// claims were asked for.
+func unknownClaims(set *results.Set, only []string) []results.Finding {
+	var unknown []results.Finding
+	for _, f := range set.FindingsOf(results.AreaClaim) {
+		if _, err := claims.Find(f.Name()); err == nil || len(only) > 0 {
+			continue
+		}
+		unknown = slices.DeleteFunc(unknown, func(u results.Finding) bool { return u.ID == f.ID })
+		unknown = append(unknown, f)
 	}
-	return again.Finding()
+	return unknown
 }
 
 // showClaims prints the verdicts; of one claim, with --detail, all that there is to say.
-func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set,
-	selected []claims.Claim) error {
-	verdicts := verdictsOf(set, selected)
+func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected []claims.Claim,
+	verdicts []results.Finding) error {
 	if len(verdicts) == 0 {
 		return view.ErrNothing
 	}
@@ -118,12 +131,12 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 		return fmt.Errorf("write evidence of %s: %w", c.ID, err)
 	}
 	lines := []string{
-		"claim: " + c.Text,
-		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Seed), c.Where),
-		"rule: " + c.Rule,
+		"claim: " + c.Says,
+		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Document()), c.Where),
+		"judged by: " + strings.Join(c.Needs, ", "),
 		"found: " + f.Found,
 	}
-	if unsure(c, f) {
+	if claims.Unsure(f) {
 		lines = append(lines, "how sure: the intervals leave room for another verdict; "+
 			"run it again on an idle machine")
 	}
@@ -133,21 +146,14 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 	return err
 }
 
-// unsure tells from the evidence whether a verdict may change by itself.
-func unsure(c claims.Claim, f results.Finding) bool {
-	j, err := c.Judge(f.Evidence)
-	return f.Evidence != "" && err == nil && j.Unsure
-}
-
 // judgeClaims gives the exit code: with --require-verdict no verdict may be open.
-func (f *probeFlags) judgeClaims(set *results.Set, selected []claims.Claim) error {
+func (f *probeFlags) judgeClaims(verdicts []results.Finding) error {
 	if !f.verdict {
 		return nil
 	}
 	var open []string
-	for _, v := range verdictsOf(set, selected) {
-		at := slices.IndexFunc(selected, func(c claims.Claim) bool { return c.ID == v.Name() })
-		if at >= 0 && unsure(selected[at], v) {
+	for _, v := range verdicts {
+		if claims.Unsure(v) {
 			open = append(open, v.Name())
 		}
 	}

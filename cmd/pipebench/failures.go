@@ -22,7 +22,7 @@ func probeNames() []string {
 		names = append(names, f.Name+"\t"+f.Title)
 	}
 	for _, c := range claims.All() {
-		names = append(names, c.ID+"\t"+c.Text)
+		names = append(names, c.ID+"\t"+c.Says)
 	}
 	return names
 }
@@ -97,8 +97,8 @@ func (s *session) keepLine(l results.Line) error {
 	switch l := l.(type) {
 	case results.Fault:
 		return s.keepFinding(l.Finding())
-	case results.Claim:
-		return s.keepFinding(l.Finding())
+	case results.Finding:
+		return s.keepFinding(l)
 	}
 	return s.Write(l)
 }

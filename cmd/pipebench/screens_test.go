@@ -122,7 +122,7 @@ func TestScreensFitATerminal(t *testing.T) {
 			return answer.Page().Write(w, view.FormatTable, o)
 		}},
 		"probe --claims": {recorded("claims"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
-			only := &results.Set{Findings: verdictsOf(set, claims.All())}
+			only := &results.Set{Findings: claims.Judge(set, claims.All())}
 			return view.WriteFindings(w, view.FormatTable, only, o)
 		}},
 		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {

@@ -150,7 +150,7 @@ func failureValues() []value {
 func claimValues() []value {
 	var list []value
 	for _, c := range claims.All() {
-		list = append(list, value{name: c.ID, what: c.Text})
+		list = append(list, value{name: c.ID, what: c.Says})
 	}
 	return list
 }

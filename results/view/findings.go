@@ -190,7 +190,8 @@ func noneJudged(all []results.Finding) bool {
 // "57 claims: 41 hold, 12 refuted".
 func FindingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
-	case results.AreaRule, results.AreaClaim, results.AreaFailure, results.AreaMachine:
+	case results.AreaRule, results.AreaClaim, results.AreaFailure, results.AreaMachine,
+		results.AreaTrial:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all, results.Verdicts())
 	}
 	failed := FailedFindings(all)
@@ -353,6 +354,7 @@ var areaTitles = []struct{ area, title, command string }{
 	{results.AreaRule, "What the pipes do", "pipebench probe"},
 	{results.AreaClaim, "Common claims about stdio, and whether they hold here",
 		"pipebench probe --claims"},
+	{results.AreaTrial, "What claims are judged by", "pipebench probe --claims"},
 	{results.AreaFailure, "How stdio fails", "pipebench probe --failures"},
 	{results.AreaCheck, "How programs behave at their pipes", "pipebench check"},
 	{results.AreaMachine, "What disturbs measurements on this machine",

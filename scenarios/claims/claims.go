@@ -1,36 +1,26 @@
-// Package claims judges what five documents on stdio transports say, by measuring it on the machine
-// at hand.
+// Package claims judges what five documents on stdio transports say. It is for pipebench's commands
+// and may change.
 //
-//	func main() {
-//		bench.Worker()
-//		err := claims.Run(ctx, claims.Options{Run: run}, func(l results.Line) error { … })
-//	}
+//	err := claims.Measure(ctx, selected, set, claims.Options{}, keep)
+//	for _, f := range claims.Judge(set, selected) { … }
 //
-// A [Claim] is one checkable sentence, in our words. Its experiment gathers evidence, and its rule
-// makes a verdict of the evidence: a pure function, written down in [Claim.Rule] for people, and
-// tested with evidence that makes it go the other way. The verdicts:
+// A [Claim] is one checkable sentence, in our words. It is judged from what a set of records holds:
+// findings on this system's pipes, on readers and limits, on servers of others, and measurements.
+// [Measure] finds out what the set lacks; [Judge] measures nothing. The verdicts:
 //
-//	holds              as the document says it, here
-//	refuted            not so, here
-//	depends            so in some of the cases that the claim covers; the reason names them
-//	not-testable-here  this system lacks what it takes, or there is no evidence
-//	noted              a constant with its source: there is nothing to measure
+//	holds        as the document says it, here
+//	refuted      not so, here
+//	depends      so in some of the cases that the claim covers; the reason names them
+//	cannot-tell  this system lacks what it takes, or nobody was there to be asked
+//	noted        a constant with its source: there is nothing to measure
 //
-// A refuted claim is no failure of anything. A claim whose experiment fails is not judged: Run goes
-// on with the others and returns the error at the end.
-//
-// Claims are judged one after the other, because measurements that run at the same time disturb
-// each other. Evidence that several claims share is gathered once. All claims together take about a
-// minute on two cores.
+// A refuted claim is no failure of anything.
 package claims
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -38,84 +28,74 @@ import (
 // A Claim is a checkable sentence of a document.
 type Claim struct {
 	ID    string // "000-pipe-buf"
-	Seed  string // the document, "000" to "004"
-	Text  string // in our words
 	Where string // in the document: its heading
-	Rule  string // how the verdict follows from the evidence
+	Says  string // in our words
+	MacOS string // what the source of macOS says of it, where that is known
 
-	gather func(context.Context, *session) (results.Evidence, error)
-	decide func(results.Evidence) (finding, error)
+	// Needs names what it is judged from: findings by ID, or the beginning of their IDs; cells; or
+	// servers.
+	Needs []string
+	// Judge makes a judgement of that. It is not called where something of it is missing.
+	Judge func(*Evidence) Judgement
 }
 
-// claim makes a claim whose evidence has the type E. Its ID begins with the number of the document;
-// its words are in claims.txt. The rule must accept any E: evidence may come from a file that is
-// old, or was written by others.
-func claim[E any](
-	id string, gather func(context.Context, *session) (E, error), rule func(E) finding,
-) Claim {
-	seed, _, _ := strings.Cut(id, "-")
-	c := Claim{ID: id, Seed: seed}
-	c.gather = func(ctx context.Context, s *session) (results.Evidence, error) {
-		e, err := gather(ctx, s)
-		if err != nil {
-			return "", err
-		}
-		return results.NewEvidence(e)
-	}
-	c.decide = func(evidence results.Evidence) (finding, error) {
-		var e E
-		err := evidence.Decode(&e)
-		if err != nil {
-			return finding{}, err
-		}
-		if evidence == "" || evidence == "{}" {
-			return finding{nobody: "there is no evidence"}, nil
-		}
-		return rule(e), nil
-	}
-	return c
+// Document returns the number of the document that the claim is from: "000" to "004".
+func (c Claim) Document() string {
+	number, _, _ := strings.Cut(c.ID, "-")
+	return number
 }
 
-// Judge applies the claim's rule to the evidence of a record.
-func (c Claim) Judge(evidence results.Evidence) (Judgement, error) {
-	f, err := c.decide(evidence)
-	if err != nil {
-		return Judgement{}, err
-	}
-	return f.judgement(c.ID)
+// A Judgement is what becomes of a claim.
+type Judgement struct {
+	Verdict results.Verdict
+	Figure  string // that decided, with its interval where it has one
+	Why     string // in a line
+
+	// Unsure says that the verdict rests on figures whose intervals leave room for another one: it
+	// may change from run to run with nothing to blame.
+	Unsure bool
+}
+
+func holds(figure, why string) Judgement {
+	return Judgement{Verdict: results.Holds, Figure: figure, Why: why}
+}
+
+func refuted(figure, why string) Judgement {
+	return Judgement{Verdict: results.Refuted, Figure: figure, Why: why}
+}
+
+func depends(figure, why string) Judgement {
+	return Judgement{Verdict: results.Depends, Figure: figure, Why: why}
+}
+
+func noted(figure, why string) Judgement {
+	return Judgement{Verdict: results.Noted, Figure: figure, Why: why}
+}
+
+func cannotTell(why string) Judgement {
+	return Judgement{Verdict: results.CannotTell, Why: why}
 }
 
 // All lists the claims in the order of the documents.
 func All() []Claim {
-	list := slices.Concat(pipeClaims, chunkingClaims, reassemblyClaims, limitClaims,
-		processClaims, headerClaims, lineClaims)
-	for i, c := range list {
-		p := paragraphs()[c.ID]
-		list[i].Where = p.where
-		list[i].Text = p.text
-		list[i].Rule = p.rule
-	}
-	return list
+	return slices.Concat(pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
 // Find returns the claim of that ID, or an error that names those that resemble it.
 func Find(id string) (Claim, error) {
-	all := All()
-	for _, c := range all {
+	document, _, _ := strings.Cut(id, "-")
+	var near []string
+	for _, c := range All() {
 		if c.ID == id {
 			return c, nil
 		}
-	}
-	seed, _, _ := strings.Cut(id, "-")
-	var near []string
-	for _, c := range all {
-		if c.Seed == seed || strings.Contains(c.ID, id) {
+		if c.Document() == document || strings.Contains(c.ID, id) {
 			near = append(near, c.ID)
 		}
 	}
 	if len(near) == 0 {
 		return Claim{}, fmt.Errorf("claim %q is not known; "+
-			"IDs begin with the number of the document, as %s", id, all[0].ID)
+			"IDs begin with the number of the document, as %s", id, All()[0].ID)
 	}
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
@@ -128,7 +108,7 @@ func Select(only []string) ([]Claim, error) {
 		return all, nil
 	}
 	for _, id := range only {
-		isDocument := slices.ContainsFunc(all, func(c Claim) bool { return c.Seed == id })
+		isDocument := slices.ContainsFunc(all, func(c Claim) bool { return c.Document() == id })
 		if isDocument {
 			continue
 		}
@@ -138,87 +118,29 @@ func Select(only []string) ([]Claim, error) {
 	}
 	var selected []Claim
 	for _, c := range all {
-		if slices.Contains(only, c.ID) || slices.Contains(only, c.Seed) {
+		if slices.Contains(only, c.ID) || slices.Contains(only, c.Document()) {
 			selected = append(selected, c)
 		}
 	}
 	return selected, nil
 }
 
-// Options are what a run may be told.
-type Options struct {
-	Run  string   // names the run in its records
-	Seed int64    // of the messages and of the order of samples
-	Only []string // IDs, or documents; none means all
-
-	// Observe, if set, is told of progress from the goroutine that called Run.
-	Observe func(Progress)
-}
-
-// Progress is one step of a run.
-type Progress struct {
-	Claim       Claim
-	Done, Total int            // claims
-	Step        string         // what is being done for the claim
-	Record      *results.Claim // the judgement, where that is the step
-}
-
-// Run judges claims and gives their records to keep as they come, with the measurements and faults
-// that they rest on.
-func Run(ctx context.Context, o Options, keep func(results.Line) error) error {
-	selected, err := Select(o.Only)
-	if err != nil {
-		return err
-	}
-	s := newSession(o, keep)
-	s.progress.Total = len(selected)
-	var failed []error
+// Judge judges claims by a set of records. Where the set lacks what a claim needs, the last finding
+// about the claim itself stands, if there is one; else the claim is left out.
+func Judge(set *results.Set, selected []Claim) []results.Finding {
+	e := newEvidence(set)
+	var judged []results.Finding
 	for _, c := range selected {
-		s.begin(c)
-		record, err := c.record(ctx, s)
-		if ctx.Err() != nil {
-			failed = append(failed, context.Cause(ctx))
-			break
+		if f, ok := e.judge(c); ok {
+			judged = append(judged, f)
 		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", c.ID, err))
-			continue
-		}
-		if err := keep(record); err != nil {
-			failed = append(failed, fmt.Errorf("keep the verdict on %s: %w", c.ID, err))
-			break
-		}
-		s.finish(record)
 	}
-	return errors.Join(failed...)
+	return judged
 }
 
-// deadline is how long one claim may take. The slowest share the measurements of framings, which
-// take half a minute.
-const deadline = 2 * time.Minute
-
-// record gathers the evidence of the claim and judges it. If the system lacks what the experiment
-// needs, the verdict is NotTestable; that is no error.
-func (c Claim) record(ctx context.Context, s *session) (results.Claim, error) {
-	tooLong := fmt.Errorf("took longer than %s", deadline)
-	ctx, cancel := context.WithTimeoutCause(ctx, deadline, tooLong)
-	defer cancel()
-	var j Judgement
-	evidence, err := c.gather(ctx, s)
-	switch {
-	case err == nil:
-		j, err = c.Judge(evidence)
-	case errors.Is(err, errors.ErrUnsupported):
-		j = Judgement{Verdict: NotTestable, Why: err.Error()}
-		err = nil
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		return results.Claim{}, err
-	}
-	return results.Claim{
-		Run: s.Run, Time: time.Now().UTC(), ID: c.ID, Seed: c.Seed, Claim: c.Text,
-		Verdict: j.Verdict, Figure: j.Figure, Why: j.Why, Evidence: evidence,
-	}, nil
+// Unsure reports whether the verdict of a finding on a claim may change by itself.
+func Unsure(f results.Finding) bool {
+	var basis basis
+	err := f.Evidence.Decode(&basis)
+	return err == nil && basis.Unsure
 }

@@ -1,330 +1,355 @@
 package claims
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/faults"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/syspipe/proc"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/syspipe"
 )
+
+const (
+	lines = "trial/lines/"
+	edges = "Stdio Edge Cases"
+)
+
+// serverClaims are what document 002 says.
+var serverClaims = []Claim{
+	{
+		ID: "002-bytewise", Where: "Transport Layer (Pseudo Code)",
+		Says:  "Reading one byte at a time until a newline is a way to read lines",
+		Needs: []string{needReaders},
+		Judge: judgeBytewise,
+	},
+	{
+		ID: "002-crash-isolation", Where: "Process Isolation",
+		Says:  "A server that crashes does not affect its client",
+		Needs: []string{pipe("eof/last-writer"), pipe("broken/no-reader/sigpipe")},
+		Judge: func(e *Evidence) Judgement {
+			switch {
+			case !e.is(pipe("eof/last-writer"), "EOF"):
+				return refuted("", "the client was not told that its server had died")
+			case e.is(pipe("broken/no-reader/sigpipe"), true):
+				return depends("", "the client sees the end of the output and lives; but a "+
+					"program that writes to the dead pipe and does not handle SIGPIPE is killed "+
+					"by it")
+			}
+			return holds("", "the client sees the end of the output and lives")
+		},
+	},
+	{
+		ID: "002-malformed-skipped", Where: "Error Handling",
+		Says:  "A server skips a malformed message, and answers the next one",
+		Needs: []string{needServers},
+		Judge: func(e *Evidence) Judgement {
+			const not = "answers nothing more after such a line: {}"
+			return e.everyServer("malformed-line", "each answers the request after it", not)
+		},
+	},
+	{
+		ID: "002-efficient-json", Where: performance,
+		Says:  "It matters that JSON is parsed and written efficiently",
+		Needs: []string{"trial/json/share"},
+		Judge: judgeJSON,
+	},
+	{
+		ID: "002-stderr-separate", Where: "Communication Flow",
+		Says:  "A server can log to standard error without touching the messages",
+		Needs: []string{pipe("broken/after-0/error"), pipe("capacity/fill/512")},
+		Judge: func(e *Evidence) Judgement {
+			if e.is(pipe("broken/after-0/error"), syspipe.ErrorName(nil)) {
+				return holds("", "all of the log was taken although nobody read")
+			}
+			taken := e.number(pipe("capacity/fill/512"))
+			return depends(fmt.Sprintf("%d B of log lines taken while nobody reads", taken),
+				"only while the client reads it: the log fills its pipe, and the server waits "+
+					"there in place of answering")
+		},
+	},
+}
+
+// headerClaims are what document 003 says.
+var headerClaims = []Claim{
+	{
+		ID: "003-exact-sizes", Where: "Transport",
+		Says:  "With Content-Length both sides read exactly the bytes of a message",
+		Needs: []string{"trial/headers/exact"},
+		Judge: func(e *Evidence) Judgement {
+			c := e.count("trial/headers/exact")
+			const altered = "did not arrive as they were sent: {}"
+			return all(c, ofAll(c, ""), "the length is in bytes, so no content can be taken for "+
+				"the end", altered, altered)
+		},
+	},
+	{
+		ID: "003-mcp-content-length", Where: "Transport",
+		Says:  "MCP servers on stdio speak Content-Length framing",
+		Needs: []string{needServers},
+		Judge: judgeContentLength,
+	},
+}
 
 // lineClaims are what document 004 says.
 var lineClaims = []Claim{
-	claimOnHandshakes("004-mcp-newline", judgeNewline),
-	claim("004-4096-robust", gatherPieces, judgePieces),
-	claim("004-4096-cheap", gatherRescan, judgeRescan),
-	claim("004-10mb-limit", gatherUnbounded, judgeUnbounded),
-	claim("004-skip-hangs", gatherSkip, judgeSkip),
-	claim("004-id-in-1k", gatherPlaces, judgePlaces),
-	claimOnServers("004-eof-shutdown", judgeShutdown),
-	claimOnServers("004-unknown-id", judgeUnknownID),
-	claimOnServers("004-empty-lines", judgeBlank),
-	claimOnServers("004-trailing-space", judgeTrailing),
-	claim("004-stdout-reserved", gatherDirty, judgeDirty),
-}
-
-func judgeNewline(e Interviews) finding {
-	var t tally
-	for _, s := range e.Servers {
-		t.add(s.Name, s.Newline)
-	}
-	return t.judge(t.figure() + " servers")
-}
-
-func gatherRescan(ctx context.Context, s *session) (faults.ReaderGrowth, error) {
-	records, err := s.readersGrowth(ctx)
-	if err != nil {
-		return faults.ReaderGrowth{}, err
-	}
-	for _, g := range faults.GrowthOf(records, growthFrom) {
-		if g.Framing == "ndjson-rescan" {
-			return *g, nil
-		}
-	}
-	return faults.ReaderGrowth{}, errors.New("no figures of the reader that searches again")
-}
-
-func judgeRescan(e faults.ReaderGrowth) finding {
-	const steep = 1.3 // a linear reader that leaves the caches comes near 1.15
-	f := finding{
-		outcome: holdsIf(e.Slope.Slope <= steep), figure: e.Slope.String(), unsure: true,
-	}
-	if n := len(e.ToOurs); n > 0 {
-		last := e.ToOurs[n-1]
-		f.figure += fmt.Sprintf("; %s at %s, n = %d",
-			estimate(last.Figure), faults.Size(last.Size), last.Figure.N)
-	}
-	if in := e.Slope.Interval; in != nil {
-		perhapsLinear := e.Slope.Slope > steep && in.Lo <= 1
-		perhapsSteep := e.Slope.Slope <= steep && in.Hi > steep
-		f.unsure = perhapsLinear || perhapsSteep
-	}
-	return f
-}
-
-func gatherUnbounded(ctx context.Context, _ *session) (faults.UnboundedLine, error) {
-	e, err := faults.SendEndlessLine(ctx, "ndjson-rescan", framers.Close, unendingBytes)
-	if err != nil {
-		return faults.UnboundedLine{}, err
-	}
-	return *e, nil
-}
-
-func judgeUnbounded(e faults.UnboundedLine) finding {
-	f := finding{figure: fmt.Sprintf("%s held, %s of %s read",
-		faults.Size(e.Held), faults.Size(e.Read), faults.Size(e.Sent))}
-	switch {
-	case !e.Detected:
-		f.outcome = outcome{Refuted, "unnoticed"}
-	case e.Held > 3*int64(e.Limit):
-		f.outcome = outcome{Refuted, "late"}
-	default:
-		f.verdict = Holds
-	}
-	return f
-}
-
-// Skip is the evidence of 004-skip-hangs.
-type Skip struct {
-	Limit    int      `json:"limit"`    // bytes of a line
-	Skipped  []string `json:"skipped"`  // ids that the server which skips answered
-	Answered []string `json:"answered"` // ids that the server which answers answered
-	WaitedNS int64    `json:"waited_ns"`
-}
-
-// skipWait is how long a client waits for the answer to the oversized request when it has the
-// answer to the request after it. It can be short: by then the server has nothing else to do.
-const skipWait = 300 * time.Millisecond
-
-func gatherSkip(ctx context.Context, _ *session) (Skip, error) {
-	e := Skip{Limit: 64 << 10, WaitedNS: skipWait.Nanoseconds()}
-	var err error
-	e.Skipped, err = askOversized(ctx, answererArgs{Limit: e.Limit})
-	if err != nil {
-		return e, err
-	}
-	e.Answered, err = askOversized(ctx, answererArgs{Limit: e.Limit, Answer: true})
-	return e, err
-}
-
-// askOversized sends an oversized request 1 and a small request 2, and returns the ids that were
-// answered.
-func askOversized(ctx context.Context, args answererArgs) ([]string, error) {
-	p, err := proc.Self("claims/answerer", args)
-	if err != nil {
-		return nil, err
-	}
-	c, err := faults.StartConversation(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	c.Say(string(message(2*args.Limit)) + "\n" + ping + "\n")
-	var ids []string
-	note := func(line string) bool {
-		var m struct{ ID json.RawMessage }
-		if err := json.Unmarshal([]byte(line), &m); err == nil {
-			ids = append(ids, string(m.ID))
-		}
-		return len(ids) > 0 && ids[len(ids)-1] == "2"
-	}
-	if c.Await(ctx, answerWithin, note) == nil {
-		c.Await(ctx, skipWait, note)
-	}
-	return ids, nil
-}
-
-func judgeSkip(e Skip) finding {
-	f := finding{figure: fmt.Sprintf("answered: %s; by a server that does not skip: %s",
-		list(e.Skipped), list(e.Answered))}
-	switch {
-	case slices.Contains(e.Skipped, "1"):
-		f.verdict = Refuted
-	case slices.Contains(e.Skipped, "2"):
-		f.verdict = Holds
-	default:
-		f.verdict = Depends
-	}
-	return f
-}
-
-type answererArgs struct {
-	Limit  int
-	Answer bool // an oversized line is answered with an error
-}
-
-// answerLines is a server that answers requests line by line, with a limit on lines. It skips an
-// oversized request, or answers it with an error.
-func answerLines(_ *proc.Work, args answererArgs) error {
-	const failed = `{"jsonrpc":"2.0","id":%s,` +
-		`"error":{"code":-32600,"message":"request too large"}}` + "\n"
-	const done = `{"jsonrpc":"2.0","id":%s,"result":{}}` + "\n"
-	in := framers.NDJSON().NewReader(os.Stdin,
-		framers.WithMaxMessage(args.Limit), framers.WithPolicy(framers.Resync))
-	for {
-		msg, err := in.ReadMessage()
-		if err == io.EOF {
-			return nil
-		}
-		var large *framers.TooLargeError
-		if errors.As(err, &large) {
-			if args.Answer {
-				fmt.Printf(failed, idIn(large.Head))
+	{
+		ID: "004-mcp-newline", Where: "Key Design Decisions",
+		Says:  "MCP on stdio is newline-delimited JSON",
+		Needs: []string{needServers},
+		Judge: func(e *Evidence) Judgement {
+			return e.everyServer("newline", "each answers a handshake sent as a line",
+				"no answer from {}")
+		},
+	},
+	{
+		ID: "004-4096-robust", Where: "Implementation Pattern",
+		Says: "Reading 4096 bytes at a time into a buffer is robust against partial reads",
+		Needs: []string{lines + "rescan", lines + "printed", lines + "printed-last",
+			lines + "printed-text"},
+		Judge: judgePieces,
+	},
+	{
+		ID: "004-4096-cheap", Where: "Implementation Pattern",
+		Says: "Reading 4096 bytes at a time into a buffer that is searched for a newline is " +
+			"cheap",
+		Needs: []string{needReaders},
+		Judge: judgeRescan,
+	},
+	{
+		ID: "004-10mb-limit", Where: "Key Design Decisions",
+		Says:  "The limit of 10 MB on a line prevents memory exhaustion",
+		Needs: []string{memory + "endless-line"},
+		Judge: func(e *Evidence) Judgement {
+			var got trials.Received
+			e.decode(memory+"endless-line", &got)
+			figure := fmt.Sprintf("%s held, %s of %s read",
+				mib(got.Held), mib(got.Read), mib(int64(got.Size)))
+			switch {
+			case !got.Refused || got.Read >= int64(got.Size):
+				return refuted(figure, "as printed the length is looked at when the newline "+
+					"comes: a line that never ends is never too long")
+			case got.Held > 3*int64(got.Limit):
+				return refuted(figure, "the limit was noticed, and far more than that was held "+
+					"by then")
 			}
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Printf(done, idIn(msg))
+			return holds(figure, "the line was refused when it reached the limit")
+		},
+	},
+	{
+		ID: "004-skip-hangs", Where: "Oversize Line Handling",
+		Says:  "Skipping an oversized line without an answer makes the client hang",
+		Needs: []string{lines + "skipped"},
+		Judge: func(e *Evidence) Judgement {
+			answered := e.finding(lines + "skipped").Found
+			ids := strings.Split(answered, ", ")
+			switch {
+			case slices.Contains(ids, "1"):
+				return refuted("answered: "+answered, "the oversized request was answered")
+			case slices.Contains(ids, "2"):
+				return holds("answered: "+answered, "the server is well and idle, and whoever "+
+					"waits for the skipped request waits for ever")
+			}
+			return depends("", "the server answered nothing at all")
+		},
+	},
+	{
+		ID: "004-id-in-1k", Where: edges,
+		Says:  "The first KiB of an oversized request is enough to find its id",
+		Needs: []string{lines + "id-in-1k"},
+		Judge: func(e *Evidence) Judgement {
+			c := e.count(lines + "id-in-1k")
+			return all(c, ofAll(c, "places"), "the id was found wherever it stood",
+				"the id was found nowhere", "JSON gives members no order: behind large params "+
+					"the id is beyond the first KiB; not found: {}")
+		},
+	},
+	{
+		ID: "004-eof-shutdown", Where: "EOF and Response Flushing",
+		Says: "After the end of standard input, pending responses are flushed within 2 seconds " +
+			"and the server is gone within 5",
+		Needs: []string{needServers},
+		Judge: func(e *Evidence) Judgement {
+			var each []string
+			for _, s := range e.asked("end-of-input") {
+				each = append(each, s.name+" "+s.said["end-of-input"].Found)
+			}
+			text := strings.Join(each, "; ")
+			c := e.answers("end-of-input")
+			return all(c, ofAll(c, "servers"), text, text, text)
+		},
+	},
+	{
+		ID: "004-unknown-id", Where: "Parse Error ID Strategy",
+		Says: "An empty string serves for the id of an answer to a request whose id is " +
+			"unknown, as null does",
+		Needs: []string{needServers},
+		Judge: judgeUnknownID,
+	},
+	{
+		ID: "004-empty-lines", Where: edges,
+		Says:  "Empty lines between messages are ignored",
+		Needs: []string{needServers},
+		Judge: func(e *Evidence) Judgement {
+			const not = "answers nothing more after a blank line: {}"
+			return e.everyServer("blank-line", "each answers the request after it", not)
+		},
+	},
+	{
+		ID: "004-trailing-space", Where: edges,
+		Says:  "White space at the end of a line does no harm",
+		Needs: []string{needServers},
+		Judge: func(e *Evidence) Judgement {
+			return e.everyServer("trailing-space", "each answers",
+				"does not answer such a request: {}")
+		},
+	},
+	{
+		ID: "004-stdout-reserved", Where: "Key Design Decisions",
+		Says:  "Nothing but messages may be written to standard output",
+		Needs: []string{lines + "log-line"},
+		Judge: func(e *Evidence) Judgement {
+			c := e.count(lines + "log-line")
+			if len(c.Bad) == 0 {
+				return refuted("", "a log line cost nobody a message")
+			}
+			return holds(ofAll(c, "readers lost no message"),
+				"a log line cost a message to: "+strings.Join(c.Bad, ", "))
+		},
+	},
+}
+
+// everyServer judges a claim that says every server does something.
+func (e *Evidence) everyServer(question, holding, not string) Judgement {
+	c := e.answers(question)
+	return all(c, ofAll(c, "servers"), holding, not, not)
+}
+
+func judgeContentLength(e *Evidence) Judgement {
+	header := e.answers("content-length")
+	line := e.answers("newline")
+	figure := fmt.Sprintf("header answered by %d, line by %d of %d servers",
+		header.Good, line.Good, line.Of)
+	switch {
+	case line.Of == 0 || header.Good+line.Good == 0:
+		return cannotTell("no server answered at all")
+	case header.Good == header.Of:
+		return holds(figure, "every server answers a handshake sent with a header")
+	case header.Good == 0 && line.Good == line.Of:
+		return refuted(figure, "MCP on stdio is a message a line; the header belongs to the "+
+			"Language Server Protocol")
 	}
+	return depends(figure, "no answer to a header from: "+strings.Join(header.Bad, ", "))
 }
 
-// Places are the evidence of 004-id-in-1k.
-type Places struct {
-	Found []string `json:"found"` // where the id stood when it was found
-	Lost  []string `json:"lost"`
-}
-
-func gatherPlaces(context.Context, *session) (Places, error) {
-	params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
-	requests := []struct{ name, text string }{
-		{"first", `{"id":7,"jsonrpc":"2.0","method":"m",` + params + `}`},
-		{"before params", `{"jsonrpc":"2.0","id":7,"method":"m",` + params + `}`},
-		{"last", `{"jsonrpc":"2.0","method":"m",` + params + `,"id":7}`},
-	}
-	var t tally
-	for _, r := range requests {
-		t.add(r.name, idIn([]byte(r.text[:1<<10])) == "7")
-	}
-	return Places{t.yes, t.no}, nil
-}
-
-func judgePlaces(e Places) finding {
-	t := tally{e.Found, e.Lost}
-	return t.judge(t.figure() + " places")
-}
-
-// idIn finds the id of a request in the beginning of its text, "null" if it is not there.
-func idIn(head []byte) string {
-	id, ok := jsonrpc.FindID(head)
-	if !ok {
-		return string(jsonrpc.Null)
-	}
-	return string(id)
-}
-
-// Limits of 004-eof-shutdown.
-const (
-	flushLimit = 2 * time.Second
-	goneLimit  = 5 * time.Second
-)
-
-func judgeShutdown(e Interviews) finding {
-	both := e.tallyOf(func(s Server) bool {
-		flushed := s.Replied && s.ReplyNS <= flushLimit.Nanoseconds()
-		gone := s.Exited && s.ExitNS <= goneLimit.Nanoseconds()
-		return flushed && gone
-	})
-	var each []string
-	for _, s := range e.Servers {
-		if !s.Newline {
-			continue
-		}
-		reply := "dropped the response"
-		if s.Replied {
-			reply = "answered"
-		}
-		end := "still there"
-		if s.Exited {
-			end = "gone after " + results.FormatDuration(float64(s.ExitNS))
-		}
-		each = append(each, fmt.Sprintf("%s %s, %s", s.Name, reply, end))
-	}
-	f := both.judge(both.figure() + " servers")
-	f.names = strings.Join(each, "; ")
-	return f
-}
-
-func judgeUnknownID(e Interviews) finding {
+func judgeUnknownID(e *Evidence) Judgement {
 	null := 0
 	empty := 0
 	var each []string
-	for _, s := range e.Servers {
-		switch s.MalformedID {
+	servers := e.asked("malformed-id")
+	for _, s := range servers {
+		id := s.said["malformed-id"].Found
+		switch id {
 		case "null":
 			null++
 		case `""`:
 			empty++
 		}
-		each = append(each, s.Name+": "+s.MalformedID)
+		each = append(each, s.name+": "+id)
 	}
-	f := finding{
-		figure: fmt.Sprintf(`null from %d, "" from %d of %d servers`, null, empty, len(e.Servers)),
-		names:  strings.Join(each, "; "),
-	}
+	figure := fmt.Sprintf(`null from %d, "" from %d of %d servers`, null, empty, len(servers))
+	names := strings.Join(each, "; ")
 	switch {
+	case len(servers) == 0:
+		return cannotTell("nobody could be asked")
 	case null > 0 && empty > 0:
-		f.verdict = Holds
+		return holds(figure, "both are seen: "+names)
 	case null > 0:
-		f.verdict = Refuted
-	default:
-		f.verdict = Depends
+		return refuted(figure, "JSON-RPC 2.0 demands null, and servers that answer use it: "+names)
 	}
-	return f
+	return depends(figure, "no server answered with null: "+names)
 }
 
-func judgeBlank(e Interviews) finding {
-	return e.judgeEach(func(s Server) bool { return s.Blank })
+// judgeBytewise compares the reader of single bytes with the one that takes what there is. Every
+// byte of each measurement is compared once, so that there is one says that lines are right.
+func judgeBytewise(e *Evidence) Judgement {
+	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", 0)
+	if len(ratios) == 0 {
+		return cannotTell("no figure beside that of the other reader")
+	}
+	worst := ratios[0]
+	for _, r := range ratios {
+		if r.Median > worst.Median {
+			worst = r
+		}
+	}
+	figure := fmt.Sprintf("%s at %s, n = %d",
+		estimateText(worst.Estimate), results.FormatSize(int64(worst.size)), worst.N)
+	const dear = 3 // times as long
+	if worst.Above(dear) {
+		return depends(figure, "the lines are right, and each byte is a system call: it will do "+
+			"where a message is a few bytes long")
+	}
+	return holds(figure, "the lines are right, and it costs less than three times what reading "+
+		"ahead does")
 }
 
-func judgeTrailing(e Interviews) finding {
-	return e.judgeEach(func(s Server) bool { return s.Trailing })
+func judgeJSON(e *Evidence) Judgement {
+	var share stat.Estimate
+	e.decode("trial/json/share", &share)
+	figure := fmt.Sprintf("%s, n = %d", estimateText(share), share.N)
+	const several = 3
+	switch {
+	case share.Below(1):
+		return refuted(figure, "it takes less than the pipe does")
+	case share.Above(several):
+		return holds(figure, "it takes several times what the pipe and the framing do: where "+
+			"messages are large, JSON is the cost, and not how it is framed")
+	}
+	return depends(figure, "it takes about what the pipe and the framing do")
 }
 
-// Dirty is the evidence of 004-stdout-reserved.
-type Dirty struct {
-	Readers []faults.DirtyLines `json:"readers"`
+func judgePieces(e *Evidence) Judgement {
+	ours := e.count(lines + "rescan")
+	printed := e.count(lines + "printed")
+	figure := ofAll(ours, "")
+	const right = "however the bytes came, the lines were right"
+	const dropped = "; but as printed a last line without its newline is dropped"
+	switch {
+	case ours.Good < ours.Of:
+		return refuted(figure, "lines were altered")
+	case printed.Good == printed.Of && e.is(lines+"printed-last", true):
+		return holds(figure, right)
+	case e.is(lines+"printed-text", true):
+		return depends(figure, right+dropped+", and one that is no UTF-8 is said to be too large")
+	}
+	return depends(figure, right+dropped)
 }
 
-func gatherDirty(ctx context.Context, s *session) (Dirty, error) {
-	var e Dirty
-	all, err := s.faults(ctx, "dirty-lines")
+// judgeRescan looks at how the time of the reader that searches its buffer again grows with the
+// message, from the sizes on at which the fixed cost of a message does not count.
+func judgeRescan(e *Evidence) Judgement {
+	const from = 256_000
+	var sizes, times []float64
+	for _, r := range e.plainCells("stream", "ndjson-rescan") {
+		if r.Cell.Size >= from {
+			sizes = append(sizes, float64(r.Cell.Size))
+			times = append(times, stat.MustMetric("time").Estimate(r).Median)
+		}
+	}
+	growth, err := stat.FitGrowth(sizes, times)
 	if err != nil {
-		return e, err
+		return cannotTell(err.Error())
 	}
-	for _, f := range all {
-		var d faults.DirtyLines
-		if err := f.Evidence.Decode(&d); err != nil {
-			return e, err
-		}
-		e.Readers = append(e.Readers, d)
+	e.basis.From["growth"] = growth
+	const steep = 1.3 // a linear reader that leaves the caches comes near 1.15
+	j := holds(growth.String(), "time grows as the message does")
+	j.Unsure = growth.Interval == nil || growth.Interval.Hi > steep
+	if growth.Slope > steep {
+		j = refuted(growth.String(), "after each read the whole buffer is searched again: time "+
+			"grows out of proportion with the message")
+		j.Unsure = growth.Interval == nil || growth.Interval.Lo <= 1
 	}
-	return e, nil
-}
-
-func judgeDirty(e Dirty) finding {
-	var t tally
-	for _, r := range e.Readers {
-		for _, c := range r.Cases {
-			if c.Oddity == "log line" {
-				t.add(r.Reader, c.Intact == c.Sent)
-			}
-		}
-	}
-	return finding{
-		outcome: holdsIf(len(t.no) > 0),
-		figure:  t.figure() + " readers lost no message",
-		names:   list(t.no),
-	}
+	return j
 }

@@ -1,320 +1,149 @@
 package claims
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"runtime"
-	"sync"
-	"syscall"
+	"strconv"
+	"strings"
 
-	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/faults"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// pipeClaims are what document 000 says of pipes, judged on this system.
+// pipeClaims are what document 000 says of pipes.
 var pipeClaims = []Claim{
-	claim("000-pipe-buf", gatherAtomicity, judgePipeBuf),
-	claim("000-capacity", gatherLargeWrite, judgeCapacity),
-	claim("000-write-blocks", gatherLargeWrite, judgeWriteBlocks),
-	claim("000-write-eagain", gatherLargeWrite, judgeEAGAIN),
-	claim("000-write-epipe", gatherLargeWrite, judgeEPIPE),
-	claim("000-chunks-avoid-blocking", gatherChunkedWrite, judgeChunkedWrite),
-	claim("000-60k-leaves-room", gatherRoom, judgeRoom),
-}
-
-// An Atomicity is the evidence of 000-pipe-buf.
-type Atomicity struct {
-	OS       string                     `json:"os"`
-	PipeBuf  int                        `json:"pipe_buf"` // as the system's headers have it
-	Mixtures []faults.InterleavedWrites `json:"mixtures"` // ascending by size
-}
-
-func gatherAtomicity(ctx context.Context, s *session) (Atomicity, error) {
-	return once(s, "writers that share a pipe", func() (Atomicity, error) {
-		e := Atomicity{OS: runtime.GOOS}
-		if err := syspipe.Blocking.Supported(); err != nil {
-			return e, err
-		}
-		for _, size := range []int{512, 513, 3000, 4096, 4097, 5000} {
-			m, err := faults.CountCutWrites(ctx, size)
-			if err != nil {
-				return e, err
+	{
+		ID: "000-pipe-buf", Where: "The Problem",
+		Says: "A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
+		MacOS: "XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where " +
+			"it has to wait for room",
+		Needs: []string{pipe("interleave")},
+		Judge: judgePipeBuf,
+	},
+	{
+		ID: "000-capacity", Where: "The Problem",
+		Says: "A pipe holds 64 KiB",
+		MacOS: "XNU: a new pipe has 512 bytes and grows, at the start of a write that does not " +
+			"fit, to at most 64 KiB; once all pipes together hold 16 MiB none grows any more",
+		Needs: []string{pipe("capacity/fill/4096")},
+		Judge: func(e *Evidence) Judgement {
+			n := e.number(pipe("capacity/fill/4096"))
+			figure := fmt.Sprintf("%d B accepted", n)
+			if n == 64<<10 {
+				return holds(figure, "exactly that much was accepted while nobody read; "+
+					"by default, and for writes that fill pages")
 			}
-			e.Mixtures = append(e.Mixtures, *m)
-			e.PipeBuf = m.PipeBuf
-		}
-		return e, nil
-	})
-}
-
-// judgePipeBuf looks at the shortest write that was cut.
-func judgePipeBuf(e Atomicity) finding {
-	whole := 0 // bytes of the longest write below those that were cut
-	var cut *faults.InterleavedWrites
-	for i, m := range e.Mixtures {
-		if m.Cut != 0 {
-			cut = &e.Mixtures[i]
-			break
-		}
-		whole = m.Size
-	}
-	f := finding{figure: fmt.Sprintf("%d B whole", whole)}
-	if cut == nil {
-		f.verdict = Depends
-		return f
-	}
-	f.figure += fmt.Sprintf(", %d B cut %d times in %d", cut.Size, cut.Cut, cut.Writes)
-	f.names = fmt.Sprintf("%d on %s", e.PipeBuf, e.OS)
-	switch {
-	case cut.Size <= 512:
-		f.outcome = outcome{Refuted, "512 cut"}
-	case cut.Size > 4096:
-		f.outcome = outcome{Refuted, "4096 whole"}
-	default:
-		f.verdict = Holds
-	}
-	return f
-}
-
-// A LargeWrite is the evidence of the claims on writes that are larger than a pipe.
-type LargeWrite struct {
-	OS       string `json:"os"`
-	PageSize int    `json:"page_size"`
-
-	// Writes that nobody reads: of 4096 bytes each, until one waits; one of 65537 bytes, blocking
-	// and non-blocking; and one of 1 byte, non-blocking, into a full pipe. The latter two are
-	// absent where the system has no such mode.
-	Fill     Stall  `json:"fill"`
-	Block    Stall  `json:"block"`
-	NonBlock *Stall `json:"non_block"`
-	OneMore  *Stall `json:"one_more"`
-
-	// The error of a write, empty if it succeeded, and whether it is EPIPE: of 65537 bytes with a
-	// reader at work, of 65537 bytes and of 1 byte with the reader gone.
-	Read     string `json:"read"`
-	Gone     string `json:"gone"`
-	GoneOne  string `json:"gone_one"`
-	ReadPipe bool   `json:"read_epipe"`
-	GonePipe bool   `json:"gone_epipe"`
-	OnePipe  bool   `json:"one_epipe"`
-}
-
-const overCapacity = 64<<10 + 1
-
-func gatherLargeWrite(_ context.Context, s *session) (LargeWrite, error) {
-	return once(s, "writes beyond what a pipe holds", func() (LargeWrite, error) {
-		e := LargeWrite{OS: runtime.GOOS, PageSize: os.Getpagesize()}
-		if err := e.writeUnread(); err != nil {
-			return e, err
-		}
-		if err := e.writeNonBlocking(); err != nil {
-			return e, err
-		}
-		return e, e.writeToReaders()
-	})
-}
-
-// writeUnread makes blocking writes to pipes that nobody reads.
-func (e *LargeWrite) writeUnread() error {
-	fill := func(w io.Writer) error {
-		write := writeBytes(4096)
-		for {
-			if err := write(w); err != nil {
-				return err
+			return refuted(figure, "a pipe of this system holds something else by default: "+
+				"capacity is counted in pages, and may be limited by user")
+		},
+	},
+	{
+		ID: "000-write-blocks", Where: "The Problem",
+		Says:  "Writing more than 64 KiB at once may block",
+		MacOS: "XNU's pipe_write fills the pipe and sleeps until a reader makes room",
+		Needs: []string{pipe("broken/after-0/accepted"), pipe("broken/after-0/error")},
+		Judge: func(e *Evidence) Judgement {
+			figure := fmt.Sprintf("%d B accepted", e.number(pipe("broken/after-0/accepted")))
+			if e.is(pipe("broken/after-0/error"), syspipe.ErrorName(nil)) {
+				return refuted(figure, "the write returned although nobody read")
 			}
+			return holds(figure, "the write waits for a reader as soon as the pipe is full, "+
+				"and goes on when one reads")
+		},
+	},
+	{
+		ID: "000-write-eagain", Where: "The Problem",
+		Says: "Writing more than 64 KiB at once may fail with EAGAIN",
+		MacOS: "XNU returns a short count while anything fits, and EAGAIN, on a non-blocking " +
+			"descriptor, only when nothing does: fill level and mode decide, not size",
+		Needs: []string{pipe("capacity/fill/65537"), pipe("full/write")},
+		Judge: func(e *Evidence) Judgement {
+			first := e.number(pipe("capacity/fill/65537"))
+			figure := fmt.Sprintf("first %d of 65537 B, then EAGAIN", first)
+			switch {
+			case !e.is(pipe("full/write"), "EAGAIN"):
+				return refuted("", "this system has no EAGAIN for pipes: a write that has no "+
+					"room waits, or reports zero bytes")
+			case first == 0:
+				return holds(figure, "the write was refused although the pipe was empty")
+			}
+			return depends(figure, "only on a non-blocking descriptor, and only when nothing "+
+				"fits: the large write is cut short first, and a write of 1 byte to a full pipe "+
+				"gets EAGAIN as well")
+		},
+	},
+	{
+		ID: "000-write-epipe", Where: "The Problem",
+		Says: "Writing more than 64 KiB at once can lead to EPIPE",
+		MacOS: "XNU returns EPIPE when the reading end is closed, and then drops the count of " +
+			"what it had taken; size has no part in it",
+		Needs: []string{pipe("broken/no-reader")},
+		Judge: func(e *Evidence) Judgement {
+			if e.is(pipe("broken/no-reader"), "EPIPE") {
+				return refuted("EPIPE for 1 B, without a reader", "EPIPE says that nobody holds "+
+					"the reading end any more: size has no part in it")
+			}
+			return depends("", "no write failed with EPIPE here: with the reader gone it said: "+
+				e.finding(pipe("broken/no-reader")).Found)
+		},
+	},
+	{
+		ID: "000-chunks-avoid-blocking", Where: "The Solution",
+		Says:  "Chunking works around the pipe's limit: the writer does not block",
+		Needs: []string{pipe("capacity/fill/61440")},
+		Judge: func(e *Evidence) Judgement {
+			taken := e.number(pipe("capacity/fill/61440"))
+			figure := fmt.Sprintf("%d B of chunks of 60 KiB taken while nobody reads", taken)
+			if taken < 1<<20 {
+				return refuted(figure, "what keeps a writer from waiting is a reader that reads; "+
+					"chunks let other messages in between, and nothing else")
+			}
+			return depends(figure, "a message of 1 MiB did not have to wait here")
+		},
+	},
+	{
+		ID: "000-60k-leaves-room", Where: "Configuration",
+		Says:  "60 KiB of data leave room for the frame's header within 64 KiB",
+		Needs: []string{pipe("capacity/fill/61440")},
+		Judge: func(e *Evidence) Judgement {
+			// The longest header within the limits of the format, and the newline.
+			header := len(fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1))
+			size := 60<<10 + header
+			figure := fmt.Sprintf("%d + %d = %d B", 60<<10, header, size)
+			if int64(size) <= e.number(pipe("capacity/fill/61440")) {
+				return holds(figure, fmt.Sprintf("%d bytes are left even by the longest header; "+
+					"an empty pipe takes the frame whole", 64<<10-size))
+			}
+			return refuted(figure, "the frame does not fit the pipe")
+		},
+	},
+}
+
+// judgePipeBuf looks at the shortest write that another process's bytes came into.
+func judgePipeBuf(e *Evidence) Judgement {
+	whole := 0    // bytes of the longest write that stayed whole
+	shortest := 0 // bytes of the shortest write that was cut
+	for id := range e.findings {
+		size, isSize := strings.CutPrefix(id, pipe("interleave/"))
+		size, _, _ = strings.Cut(size, "/")
+		n, err := strconv.Atoi(size)
+		switch {
+		case !isSize || err != nil:
+		case e.is(id, true) && (shortest == 0 || n < shortest):
+			shortest = n
+		case e.is(id, false):
+			whole = max(whole, n)
 		}
 	}
-	var err error
-	e.Fill, err = writeUnread(syspipe.Poller, 0, fill)
-	if err != nil {
-		return err
+	if shortest == 0 {
+		return depends(fmt.Sprintf("%d B whole", whole),
+			"no write was cut in this run, which is no proof that none can be")
 	}
-	e.Block, err = writeUnread(syspipe.Poller, overCapacity, writeBytes(overCapacity))
-	return err
-}
-
-// writeNonBlocking makes non-blocking writes to pipes that nobody reads, if the system has them.
-func (e *LargeWrite) writeNonBlocking() error {
-	if syspipe.Poll.Supported() != nil {
-		return nil
-	}
-	large, err := writeUnread(syspipe.Poll, overCapacity, writeBytes(overCapacity))
-	if err != nil {
-		return err
-	}
-	e.NonBlock = &large
-	fillAndOneMore := func(w io.Writer) error {
-		return errors.Join(writeBytes(64<<10)(w), writeBytes(1)(w))
-	}
-	oneMore, err := writeUnread(syspipe.Poll, 64<<10+1, fillAndOneMore)
-	if err != nil {
-		return err
-	}
-	e.OneMore = &oneMore
-	return nil
-}
-
-// writeToReaders writes with a reader at work, and with one that has left.
-func (e *LargeWrite) writeToReaders() error {
-	read, err := writeTo(true, overCapacity)
-	if err != nil {
-		return err
-	}
-	e.Read = faults.ErrorText(read)
-	e.ReadPipe = errors.Is(read, syscall.EPIPE)
-	gone, err := writeTo(false, overCapacity)
-	if err != nil {
-		return err
-	}
-	e.Gone = faults.ErrorText(gone)
-	e.GonePipe = errors.Is(gone, syscall.EPIPE)
-	one, err := writeTo(false, 1)
-	if err != nil {
-		return err
-	}
-	e.GoneOne = faults.ErrorText(one)
-	e.OnePipe = errors.Is(one, syscall.EPIPE)
-	return nil
-}
-
-// writeTo writes size bytes with a reader at work, or with one that has left. It returns the error
-// of the write as met; err means that nothing was written.
-func writeTo(reader bool, size int) (met, err error) {
-	w, r, err := faults.OpenPipe(syspipe.Anonymous)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	defer w.Close()
-	if err := faults.PollEnds(w, r); err != nil {
-		return nil, err
-	}
-	var reading sync.WaitGroup
-	if reader {
-		reading.Go(func() { io.Copy(io.Discard, r) })
-	} else {
-		r.Close()
-	}
-	_, met = w.Write(make([]byte, size))
-	w.Close()
-	reading.Wait()
-	return met, nil
-}
-
-func judgeCapacity(e LargeWrite) finding {
-	return finding{
-		outcome: holdsIf(e.Fill.Accepted == 64<<10),
-		figure:  fmt.Sprintf("%d B accepted, pages of %d B", e.Fill.Accepted, e.PageSize),
-	}
-}
-
-func judgeWriteBlocks(e LargeWrite) finding {
-	return finding{
-		outcome: holdsIf(e.Block.Stalled),
-		figure:  fmt.Sprintf("%d of %d B accepted", e.Block.Accepted, e.Block.Offered),
-	}
-}
-
-func judgeEAGAIN(e LargeWrite) finding {
-	if e.NonBlock == nil {
-		return finding{outcome: outcome{Refuted, "no such mode"}}
-	}
-	large := *e.NonBlock
-	f := finding{
-		figure: fmt.Sprintf("first %d of %d B, then EAGAIN", large.Accepted, large.Offered),
-	}
-	oneMoreToo := e.OneMore != nil && e.OneMore.EAGAIN > 0
+	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
-	case large.Accepted == 0 && large.EAGAIN > 0:
-		f.verdict = Holds
-	case large.EAGAIN == 0:
-		f.outcome = outcome{Refuted, "never"}
-	case oneMoreToo:
-		f.outcome = outcome{Depends, "one byte too"}
-	default:
-		f.outcome = outcome{Depends, "large ones"}
+	case shortest <= 512:
+		return refuted(figure, "not even 512 bytes stay whole")
+	case shortest > 4096:
+		return refuted(figure, "writes of 4096 B stay whole; 512 is what POSIX demands at least, "+
+			"and what macOS has")
 	}
-	return f
-}
-
-func judgeEPIPE(e LargeWrite) finding {
-	switch {
-	case e.ReadPipe:
-		return finding{
-			outcome: outcome{verdict: Holds}, figure: "EPIPE with a reader at work", names: e.Read,
-		}
-	case e.OnePipe && e.GonePipe:
-		return finding{
-			outcome: outcome{verdict: Refuted},
-			figure:  "EPIPE for 65537 B and for 1 B, without a reader",
-		}
-	}
-	return finding{outcome: outcome{verdict: Depends}, names: e.Gone}
-}
-
-// A ChunkedWrite is the evidence of 000-chunks-avoid-blocking.
-type ChunkedWrite struct {
-	Bare    Stall `json:"bare"`
-	Chunked Stall `json:"chunked"`
-}
-
-func gatherChunkedWrite(context.Context, *session) (ChunkedWrite, error) {
-	var e ChunkedWrite
-	chunked, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return e, err
-	}
-	msg := message(1 << 20)
-	size := int64(len(msg))
-	e.Bare, err = writeUnread(syspipe.Poller, size, sending(framers.NDJSON(), msg))
-	if err != nil {
-		return e, err
-	}
-	e.Chunked, err = writeUnread(syspipe.Poller, size, sending(chunked, msg))
-	return e, err
-}
-
-func judgeChunkedWrite(e ChunkedWrite) finding {
-	f := finding{figure: fmt.Sprintf("stuck after %s in chunks, %s as a line",
-		faults.Size(e.Chunked.Accepted), faults.Size(e.Bare.Accepted))}
-	switch {
-	case e.Chunked.Stalled:
-		f.verdict = Refuted
-	case e.Bare.Stalled:
-		f.verdict = Holds
-	default:
-		f.verdict = Depends
-	}
-	return f
-}
-
-// A Room is the evidence of 000-60k-leaves-room.
-type Room struct {
-	Data   int   `json:"data"`   // bytes of the message that the frame carries
-	Header int   `json:"header"` // bytes before them, and the newline after
-	Frame  Stall `json:"frame"`  // writing it to an empty pipe
-}
-
-func gatherRoom(context.Context, *session) (Room, error) {
-	// The longest header within the limits of the format: 2³¹-1 frames.
-	header := fmt.Sprintf("%036d:%d:%d:\n", 0, 1<<31-2, 1<<31-1)
-	e := Room{Data: 60 << 10, Header: len(header)}
-	size := e.Data + e.Header
-	var err error
-	e.Frame, err = writeUnread(syspipe.Poller, int64(size), writeBytes(size))
-	return e, err
-}
-
-func judgeRoom(e Room) finding {
-	size := e.Data + e.Header
-	fits := size <= 64<<10 && !e.Frame.Stalled && e.Frame.Accepted == int64(size)
-	return finding{
-		outcome: holdsIf(fits),
-		figure:  fmt.Sprintf("%d + %d = %d B", e.Data, e.Header, size),
-		names:   fmt.Sprint(64<<10 - size),
-	}
+	return holds(figure, "longer writes were cut, those of 512 bytes were not")
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// work names what the process of an experiment does.
-const work = "rules/experiment"
+// Work names what the process of an experiment does.
+const Work = "rules/experiment"
 
 // An inquiry is an experiment before it is known which kind of pipe it is about.
 type inquiry struct {
@@ -35,6 +35,18 @@ type inquiry struct {
 	do   func(*trial)
 	// once says that the answer does not depend on the kind of pipe.
 	once bool
+	also []string // what its steps begin with, beside the name
+}
+
+// match returns how much of a step's name says that the inquiry finds it: 0 if it does not.
+func (i inquiry) match(step string) int {
+	longest := 0
+	for _, name := range append(i.also, i.name) {
+		if step == name || strings.HasPrefix(step, name+"/") {
+			longest = max(longest, len(name))
+		}
+	}
+	return longest
 }
 
 func inquiries() []inquiry {
@@ -42,12 +54,15 @@ func inquiries() []inquiry {
 		{name: "capacity", how: "ask the kernel, or fill an empty pipe where it does not say",
 			do: findCapacity},
 		{name: "slot", how: "read a full pipe byte by byte until one more byte fits", do: findSlot},
-		{name: "fill", how: "write without blocking until refused", do: fillPipes},
+		{name: "fill", how: "write without blocking until refused", do: fillPipes,
+			also: []string{"capacity/fill", "short-write", "one-byte-after", "poll/after"}},
 		{name: "growth", how: "write to a new pipe and compare", do: findGrowth},
-		{name: "settable", how: "ask for other capacities and read back", do: setCapacities},
+		{name: "settable", how: "ask for other capacities and read back", do: setCapacities,
+			also: []string{"limit"}},
 		{name: "all-or-nothing", how: "write n bytes where n - 1 are free", do: findAllOrNothing},
 		{name: "poll", how: "ask poll(2) while a full pipe is read byte by byte", do: pollFullPipe},
-		{name: "full", how: "write to a full pipe", do: writeToFullPipe},
+		{name: "full", how: "write to a full pipe", do: writeToFullPipe,
+			also: []string{"empty"}},
 		{name: "broken", how: "write, or be writing, when the reader closes", do: breakPipes},
 		{name: "eof", how: "close one of two copies of the writing end, then the other",
 			do: findEOF},
@@ -116,6 +131,20 @@ func All() []experiment.Experiment {
 		}
 	}
 	return all
+}
+
+// For returns the experiment that makes the finding of that ID, or the findings whose IDs begin
+// with it.
+func For(id string) (e experiment.Experiment, ok bool) {
+	kind, step, _ := ParseID(id)
+	best := 0
+	for _, i := range inquiries() {
+		if n := i.match(step); n > best && i.once == (kind == "") {
+			best = n
+			e = i.about(kind)
+		}
+	}
+	return e, best > 0
 }
 
 // Evidence is what the finding of a rule rests on, beside its title.
@@ -187,7 +216,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	for n, e := range plan {
 		e.Limit = o.StepTimeout
 		findings := 0
-		err := experiment.Run(ctx, work, e, func(f results.Finding) error {
+		err := experiment.Run(ctx, Work, e, func(f results.Finding) error {
 			findings++
 			return found(f)
 		})
@@ -246,7 +275,7 @@ func opens(kind syspipe.Kind) error {
 
 // Jobs is the work of the processes that [Run] starts: main gives it to [proc.Main].
 func Jobs() map[string]proc.Job {
-	return experiment.Jobs(work, All, map[string]proc.Job{
+	return experiment.Jobs(Work, All, map[string]proc.Job{
 		workWrite: writeLetters,
 		workEcho:  echo,
 		workStdio: describeStdio,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
@@ -22,9 +23,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runRules makes the experiments and returns what they found.
+// runRules makes the experiments and returns what they found. On a busy machine one that measures
+// takes long.
 func runRules(t *testing.T, o Options) []results.Finding {
 	t.Helper()
+	if o.StepTimeout == 0 {
+		o.StepTimeout = time.Minute
+	}
 	var got []results.Finding
 	err := Run(t.Context(), o, func(f results.Finding) error {
 		got = append(got, f)

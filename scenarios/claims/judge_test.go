@@ -1,0 +1,572 @@
+package claims
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/claims/trials"
+)
+
+// A verdictCase is what a set may hold, and what a claim's rule makes of it.
+type verdictCase struct {
+	name    string
+	found   values   // findings by ID; a struct is evidence
+	servers []values // findings on servers by name
+	records []results.Record
+	want    results.Verdict
+	unsure  bool
+}
+
+type values map[string]any
+
+// set makes a set of records of a case.
+func (c verdictCase) set() *results.Set {
+	s := &results.Set{Records: c.records}
+	for id, v := range c.found {
+		s.Add(findingOf(id, v))
+	}
+	for n, said := range c.servers {
+		for name, v := range said {
+			f := findingOf(talk+name, v)
+			f.About = []string{fmt.Sprint("server-", n)}
+			s.Add(f)
+		}
+	}
+	return s
+}
+
+func findingOf(id string, v any) results.Finding {
+	f := results.Finding{ID: id, Verdict: results.Noted, Value: v, Found: fmt.Sprint(v)}
+	if reflect.ValueOf(v).Kind() == reflect.Struct {
+		f.Value = nil
+		f.Evidence = results.MustEvidence(v)
+	}
+	return f
+}
+
+// pair measures a framing and its base in six rounds. The ratios of time and of CPU time between
+// them lie between least and most.
+func pair(pattern, framing, base string, size int, least, most float64) []results.Record {
+	mine := results.Record{Cell: plainCell(framing, pattern, "same", size)}
+	other := results.Record{Cell: plainCell(base, pattern, "same", size)}
+	for round := range stat.LeastSamples {
+		share := float64(round) / float64(stat.LeastSamples-1)
+		ratio := least + share*(most-least)
+		mine.Samples = append(mine.Samples, sampleOf(round, size, ratio))
+		other.Samples = append(other.Samples, sampleOf(round, size, 1))
+	}
+	return []results.Record{mine, other}
+}
+
+func sampleOf(round, size int, ratio float64) results.Sample {
+	ns := int64(1e9 * ratio)
+	none := int64(0)
+	bytes := int64(1000 * size)
+	return results.Sample{Fork: 1, Round: round + 1, ElapsedNS: ns, Messages: 1000,
+		PayloadBytes: bytes, WireBytes: bytes + int64(1000*46),
+		Writer: results.Counters{CPUNS: &ns}, Reader: results.Counters{CPUNS: &none}}
+}
+
+// costs are streams whose ratios to raw lie between least and most.
+func costs(least, most float64) []results.Record {
+	return pair("stream", costFraming, results.FramingRaw, 65_000, least, most)
+}
+
+// costsAt are the same at another size.
+func costsAt(size int, least, most float64) []results.Record {
+	return pair("stream", costFraming, results.FramingRaw, size, least, most)
+}
+
+// trips are round trips, with ratios to lines of framed messages and of bare ones.
+func trips(framed, bare [2]float64) []results.Record {
+	return slices.Concat(pair("roundtrip", costFraming, "ndjson", 256, framed[0], framed[1]),
+		pair("roundtrip", bareFraming, "ndjson", 256, bare[0], bare[1])[:1])
+}
+
+// readers are the reader of single bytes, with its ratios to the other, and the one that searches
+// its buffer again, whose time grows with an exponent; each next time is off by a factor.
+func readers(least, most float64, exponent2 int, off float64) []results.Record {
+	all := pair("stream", "ndjson-bytewise", "ndjson", 1_000_000, least, most)
+	for i, size := range []int{256_000, 512_000, 1_024_000, 2_048_000} {
+		r := results.Record{Cell: plainCell("ndjson-rescan", "stream", "same", size)}
+		ns := 1e6 * float64(int(1)<<(i*exponent2))
+		if i%2 == 1 {
+			ns *= off
+		}
+		r.Samples = []results.Sample{{ElapsedNS: int64(ns), Messages: 1}}
+		all = append(all, r)
+	}
+	return all
+}
+
+func count(good, of int, bad ...string) trials.Count {
+	return trials.Count{Good: good, Of: of, Bad: bad}
+}
+
+// received is a message of 1,000 B to a receiver with a limit of 100 B.
+func received(change func(*trials.Received)) trials.Received {
+	r := trials.Received{Size: 1000, Limit: 100, Intact: true}
+	change(&r)
+	return r
+}
+
+func held(n int64) trials.Received {
+	return received(func(r *trials.Received) { r.Held = n })
+}
+
+// grown are three messages of which memory was held.
+func grown(small, middle, large int64) values {
+	sized := func(size int, held int64) trials.Received {
+		return trials.Received{Size: size, Held: held, Intact: true}
+	}
+	return values{
+		memory + "chunks-4MiB":  sized(4<<20, small),
+		memory + "chunks-16MiB": sized(16<<20, middle),
+		memory + "chunks-64MiB": sized(64<<20, large),
+	}
+}
+
+// policies are how closing and answering first went.
+func policies(shut, say trials.Oversize) values {
+	return values{oversize + "unlimited": trials.Oversize{Held: 1}, oversize + "close": shut,
+		oversize + "answer": say, oversize + "negotiate": trials.Oversize{ID: "2"}}
+}
+
+// good is an MCP server that does all that the documents ask, but answers no header.
+func good() values {
+	return values{"newline": true, "content-length": false, "blank-line": true,
+		"trailing-space": true, "malformed-line": true, "malformed-id": "null",
+		"end-of-input": true, "longest-line": 1000}
+}
+
+// but returns a good server with other answers.
+func but(other values) values {
+	s := good()
+	maps.Copy(s, other)
+	return s
+}
+
+// serverCases are those of a claim that every server answers a question.
+func serverCases(question string) []verdictCase {
+	not := but(values{question: false})
+	return []verdictCase{
+		{name: "all", servers: []values{good(), good()}, want: results.Holds},
+		{name: "one not", servers: []values{good(), not}, want: results.Depends},
+		{name: "none", servers: []values{not, not}, want: results.Refuted},
+	}
+}
+
+// either is two cases of one finding.
+func either(id string, yes any, want results.Verdict, no any, other results.Verdict) []verdictCase {
+	return []verdictCase{
+		{name: "yes", found: values{id: yes}, want: want},
+		{name: "no", found: values{id: no}, want: other},
+	}
+}
+
+var cases = map[string][]verdictCase{
+	"000-pipe-buf": {
+		{name: "not 512", found: values{pipe("interleave/512/read-4096"): true},
+			want: results.Refuted},
+		{name: "512", found: values{pipe("interleave/512/read-4096"): false,
+			pipe("interleave/513/read-4096"): true}, want: results.Holds},
+		{name: "4096", found: values{pipe("interleave/4096/read-65536"): false,
+			pipe("interleave/4097/read-4096"): true, pipe("interleave/513/read-1"): "too few"},
+			want: results.Refuted},
+		{name: "none", found: values{pipe("interleave/4096/read-4096"): false},
+			want: results.Depends},
+	},
+	"000-capacity": either(pipe("capacity/fill/4096"), 65536, results.Holds, 16384, results.Refuted),
+	"000-write-blocks": {
+		{name: "waits", found: values{pipe("broken/after-0/accepted"): 65536,
+			pipe("broken/after-0/error"): "EPIPE"}, want: results.Holds},
+		{name: "returns", found: values{pipe("broken/after-0/accepted"): 165536,
+			pipe("broken/after-0/error"): "success"}, want: results.Refuted},
+	},
+	"000-write-eagain": {
+		{name: "when full", found: values{pipe("capacity/fill/65537"): 65536,
+			pipe("full/write"): "EAGAIN"}, want: results.Depends},
+		{name: "at once", found: values{pipe("capacity/fill/65537"): 0,
+			pipe("full/write"): "EAGAIN"}, want: results.Holds},
+		{name: "never", found: values{pipe("capacity/fill/65537"): 65537,
+			pipe("full/write"): "success"}, want: results.Refuted},
+	},
+	"000-write-epipe": either(pipe("broken/no-reader"), "EPIPE", results.Refuted,
+		"success", results.Depends),
+	"000-chunks-avoid-blocking": either(pipe("capacity/fill/61440"), 65536, results.Refuted,
+		2<<20, results.Depends),
+	"000-60k-leaves-room": either(pipe("capacity/fill/61440"), 65536, results.Holds,
+		16384, results.Refuted),
+
+	"000-header-40": {
+		{name: "about", found: values{chunks + "header/least": 42, chunks + "header/most": 46},
+			want: results.Holds},
+		{name: "some", found: values{chunks + "header/least": 42, chunks + "header/most": 48},
+			want: results.Depends},
+		{name: "far", found: values{chunks + "header/least": 80, chunks + "header/most": 90},
+			want: results.Refuted},
+	},
+	"000-overhead-bytes": {
+		{name: "below", records: costs(1, 1), want: results.Holds},
+		{name: "small ones more", records: append(costs(1, 1), costsAt(4000, 1, 1)...),
+			want: results.Depends},
+		{name: "above", records: costsAt(4000, 1, 1), want: results.Refuted},
+	},
+	"000-overhead-time": costCases(1.01),
+	"000-overhead-cpu":  costCases(1.01),
+	"000-throughput":    costCases(1.05),
+	"000-latency-small": {
+		{name: "no longer", records: trips([2]float64{0.9, 1.04}, [2]float64{0.9, 1.04}),
+			want: results.Holds},
+		{name: "longer", records: trips([2]float64{1.06, 1.2}, [2]float64{1.06, 1.2}),
+			want: results.Refuted},
+		{name: "framed", records: trips([2]float64{1.06, 1.2}, [2]float64{0.9, 1.04}),
+			want: results.Depends},
+		{name: "wide", records: trips([2]float64{0.9, 1.2}, [2]float64{0.9, 1.04}),
+			want: results.Depends, unsure: true},
+	},
+
+	"000-any-size": either(memory+"chunks-64MiB", held(1), results.Holds,
+		trials.Received{Size: 1}, results.Refuted),
+	"000-memory": {
+		{name: "as the message", found: grown(4<<20, 16<<20, 64<<20), want: results.Holds},
+		{name: "squared", found: grown(1<<20, 16<<20, 256<<20), want: results.Refuted},
+		{name: "not at all", found: grown(1<<20, 1<<20, 1<<20), want: results.Refuted},
+		{name: "of no message", found: values{memory + "chunks-4MiB": trials.Received{},
+			memory + "chunks-16MiB": trials.Received{},
+			memory + "chunks-64MiB": trials.Received{}}, want: results.CannotTell},
+	},
+	"000-cleared": {
+		{name: "at once", found: values{memory + "chunks-16MiB": held(1)}, want: results.Holds},
+		{name: "later", found: values{memory + "chunks-16MiB": received(
+			func(r *trials.Received) { r.AtOnce = 1000 })}, want: results.Depends},
+		{name: "kept", found: values{memory + "chunks-16MiB": received(
+			func(r *trials.Received) { r.AtOnce, r.Later = 1000, 100 })}, want: results.Refuted},
+	},
+	"000-streaming": {
+		{name: "each", found: values{chunks + "early": count(17, 17)}, want: results.Holds},
+		{name: "none", found: values{chunks + "early": count(0, 17, "1")}, want: results.Refuted},
+		{name: "some", found: values{chunks + "early": count(3, 17, "1")}, want: results.Depends},
+		{name: "of none", found: values{chunks + "early": count(0, 0)}, want: results.CannotTell},
+	},
+	"000-in-flight": either(chunks+"in-turn", count(4, 4), results.Holds,
+		count(0, 4, "a"), results.Refuted),
+	"000-missing-chunks": {
+		{name: "always", found: values{chunks + "lost": true, chunks + "lost-open": true},
+			want: results.Holds},
+		{name: "at the end", found: values{chunks + "lost": true, chunks + "lost-open": false},
+			want: results.Depends},
+		{name: "never", found: values{chunks + "lost": false, chunks + "lost-open": false},
+			want: results.Refuted},
+	},
+	"000-out-of-order": either(chunks+"swapped", true, results.Refuted, false, results.Holds),
+	"000-invalid-frames": {
+		{name: "all", found: values{chunks + "invalid": count(2, 2)}, want: results.Holds},
+		{name: "some", found: values{chunks + "invalid": count(1, 2, "a")}, want: results.Depends},
+		{name: "none", found: values{chunks + "invalid": count(0, 2)}, want: results.Refuted},
+	},
+	"000-unchunked-peers": {
+		{name: "both", found: peers(3, 3), want: results.Holds},
+		{name: "from lines", found: peers(1, 3), want: results.Depends},
+		{name: "to lines", found: peers(3, 1), want: results.Depends},
+		{name: "neither", found: peers(1, 1), want: results.Refuted},
+	},
+	"000-protocol-agnostic": {
+		{name: "none lost", found: values{chunks + "joined": count(9, 9),
+			chunks + "decoded": count(9, 9)}, want: results.Holds},
+		{name: "lost as text", found: values{chunks + "joined": count(9, 9),
+			chunks + "decoded": count(0, 9)}, want: results.Depends},
+		{name: "lost as bytes", found: values{chunks + "joined": count(8, 9),
+			chunks + "decoded": count(0, 9)}, want: results.Refuted},
+	},
+
+	"001-exact": {
+		{name: "exact", found: limitIs(true, false, false), want: results.Holds},
+		{name: "one too few", found: limitIs(false, false, false), want: results.Refuted},
+		{name: "one too many", found: limitIs(true, true, false), want: results.Refuted},
+		{name: "goes on", found: limitIs(true, false, true), want: results.Refuted},
+	},
+	"001-check-free": {{name: "a constant", want: results.Noted}},
+	"001-http2-1000": {{name: "a constant", want: results.Noted}},
+	"001-grpc-4mb":   {{name: "a constant", want: results.Noted}},
+	"001-prevents-allocation": {
+		{name: "held", found: values{memory + "limit-late": held(1000),
+			memory + "limit-early": held(1)}, want: results.Refuted},
+		{name: "part", found: values{memory + "limit-late": held(500),
+			memory + "limit-early": held(1)}, want: results.Depends},
+		{name: "not", found: values{memory + "limit-late": held(100),
+			memory + "limit-early": held(1)}, want: results.Holds},
+	},
+	"001-closing-safer": {
+		{name: "more memory", want: results.Holds, found: policies(
+			trials.Oversize{Held: 1, DetectNS: 1}, trials.Oversize{Held: 3, DetectNS: 1})},
+		{name: "later", want: results.Holds, found: policies(
+			trials.Oversize{Held: 1, DetectNS: 1}, trials.Oversize{Held: 1, DetectNS: 11})},
+		{name: "as good", want: results.Refuted, found: policies(
+			trials.Oversize{Held: 4, DetectNS: 1}, trials.Oversize{Held: 5, ID: "2"})},
+		{name: "not named", want: results.Depends, found: policies(
+			trials.Oversize{Held: 4, DetectNS: 1}, trials.Oversize{Held: 5, ID: "null"})},
+	},
+	"001-10mb-text": {
+		{name: "each", found: values{limit + "text": fit(2, 2)}, want: results.Holds},
+		{name: "some", found: values{limit + "text": fit(1, 2)}, want: results.Depends},
+		{name: "none", found: values{limit + "text": fit(0, 2)}, want: results.Refuted},
+	},
+	"001-5mb-image":  either(limit+"image", fit(1, 1), results.Holds, fit(0, 1), results.Refuted),
+	"001-1000-tools": either(limit+"tools", fit(1, 1), results.Holds, fit(0, 1), results.Refuted),
+	"001-50mb-excluded": either(limit+"video", fit(0, 1), results.Holds,
+		fit(1, 1), results.Refuted),
+	"001-rarely-1mb": {
+		{name: "short", servers: []values{good()}, want: results.CannotTell},
+		{name: "long", servers: []values{good(), but(values{"longest-line": 2_000_000})},
+			want: results.Refuted},
+	},
+
+	"002-bytewise": {
+		{name: "slow", records: readers(20, 30, 1, 1), want: results.Depends},
+		{name: "not so slow", records: readers(2, 2.9, 1, 1), want: results.Holds},
+	},
+	"002-crash-isolation": {
+		{name: "told", found: values{pipe("eof/last-writer"): "EOF",
+			pipe("broken/no-reader/sigpipe"): false}, want: results.Holds},
+		{name: "killed", found: values{pipe("eof/last-writer"): "EOF",
+			pipe("broken/no-reader/sigpipe"): true}, want: results.Depends},
+		{name: "not told", found: values{pipe("eof/last-writer"): "EAGAIN",
+			pipe("broken/no-reader/sigpipe"): true}, want: results.Refuted},
+	},
+	"002-malformed-skipped": serverCases("malformed-line"),
+	"002-efficient-json": {
+		{name: "less", found: values{"trial/json/share": estimateOf(0.5, 0.9)},
+			want: results.Refuted},
+		{name: "several times", found: values{"trial/json/share": estimateOf(3.1, 9)},
+			want: results.Holds},
+		{name: "about", found: values{"trial/json/share": estimateOf(0.9, 2)},
+			want: results.Depends},
+	},
+	"002-stderr-separate": {
+		{name: "fills", found: values{pipe("broken/after-0/error"): "EPIPE",
+			pipe("capacity/fill/512"): 65536}, want: results.Depends},
+		{name: "takes all", found: values{pipe("broken/after-0/error"): "success",
+			pipe("capacity/fill/512"): 65536}, want: results.Holds},
+	},
+
+	"003-exact-sizes": either("trial/headers/exact", count(6, 6), results.Holds,
+		count(0, 6, "a"), results.Refuted),
+	"003-mcp-content-length": {
+		{name: "none by header", servers: []values{good(), good()}, want: results.Refuted},
+		{name: "all by header", servers: []values{but(values{"content-length": true})},
+			want: results.Holds},
+		{name: "one by header", servers: []values{good(), but(values{"content-length": true})},
+			want: results.Depends},
+		{name: "one by nothing", servers: []values{good(), but(values{"newline": false})},
+			want: results.Depends},
+		{name: "nothing at all", servers: []values{but(values{"newline": false})},
+			want: results.CannotTell},
+	},
+
+	"004-mcp-newline": serverCases("newline"),
+	"004-4096-robust": {
+		{name: "as printed", found: printed(9, 9, true, false), want: results.Holds},
+		{name: "not the last", found: printed(9, 9, false, false), want: results.Depends},
+		{name: "nor its text", found: printed(9, 8, false, true), want: results.Depends},
+		{name: "altered", found: printed(8, 8, true, false), want: results.Refuted},
+	},
+	"004-4096-cheap": {
+		{name: "quadratic", records: readers(1, 2, 2, 1), want: results.Refuted},
+		{name: "quadratic, perhaps", records: readers(1, 2, 2, 9), want: results.Refuted,
+			unsure: true},
+		{name: "linear, perhaps", records: readers(1, 2, 1, 2), want: results.Holds, unsure: true},
+		{name: "linear", records: readers(1, 2, 1, 1), want: results.Holds},
+	},
+	"004-10mb-limit": {
+		{name: "not a word", found: values{memory + "endless-line": held(5)},
+			want: results.Refuted},
+		{name: "at the end", found: values{memory + "endless-line": received(
+			func(r *trials.Received) { r.Refused, r.Read = true, 1000 })}, want: results.Refuted},
+		{name: "late", found: values{memory + "endless-line": received(
+			func(r *trials.Received) { r.Refused, r.Held = true, 301 })}, want: results.Refuted},
+		{name: "in time", found: values{memory + "endless-line": received(
+			func(r *trials.Received) { r.Refused, r.Held = true, 300 })}, want: results.Holds},
+	},
+	"004-skip-hangs": {
+		{name: "no answer", found: values{lines + "skipped": "2"}, want: results.Holds},
+		{name: "an answer", found: values{lines + "skipped": "1, 2"}, want: results.Refuted},
+		{name: "nothing", found: values{lines + "skipped": ""}, want: results.Depends},
+	},
+	"004-id-in-1k": {
+		{name: "everywhere", found: values{lines + "id-in-1k": count(3, 3)}, want: results.Holds},
+		{name: "not last", found: values{lines + "id-in-1k": count(2, 3, "last")},
+			want: results.Depends},
+		{name: "nowhere", found: values{lines + "id-in-1k": count(0, 3)}, want: results.Refuted},
+	},
+	"004-eof-shutdown": serverCases("end-of-input"),
+	"004-unknown-id": {
+		{name: "null alone", servers: []values{good(), good()}, want: results.Refuted},
+		{name: "both", servers: []values{good(), but(values{"malformed-id": `""`})},
+			want: results.Holds},
+		{name: "empty alone", servers: []values{but(values{"malformed-id": `""`})},
+			want: results.Depends},
+		{name: "of nobody", servers: []values{but(values{"newline": false})},
+			want: results.CannotTell},
+	},
+	"004-empty-lines":    serverCases("blank-line"),
+	"004-trailing-space": serverCases("trailing-space"),
+	"004-stdout-reserved": either(lines+"log-line", count(1, 2, "a"), results.Holds,
+		count(2, 2), results.Refuted),
+}
+
+// costCases are those of a claim that chunks cost no more than a bound.
+func costCases(bound float64) []verdictCase {
+	return []verdictCase{
+		{name: "below", records: costs(0.9, bound-0.005), want: results.Holds},
+		{name: "above", records: costs(bound+0.01, 1.2), want: results.Refuted},
+		{name: "both", records: append(costs(0.9, 1), costsAt(1_000_000, 1.2, 1.3)...),
+			want: results.Depends},
+		{name: "wide", records: costs(0.9, 1.3), want: results.Depends, unsure: true},
+	}
+}
+
+func peers(to, from int) values {
+	return values{chunks + "to-lines": count(to, 3), chunks + "from-lines": count(from, 3)}
+}
+
+func limitIs(exact, more, after bool) values {
+	return values{limit + "exact": exact, limit + "one-more": more, limit + "after": after}
+}
+
+func fit(good, of int) trials.Fit {
+	return trials.Fit{Count: count(good, of, "a"), Sizes: "sizes"}
+}
+
+func estimateOf(lo, hi float64) stat.Estimate {
+	return stat.Estimate{N: 6, Median: (lo + hi) / 2, Interval: &stat.Interval{Lo: lo, Hi: hi}}
+}
+
+func printed(ours, theirs int, last, text bool) values {
+	return values{lines + "rescan": count(ours, 9), lines + "printed": count(theirs, 9),
+		lines + "printed-last": last, lines + "printed-text": text}
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range All() {
+		if len(cases[c.ID]) == 0 {
+			t.Errorf("%s: no case", c.ID)
+		}
+		for _, row := range cases[c.ID] {
+			got := Judge(row.set(), []Claim{c})
+			if len(got) != 1 {
+				t.Errorf("%s, %s: not judged", c.ID, row.name)
+				continue
+			}
+			f := got[0]
+			if f.Verdict != row.want || Unsure(f) != row.unsure {
+				t.Errorf("%s, %s: %s (unsure %t), want %s (unsure %t): %s", c.ID, row.name,
+					f.Verdict, Unsure(f), row.want, row.unsure, f.Found)
+			}
+			if f.Found == "" || f.ID != "claim/"+c.ID || f.Title != c.Says {
+				t.Errorf("%s, %s: incomplete: %+v", c.ID, row.name, f)
+			}
+		}
+	}
+	for id := range cases {
+		if _, err := Find(id); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The cases make the rule of each claim go several ways.
+func TestEachOutcomeIsReached(t *testing.T) {
+	for _, c := range All() {
+		verdicts := make(map[results.Verdict]bool)
+		for _, row := range cases[c.ID] {
+			verdicts[row.want] = true
+		}
+		if len(verdicts) < 2 && !verdicts[results.Noted] {
+			t.Errorf("%s: no evidence makes its rule go another way", c.ID)
+		}
+	}
+}
+
+// Without evidence nothing is refuted: a file may be cut, and nobody may be there to be asked.
+func TestWithoutEvidenceNothingIsRefuted(t *testing.T) {
+	for _, f := range Judge(&results.Set{}, All()) {
+		if f.Verdict != results.Noted && f.Verdict != results.CannotTell {
+			t.Errorf("%s of nothing: %s", f.ID, f.Verdict)
+		}
+	}
+	for id, rows := range cases {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for need := range rows[0].found {
+			less := rows[0]
+			less.found = maps.Clone(less.found)
+			delete(less.found, need)
+			if len(less.found) > 0 && len(Judge(less.set(), []Claim{c})) > 0 {
+				t.Errorf("%s is judged without %s", id, need)
+			}
+		}
+	}
+}
+
+// A rule bears findings of any content: files may be old, cut or written by others.
+func TestRulesBearAnyEvidence(t *testing.T) {
+	for _, c := range All() {
+		for _, row := range cases[c.ID] {
+			set := row.set()
+			for i, f := range set.Findings {
+				for _, other := range []any{nil, -1.0, 1e15, "?", true} {
+					f.Value = other
+					set.Findings[i] = f
+					Judge(set, []Claim{c})
+					f.Evidence = results.MustEvidence(map[string]any{"held": -1, "bad": "?"})
+					set.Findings[i] = f
+					Judge(set, []Claim{c})
+				}
+			}
+		}
+	}
+}
+
+// An experiment that hangs, or a verdict of another version, leaves the claim without a new one.
+func TestAFindingOnTheClaimStandsWhereEvidenceLacks(t *testing.T) {
+	c, err := Find("000-capacity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hangs := results.Finding{ID: "rule/anonymous/fill", Verdict: results.CannotTell, Found: "hangs"}
+	got := Judge(&results.Set{Findings: []results.Finding{hangs}}, []Claim{c})
+	if len(got) != 1 || got[0].Verdict != results.CannotTell ||
+		!strings.Contains(got[0].Found, "hangs") {
+		t.Errorf("of an experiment that hangs: %+v", got)
+	}
+	old := &results.Set{}
+	old.Add(results.Claim{ID: c.ID, Verdict: "refuted", Why: "as it was"})
+	got = Judge(old, []Claim{c})
+	if len(got) != 1 || got[0].Verdict != results.Refuted || got[0].Found != "as it was" {
+		t.Errorf("of an earlier version: %+v", got)
+	}
+}
+
+// What the source of macOS documents stands beside what was found here.
+func TestClaimsOnPipesNameMacOS(t *testing.T) {
+	for _, id := range []string{"000-pipe-buf", "000-capacity", "000-write-blocks",
+		"000-write-eagain", "000-write-epipe"} {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Judge(cases[id][0].set(), []Claim{c})
+		if len(got) != 1 || !strings.Contains(got[0].Found, "XNU") {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}

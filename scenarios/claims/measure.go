@@ -1,0 +1,170 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/bench"
+	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/scenarios/experiment"
+	"github.com/pipebench/pipebench/scenarios/rules"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// longest is how long one experiment may take: none of them is about a hang.
+const longest = time.Minute
+
+// Options say how to find out what a set lacks.
+type Options struct {
+	Run  string // names the run in its records
+	Seed int64  // of the messages and of the order of samples
+
+	// Server is the command of an MCP server to ask. Nil is the reference server of the TypeScript
+	// SDK, where it is on the PATH, else nobody.
+	Server []string
+
+	// Observe, if set, is told of each step from the goroutine that called Measure.
+	Observe func(step string, done, of int)
+}
+
+// Measure finds out what a set lacks of what claims need, and gives it to keep as it comes. What
+// fails does not keep the rest from its turn. All claims together take about a minute on two CPUs.
+func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
+	keep func(results.Line) error) error {
+	needs := lacking(set, selected)
+	var failed []error
+	for done, need := range needs {
+		if o.Observe != nil {
+			o.Observe(need, done, len(needs))
+		}
+		failed = append(failed, o.measure(ctx, need, keep))
+		if ctx.Err() != nil {
+			return errors.Join(append(failed, context.Cause(ctx))...)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// lacking names what claims need and a set does not hold, each experiment once.
+func lacking(set *results.Set, selected []Claim) []string {
+	e := newEvidence(set)
+	var needs []string
+	for _, c := range selected {
+		for _, need := range c.Needs {
+			if e.has(need) {
+				continue
+			}
+			if made, ok := experimentFor(need); ok {
+				need = made.ID
+			}
+			if !slices.Contains(needs, need) {
+				needs = append(needs, need)
+			}
+		}
+	}
+	return needs
+}
+
+// measure finds out one thing.
+func (o Options) measure(ctx context.Context, need string, keep func(results.Line) error) error {
+	keepFinding := func(f results.Finding) error { return keep(f) }
+	switch need {
+	case needCosts, needTrips, needReaders:
+		return o.measureCells(ctx, need, keep)
+	case needServers:
+		command := o.Server
+		if command == nil {
+			const reference = "mcp-server-everything"
+			if _, err := exec.LookPath(reference); err != nil {
+				return keep(results.Finding{
+					ID: needServers, Title: "ask an MCP server", Verdict: results.CannotTell,
+					Found: "no server of others: put one such as mcp-server-everything on the " +
+						"PATH, or give its command: probe --claims -- COMMAND",
+				})
+			}
+			command = []string{reference, "stdio"}
+		}
+		return trials.Interview(ctx, command, keepFinding)
+	}
+	e, _ := experimentFor(need)
+	e.Limit = longest
+	work := trials.Work
+	if strings.HasPrefix(need, results.AreaRule+"/") {
+		work = rules.Work
+	}
+	return experiment.Run(ctx, work, e, keepFinding)
+}
+
+// experimentFor returns the experiment that makes the findings which a need names.
+func experimentFor(need string) (e experiment.Experiment, ok bool) {
+	if strings.HasPrefix(need, results.AreaRule+"/") {
+		return rules.For(need)
+	}
+	for _, e := range trials.All() {
+		if need == e.ID || strings.HasPrefix(need, e.ID+"/") {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// The framings whose costs the documents speak of: a sender that frames every message, and one that
+// sends small ones as lines.
+const (
+	costFraming = "chunked:61440"
+	bareFraming = "adaptive:61440"
+)
+
+// plainCell is a cell with nothing out of the ordinary.
+func plainCell(framing, pattern, place string, size int) results.Cell {
+	return results.Cell{
+		Framing: framing, Size: size, Pipe: string(syspipe.Anonymous), IO: "blocking",
+		Placement: place, Pattern: pattern, Payload: "json",
+	}
+}
+
+func (o Options) measureCells(ctx context.Context, need string,
+	keep func(results.Line) error) error {
+	topology, err := placement.Read()
+	if err != nil {
+		return err
+	}
+	p := bench.Plan{Run: o.Run, Seed: o.Seed, Samples: 18, Duration: 25 * time.Millisecond}
+	places := topology.Best()
+	switch need {
+	case needCosts:
+		framings := []string{results.FramingRaw, costFraming}
+		p.Cells = cells("stream", places, framings, 4000, 65_000, 1_000_000)
+	case needTrips:
+		framings := []string{"ndjson", costFraming, bareFraming}
+		p.Cells = cells("roundtrip", places[:1], framings, 256, 4<<10, 32<<10)
+	case needReaders:
+		p.Samples = stat.LeastSamples
+		p.Cells = cells("stream", places[:1], []string{"ndjson", "ndjson-rescan"},
+			256_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
+		// Of larger lines one takes seconds.
+		slow := cells("stream", places[:1], []string{"ndjson-bytewise"}, 256_000, 1_000_000)
+		p.Cells = append(p.Cells, slow...)
+	}
+	return bench.Run(ctx, p, func(r results.Record) error { return keep(r) })
+}
+
+// cells are messages of some sizes in some framings at some placements.
+func cells(pattern string, places, framings []string, sizes ...int) []results.Cell {
+	var all []results.Cell
+	for _, framing := range framings {
+		for _, place := range places {
+			for _, size := range sizes {
+				all = append(all, plainCell(framing, pattern, place, size))
+			}
+		}
+	}
+	return all
+}
