@@ -15,7 +15,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 var update = resultstest.Update
@@ -23,9 +22,9 @@ var update = resultstest.Update
 // TestChartsHoldTheRecords compares the charts of every kind of record as data, not as pixels, with
 // testdata/charts.txt.
 func TestChartsHoldTheRecords(t *testing.T) {
-	charts, omitted := Charts(fullSet())
-	for _, o := range omitted {
-		t.Errorf("a set of everything has no chart of %s", o)
+	charts, missing := Charts(fullSet())
+	for _, what := range missing {
+		t.Errorf("a set of everything has no chart of %s", what)
 	}
 	names := map[string]bool{}
 	var text strings.Builder
@@ -40,28 +39,28 @@ func TestChartsHoldTheRecords(t *testing.T) {
 	golden(t, "charts.txt", text.String())
 }
 
-// writeData writes what a chart says, a line a series; of a curve the marked points, or some.
+// writeData writes what a chart says, a line a series; of long lines some points.
 func writeData(w io.Writer, c Chart) {
 	fmt.Fprintf(w, "# %s: %s\n", c.Name, c.Title)
-	for _, line := range append(c.Subtitle, c.Notes...) {
+	for _, line := range append(slices.Clone(c.Subtitle), c.Notes...) {
 		fmt.Fprintln(w, " ", line)
 	}
-	fmt.Fprintf(w, "  x: %s, %s; y: %s, %s\n", c.X.Label, c.X.Scale, c.Y.Label, c.Y.Scale)
+	fmt.Fprintf(w, "  x: %s; y: %s\n", c.X.Label, c.Y.Label)
 	for _, p := range c.Panels {
 		fmt.Fprintf(w, "- %s %v\n", p.Title, p.Guides)
+		y := c.Y
+		if p.Y != nil {
+			y = *p.Y
+		}
 		for _, s := range p.Series {
-			fmt.Fprintf(w, "    %s:", s.title())
-			marked := slices.ContainsFunc(s.Points, func(p Point) bool { return p.Mark })
+			fmt.Fprintf(w, "    %s:", s.Name)
 			for i, pt := range s.Points {
-				if s.Shape == Curve && (marked && !pt.Mark || !marked && i%(1+len(s.Points)/8) > 0) {
+				if i%(1+len(s.Points)/8) > 0 {
 					continue
 				}
-				fmt.Fprintf(w, " %s %s", c.X.Format(pt.X), c.Y.Format(pt.Y))
+				fmt.Fprintf(w, " %s %s", c.X.Format(pt.X), y.Format(pt.Y))
 				if pt.Low != pt.High {
-					fmt.Fprintf(w, " [%s, %s]", c.Y.Format(pt.Low), c.Y.Format(pt.High))
-				}
-				if pt.Computed {
-					fmt.Fprint(w, " computed")
+					fmt.Fprintf(w, " [%s, %s]", y.Format(pt.Low), y.Format(pt.High))
 				}
 				fmt.Fprint(w, strings.TrimRight(" "+pt.Label, " "), ";")
 			}
@@ -89,7 +88,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
-	c := onlyChart(t, goodputCharts(testSet()))
+	c := onlyChart(t, goodputCharts(rowsOf(testSet())))
 	if got := titles(c); !slices.Equal(got, []string{"same: on the same CPU", "apart: on two cores with a shared LLC"}) {
 		t.Errorf("panels %q", got)
 	}
@@ -114,8 +113,28 @@ func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
 	}
 }
 
+// A title says what its picture shows.
+func TestTitlesSayTheMessage(t *testing.T) {
+	charts, _ := Charts(testSet())
+	want := map[string]string{
+		"goodput":   "1 MiB pass at 6.2 to 9.1 GB/s on one CPU, at 1.9 to 2.2 GB/s on two CPUs",
+		"ratio":     "Framing costs 13 to 35 % at 64 KiB on one CPU",
+		"overhead":  "Framing adds up to 16 % of bytes to messages of 256 B, up to 0.075 % at 1 MiB",
+		"roundtrip": "Round trips of 256 B on one CPU: p50 2.8 to 4.1 µs, p99 3.2 to 4.8 µs",
+	}
+	for _, c := range charts {
+		if title, known := want[c.Name]; known && c.Title != title {
+			t.Errorf("%s is titled %q, want %q", c.Name, c.Title, title)
+		}
+		delete(want, c.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no charts of %v", want)
+	}
+}
+
 func TestOverheadIsExactAndZeroForRaw(t *testing.T) {
-	c := onlyChart(t, overheadCharts(testSet()))
+	c := onlyChart(t, overheadCharts(rowsOf(testSet())))
 	for _, s := range c.Panels[0].Series {
 		for _, p := range s.Points {
 			switch {
@@ -158,26 +177,19 @@ func TestCurveEndsWhereTenObservationsAreLeft(t *testing.T) {
 			if d := ninesOf(last.X) - ninesOf(tt.last); d > 1e-6 || d < -curveStep {
 				t.Errorf("ends at %v, want %v", last.X, tt.last)
 			}
-			if !slices.IsSortedFunc(points, func(a, b Point) int { return compareFloats(a.X, b.X) }) || !slices.IsSortedFunc(points, func(a, b Point) int { return compareFloats(a.Y, b.Y) }) {
+			byTime := func(a, b Point) int { return int(a.Y - b.Y) }
+			if !slices.IsSortedFunc(points, compareX) || !slices.IsSortedFunc(points, byTime) {
 				t.Error("a distribution's curve never turns back")
 			}
 		})
 	}
 }
 
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
+// Of one framing alone the lines are what else differs.
 func TestLinesAreWhatVaries(t *testing.T) {
 	set := testSet()
-	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool { return r.Cell.Framing != "ndjson" })
+	isOther := func(r results.Record) bool { return r.Cell.Framing != "ndjson" }
+	set.Records = slices.DeleteFunc(set.Records, isOther)
 	for _, io := range []string{"spin", "sleep=10ms"} {
 		for _, r := range testSet().Records {
 			if r.Cell.Framing == "ndjson" {
@@ -186,30 +198,11 @@ func TestLinesAreWhatVaries(t *testing.T) {
 			}
 		}
 	}
-	c := onlyChart(t, goodputCharts(set))
-	if got, want := seriesNames(c.Panels[0]), []string{"blocking", "spin", "sleep=10ms"}; !slices.Equal(got, want) {
+	c := onlyChart(t, goodputCharts(rowsOf(set)))
+	got := seriesNames(c.Panels[0])
+	slices.Sort(got)
+	if want := []string{"blocking", "sleep=10ms", "spin"}; !slices.Equal(got, want) {
 		t.Errorf("lines %q, want %q", got, want)
-	}
-}
-
-func TestOneSizeIsLaidOutByName(t *testing.T) {
-	set := testSet()
-	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool { return r.Cell.Size != 65536 })
-	for _, c := range append(goodputCharts(set), append(ratioCharts(set), overheadCharts(set)...)...) {
-		if want := []string{"raw", "ndjson", "content-length", "chunked:60KiB", "length-prefix"}; !slices.Equal(c.X.Categories, want) {
-			t.Errorf("%s: names %q, want %q", c.Name, c.X.Categories, want)
-		}
-		if strings.Contains(c.Title, "size") {
-			t.Errorf("%s is titled %q", c.Name, c.Title)
-		}
-		for _, p := range c.Panels {
-			for i, s := range p.Series {
-				if len(s.Points) != 1 || s.Points[0].X != float64(i) {
-					t.Errorf("%s: %s stands at %v", c.Name, s.Name, s.Points)
-				}
-			}
-		}
-		drawn(t, c)
 	}
 }
 
@@ -232,10 +225,7 @@ func TestWhatElseVariesMakesFiles(t *testing.T) {
 	}
 	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
 	set.Records = append(set.Records, testStreams("run-2", 11, 2)...)
-	var got []string
-	for _, c := range goodputCharts(set) {
-		got = append(got, c.Name)
-	}
+	got := chartNames(goodputCharts(rowsOf(set)))
 	want := []string{"goodput-linux_amd64-anonymous", "goodput-linux_amd64-fifo", "goodput-darwin_arm64-anonymous"}
 	if !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
@@ -243,15 +233,17 @@ func TestWhatElseVariesMakesFiles(t *testing.T) {
 }
 
 func TestChunkSweepHasItsOwnChart(t *testing.T) {
-	c := onlyChart(t, chunkCharts(sweep()))
+	c := onlyChart(t, chunkCharts(rowsOf(sweep())))
 	longest := 0
-	for _, s := range c.series() {
-		longest = max(longest, len(s.Points))
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			longest = max(longest, len(s.Points))
+		}
 	}
 	if c.Name != "chunk-chunked" || longest != 5 {
 		t.Errorf("%s with %d points", c.Name, longest)
 	}
-	g := onlyChart(t, goodputCharts(sweep()))
+	g := onlyChart(t, goodputCharts(rowsOf(sweep())))
 	if got, want := seriesNames(g.Panels[0]), []string{"chunked:512B", "chunked:8KiB", "chunked:128KiB"}; !slices.Equal(got, want) {
 		t.Errorf("goodput shows %q, want %q", got, want)
 	}
@@ -262,12 +254,10 @@ func TestAChartOfOnePointIsLeftOutBesideOthers(t *testing.T) {
 	alone := set.Records[2]
 	alone.Cell.IO = "spin"
 	set.Records = append(set.Records, alone)
-	charts, omitted := Charts(set)
-	if !slices.ContainsFunc(omitted, func(o Omission) bool { return o.Name == "goodput-spin" }) {
-		t.Errorf("nothing is said of goodput-spin: %v", omitted)
-	}
-	if slices.Contains(chartNames(charts), "goodput-spin") || !slices.Contains(chartNames(charts), "goodput-blocking") {
-		t.Errorf("charts %q", chartNames(charts))
+	charts, _ := Charts(set)
+	names := chartNames(charts)
+	if slices.Contains(names, "goodput-spin") || !slices.Contains(names, "goodput-blocking") {
+		t.Errorf("charts %q", names)
 	}
 	only := &results.Set{Records: []results.Record{alone}}
 	if charts, _ := Charts(only); !slices.Contains(chartNames(charts), "goodput") {
@@ -275,7 +265,8 @@ func TestAChartOfOnePointIsLeftOutBesideOthers(t *testing.T) {
 	}
 }
 
-func TestRecordedMessagesAreDrawnByName(t *testing.T) {
+// Recorded messages have no size in common: they stand at their mean size, in a chart of their own.
+func TestRecordedMessagesHaveTheirChart(t *testing.T) {
 	set := testSet()
 	for _, r := range testStreams("run-1", 5, 1) {
 		if r.Cell.Size == 4096 {
@@ -284,13 +275,19 @@ func TestRecordedMessagesAreDrawnByName(t *testing.T) {
 		}
 	}
 	charts, _ := Charts(set)
-	i := slices.Index(chartNames(charts), "goodput-recorded")
-	if i < 0 {
-		t.Fatalf("charts %q", chartNames(charts))
+	for _, c := range charts {
+		if !strings.HasPrefix(c.Name, "goodput-") || !strings.Contains(c.Name, "recorded") {
+			continue
+		}
+		if n, _ := c.count(); n != 2*len(testFramings) {
+			t.Errorf("%d points", n)
+		}
+		if x := c.Panels[0].Series[0].Points[0].X; x != 4096 {
+			t.Errorf("the messages stand at %v B", x)
+		}
+		return
 	}
-	if c := charts[i]; c.X.Scale != Category || len(c.points()) != 2*len(testFramings) {
-		t.Errorf("%d points on a %s axis", len(c.points()), c.X.Scale)
-	}
+	t.Errorf("charts %q", chartNames(charts))
 }
 
 func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
@@ -313,21 +310,20 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Round trips of which each size was measured in a placement of its own have a panel for each size and
-// placement, in rows.
+// Round trips of which each size was measured in a placement of its own have a panel for each size
+// and placement, in rows.
 func TestEachSizeInAPlacementOfItsOwn(t *testing.T) {
 	set := testSet()
 	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool {
 		return r.Cell.Pattern != "roundtrip" || (r.Cell.Size == 256) != (r.Cell.Placement == "same")
 	})
-	charts := latencyCharts(set)
-	if len(charts) == 0 {
-		t.Fatal("no chart")
-	}
-	if got, want := titles(charts[0]), []string{"same · 256 B messages", "apart · 256 B messages", "same · 64 KiB messages", "apart · 64 KiB messages"}; !slices.Equal(got, want) {
+	c := onlyChart(t, latencyCharts(rowsOf(set)))
+	want := []string{"same · 256 B messages", "apart · 256 B messages",
+		"same · 64 KiB messages", "apart · 64 KiB messages"}
+	if got := titles(c); !slices.Equal(got, want) {
 		t.Errorf("panels %q", got)
 	}
-	drawn(t, charts[0])
+	drawn(t, c)
 }
 
 // sweep is the chunked framing alone, with five chunk sizes.
@@ -353,7 +349,11 @@ func onlyChart(t *testing.T, charts []Chart) Chart {
 }
 
 func chartNames(charts []Chart) []string {
-	return stat.Map(charts, func(c Chart) string { return c.Name })
+	var names []string
+	for _, c := range charts {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 func titles(c Chart) []string {
@@ -372,45 +372,6 @@ func seriesNames(p Panel) []string {
 	return out
 }
 
-// withStrategies is the model with other ways of waiting, which meet more refusals the less they
-// wait.
-func withStrategies() *results.Set {
-	set := testSet()
-	for i, io := range []string{"poller", "poll", "spin"} {
-		for _, r := range modelRun() {
-			r.Cell.IO = io
-			r.Samples = slices.Clone(r.Samples)
-			for k := range r.Samples {
-				r.Samples[k].Writer.EAGAIN = new(int64(i * 100))
-			}
-			set.Records = append(set.Records, r)
-		}
-	}
-	return set
-}
-
-func TestStrategiesAreHeldAgainstEachOther(t *testing.T) {
-	charts := counterCharts(withStrategies())
-	var names []string
-	for _, c := range charts {
-		names = append(names, c.Name)
-		drawn(t, c)
-	}
-	if want := []string{"io-same", "io-apart", "eagain-same", "eagain-apart"}; !slices.Equal(names, want) {
-		t.Fatalf("charts %q, want %q", names, want)
-	}
-	met := charts[2].Panels[0]
-	refused := met.Series[0]
-	if met.Title != "raw · calls refused (EAGAIN)" || len(refused.Points) != 4 {
-		t.Fatalf("%s has %d points", met.Title, len(refused.Points))
-	}
-	for i, p := range refused.Points {
-		if i > 0 && p.Y < refused.Points[i-1].Y {
-			t.Errorf("%s meets %v refusals a MiB, fewer than the strategy before", charts[2].X.Categories[i], p.Y)
-		}
-	}
-}
-
 // Raw moved in several ways has nothing to be a share of.
 func TestRawAloneIsNoShareOfRaw(t *testing.T) {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
@@ -418,12 +379,49 @@ func TestRawAloneIsNoShareOfRaw(t *testing.T) {
 		if !isRaw(r.Cell.Framing) {
 			continue
 		}
-		for _, transfer := range []string{"", "splice"} {
+		for _, transfer := range []string{"", "vmsplice"} {
 			r.Cell.Transfer = transfer
 			set.Records = append(set.Records, r)
 		}
 	}
-	if got := chartNames(ratioCharts(set)); len(got) > 0 {
+	if got := chartNames(ratioCharts(rowsOf(set))); len(got) > 0 {
 		t.Errorf("charts %q", got)
+	}
+}
+
+// A figure of one sample is in doubt as one of noisy samples is: its point is hollow. So is one whose
+// interval, or range of a few samples, is wider than half of it; that is neither drawn nor does it
+// stretch the axis.
+func TestPointsInDoubtAreHollow(t *testing.T) {
+	steady := []int64{1e6, 1.01e6, 1.02e6, 1e6, 1.01e6, 1.02e6}
+	for _, tt := range []struct {
+		name    string
+		elapsed []int64
+		doubt   bool
+	}{
+		{"one sample", steady[:1], true},
+		{"two samples", steady[:2], false},
+		{"six samples", steady, false},
+		{"a wide range", []int64{1e5, 2e6, 24e6}, true},
+		{"a wide interval", []int64{1e5, 1e5, 1e5, 2e6, 24e6, 24e6, 24e6, 24e6}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := results.Record{Cell: testCell("ndjson", 4096, "same", "stream")}
+			for _, ns := range tt.elapsed {
+				r.Samples = append(r.Samples, results.Sample{ElapsedNS: ns, Messages: 100, PayloadBytes: 409600})
+			}
+			charts, _ := Charts(&results.Set{Records: []results.Record{r}})
+			p := charts[0].Panels[0].Series[0].Points[0]
+			if p.Doubt != tt.doubt || p.hasBar() == (tt.doubt || p.Low == p.High) {
+				t.Errorf("point %+v", p)
+			}
+			svg := string(drawn(t, charts[0]))
+			if hollow := strings.Contains(svg, `fill:#FFFFFF"`+"\n") || strings.Count(svg, "fill:#FFFFFF") > 1; hollow != tt.doubt {
+				t.Errorf("hollow: %v, want %v", hollow, tt.doubt)
+			}
+			if said := slices.Contains(charts[0].Notes, doubtNote); said != tt.doubt {
+				t.Errorf("the notes are %q", charts[0].Notes)
+			}
+		})
 	}
 }

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // TestEveryChartCanBeDrawn draws what a hostile file may hold: nothing, a single point, zeros
@@ -33,10 +37,10 @@ func TestEveryChartCanBeDrawn(t *testing.T) {
 		{"nearly equal", []Point{exact(1000, 9.70e9), exact(1010, 9.71e9)}},
 		{"wide", []Point{exact(1, 1e-12), exact(1e12, 1e12)}},
 	} {
-		for _, scale := range []Scale{Linear, Log, Log2, Nines, Category} {
-			t.Run(tt.name+"/"+string(scale), func(t *testing.T) {
+		for _, scale := range []Scale{Linear, Log, Nines, Category} {
+			t.Run(tt.name+fmt.Sprint("/", scale), func(t *testing.T) {
 				c := Chart{
-					Name: "test", Title: "Test", X: Axis{Label: "x", Scale: scale, Unit: Bytes, Categories: []string{"a", "b"}}, Y: Axis{Label: "y", Scale: scale, Unit: Rate, Categories: []string{"c", "d"}},
+					Name: "test", Title: "Test", X: Axis{Label: "x", Scale: scale, Unit: Bytes, AtValues: true, Categories: []string{"a", "b"}}, Y: Axis{Label: "y", Scale: scale, Unit: Rate, Categories: []string{"c", "d"}},
 					Panels: []Panel{{Series: []Series{{Name: "raw", Reference: true, Points: tt.points}, {Name: "dots", Shape: Dots, Points: tt.points}, {Name: "none"}}}},
 				}
 				drawn(t, c)
@@ -48,7 +52,7 @@ func TestEveryChartCanBeDrawn(t *testing.T) {
 					for _, p := range tt.points {
 						xs = append(xs, p.X, p.Y)
 					}
-					checkScale(t, axis.fit(xs, 6), 6)
+					checkScale(t, axis.fit(xs, 200, true))
 				}
 			})
 		}
@@ -56,22 +60,25 @@ func TestEveryChartCanBeDrawn(t *testing.T) {
 }
 
 // drawn draws a chart and checks that the picture is whole.
-func drawn(t *testing.T, c Chart) {
+func drawn(t *testing.T, c Chart) []byte {
 	t.Helper()
 	svg, err := c.SVG()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
-		if _, err := d.Token(); err == io.EOF {
+		_, err := d.Token()
+		if err == io.EOF {
 			break
-		} else if err != nil {
+		}
+		if err != nil {
 			t.Fatalf("svg: %v", err)
 		}
 	}
 	if i := bytes.Index(svg, []byte("NaN")); i >= 0 {
 		t.Errorf("svg holds a coordinate that is no number: …%s…", svg[max(0, i-40):i+10])
 	}
+	return svg
 }
 
 // painted does so in pixels, which takes many times as long.
@@ -95,45 +102,96 @@ func TestNothingToDrawIsSaid(t *testing.T) {
 }
 
 func TestPictureIsTheSameEveryTime(t *testing.T) {
-	c := onlyChart(t, overheadCharts(testSet()))
-	first, err := c.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := c.SVG()
-	if err != nil || !bytes.Equal(first, second) {
-		t.Errorf("two drawings differ (%v)", err)
-	}
-	if !bytes.Contains(first, []byte("Arial,Helvetica,sans-serif")) {
-		t.Error("no typeface for machines without Liberation")
-	}
-}
-
-// checkScale demands an axis that is not empty, with at least one label and room for all of them.
-func checkScale(t *testing.T, r fittedScale, most int) {
-	t.Helper()
-	labels := 0
-	for _, tick := range r.ticks {
-		if !tick.IsMinor() && tick.Value >= r.min && tick.Value <= r.max {
-			labels++
+	charts, _ := Charts(testSet())
+	for _, c := range charts {
+		first := drawn(t, c)
+		if second := drawn(t, c); !bytes.Equal(first, second) {
+			t.Errorf("two drawings of %s differ", c.Name)
+		}
+		if !bytes.Contains(first, []byte("Arial,Helvetica,sans-serif")) {
+			t.Errorf("%s has no typeface for machines without Liberation", c.Name)
 		}
 	}
-	if !(r.min < r.max) || labels == 0 || r.scale != Nines && labels > most+1 {
-		t.Errorf("%s axis from %v to %v with %d labels: %v", r.scale, r.min, r.max, labels, r.ticks)
+}
+
+// A mouse that rests on a point reads what it shows.
+func TestPointsSayWhatTheyShow(t *testing.T) {
+	charts, _ := Charts(testSet())
+	svg := string(drawn(t, charts[0]))
+	if n, _ := charts[0].count(); strings.Count(svg, "<circle ") != n {
+		t.Errorf("%d points, %d circles", n, strings.Count(svg, "<circle "))
+	}
+	if want := "<title>ndjson · 64 KiB · 6.42 GB/s [6.19 GB/s, 6.59 GB/s] · 6 samples</title>"; !strings.Contains(svg, want) {
+		t.Errorf("no %s", want)
 	}
 }
 
-func TestLimitCutsTheAxisNotTheData(t *testing.T) {
-	c := Chart{Y: Axis{Unit: Times}, Panels: []Panel{{Series: []Series{{Name: "ndjson", Points: []Point{{X: 1, Y: 0.8, Low: 0.5, High: 9}, {X: 2, Y: 1.2, Low: 1, High: 1.3}}}}}}}
-	c.limitY()
-	f := newAxes(c, 0, 1, 400)
-	if f.y.max > 2 {
-		t.Errorf("the axis ends at %v", f.y.max)
+// Names stand beside the lines, each once; a single line needs none.
+func TestNamesStandBesideTheirLines(t *testing.T) {
+	charts, _ := Charts(testSet())
+	svg := string(drawn(t, charts[0]))
+	for _, name := range charts[0].names() {
+		if n := strings.Count(svg, ">"+name+"</text>"); n != 1 {
+			t.Errorf("%s is written %d times", name, n)
+		}
 	}
-	if got := f.place(c.Panels[0].Series[0].Points[0]).High; got > f.y.max {
-		t.Errorf("an interval is drawn up to %v, outside the panel", got)
+	lone := Chart{Panels: []Panel{{Series: []Series{{Name: "lone", Points: []Point{exact(1, 1), exact(2, 2)}}}}}}
+	if strings.Contains(string(drawn(t, lone)), ">lone</text>") {
+		t.Error("a single line has a name beside it")
 	}
-	if c.Panels[0].Series[0].Points[0].High != 9 || len(c.Notes) != 1 {
-		t.Errorf("the data was changed, or nothing said: %v", c)
+}
+
+// A framing has one look in all pictures of a set, and two lines of a picture never have the same.
+func TestAFramingLooksTheSameInAllCharts(t *testing.T) {
+	charts, _ := Charts(fullSet())
+	looks := map[string]string{}
+	for _, c := range charts {
+		own := map[string]string{}
+		for name, s := range assignStyles(c) {
+			look := fmt.Sprintf("%v %#v %v", s.color, s.marker, s.width)
+			_, fixed := fixedStyles[family(name)]
+			if before, ok := looks[name]; ok && fixed && before != look {
+				t.Errorf("%s: %s looks like %s, elsewhere like %s", c.Name, name, look, before)
+			}
+			if other, ok := own[look]; ok {
+				t.Errorf("%s: %s and %s look the same", c.Name, name, other)
+			}
+			looks[name] = look
+			own[look] = name
+		}
+	}
+}
+
+func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
+	var p Panel
+	for i := range 7 * 7 {
+		p.Series = append(p.Series, Series{Name: fmt.Sprintf("chunked:%d", 512+i)})
+	}
+	seen := map[string]string{}
+	for name, s := range assignStyles(Chart{Panels: []Panel{p}}) {
+		look := fmt.Sprintf("%v %#v", s.color, s.marker)
+		if other, ok := seen[look]; ok {
+			t.Errorf("%s and %s have the same colour and marker", name, other)
+		}
+		seen[look] = name
+	}
+}
+
+// Names in rows keep their order, and none covers another or leaves the range.
+func TestNamesAreSpread(t *testing.T) {
+	for _, at := range [][]vg.Length{
+		{50, 50, 50, 50}, {0, 0, 0, 0}, {100, 100, 100, 100}, {1, 2, 99, 99}, {10, 40, 60, 90},
+	} {
+		got := spread(at, 10, 5, 95)
+		low := vg.Length(-5)
+		for _, y := range got {
+			if y < low+10-1e-9 || y > 95+1e-9 {
+				t.Errorf("%v became %v", at, got)
+			}
+			low = y
+		}
+	}
+	if clear := []vg.Length{10, 40, 60, 90}; !slices.Equal(spread(clear, 10, 5, 95), clear) {
+		t.Error("names were moved that had room")
 	}
 }

@@ -21,7 +21,7 @@ func ExampleWrite() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	files, omitted, err := plots.Write(dir, set)
+	files, missing, err := plots.Write(dir, set)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -29,7 +29,7 @@ func ExampleWrite() {
 	for _, f := range files {
 		fmt.Println(filepath.Base(f))
 	}
-	for _, o := range plots.ByReason(omitted) {
+	for _, o := range missing {
 		fmt.Println("not drawn:", o)
 	}
 	// Output:
@@ -43,7 +43,7 @@ func ExampleWrite() {
 
 func ExampleReport() {
 	set := &results.Set{Findings: []results.Finding{{
-		ID: "claim/pipe-buf", Title: "PIPE_BUF is 512", Verdict: results.Refuted,
+		ID: "claim/000-pipe-buf", Title: "PIPE_BUF is 512", Verdict: results.Refuted,
 		Found: "4096 B: Linux keeps writes up to a page whole",
 	}}}
 	var page strings.Builder
@@ -60,8 +60,8 @@ func ExampleChart() {
 	chart := plots.Chart{
 		Name:  "memory",
 		Title: "Memory of a reader against what it was sent",
-		X:     plots.Axis{Label: "bytes sent", Scale: plots.Log2, Unit: plots.Bytes},
-		Y:     plots.Axis{Label: "resident memory", Scale: plots.Log2, Unit: plots.Bytes},
+		X:     plots.Axis{Label: "bytes sent", Scale: plots.Log, Unit: plots.Bytes},
+		Y:     plots.Axis{Label: "resident memory", Scale: plots.Log, Unit: plots.Bytes},
 		Panels: []plots.Panel{{Series: []plots.Series{
 			{Name: "ndjson", Points: []plots.Point{{X: 1 << 20, Y: 8 << 20, Low: 8 << 20, High: 9 << 20}, {X: 1 << 30, Y: 24 << 20, Low: 23 << 20, High: 25 << 20}}},
 		}}},

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/resultstest"
 )
 
 // fullSet holds every kind of record: two machines' runs, and the findings of one of them.
@@ -23,31 +22,64 @@ func fullSet() *results.Set {
 		}
 	}
 	set.Records[0].Warnings = []string{"the CPU's frequency was scaled: set the governor to performance"}
-	set.Records = append(set.Records, results.Record{Kind: "measurement", Run: "run-1", Time: testTime, Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "this machine has one last-level cache"})
-	set.Findings = testProbes()
+	set.Records = append(set.Records, results.Record{
+		Kind: "measurement", Run: "run-1", Time: testTime,
+		Cell:        testCell("raw", 4096, "far", "stream"),
+		Unsupported: "this machine has one last-level cache",
+	})
+	set.Findings = append(testRules(), testClaims()...)
 	set.Targets = testTargets()
-	set.Noise = testNoise()
 	set.Messages = testTraffic()
-	set.Findings = append(set.Findings, testClaims()...)
-	set.Findings = append(set.Findings, testFaults()...)
 	return set
 }
 
-func testProbes() []results.Finding {
-	var out []resultstest.Rule
-	for _, fill := range []struct{ size, total, documented int }{{1, 65536, 65536}, {511, 65408, 65408}, {512, 65536, 65536}, {2049, 32784, 32784}, {4095, 65520, 65520}, {4096, 65536, 65536}, {4097, 45066, 65552}, {61440, 65536, 65536}, {65536, 65536, 65536}} {
-		out = append(out, resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: float64(fill.total), Unit: "B", How: "non-blocking writes until EAGAIN", Documented: fmt.Sprintf("%d B (fs/pipe.c)", fill.documented), Agrees: new(fill.total == fill.documented)})
-		out = append(out, resultstest.Rule{Run: "run-2", Time: testTime, Pipe: "anonymous", Step: "capacity/fill/" + strconv.Itoa(fill.size), Value: 65536.0, Unit: "B", How: "non-blocking writes until EAGAIN"})
+// testFill is what filling a pipe with writes of a size found, beside the documented rule.
+func testFill(run string, size, total, documented int) results.Finding {
+	f := results.Finding{
+		Kind: "finding", Run: run, Time: testTime,
+		ID:      "rule/anonymous/capacity/fill/" + strconv.Itoa(size),
+		Verdict: results.Holds,
+		Value:   float64(total), Unit: "B",
+		Found: fmt.Sprintf("%d B", total),
 	}
-	out = append(out,
-		resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "anonymous", Step: "epipe/time", Value: 5200.0, Unit: "ns", How: "from the reader's close to the writer's error", Agrees: nil},
-		resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "socketpair", Step: "epipe/time", Value: 8100.0, Unit: "ns", How: "from the reader's close to the writer's error"},
-		resultstest.Rule{Run: "run-1", Time: testTime, Pipe: "fifo", Step: "eof/second-writer", Value: false, How: "EOF came while a second write end was open", Documented: "no EOF (pipe_release)", Agrees: new(true)})
-	var findings []results.Finding
-	for _, p := range out {
-		findings = append(findings, p.Finding())
+	if documented == 0 {
+		f.Verdict = results.Noted
+		return f
 	}
-	return findings
+	rule := fmt.Sprintf("%d B (fs/pipe.c)", documented)
+	f.Evidence = results.MustEvidence(map[string]any{"documented": rule})
+	if total != documented {
+		f.Verdict = results.Refuted
+		f.Found += "; documented: " + rule
+	}
+	return f
+}
+
+func testRules() []results.Finding {
+	var out []results.Finding
+	for _, fill := range []struct{ size, total, documented int }{
+		{1, 65536, 65536}, {511, 65408, 65408}, {512, 65536, 65536}, {2049, 32784, 32784},
+		{4095, 65520, 65520}, {4096, 65536, 65536}, {4097, 45066, 65552}, {61440, 65536, 65536},
+		{65536, 65536, 65536},
+	} {
+		out = append(out, testFill("run-1", fill.size, fill.total, fill.documented))
+		out = append(out, testFill("run-2", fill.size, 65536, 0))
+	}
+	return out
+}
+
+func testClaims() []results.Finding {
+	claim := func(run, id, title string, verdict results.Verdict, found string) results.Finding {
+		return results.Finding{Kind: "finding", Run: run, Time: testTime, ID: "claim/" + id,
+			Title: title, Verdict: verdict, Found: found}
+	}
+	return []results.Finding{
+		claim("run-1", "000-overhead", "chunking adds less than 1 % of bytes", results.Holds, "0.075 % at 1 MiB"),
+		claim("run-1", "000-pipe-buf", "PIPE_BUF is 512", results.Refuted, "4096 B"),
+		claim("run-1", "004-oversized", "skipping an oversized line hangs the client", results.Depends,
+			"on whether the client has a deadline <script>alert(1)</script>"),
+		claim("run-2", "000-pipe-buf", "PIPE_BUF is 512", results.Holds, "512 B"),
+	}
 }
 
 func testTargets() []results.Target {
@@ -75,20 +107,6 @@ func testEnding() []results.Target {
 	return []results.Target{{Kind: "target", Run: "run-1", Time: testTime, Command: []string{"/usr/bin/server"}, Protocol: "lines", Verdict: "signal SIGKILL", Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{ElapsedNS: 1.5e9}}}}
 }
 
-func testNoise() []results.Noise {
-	rnd := rand.New(rand.NewPCG(8, 8))
-	var out []results.Noise
-	for _, f := range []string{"raw", "ndjson", "chunked:61440"} {
-		n := results.Noise{Kind: "noise", Run: "run-1", Time: testTime, Machine: testMachineID["linux"], Cell: testCell(f, 65536, "same", "stream"), Metric: "goodput"}
-		for range 8 {
-			n.Values = append(n.Values, 6e9*(1+0.03*rnd.NormFloat64()))
-		}
-		n.Spread = 0.09
-		out = append(out, n)
-	}
-	return out
-}
-
 func testTraffic() []results.Message {
 	rnd := rand.New(rand.NewPCG(9, 9))
 	var out []results.Message
@@ -104,65 +122,69 @@ func testTraffic() []results.Message {
 	return out
 }
 
-func testClaims() []results.Finding {
-	return findings([]results.Claim{
-		{Kind: "claim", Run: "run-1", Time: testTime, ID: "overhead-bytes", Seed: "000", Claim: "chunking adds less than 1 % of bytes", Verdict: "holds", Figure: "0.075 % at 1 MiB", Why: "782 bytes in 18 frames"},
-		{Kind: "claim", Run: "run-1", Time: testTime, ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "refuted", Figure: "4096 B", Why: "Linux keeps writes up to a page whole"},
-		{Kind: "claim", Run: "run-1", Time: testTime, ID: "oversized-hangs", Seed: "004", Claim: "skipping an oversized line hangs the client", Verdict: "depends", Why: "on whether the client has a deadline <script>alert(1)</script>"},
-		{Kind: "claim", Run: "run-2", Time: testTime, ID: "pipe-buf", Seed: "000", Claim: "PIPE_BUF is 512", Verdict: "holds", Figure: "512 B", Why: "as documented"},
-		{Kind: "claim", Run: "run-1", Time: testTime, ID: "macos-64k", Seed: "000", Claim: "a macOS pipe grows to 64 KiB", Verdict: "not-testable-here", Why: "XNU's choose_pipespace says so"},
-	})
-}
-
-func testFaults() []results.Finding {
-	return findings([]results.Fault{
-		{Kind: "fault", Run: "run-1", Time: testTime, ID: "both-write-first", Verdict: "deadlock", Evidence: results.MustEvidence(map[string]any{"accepted": 196608.0, "deadline_ns": 2e9, "freed": true}), Advice: "Read while you write: a goroutine for each direction."},
-		{Kind: "fault", Run: "run-1", Time: testTime, ID: "growth/rescan", Verdict: "slow", Evidence: results.MustEvidence(map[string]any{
-			"slope": map[string]any{"n": 6.0, "median": 1.9, "interval": map[string]any{"lo": 1.8, "hi": 2.0, "confidence": 0.95}},
-			"curve": map[string]any{"title": "Readers of lines: time for a byte by message size", "x": "message size, B", "y": "ns/B", "series": []any{
-				map[string]any{"name": "ndjson", "points": []any{curvePoint(4096, 0.4, false), curvePoint(65536, 0.2, false), curvePoint(1<<20, 0.2, false)}},
-				map[string]any{"name": "ndjson-rescan", "points": []any{curvePoint(4096, 2.5, false), curvePoint(65536, 4, false), curvePoint(1<<20, 30, false), curvePoint(16<<20, 480, true)}},
-			}}})},
-		{Kind: "fault", Run: "run-1", Time: testTime, ID: "reader-gone", Verdict: "EPIPE after 5.2 µs", Evidence: results.MustEvidence(map[string]any{"accepted": 65536.0, "epipe_ns": 5200.0, "sigpipe": true})},
-	})
-}
-
-// findings turns lines of earlier versions into findings.
-func findings[L interface{ Finding() results.Finding }](lines []L) []results.Finding {
-	var out []results.Finding
-	for _, l := range lines {
-		out = append(out, l.Finding())
-	}
-	return out
-}
-
-func curvePoint(x, y float64, extrapolated bool) map[string]any {
-	return map[string]any{"x": x, "y": y, "low": y * 0.95, "high": y * 1.08, "extrapolated": extrapolated}
-}
-
 // Each machine has its own panel, in which a kind of pipe looks as it does everywhere.
-func TestProbesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
+func TestRulesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
 	set := &results.Set{}
 	for i, os := range []string{"linux", "darwin", "windows"} {
 		run := fmt.Sprintf("run-%d", i)
 		set.Environments = append(set.Environments, testMachine(run, os))
 		for _, pipe := range []string{"anonymous", "fifo"} {
-			set.Add(resultstest.Rule{Run: run, Pipe: pipe, Step: "capacity/fill/1", Value: 65536.0}.Finding())
-			set.Add(resultstest.Rule{Run: run, Pipe: pipe, Step: "capacity/fill/4096", Value: 65536.0}.Finding())
-		}
-	}
-	charts := probeCharts(set)
-	if got := chartNames(charts); !slices.Equal(got, []string{"fill"}) {
-		t.Fatalf("charts %q", got)
-	}
-	for _, c := range charts {
-		if got := titles(c); !slices.Equal(got, []string{"linux/amd64", "darwin/arm64", "windows/amd64"}) {
-			t.Errorf("%s: panels %q", c.Name, got)
-		}
-		for _, p := range c.Panels {
-			if len(p.Series) != 2 || p.Series[0].Name != "anonymous" || p.Series[1].Name != "fifo" {
-				t.Errorf("%s, %s: series %+v", c.Name, p.Title, p.Series)
+			for _, size := range []int{1, 4096} {
+				f := testFill(run, size, 65536, 0)
+				f.ID = fmt.Sprintf("rule/%s/capacity/fill/%d", pipe, size)
+				set.Findings = append(set.Findings, f)
 			}
 		}
+	}
+	c := onlyChart(t, fillCharts(rowsOf(set)))
+	if got := titles(c); !slices.Equal(got, []string{"linux/amd64", "darwin/arm64", "windows/amd64"}) {
+		t.Errorf("panels %q", got)
+	}
+	for _, p := range c.Panels {
+		if got := seriesNames(p); !slices.Equal(got, []string{"anonymous", "fifo"}) {
+			t.Errorf("%s: series %q", p.Title, got)
+		}
+	}
+}
+
+// A point that differs from the documented rule says so.
+func TestWhatDiffersFromItsRuleIsLabelled(t *testing.T) {
+	set := &results.Set{Findings: testRules()}
+	for _, s := range onlyChart(t, fillCharts(rowsOf(set))).Panels[0].Series {
+		for _, p := range s.Points {
+			if differs := s.Name == "anonymous" && p.Y == 45066; differs != (p.Label == "differs") {
+				t.Errorf("%s at %v: label %q", s.Name, p.X, p.Label)
+			}
+		}
+	}
+}
+
+// The line of a server that fails ends in a cross, and what lies beyond its limit is red and named.
+func TestALineEndsInACrossWhereAServerFails(t *testing.T) {
+	var set results.Set
+	for _, size := range []int64{1024, 2048, 4096} {
+		set.Targets = append(set.Targets, results.Target{
+			Command: []string{"server"}, Size: size, Verdict: results.VerdictOK,
+			Samples: []results.Sample{{ElapsedNS: 1e6 + size, Messages: 1}, {ElapsedNS: 1e6, Messages: 1}},
+		})
+	}
+	whole := onlyChart(t, serverCharts(rowsOf(&set))).Panels[0]
+	if whole.Series[0].Points[2].Last || whole.Fails != nil {
+		t.Errorf("a server that works: %+v", whole)
+	}
+	set.Targets = append(set.Targets,
+		results.Target{Command: []string{"server"}, Size: 8192, Verdict: "deaf"},
+		results.Target{Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(5000))})
+	c := onlyChart(t, serverCharts(rowsOf(&set)))
+	points := c.Panels[0].Series[0].Points
+	if len(points) != 3 || points[1].Last || !points[2].Last {
+		t.Errorf("points %+v", points)
+	}
+	want := Failing{From: 5001, How: "no reply, process alive"}
+	if got := c.Panels[0].Fails; got == nil || *got != want {
+		t.Errorf("fails %+v, want %+v", got, want)
+	}
+	if c.Title != "A server fails from 5001 B on: no reply, process alive" {
+		t.Errorf("title %q", c.Title)
 	}
 }

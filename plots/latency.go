@@ -6,91 +6,78 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
 // latencyKinds are the clocks of a latency, with what each one times.
 var latencyKinds = []struct{ key, title string }{
-	{"roundtrip", "Round-trip time"},
-	{"oneway", "One-way time"},
-	{"due", "Time from when a message was due"},
-	{"service", "Time from when a message was sent"},
+	{"roundtrip", "Round trips"},
+	{"oneway", "One way"},
+	{"due", "From when a message was due"},
+	{"service", "From when a message was sent"},
 }
 
-var timeAxis = Axis{Label: "time", Scale: Log, Unit: Nanos}
+// minCurveCount is the number of observations that the shortest curve takes, one up to p50.
+const minCurveCount = 20
+
+// maxSizes is the number of message sizes that a distribution has panels for: of more, the
+// smallest, a middle and the largest.
+const maxSizes = 3
 
 // latencyCharts show distributions of times, on an axis that gives each further nine the same room,
 // with a panel for each size and placement.
-func latencyCharts(set *results.Set) []Chart {
+func latencyCharts(all rows) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {
-		v := measuredIn(set, func(r results.Record) bool {
-			return observations(r, kind.key) > 0 && r.Cell.Pattern != patternMixed
+		r := all.withoutLevers().where(func(row stat.Row) bool {
+			return row.Latency[kind.key].Count >= minCurveCount && isBare(row.Cell) &&
+				row.Cell.Pattern != patternMixed
 		})
-		lines, apart := v.grouping("", "size", "placement")
-		for _, p := range v.groupBy(apart) {
-			out = append(out, p.distribution(kind.key, kind.title, lines))
-		}
-		charts := v.charts(cellChart{
-			Chart: Chart{
-				Name:    kind.key + "-size",
-				Title:   kind.title + " against message size",
-				X:       sizeAxis,
-				Y:       timeAxis,
-				OwnRows: true,
-				Notes: []string{"Medians over the samples of each one's percentile, with their " +
-					"95 % interval; a percentile needs ten observations beyond it."},
-			},
-			Of:     []string{kind.key + ".p50", kind.key + ".p99"},
-			Along:  "size",
-			Across: []dimension{"placement"},
-		})
-		isLong := func(s *Series) bool { return len(s.Points) > 2 }
-		for _, c := range charts {
-			if slices.ContainsFunc(c.series(), isLong) {
-				out = append(out, c)
-			}
+		for _, own := range r.apart(func(c *results.Cell) {
+			c.Framing, c.Size, c.Placement = "", 0, ""
+		}) {
+			out = append(out, own.distribution(kind.key, kind.title))
 		}
 	}
 	return out
 }
 
-// maxSizes is the number of message sizes that a distribution has panels for: of more, the smallest,
-// a middle and the largest.
-const maxSizes = 3
-
-// distribution draws the whole curve of each series, size and placement.
-func (p selection) distribution(key, title string, lines dimension) Chart {
+// distribution draws the whole curve of each framing, size and placement.
+func (r rows) distribution(key, title string) Chart {
+	r = r.fewChunkSizes()
+	placements := values(r, placementOf)
 	c := Chart{
-		Name:     key + p.suffix,
-		Title:    title + ": the whole distribution",
-		Subtitle: p.subtitle("size", "placement"),
+		Name:     key + r.suffix,
+		Title:    title + r.latencySpan(key),
+		Subtitle: r.subtitle("size", "placement"),
 		X:        Axis{Label: "share of messages that took no longer", Scale: Nines},
-		Y:        timeAxis,
-		Columns:  len(p.values("placement")),
-		OwnRows:  true,
+		Y:        Axis{Label: "time", Scale: Log, Unit: Nanos},
+		Columns:  min(len(placements), 3),
 		Notes: []string{"All samples of a cell together. A curve ends where ten observations are " +
 			"left beyond it."},
 	}
-	sizes := p.keep(func(r results.Record) bool { return observations(r, key) >= minCurveCount }).values("size")
+	sizes := values(r, sizeOf)
+	slices.Sort(sizes)
 	if n := len(sizes); n > maxSizes {
-		sizes = []string{sizes[0], sizes[n/2], sizes[n-1]}
+		sizes = []int{sizes[0], sizes[n/2], sizes[n-1]}
 		c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.", n))
 	}
 	if c.Columns == 1 {
 		c.Columns = min(len(sizes), 2)
 	}
-	order, _ := p.limitSeries(lines)
 	for _, size := range sizes {
-		for _, placement := range p.values("placement") {
-			own := p.where("size", size).where("placement", placement)
-			panel := Panel{Title: view.JoinParts(placement, view.FieldPhrase("size", size))}
-			panel.Series = own.seriesBy(lines, order, func(v selection) []Point {
-				l, _ := results.MergeLatencies(v.samples(), key) // one that is damaged has no curve
-				return curve(l)
-			})
-			for i := range panel.Series {
-				panel.Series[i].Shape = Curve
+		for _, placement := range placements {
+			panel := Panel{
+				Title: view.JoinParts(placement, messagesOf(size)),
+			}
+			for _, row := range r.of(size).at(placement).all {
+				panel.Series = append(panel.Series, Series{
+					Name:      view.FieldValue("framing", row.Cell.Framing),
+					Reference: isRaw(row.Cell.Framing),
+					Shape:     Curve,
+					Points:    curve(row.Latency[key]),
+				})
 			}
 			c.Panels = append(c.Panels, panel)
 		}
@@ -98,16 +85,29 @@ func (p selection) distribution(key, title string, lines dimension) Chart {
 	return c
 }
 
-// minCurveCount is the number of observations that the shortest curve takes, one up to p50.
-const minCurveCount = 20
-
-// observations counts those of a record.
-func observations(r results.Record, key string) int64 {
-	var n int64
-	for _, s := range r.Samples {
-		n += s.Latency[key].Count
+// latencySpan says what the smallest messages take in the first placement: ", 256 B on one CPU: p50
+// 2.8 to 4.1 µs, p99 3.2 to 4.8 µs".
+func (r rows) latencySpan(key string) string {
+	placement := r.all[0].Cell.Placement
+	size := slices.Min(values(r, sizeOf))
+	own := r.at(placement).of(size)
+	text := fmt.Sprintf(" of %s %s: ", sizeText(int64(size)), whereEndsRun(placement))
+	for i, quantile := range []string{"p50", "p99"} {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, row := range own.all {
+			if ns := row.Latency[key].Quantile(quantile); ns != nil {
+				low, high = min(low, float64(*ns)), max(high, float64(*ns))
+			}
+		}
+		if low > high {
+			continue
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += quantile + " " + fromTo(low, high, Nanos)
 	}
-	return n
+	return text
 }
 
 // curveStep is the distance between two points of a curve, in nines.
@@ -131,5 +131,6 @@ func curve(l results.Latency) []Point {
 	for i := 1; float64(i)*curveStep <= last; i++ {
 		points = append(points, at(float64(i)*curveStep, i%20 == 0))
 	}
-	return slices.Insert(points, 1+int(ninesOf(0.5)/curveStep), at(ninesOf(0.5), true))
+	half := ninesOf(0.5)
+	return slices.Insert(points, 1+int(half/curveStep), at(half, true))
 }

@@ -4,269 +4,312 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
-	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Strokes and marks, in points.
-const (
-	lineWidth      = vg.Length(1.5)
-	referenceWidth = vg.Length(2.2)
-	intervalWidth  = vg.Length(1)
-	markerRadius   = vg.Length(2.7)
-	dodge          = vg.Length(3)
-)
-
-// axes holds the scales of a panel, and the styles that all panels of its chart have in common.
-type axes struct {
-	chart  Chart
-	yAxis  Axis // of the panel: the chart's, or its own
-	x, y   fittedScale
-	styles map[string]seriesStyle
-	shift  map[string]vg.Length // to the right, so that intervals at the same x do not overlap
-	direct bool                 // names lines at their ends
+// A panelDrawing draws what lies within the axes of a panel. It computes positions itself, and
+// gives them to gonum on linear axes.
+type panelDrawing struct {
+	*picture
+	panel Panel
+	y     fitted
+	shift map[string]vg.Length // to the right, so that intervals at the same X lie side by side
+	first bool                 // in its row: the Y axis has labels
+	names bool                 // of the lines stand to the right of it
 }
 
-// newAxes fits the axes to the panels that share them with the i-th one, all of a width.
-func newAxes(c Chart, i, columns int, width vg.Length) axes {
-	_, ys := coordinates(c.Panels)
-	if first := i / columns * columns; c.OwnRows {
-		_, ys = coordinates(c.Panels[first:min(first+columns, len(c.Panels))])
+func (p *picture) newPanel(i int, content Panel) *panelDrawing {
+	d := &panelDrawing{picture: p, panel: content, shift: p.shifts()}
+	d.first = i%p.columns == 0 || content.Y != nil
+	d.names = p.nameRoom > 0 && i == min(p.columns, len(p.Panels))-1
+	axis := p.Y
+	alike := p.Panels
+	if content.Y != nil {
+		axis = *content.Y
+		alike = []Panel{content}
 	}
-	yAxis := c.Y
-	if own := c.Panels[i].Y; own != nil {
-		yAxis = *own
-	}
-	if slices.ContainsFunc(c.Panels, func(p Panel) bool { return p.Y != nil }) {
-		_, ys = coordinates(c.Panels[i : i+1]) // figures of other units have no part in it
-	}
-	series := c.legend()
-	f := axes{
-		chart:  c,
-		yAxis:  yAxis,
-		x:      c.fitX(width),
-		y:      yAxis.fit(ys, 8),
-		styles: c.styles,
-		shift:  map[string]vg.Length{},
-	}
-	if f.styles == nil {
-		f.styles = assignStyles(series)
-	}
-	if c.Dodge { // spread the series around the true place of their points; the reference stays there
-		series = slices.DeleteFunc(series, func(s Series) bool { return s.Reference })
-		for i, s := range series {
-			f.shift[s.Name] = (vg.Length(i) - vg.Length(len(series)-1)/2) * dodge
-		}
-	}
-	return f
+	d.y = axis.fit(heights(alike), p.panelHeight()-60, false)
+	return d
 }
 
-// fitX lays the horizontal axis out with as many labels as have room in a panel of a width, less what
-// stands beside the lines.
-func (c Chart) fitX(width vg.Length) fittedScale {
-	xs, _ := coordinates(c.Panels)
-	style := textStyle(smallSize, foreground, false)
-	width -= slices.Max(append(stat.Map(c.Y.Categories, style.Width), besidePanel))
-	for most := int(width / 20); ; most-- {
-		x := c.X.fit(xs, most)
-		covered := x.covered(width)
-		if most <= 2 && c.X.Scale != Category { // a name is worth more than room for it
-			for _, i := range covered {
-				x.ticks[i].Label = ""
-			}
-		}
-		if most <= 2 || len(covered) == 0 {
-			return x
-		}
-	}
-}
-
-// coordinates lists all values that panels have to show.
-func coordinates(panels []Panel) (xs, ys []float64) {
-	for _, s := range (Chart{Panels: panels}).series() {
-		for _, pt := range s.Points {
-			xs, ys = append(xs, pt.X), append(ys, pt.Y)
-			if s.showsInterval(pt) {
-				ys = append(ys, pt.Low, pt.High)
+// shifts spreads the series that are not joined around the true place of their points, and all
+// series if there is one place alone. A reference stays there.
+func (p *picture) shifts() map[string]vg.Length {
+	onePlace := len(slices.Compact(slices.Sorted(slices.Values(p.places())))) == 1
+	var moved []string
+	for _, panel := range p.Panels {
+		for _, s := range panel.Series {
+			if (s.Shape == Dots || onePlace) && !s.Reference && !slices.Contains(moved, s.Name) {
+				moved = append(moved, s.Name)
 			}
 		}
 	}
-	for _, p := range panels {
-		for _, g := range p.Guides {
-			if g.Vertical {
-				xs = append(xs, g.Value)
-			} else {
-				ys = append(ys, g.Value)
-			}
-		}
-		for _, r := range p.Regions {
-			if xs = append(xs, r.From); math.IsInf(r.To, 1) {
-				xs = append(xs, 2*r.From) // room to show it
-			}
-		}
+	step := vg.Length(3.5)
+	if onePlace {
+		step = min(14, p.panelWidth()/vg.Length(len(moved)+1))
 	}
-	return xs, ys
-}
-
-// plot makes gonum's plot of one panel. It computes positions itself, and gives them to gonum on
-// linear axes.
-func (f axes) plot(p Panel, labelY bool) *plot.Plot {
-	out := plot.New()
-	out.BackgroundColor = nil
-	title := textStyle(9.5, foreground, true)
-	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
-	out.Title.Text, out.Title.TextStyle, out.Title.Padding = p.Title, title, 5
-	if slices.ContainsFunc(p.Guides, func(g Guide) bool { return g.Vertical && g.Label != "" }) {
-		out.Title.Text = cmp.Or(p.Title, " ") // without one there is no padding
-		out.Title.Padding += guideRow
+	out := make(map[string]vg.Length)
+	for i, name := range moved {
+		out[name] = (vg.Length(i) - vg.Length(len(moved)-1)/2) * step
 	}
-	f.setUpAxis(&out.X, f.x, f.chart.X.Label, draw.XCenter, draw.YTop)
-	label := ""
-	if labelY || p.Y != nil {
-		label = f.yAxis.Label
-	}
-	f.setUpAxis(&out.Y, f.y, label, draw.XRight, draw.YCenter)
-	out.Add(plotterFunc(func(c draw.Canvas, of *plot.Plot) {
-		group(c, `class="data"`, "", func() { f.drawData(c, of, p) })
-	}))
 	return out
 }
 
-// drawData draws what lies within the axes of a panel, backmost first.
-func (f axes) drawData(c draw.Canvas, of *plot.Plot, p Panel) {
-	labels := pointLabels{within: c.Rectangle}
-	for _, r := range p.Regions {
-		f.region(c, of, r, &labels)
+// plot makes gonum's plot of the panel.
+func (d *panelDrawing) plot(title string) *plot.Plot {
+	out := plot.New()
+	out.BackgroundColor = nil
+	out.Title.Text = title
+	out.Title.TextStyle = panelTitle()
+	out.Title.TextStyle.XAlign = draw.XCenter
+	out.Title.TextStyle.YAlign = draw.YTop
+	out.Title.Padding = 5
+	if slices.ContainsFunc(d.panel.Guides, func(g Guide) bool { return g.Vertical }) {
+		out.Title.Padding += smallRow // for their labels
 	}
-	line := draw.LineStyle{Color: faint, Width: 0.7}
-	group(c, `class="grid"`, "", func() { (&plotter.Grid{Vertical: line, Horizontal: line}).Plot(c, of) })
-	if f.direct {
-		f.names(c, of, p, &labels)
+	setUpAxis(&out.X, d.x, draw.XCenter, draw.YTop)
+	setUpAxis(&out.Y, d.y, draw.XRight, draw.YCenter)
+	if !d.first {
+		out.Y.Label.Text = ""
+		for i := range d.y.ticks {
+			d.y.ticks[i].Label = " " // the grid needs the tick
+		}
+		out.Y.Tick.Marker = plot.ConstantTicks(d.y.ticks)
 	}
-	f.guides(c, of, p.Guides, &labels)
-	others := stat.Filter(p.Series, func(s Series) bool { return !s.Reference })
-	for _, s := range append(stat.Filter(p.Series, func(s Series) bool { return s.Reference }), others...) {
-		f.series(c, of, s)
-		labels.add(c, of, f, s)
-	}
-	labels.draw(c)
-	if (Chart{Panels: []Panel{p}}).empty() {
-		style := textStyle(9, muted, false)
-		style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-		c.FillText(style, c.Center(), "nothing measured")
-	}
-}
-
-// A tickText draws the labels of an axis.
-type tickText struct{ text.Plain }
-
-// Draw implements [text.Handler].
-func (t tickText) Draw(c vg.Canvas, label string, style text.Style, at vg.Point) {
-	group(c, `class="tick"`, "", func() { t.Plain.Draw(c, label, style, at) })
+	out.Add(d)
+	return out
 }
 
 // setUpAxis styles an axis. Its grid says where its labels belong: it has room for ticks, and none.
-func (f axes) setUpAxis(a *plot.Axis, r fittedScale, label string, x draw.XAlignment, y draw.YAlignment) {
-	a.Label.Text = label
-	a.Label.TextStyle = textStyle(9, muted, false)
-	a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
+func setUpAxis(a *plot.Axis, f fitted, x draw.XAlignment, y draw.YAlignment) {
+	a.Label.Text = f.Label
+	a.Label.TextStyle = letters(9, muted, false)
+	a.Label.TextStyle.XAlign = draw.XCenter
+	a.Label.TextStyle.YAlign = draw.YBottom
 	a.Label.Padding = 4
 	a.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
 	a.Padding = 0
-	a.Tick.Label = textStyle(smallSize, foreground, false)
-	a.Tick.Label.Handler = tickText{a.Tick.Label.Handler.(text.Plain)}
-	a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
+	a.Tick.Label = letters(labelSize, foreground, false)
+	a.Tick.Label.XAlign = x
+	a.Tick.Label.YAlign = y
 	a.Tick.LineStyle = draw.LineStyle{Color: color.Transparent, Width: 0.6}
 	a.Tick.Length = 4
-	a.Tick.Marker = plot.ConstantTicks(r.ticks)
-	a.Min, a.Max = r.min, r.max
+	a.Tick.Marker = plot.ConstantTicks(f.ticks)
+	a.Min = f.min
+	a.Max = f.max
 }
 
-// A plotterFunc draws on the canvas of a panel.
-type plotterFunc func(c draw.Canvas, p *plot.Plot)
+// Plot implements [plot.Plotter]: it draws the backmost first.
+func (d *panelDrawing) Plot(c draw.Canvas, of *plot.Plot) {
+	d.failing(c, of)
+	line := draw.LineStyle{Color: faint, Width: 0.7}
+	grid := plotter.Grid{Vertical: line, Horizontal: line}
+	grid.Plot(c, of)
+	for _, g := range d.panel.Guides {
+		d.guide(c, of, g)
+	}
+	for _, reference := range []bool{true, false} {
+		for _, s := range d.panel.Series {
+			if s.Reference == reference {
+				d.series(c, of, s)
+			}
+		}
+	}
+	if d.names {
+		d.drawNames(c, of)
+	}
+}
 
-// Plot implements [plot.Plotter].
-func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+// A placed is a point with its place in the picture, and those of the ends of its interval.
+type placed struct {
+	Point
+	at        vg.Point
+	low, high vg.Length
+}
+
+// place places the points of a series in the panel.
+func (d *panelDrawing) place(c draw.Canvas, of *plot.Plot, s Series) []placed {
+	atX, atY := of.Transforms(&c)
+	var out []placed
+	for _, p := range s.Points {
+		if !p.finite() {
+			continue
+		}
+		out = append(out, placed{
+			Point: p,
+			at:    vg.Point{X: atX(d.x.at(p.X)) + d.shift[s.Name], Y: atY(d.y.at(p.Y))},
+			low:   atY(d.y.at(p.Low)),
+			high:  atY(d.y.at(p.High)),
+		})
+	}
+	return out
+}
 
 // series draws one series: its line, then its points with their intervals.
-func (f axes) series(c draw.Canvas, of *plot.Plot, s Series) {
-	l := f.styles[s.Name]
-	c.Min.X, c.Max.X = c.Min.X+f.shift[s.Name], c.Max.X+f.shift[s.Name] // a little beside its place
-	atX, atY := of.Transforms(&c)
-	points := stat.Filter(s.Points, Point.finite)
-	at := stat.Map(points, func(p Point) vg.Point { p = f.place(p); return vg.Point{X: atX(p.X), Y: atY(p.Y)} })
-	group(c, named(s.Name), "", func() {
-		if s.Shape != Dots && len(points) > 1 {
-			c.StrokeLines(l.line(), at)
+func (d *panelDrawing) series(c draw.Canvas, of *plot.Plot, s Series) {
+	look := d.styles[s.Name]
+	points := d.place(c, of, s)
+	joined := s.Shape != Dots && len(points) > 1
+	if joined {
+		var line []vg.Point
+		for _, p := range points {
+			line = append(line, p.at)
 		}
-		for i, p := range points {
-			placed := f.place(p)
-			if s.showsInterval(p) {
-				c.StrokeLine2(draw.LineStyle{Color: l.color, Width: intervalWidth}, at[i].X, atY(placed.Low), at[i].X, atY(placed.High))
-			}
-			f.marker(c, s, p, l, at[i], len(points))
+		c.StrokeLines(look.line(), line)
+	}
+	bar := draw.LineStyle{Color: look.color, Width: intervalWidth}
+	for _, p := range points {
+		if p.hasBar() {
+			c.StrokeLine2(bar, p.at.X, p.low, p.at.X, p.high)
 		}
-	})
+		if s.Shape == Curve && !p.Mark && p.Label == "" {
+			continue
+		}
+		d.told = append(d.told, told{at: p.at, text: d.tell(s, p.Point)})
+		switch {
+		case p.Last:
+			glyph := draw.GlyphStyle{Color: red, Radius: 1.4 * markerRadius, Shape: cross}
+			c.DrawGlyph(glyph, p.at)
+		case !s.Reference || !joined || p.Doubt:
+			look.draw(&c, p.at, p.Doubt)
+		}
+		label := p.at.Add(vg.Point{X: markerRadius + 3, Y: markerRadius})
+		c.FillText(letters(labelSize, foreground, false), label, p.Label)
+	}
 }
 
-// showsInterval returns whether the interval of a point is drawn.
-func (s Series) showsInterval(p Point) bool { return s.Shape != Curve && p.Low != p.High && !p.Noisy }
-
-// marker draws that of a point, about which a page says what is known. On a curve only marked points
-// have one; a point of a reference has one where no line shows it.
-func (f axes) marker(c draw.Canvas, s Series, p Point, l seriesStyle, at vg.Point, points int) {
-	if s.Shape == Curve && !p.Mark && !p.Cross {
-		return
+// draw draws the marker of a style, hollow for a point in doubt.
+func (s style) draw(c *draw.Canvas, at vg.Point, hollow bool) {
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: s.color, Radius: markerRadius, Shape: s.marker}, at)
+	if hollow {
+		inner := draw.GlyphStyle{Color: background, Radius: 0.55 * markerRadius, Shape: s.marker}
+		c.DrawGlyphNoClip(inner, at)
 	}
-	group(c, `class="m"`, f.tell(s, p), func() {
-		switch {
-		case p.Cross:
-			c.DrawGlyph(draw.GlyphStyle{Color: red, Radius: 1.4 * markerRadius, Shape: cross}, at)
-			return
-		case s.Reference && s.Shape != Dots && points > 1: // something to point at
-			c.DrawGlyph(draw.GlyphStyle{Color: color.NRGBA{}, Radius: markerRadius, Shape: draw.CircleGlyph{}}, at)
-		default:
-			c.DrawGlyph(l.glyph(markerRadius), at)
-		}
-		if p.Computed || p.Noisy {
-			l.color = background
-			c.DrawGlyph(l.glyph(markerRadius*0.55), at)
-		}
-	})
 }
 
 // tell says in words what a point shows.
-func (f axes) tell(s Series, p Point) string {
-	y := f.yAxis
-	text := view.JoinParts(s.Name, f.chart.X.Format(p.X), y.Format(p.Y))
+func (d *panelDrawing) tell(s Series, p Point) string {
+	figure := d.y.Format(p.Y)
 	if p.Low != p.High {
-		text += fmt.Sprintf(" [%s, %s]", y.Format(p.Low), y.Format(p.High))
-	}
-	if p.Noisy {
-		text += " too noisy"
+		figure += fmt.Sprintf(" [%s, %s]", d.y.Format(p.Low), d.y.Format(p.High))
 	}
 	samples := ""
 	if p.Samples > 0 {
 		samples = results.FormatCount(p.Samples, "sample")
 	}
-	return view.JoinParts(text, samples, p.Label)
+	doubt := ""
+	if p.Doubt && p.Samples != 1 {
+		doubt = "too noisy"
+	}
+	return view.JoinParts(s.Name, d.X.Format(p.X), figure, samples, doubt, p.Label)
 }
 
-// place turns the values of a point into positions.
-func (f axes) place(p Point) Point {
-	at := func(v float64) float64 { return f.y.at(f.yAxis.clamp(v)) }
-	p.X, p.Y, p.Low, p.High = f.x.at(p.X), at(p.Y), at(p.Low), at(p.High)
-	return p
+// guide draws a line across the panel. The label of a vertical one stands above the panel, that of
+// another at the left on it.
+func (d *panelDrawing) guide(c draw.Canvas, of *plot.Plot, g Guide) {
+	atX, atY := of.Transforms(&c)
+	stroke := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
+	style := letters(labelSize, muted, false)
+	if g.Vertical {
+		x := atX(d.x.at(g.Value))
+		style.XAlign = draw.XCenter
+		c.StrokeLine2(stroke, x, c.Min.Y, x, c.Max.Y)
+		c.FillText(style, vg.Point{X: x, Y: c.Max.Y + 2}, g.Label)
+		return
+	}
+	y := atY(d.y.at(g.Value))
+	c.StrokeLine2(stroke, c.Min.X, y, c.Max.X, y)
+	above := y + 2
+	if above+style.Height(g.Label) > c.Max.Y {
+		above = y - 2 - style.Height(g.Label)
+	}
+	c.FillText(style, vg.Point{X: c.Min.X + 4, Y: above}, g.Label)
 }
 
-func (p Point) finite() bool { return finite(p.X) && finite(p.Y) && finite(p.Low) && finite(p.High) }
+// failing shades the part of the panel in which a server fails, and says how, within it or to the
+// left of it.
+func (d *panelDrawing) failing(c draw.Canvas, of *plot.Plot) {
+	if d.panel.Fails == nil {
+		return
+	}
+	atX, _ := of.Transforms(&c)
+	left := max(c.Min.X, atX(d.x.at(d.panel.Fails.From)))
+	from := vg.Point{X: left, Y: c.Min.Y}
+	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})
+	c.Fill(vg.Rectangle{Min: from, Max: c.Max}.Path())
+	style := letters(labelSize, red, true)
+	at := vg.Point{X: left + 3, Y: c.Min.Y + 4}
+	if width := style.Width(d.panel.Fails.How); at.X+width > c.Max.X {
+		at.X = left - 3 - width
+	}
+	c.FillText(style, at, d.panel.Fails.How)
+}
+
+// A nameplate is the name of a series beside its last point.
+type nameplate struct {
+	name string
+	last *vg.Point // nil: it has none in this panel
+}
+
+// drawNames writes the names of all lines to the right of the panel, each near its end, with its
+// marker and a thin line that leads there.
+func (d *panelDrawing) drawNames(c draw.Canvas, of *plot.Plot) {
+	var plates []nameplate
+	for _, name := range d.Chart.names() {
+		plate := nameplate{name: name}
+		for _, s := range d.panel.Series {
+			points := d.place(c, of, s)
+			if s.Name == name && len(points) > 0 {
+				plate.last = &points[len(points)-1].at
+			}
+		}
+		plates = append(plates, plate)
+	}
+	height := func(p nameplate) vg.Length {
+		if p.last == nil {
+			return c.Min.Y
+		}
+		return p.last.Y
+	}
+	slices.SortStableFunc(plates, func(a, b nameplate) int {
+		return cmp.Compare(height(a), height(b))
+	})
+	var at []vg.Length
+	for _, p := range plates {
+		at = append(at, height(p))
+	}
+	at = spread(at, nameRow, c.Min.Y+nameRow/2, c.Max.Y-nameRow/2)
+	for i, p := range plates {
+		d.drawName(c, p, at[i])
+	}
+}
+
+func (d *panelDrawing) drawName(c draw.Canvas, p nameplate, y vg.Length) {
+	look := d.styles[p.name]
+	x := c.Max.X + 14
+	if p.last != nil {
+		lead := draw.LineStyle{Color: look.color, Width: 0.6}
+		c.StrokeLine2(lead, p.last.X+markerRadius+1, p.last.Y, x-1, y)
+	}
+	if look.width == referenceWidth {
+		c.StrokeLine2(look.line(), x, y, x+6, y)
+	} else {
+		look.draw(&c, vg.Point{X: x + 3, Y: y}, false)
+	}
+	style := letters(labelSize, foreground, false)
+	style.YAlign = draw.YCenter
+	name := p.name
+	for len(name) > 1 && style.Width(name) > mostNameRoom-28 {
+		runes := []rune(name)
+		name = string(runes[:len(runes)-2]) + "…"
+	}
+	c.FillText(style, vg.Point{X: x + 9, Y: y + 0.5}, name)
+}

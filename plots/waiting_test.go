@@ -19,7 +19,8 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 				waits.Cell.IO, waits.Cell.Drain, waits.Cell.ClosesAfter = io, reader.Drain, reader.ClosesAfter
 				waits.Samples = slices.Clone(r.Samples)
 				for k := range waits.Samples {
-					if waits.Samples[k].Writer.EAGAIN = new(int64(7)); reader.ClosesAfter > 0 {
+					waits.Samples[k].Writer.EAGAIN = new(int64(7))
+					if reader.ClosesAfter > 0 {
 						waits.Samples[k].Left = &results.Left{ToldNS: int64(1 + 999*i), Error: "EPIPE"}
 					}
 				}
@@ -30,29 +31,24 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 		}
 	}
 	charts, _ := Charts(set)
-	byName := map[string]Chart{}
-	for _, c := range charts {
-		byName[c.Name] = c
-	}
 	framings := 0
 	for _, c := range charts {
 		if strings.HasPrefix(c.Name, "waiting-") {
 			framings++
-			if len(c.Panels) != 3 || len(c.legend()) != 2 || len(c.points()) != 3*2*2 {
-				t.Errorf("%s: %d panels, %d series, %d points; want 3, 2 and 12",
-					c.Name, len(c.Panels), len(c.legend()), len(c.points()))
+			n, _ := c.count()
+			if want := []string{"EAGAIN per message", "goodput", "time to EPIPE"}; !slices.Equal(titles(c), want) {
+				t.Errorf("%s: panels %q, want %q", c.Name, titles(c), want)
+			}
+			if len(c.names()) != 2 || n != 3*2*2 {
+				t.Errorf("%s: series %q, %d points; want 2 and 12", c.Name, c.names(), n)
+			}
+			if c.Title != "What writers meet that do not block" { // both ways keep as much here
+				t.Errorf("title %q", c.Title)
 			}
 		}
 	}
 	if framings != 5 || len(charts) != len(before)+framings {
 		t.Errorf("charts %q, %d without them", chartNames(charts), len(before))
-	}
-	labels := []string{"refused calls (EAGAIN) per message", "goodput", "time to EPIPE"}
-	for i, p := range byName["waiting-ndjson"].Panels {
-		axis := newAxes(byName["waiting-ndjson"], i, 3, pictureWidth).yAxis
-		if axis.Label != labels[i] {
-			t.Errorf("panel %q has the axis %q", p.Title, axis.Label)
-		}
 	}
 }
 
@@ -85,9 +81,9 @@ func TestLeversHaveTheirChart(t *testing.T) {
 			t.Errorf("panel %q: %+v", p.Title, p.Series)
 		}
 	}
-	after := chartOfName(t, set, "goodput")
-	if len(after.points()) != len(before.points()) {
-		t.Errorf("goodput has %d points, %d before", len(after.points()), len(before.points()))
+	n, _ := chartOfName(t, set, "goodput").count()
+	if want, _ := before.count(); n != want {
+		t.Errorf("goodput has %d points, %d before", n, want)
 	}
 }
 
@@ -132,7 +128,7 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 		t.Fatalf("charts %q", names)
 	}
 	c := charts[0]
-	if len(c.Panels) != 2 || c.Title != "Chunks let a small message pass a large one" {
+	if len(c.Panels) != 2 || c.Title != "Chunks let a small message pass a large one: it waits 19× less" {
 		t.Errorf("%q has %d panels", c.Title, len(c.Panels))
 	}
 	for _, p := range c.Panels {

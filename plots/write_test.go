@@ -12,9 +12,9 @@ import (
 
 func TestWriteLeavesWholeFilesAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	files, omitted, err := Write(dir, testSet())
-	if err != nil || len(omitted) > 0 {
-		t.Fatalf("%v, omitted %v", err, omitted)
+	files, missing, err := Write(dir, testSet())
+	if err != nil || len(missing) > 0 {
+		t.Fatalf("%v, missing %v", err, missing)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -40,12 +40,12 @@ func TestWriteLeavesWholeFilesAlone(t *testing.T) {
 
 func TestWriteSaysWhatItLeavesOut(t *testing.T) {
 	unsupported := results.Record{Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "one cache only"}
-	files, omitted, err := Write(t.TempDir(), &results.Set{Records: []results.Record{unsupported}})
+	files, missing, err := Write(t.TempDir(), &results.Set{Records: []results.Record{unsupported}})
 	if err != nil || len(files) > 0 {
 		t.Errorf("files %q, %v", files, err)
 	}
-	if len(omitted) != 4 {
-		t.Errorf("omitted %v, want each of the usual four", omitted)
+	if len(missing) != 4 {
+		t.Errorf("missing %v, want each of the usual four", missing)
 	}
 }
 

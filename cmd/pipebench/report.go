@@ -63,14 +63,14 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 // draw fills a folder with pictures and, unless single charts were asked for, the page. It says
 // what the files do not allow.
 func (f *reportFlags) draw(cmd *cobra.Command, set *results.Set, o plots.ReportOptions) error {
-	drawn, omitted, err := plots.Write(f.out, set, f.charts...)
+	drawn, missing, err := plots.Write(f.out, set, f.charts...)
 	if err != nil {
 		return err
 	}
 	for _, path := range drawn {
 		fmt.Fprintln(cmd.OutOrStdout(), path)
 	}
-	for _, what := range plots.ByReason(omitted) {
+	for _, what := range missing {
 		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", what)
 	}
 	if len(f.charts) > 0 {

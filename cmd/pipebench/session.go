@@ -204,9 +204,9 @@ func (s *session) leave(all *results.Set, bench func(*results.Set) *results.Set)
 		}
 		kept = append(kept, benchFile)
 	}
-	files, omitted, err := plots.Write(s.dir, all)
-	for _, o := range plots.ByReason(omitted) {
-		s.flags.say(s.cmd, "not drawn: %s", o)
+	files, missing, err := plots.Write(s.dir, all)
+	for _, what := range missing {
+		s.flags.say(s.cmd, "not drawn: %s", what)
 	}
 	if err != nil {
 		return err

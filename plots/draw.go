@@ -1,0 +1,337 @@
+package plots
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// Sizes of a picture and of its parts, in points. A picture is 600 points wide: 800 pixels at 96 to
+// the inch.
+const (
+	pictureWidth = vg.Length(600)
+	margin       = vg.Length(12)
+	gap          = vg.Length(14) // between panels
+	titleSize    = vg.Length(13)
+	titleRow     = vg.Length(17)
+	smallSize    = vg.Length(8.5)
+	smallRow     = vg.Length(11.5)
+	labelSize    = vg.Length(8)
+	nameRow      = vg.Length(11) // of the name beside a line
+	mostNameRoom = vg.Length(170)
+	besideAxis   = vg.Length(58) // takes what is written beside and below an axis
+
+	lineWidth      = vg.Length(1.5)
+	referenceWidth = vg.Length(2.2)
+	intervalWidth  = vg.Length(1)
+	markerRadius   = vg.Length(2.7)
+)
+
+// pixelsPerInch of a PNG is twice 96, so that a picture shown at 800 pixels is sharp on a dense
+// screen too.
+const pixelsPerInch = 192
+
+// SVG draws the chart as an SVG document, in which each point says in words what it shows when a
+// mouse rests on it. The same chart gives the same bytes.
+func (c Chart) SVG() ([]byte, error) {
+	p, err := newPicture(c)
+	if err != nil {
+		return nil, err
+	}
+	canvas := &svgCanvas{Canvas: vgsvg.New(pictureWidth, p.height)}
+	p.draw(draw.NewCanvas(canvas, pictureWidth, p.height))
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
+	}
+	svg := canvas.fitTexts(out.String())
+	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\" ", html.EscapeString(c.Title))
+	svg = strings.Replace(svg, "<svg ", open, 1)
+	svg = strings.Replace(svg, "\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", "", 1)
+	svg = strings.Replace(svg, "</svg>", p.hovers()+"</svg>", 1)
+	return []byte(view.Escape(svg)), nil // what other programs are called may be no XML
+}
+
+// An svgCanvas remembers how wide each text is.
+type svgCanvas struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+// FillString implements [vg.Canvas].
+func (c *svgCanvas) FillString(face font.Face, at vg.Point, text string) {
+	c.widths = append(c.widths, face.Width(text))
+	c.Canvas.FillString(face, at, text)
+}
+
+// fitTexts has the texts of a document take the room that was reckoned with. Not all machines have
+// the typeface: others of the same widths stand behind it, and what is wider still is pressed.
+func (c *svgCanvas) fitTexts(svg string) string {
+	parts := strings.Split(svg, "<text ")
+	for i, width := range c.widths {
+		parts[i+1] = fmt.Sprintf("textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\" %s",
+			width, parts[i+1])
+	}
+	return strings.ReplaceAll(strings.Join(parts, "<text "), "font-family:Liberation Sans",
+		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
+}
+
+// PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
+func (c Chart) PNG() ([]byte, error) {
+	p, err := newPicture(c)
+	if err != nil {
+		return nil, err
+	}
+	size := vgimg.UseWH(pictureWidth, p.height)
+	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(size, vgimg.UseDPI(pixelsPerInch))}
+	p.draw(draw.NewCanvas(canvas, pictureWidth, p.height))
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
+	}
+	return out.Bytes(), nil
+}
+
+// A picture is a chart that is being drawn: title and subtitle, the panels in rows with the names
+// of the lines beside the first one, and the notes.
+type picture struct {
+	Chart
+	styles        map[string]style
+	title         []string // broken into lines, as the others
+	subtitle      []string
+	notes         []string
+	columns, rows int
+	nameRoom      vg.Length // to the right of the panels
+	header        vg.Length
+	footer        vg.Length
+	height        vg.Length
+	x             fitted
+	told          []told
+}
+
+// A told is a place in a picture with what it shows, in words.
+type told struct {
+	at   vg.Point
+	text string
+}
+
+func newPicture(c Chart) (*picture, error) {
+	if n, _ := c.count(); n == 0 {
+		return nil, fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
+	}
+	p := &picture{Chart: c, styles: assignStyles(c)}
+	p.columns = c.Columns
+	switch {
+	case p.columns > 0:
+	case len(c.Panels) == 4:
+		p.columns = 2
+	default:
+		p.columns = min(len(c.Panels), 3)
+	}
+	p.rows = (len(c.Panels) + p.columns - 1) / p.columns
+	if names := c.names(); len(names) > 1 {
+		for _, name := range names {
+			room := letters(labelSize, foreground, false).Width(name) + 28
+			p.nameRoom = min(max(p.nameRoom, room), mostNameRoom)
+		}
+	}
+	small := letters(smallSize, muted, false)
+	room := pictureWidth - 2*margin
+	p.title = breakText([]string{c.Title}, letters(titleSize, foreground, true), room)
+	p.subtitle = breakText(c.Subtitle, small, room)
+	p.notes = breakText(c.Notes, small, room)
+	p.header = margin + vg.Length(len(p.title))*titleRow + vg.Length(len(p.subtitle))*smallRow + 10
+	p.footer = margin + 6 + vg.Length(len(p.notes))*smallRow
+	panels := vg.Length(p.rows)*(p.panelHeight()+gap) - gap
+	p.height = p.header + panels + p.footer
+	p.fitX()
+	return p, nil
+}
+
+// fitX fits the X axis, which all panels share. Sizes at which a server fails lie beyond its end.
+func (p *picture) fitX() {
+	const beyond = 0.12 // of the axis
+	length := p.panelWidth() - 10
+	fails := slices.ContainsFunc(p.Panels, func(panel Panel) bool { return panel.Fails != nil })
+	if fails {
+		length *= 1 - beyond
+	}
+	p.x = p.X.fit(p.places(), length, true)
+	if fails {
+		p.x.max += beyond / (1 - beyond) * (p.x.max - p.x.min)
+	}
+}
+
+// panelHeight is lower for panels side by side.
+func (p *picture) panelHeight() vg.Length {
+	if p.columns == 1 {
+		return 270
+	}
+	return 235
+}
+
+// panelWidth is about the length of a panel's X axis.
+func (p *picture) panelWidth() vg.Length {
+	n := vg.Length(p.columns)
+	room := pictureWidth - 2*margin - p.nameRoom - (n-1)*gap
+	axes := besideAxis
+	if p.Panels[0].Y != nil {
+		axes *= n
+	}
+	return (room - axes) / n
+}
+
+// heights lists all values that panels have to show along the Y axis.
+func heights(panels []Panel) []float64 {
+	var ys []float64
+	for _, panel := range panels {
+		for _, s := range panel.Series {
+			for _, point := range s.Points {
+				ys = append(ys, point.Y)
+				if point.hasBar() {
+					ys = append(ys, point.Low, point.High)
+				}
+			}
+		}
+		for _, g := range panel.Guides {
+			if !g.Vertical {
+				ys = append(ys, g.Value)
+			}
+		}
+	}
+	return ys
+}
+
+// hasBar reports whether the interval of a point is drawn.
+func (p Point) hasBar() bool { return p.Low != p.High && !p.Doubt }
+
+// draw draws the picture on a canvas of its size.
+func (p *picture) draw(c draw.Canvas) {
+	c.SetColor(background)
+	c.Fill(c.Rectangle.Path())
+	y := c.Max.Y - margin + (titleRow - titleSize)
+	for _, line := range p.title {
+		y -= titleRow
+		c.FillText(letters(titleSize, foreground, true), vg.Point{X: margin, Y: y}, line)
+	}
+	smallPrint(c, p.subtitle, y-2)
+	p.drawPanels(draw.Crop(c, margin, -margin-p.nameRoom, p.footer, -p.header))
+	smallPrint(c, p.notes, p.footer-6)
+}
+
+// smallPrint writes lines below y.
+func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
+	for _, line := range lines {
+		y -= smallRow
+		c.FillText(letters(smallSize, muted, false), vg.Point{X: margin, Y: y}, line)
+	}
+}
+
+func (p *picture) drawPanels(c draw.Canvas) {
+	plots := make([][]*plot.Plot, p.rows)
+	for row := range plots {
+		plots[row] = make([]*plot.Plot, p.columns) // nil behind the last panel
+	}
+	titles := p.panelTitles()
+	for i, content := range p.Panels {
+		d := p.newPanel(i, content)
+		plots[i/p.columns][i%p.columns] = d.plot(titles[i])
+	}
+	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: gap, PadY: gap}
+	canvases := plot.Align(plots, tiles, c)
+	for i := range p.Panels {
+		plots[i/p.columns][i%p.columns].Draw(canvases[i/p.columns][i%p.columns])
+	}
+}
+
+// panelTitles breaks the titles of the panels into equally many lines.
+func (p *picture) panelTitles() []string {
+	most := 0
+	var broken [][]string
+	for _, panel := range p.Panels {
+		lines := breakText([]string{panel.Title}, panelTitle(), p.panelWidth()+20)
+		broken = append(broken, lines)
+		most = max(most, len(lines))
+	}
+	var out []string
+	for _, lines := range broken {
+		for len(lines) < most {
+			lines = append(lines, "")
+		}
+		out = append(out, strings.Join(lines, "\n"))
+	}
+	return out
+}
+
+func panelTitle() text.Style { return letters(9.5, foreground, true) }
+
+// hovers writes a transparent circle over each point that has something to tell.
+func (p *picture) hovers() string {
+	var out strings.Builder
+	for _, t := range p.told {
+		fmt.Fprintf(&out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"transparent\">"+
+			"<title>%s</title></circle>\n", t.at.X, p.height-t.at.Y, html.EscapeString(t.text))
+	}
+	return out.String()
+}
+
+// breakText breaks lines at spaces, so that none is wider than a picture has room, in a somewhat
+// wider typeface too.
+func breakText(lines []string, in text.Style, width vg.Length) []string {
+	var out []string
+	for _, line := range lines {
+		current := ""
+		for _, word := range strings.Fields(line) {
+			longer := strings.TrimSpace(current + " " + word)
+			if current != "" && 1.05*in.Width(longer) > width {
+				out = append(out, current)
+				longer = word
+			}
+			current = longer
+		}
+		out = append(out, current)
+	}
+	return out
+}
+
+// spread moves rows of equal height around ascending places as little as it takes for none to cover
+// another or to leave the range.
+func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
+	up, down := slices.Clone(at), slices.Clone(at)
+	rise := func(v []vg.Length) {
+		for i := range v {
+			v[i] = max(v[i], low)
+			if i > 0 {
+				v[i] = max(v[i], v[i-1]+row)
+			}
+		}
+	}
+	sink := func(v []vg.Length) {
+		for i := len(v) - 1; i >= 0; i-- {
+			v[i] = min(v[i], high)
+			if i+1 < len(v) {
+				v[i] = min(v[i], v[i+1]-row)
+			}
+		}
+	}
+	rise(up)
+	sink(up)
+	sink(down)
+	rise(down)
+	for i := range up {
+		up[i] = (up[i] + down[i]) / 2
+	}
+	return up
+}

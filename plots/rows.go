@@ -1,0 +1,240 @@
+package plots
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// rows are cells of a set, each on one machine, with their figures: what the charts of measurements
+// are made of. They come in the order in which views show them.
+type rows struct {
+	set    *results.Set
+	all    []stat.Row
+	suffix string // of a chart's name: what tells these rows from those of other charts
+}
+
+// rowsOf works out the figures of the measurements of a set. Those without samples show nothing.
+func rowsOf(set *results.Set) rows {
+	r := rows{set: set}
+	for _, row := range stat.Rows(set) {
+		if row.Samples > 0 {
+			r.all = append(r.all, row)
+		}
+	}
+	return r
+}
+
+// where selects rows.
+func (r rows) where(holds func(stat.Row) bool) rows {
+	out := rows{set: r.set, suffix: r.suffix}
+	for _, row := range r.all {
+		if holds(row) {
+			out.all = append(out.all, row)
+		}
+	}
+	return out
+}
+
+// values lists what rows have, each value once, in their order.
+func values[V comparable](r rows, of func(stat.Row) V) []V {
+	var out []V
+	for _, row := range r.all {
+		v := of(row)
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func framingOf(r stat.Row) string   { return r.Cell.Framing }
+func placementOf(r stat.Row) string { return r.Cell.Placement }
+func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
+func sizeOf(r stat.Row) int         { return r.Cell.Size }
+func machineOf(r stat.Row) string   { return r.Machine }
+
+// at selects the rows of a placement.
+func (r rows) at(placement string) rows {
+	return r.where(func(row stat.Row) bool { return row.Cell.Placement == placement })
+}
+
+// in selects the rows of a framing.
+func (r rows) in(framing string) rows {
+	return r.where(func(row stat.Row) bool { return row.Cell.Framing == framing })
+}
+
+// of selects the rows of a message size.
+func (r rows) of(size int) rows {
+	return r.where(func(row stat.Row) bool { return row.Cell.Size == size })
+}
+
+// apart splits rows into those that can share a chart. shown clears the fields of a cell that a
+// chart has lines, panels or an axis for; machines and what else differs have charts of their own.
+func (r rows) apart(shown func(*results.Cell)) []rows {
+	keyOf := func(row stat.Row) stat.RowID {
+		shown(&row.Cell)
+		return stat.RowID{Machine: row.Machine, Cell: row.Cell}
+	}
+	keys := values(r, keyOf)
+	var cells []results.Cell
+	for _, key := range keys {
+		cells = append(cells, key.Cell)
+	}
+	var out []rows
+	for _, key := range keys {
+		own := r.where(func(row stat.Row) bool { return keyOf(row) == key })
+		if len(values(r, machineOf)) > 1 {
+			own.suffix += "-" + fileName(r.set.MachineName(key.Machine))
+		}
+		for _, name := range results.DifferingFields(cells) {
+			own.suffix += "-" + fileName(view.FieldValue(name, key.Cell.Field(name)))
+		}
+		out = append(out, own)
+	}
+	return out
+}
+
+// notInNames matches what cannot stand in the name of a file.
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9.+-]`)
+
+// fileName writes a text so that it can stand in the name of a file.
+func fileName(text string) string {
+	return notInNames.ReplaceAllString(strings.ReplaceAll(text, " ", ""), "_")
+}
+
+// subtitle says where the rows were measured, and in a second line what they have in common of the
+// fields that decide a figure, but for those that the picture tells elsewhere.
+func (r rows) subtitle(elsewhere ...string) []string {
+	var cells []results.Cell
+	for _, row := range r.all {
+		cells = append(cells, row.Cell)
+	}
+	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
+	usual := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
+	names := append(usual, results.CellFieldNames()...)
+	var parts []string
+	for i, name := range names {
+		text := cells[0].Field(name)
+		told := slices.Contains(elsewhere, name) || slices.Contains(names[:i], name)
+		absent := text == "" || text == "0" && name != "capacity"
+		if told || absent || name == "framing" || name == "pattern" {
+			continue
+		}
+		if back := r.capacities(); name == "capacity" && len(back) == 1 && back[0] > 0 {
+			text = strconv.Itoa(back[0])
+		}
+		if name == "size" {
+			parts = append(parts, messagesOf(cells[0].Size))
+		} else {
+			parts = append(parts, view.FieldPhrase(name, text))
+		}
+	}
+	return append(machineLine(r.set, values(r, machineOf)), view.JoinParts(parts...))
+}
+
+// machineLine describes the machine of a chart, or counts the machines.
+func machineLine(set *results.Set, ids []string) []string {
+	var found []results.Environment
+	for _, e := range view.FirstRuns(set) {
+		if slices.Contains(ids, e.Machine) {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return []string{view.MachinesLine(found)}
+}
+
+// capacities lists what the pipes said that they hold.
+func (r rows) capacities() []int {
+	var out []int
+	for _, row := range r.all {
+		for _, s := range row.Pooled() {
+			if !slices.Contains(out, s.Capacity) {
+				out = append(out, s.Capacity)
+			}
+		}
+	}
+	return out
+}
+
+// figure returns the point at x that a metric of a row makes; false if it has none.
+func figure(row stat.Row, metric string, x float64) (Point, bool) {
+	e, ok := row.Estimates[metric]
+	if !ok || e.N == 0 {
+		return Point{}, false
+	}
+	return pointOf(x, e, stat.MustMetric(metric).Values(row.Pooled())), true
+}
+
+// pointOf is an estimate with its interval, or with the range of values too few for one.
+func pointOf(x float64, e stat.Estimate, values []float64) Point {
+	p := exact(x, e.Median)
+	p.Samples = e.N
+	switch {
+	case e.Interval != nil:
+		p.Low, p.High = e.Interval.Lo, e.Interval.Hi
+	case len(values) > 0:
+		p.Low, p.High = slices.Min(values), slices.Max(values)
+	}
+	p.Doubt = e.N == 1 || max(p.High-p.Y, p.Y-p.Low) > p.Y*view.MaxShownSpread/100
+	return p
+}
+
+// doubtNote is said of charts that have points in doubt.
+var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an interval or range "+
+	"wider than ±%d %%.", view.MaxShownSpread)
+
+const mediansNote = "Points are medians over the samples; bars are the 95 % interval of the " +
+	"median, with fewer than six samples their range."
+
+// whereEndsRun says in a title where the two ends of a placement run.
+func whereEndsRun(placement string) string {
+	switch placement {
+	case "same":
+		return "on one CPU"
+	case "apart":
+		return "on two CPUs"
+	case "free":
+		return "unpinned"
+	}
+	return view.PlacementPhrase(placement)
+}
+
+// panelName is the title of a placement's panel.
+func panelName(placement string) string {
+	return placement + ": " + view.PlacementPhrase(placement)
+}
+
+// messagesOf names messages by their size.
+func messagesOf(size int) string { return sizeText(int64(size)) + " messages" }
+
+// fromTo writes a range with two digits, in one unit: "4.1 to 5.2 GB/s".
+func fromTo(low, high float64, unit string) string {
+	from := results.FormatLabel(twoDigits(low), unit)
+	to := results.FormatLabel(twoDigits(high), unit)
+	if from == to {
+		return to
+	}
+	number, fromUnit, _ := strings.Cut(from, " ")
+	if _, toUnit, _ := strings.Cut(to, " "); fromUnit == toUnit {
+		from = number
+	}
+	return from + " to " + to
+}
+
+func twoDigits(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64)
+	if err != nil {
+		return v
+	}
+	return rounded
+}

@@ -1,0 +1,187 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// waitingCharts show what writers meet that do not block: how often the kernel refuses a write, the
+// goodput that each way of waiting keeps, and how long it takes to learn that the reader left.
+func waitingCharts(all rows) []Chart {
+	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
+	var charts []Chart
+	for _, own := range r.apart(func(c *results.Cell) {
+		c.IO, c.Drain, c.ClosesAfter, c.Size = "", 0, 0, 0
+	}) {
+		charts = append(charts, own.waitingChart())
+	}
+	return charts
+}
+
+// writersIO returns how the writing end of a row waits.
+func writersIO(row stat.Row) string {
+	writer, _, _ := strings.Cut(row.Cell.IO, "/")
+	return writer
+}
+
+func (r rows) waitingChart() Chart {
+	writers := values(r, writersIO)
+	slices.SortFunc(writers, func(a, b string) int {
+		return fixedStyles[family(a)] - fixedStyles[family(b)]
+	})
+	c := Chart{
+		Name:     "waiting" + r.suffix,
+		Title:    "What writers meet that do not block",
+		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
+		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: writers},
+		Columns:  3,
+		Notes:    []string{"Points are medians, bars their 95 % interval."},
+	}
+	stays := r.where(func(row stat.Row) bool {
+		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
+	})
+	leaves := r.where(func(row stat.Row) bool { return row.Cell.ClosesAfter > 0 })
+	panels := []Panel{
+		{Title: "EAGAIN per message", Series: stays.byWriter(writers, "eagain"),
+			Y: &Axis{Scale: Log}},
+		{Title: "goodput", Series: stays.byWriter(writers, "goodput"),
+			Y: &Axis{Scale: Log, Unit: Rate}},
+		{Title: "time to EPIPE", Series: leaves.byWriter(writers, "told"),
+			Y: &Axis{Scale: Log, Unit: Nanos}},
+	}
+	for _, p := range panels {
+		if len(p.Series) > 0 {
+			c.Panels = append(c.Panels, p)
+		}
+	}
+	if keeps := stays.pauseKeeps(); keeps < 0.5 {
+		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full keeps %s of its goodput",
+			results.FormatPercent(100*keeps))
+	}
+	return c
+}
+
+// byWriter makes a series of points for each message size: a figure of each way of waiting.
+func (r rows) byWriter(writers []string, metric string) []Series {
+	sizes := values(r, sizeOf)
+	slices.Sort(sizes)
+	var all []Series
+	for _, size := range sizes {
+		s := Series{Name: messagesOf(size), Shape: Dots}
+		for _, row := range r.of(size).all {
+			x := float64(slices.Index(writers, writersIO(row)))
+			if p, ok := figure(row, metric, x); ok {
+				s.Points = append(s.Points, p)
+			}
+		}
+		slices.SortStableFunc(s.Points, compareX)
+		if len(s.Points) > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// pauseKeeps returns the largest share of poll's goodput that a pausing writer keeps, 1 if the two
+// were not measured.
+func (r rows) pauseKeeps() float64 {
+	most := 0.0
+	for _, size := range values(r, sizeOf) {
+		var polls, sleeps float64
+		for _, row := range r.of(size).all {
+			switch family(writersIO(row)) {
+			case "poll":
+				polls = row.Estimates["goodput"].Median
+			case "sleep":
+				sleeps = row.Estimates["goodput"].Median
+			}
+		}
+		if polls > 0 {
+			most = max(most, sleeps/polls)
+		}
+	}
+	if most == 0 {
+		return 1
+	}
+	return most
+}
+
+// patternMixed is the pattern of cells with large messages, and small ones that are due meanwhile.
+const patternMixed = "mixed"
+
+// waitCharts show how long small messages wait behind large ones, by the size of the chunks that
+// the large ones are sent in: a panel for each rate of the reader.
+func waitCharts(all rows) []Chart {
+	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == patternMixed })
+	usual := r.usualCapacity()
+	r = r.where(func(row stat.Row) bool {
+		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
+	})
+	var charts []Chart
+	for _, own := range r.apart(func(c *results.Cell) { c.Framing, c.Drain = "", 0 }) {
+		charts = append(charts, own.waitChart())
+	}
+	return charts
+}
+
+func (r rows) waitChart() Chart {
+	c := Chart{
+		Name:     "wait" + r.suffix,
+		Title:    "How long a small message waits behind large ones",
+		Subtitle: r.subtitle("framing", "drain", "rate"),
+		X:        Axis{Label: "bytes per chunk frame", Scale: Log, Unit: Bytes, AtValues: true},
+		Y:        Axis{Label: "wait of a small message, median", Scale: Log, Unit: Nanos},
+		Notes: []string{"Both ends must speak the chunks: MCP and LSP have none. Points are " +
+			"medians, bars their 95 % interval."},
+	}
+	drains := values(r, func(row stat.Row) int64 { return row.Cell.Drain })
+	slices.SortFunc(drains, func(a, b int64) int {
+		switch {
+		case a == 0 || b == 0: // a reader without a limit is the fastest
+			return int(a - b)
+		}
+		return int(b - a)
+	})
+	gain := 0.0 // the least that the best chunks gain
+	for _, drain := range drains {
+		own := r.where(func(row stat.Row) bool { return row.Cell.Drain == drain })
+		panel := Panel{Title: "reader at " + view.FieldValue("drain", strconv.FormatInt(drain, 10))}
+		s := Series{Name: "large messages sent in chunks"}
+		whole, best := 0.0, 0.0
+		for _, row := range own.all {
+			p, ok := figure(row, "due.p50", float64(results.ChunkSize(row.Cell.Framing)))
+			switch {
+			case !ok:
+			case row.Cell.Framing == "ndjson":
+				whole = p.Y
+				panel.Guides = append(panel.Guides, Guide{Value: p.Y,
+					Label: "behind whole messages: " + results.FormatLabel(p.Y, Nanos)})
+			case p.X > 0:
+				s.Points = append(s.Points, p)
+				if best == 0 || p.Y < best {
+					best = p.Y
+				}
+			}
+		}
+		slices.SortStableFunc(s.Points, compareX)
+		if len(s.Points) == 0 {
+			continue
+		}
+		panel.Series = []Series{s}
+		c.Panels = append(c.Panels, panel)
+		if whole > 0 && (gain == 0 || whole/best < gain) {
+			gain = whole / best
+		}
+	}
+	if gain > 2 {
+		c.Title = fmt.Sprintf("Chunks let a small message pass a large one: it waits %.2g× less",
+			gain)
+	}
+	return c
+}
