@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// newSpecimenCommand makes the hidden command that is one of the small programs of probe --failures,
-// so that everybody can look at them, too.
+// newSpecimenCommand makes the hidden command that is one of the small programs of probe
+// --failures, so that everybody can look at them, too.
 func newSpecimenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "specimen NAME",

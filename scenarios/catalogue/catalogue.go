@@ -1,5 +1,5 @@
-// Package catalogue lists the situations in which a program, a server or a client is tested, and what
-// a good one does in each. It is for pipebench's commands and may change.
+// Package catalogue lists the situations in which a program, a server or a client is tested, and
+// what a good one does in each. It is for pipebench's commands and may change.
 //
 //	for _, s := range catalogue.Faults() {
 //		fmt.Println(s.Usage(), s.Title) // what serve --fault can be asked for
@@ -80,8 +80,8 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + strings.ReplaceAll(results.FormatSize(bytes), " ", "")
 }
 
-// Cut takes apart how a fault is asked for: its name, and behind a sign its number of bytes. Without
-// a number the sign is 0.
+// Cut takes apart how a fault is asked for: its name, and behind a sign its number of bytes.
+// Without a number the sign is 0.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]

@@ -33,8 +33,8 @@ var advice = map[string]map[string]string{
 		"Bun": "await Bun.write(Bun.stdout, …), or set process.exitCode and return instead of " +
 			"calling process.exit",
 		"Deno": "await the writes to Deno.stdout, in a loop over their counts, before Deno.exit",
-		"Python": "flush sys.stdout before os._exit, and look at the counts of os.write and of raw " +
-			"writes",
+		"Python": "flush sys.stdout before os._exit, and look at the counts of os.write and of " +
+			"raw writes",
 		"Go": "flush bufio writers before os.Exit, which runs no defers",
 		"Rust": "flush writers before std::process::exit, which drops nothing for you, and use " +
 			"write_all",
@@ -61,7 +61,8 @@ var advice = map[string]map[string]string{
 		"C stdio": "leave SIGPIPE alone, or look at the result of write and fflush",
 	},
 	classFull: {
-		"Node":    "console.log drops errors: write by process.stdout, and listen to its error event",
+		"Node": "console.log drops errors: write by process.stdout, and listen to its error " +
+			"event",
 		"Python":  "do not catch OSError around print, and flush before the end",
 		"Go":      "look at the errors of fmt.Fprint, Flush and Close",
 		"Rust":    "look at the results of write and flush",

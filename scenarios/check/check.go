@@ -36,7 +36,7 @@ import (
 // Options say what is checked, and how.
 type Options struct {
 	Run     string        // that the records belong to
-	Command []string      // what is checked; of a client, "{}" in it stands for the command of a server
+	Command []string      // what is checked; in that of a client "{}" is the command of its server
 	Env     []string      // of what is checked; nil is ours
 	Only    []string      // names of situations; empty is all
 	Timeout time.Duration // of one start; 0 is 5 s

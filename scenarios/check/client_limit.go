@@ -12,48 +12,39 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// usualLimits are those of readers in use, in bytes.
-var usualLimits = []int64{64 << 10, 1 << 20, 4 << 20, 8 << 20, 10 << 20, 16 << 20, 32 << 20}
-
 const (
 	largestAnswer = 64 << 20 // bytes
 	fairLimit     = 1 << 20  // a lower limit is a fault
 	searchTime    = 6        // in times of a visit
 )
 
-// findLimit looks for the largest answer that the client takes, first around the usual limits. A
-// size is too large that failed twice: on a busy machine an answer may be late once.
+// findLimit looks for the largest answer that the client takes. A size is too large that failed
+// twice: on a busy machine an answer may be late once.
 func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	if !c.good.Ended || c.good.Asked == 0 {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
 	var failed *visit
-	low, high, begun := int64(0), int64(0), time.Now()
-	for time.Since(begun) < searchTime*f.o.Timeout && (high == 0 || high-low > 1) {
-		at := max(4*low, fairLimit/16)
-		if high > 0 {
-			at = pivot(low, high)
+	s := limitSearch{first: fairLimit / 16, factor: 4, most: largestAnswer}
+	until := time.Now().Add(searchTime * f.o.Timeout)
+	err := s.run(until, func(n int64) (bool, error) {
+		v, err := f.refusesAnswer(ctx, n)
+		if v != nil {
+			failed = v
 		}
-		v, err := f.refusesAnswer(ctx, at)
-		if err != nil {
-			return err
-		}
-		switch {
-		case v != nil:
-			high, failed = at, v
-		case at >= largestAnswer:
-			f.ok("takes answers of %s", size(at))
-			return nil
-		default:
-			low = at
-		}
+		return v == nil, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.isLate():
+		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(s.low))
+	case failed == nil:
+		f.ok("takes answers of %s", size(s.low))
+	default:
+		judgeLimit(f, failed, s.low, s.high)
 	}
-	if failed == nil {
-		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(low))
-		return nil
-	}
-	judgeLimit(f, failed, low, high)
 	return nil
 }
 
@@ -92,18 +83,6 @@ func judgeLimit(f *finding, failed *visit, low, high int64) {
 	default:
 		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
 	}
-}
-
-// pivot returns a size between two: at a usual limit or beside it, else in the middle.
-func pivot(low, high int64) int64 {
-	for _, usual := range usualLimits {
-		for _, n := range []int64{usual, usual + 1, usual - 1} {
-			if low < n && n < high {
-				return n
-			}
-		}
-	}
-	return (low + high) / 2
 }
 
 // manyStarts is the number of failed starts after which a leak of a descriptor each is seen.

@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -33,7 +32,8 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 	case d.class == classLost && d.at == len(came):
 		d.class = classCut
 	case d.class == "" && o.total > want.total && len(came) > len(wanted):
-		d = difference{classLonger, size(o.total-want.total) + " too many at the end", int(want.total)}
+		more := size(o.total - want.total)
+		d = difference{classLonger, more + " too many at the end", int(want.total)}
 	}
 	return p.nameCut(d, o), true
 }
@@ -48,24 +48,35 @@ func (p *program) compareBeginning(o *outcome) difference {
 func compareLines(want, got []byte) difference {
 	wanted := normalLines(want)
 	came := normalLines(got)
-	missing := 0
-	for _, line := range wanted {
-		i, found := slices.BinarySearch(came, line)
-		if !found {
-			missing++
-			continue
-		}
-		came = slices.Delete(came, i, i+1)
-	}
+	missing := len(wanted) - countInBoth(wanted, came)
+	lines := fmt.Sprintf("%d of %d lines", missing, len(wanted))
 	switch {
 	case missing > 0 && len(got) < len(want):
-		return difference{classCut, fmt.Sprintf("lost %d of %d lines", missing, len(wanted)), len(got)}
+		return difference{classCut, "lost " + lines, len(got)}
 	case missing > 0:
-		return difference{classAltered, fmt.Sprintf("altered %d of %d lines", missing, len(wanted)), 0}
-	case len(came) > 0:
-		return difference{classLonger, fmt.Sprintf("%d lines too many", len(came)), len(want)}
+		return difference{classAltered, "altered " + lines, 0}
+	case len(came) > len(wanted):
+		more := len(came) - len(wanted)
+		return difference{classLonger, fmt.Sprintf("%d lines too many", more), len(want)}
 	}
 	return difference{}
+}
+
+// countInBoth counts the lines that two sorted lists have in common.
+func countInBoth(a, b []string) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			n++
+			a = a[1:]
+			b = b[1:]
+		}
+	}
+	return n
 }
 
 // cutClearly reports whether an output that varies was cut beyond doubt: at what its pipe holds, or
@@ -122,21 +133,22 @@ func differ(want, got []byte) difference {
 		return difference{at: at}
 	}
 	rest := got[at:]
-	where := "at byte " + results.FormatGrouped(int64(at))
+	where := " at byte " + results.FormatGrouped(int64(at))
 	if len(rest) == 0 {
-		return difference{classLost, fmt.Sprintf("lost %s %s", size(int64(len(want)-at)), where), at}
+		return difference{classLost, "lost " + size(int64(len(want)-at)) + where, at}
 	}
 	clue := rest[:min(probe, len(rest))]
-	if bytes.HasPrefix(want, clue) && len(clue) == probe {
-		return difference{classLost, fmt.Sprintf("sent again from the beginning %s", where), at}
+	sure := len(clue) == probe
+	if sure && bytes.HasPrefix(want, clue) {
+		return difference{classLost, "sent again from the beginning" + where, at}
 	}
 	if i := bytes.Index(want[at:], clue); i > 0 {
-		return difference{classLost, fmt.Sprintf("lost %s %s", size(int64(i)), where), at}
+		return difference{classLost, "lost " + size(int64(i)) + where, at}
 	}
-	if i := bytes.LastIndex(want[:at], clue); i >= 0 && len(clue) == probe {
-		return difference{classLost, fmt.Sprintf("sent %s again %s", size(int64(at-i)), where), at}
+	if i := bytes.LastIndex(want[:at], clue); sure && i >= 0 {
+		return difference{classLost, "sent " + size(int64(at-i)) + " again" + where, at}
 	}
-	return difference{classAltered, "altered " + where, at}
+	return difference{classAltered, "altered" + where, at}
 }
 
 // samePrefix counts the bytes that a and b begin with alike.

@@ -148,8 +148,8 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	return first, err
 }
 
-// try starts the program in one situation, and judges what it did. Before a verdict that it is wrong
-// stands, the program is started with a file again: it may be one that differs each time.
+// try starts the program in one situation, and judges what it did. Before a verdict that it is
+// wrong stands, the program is started with a file again: it may be one that differs each time.
 func (p *program) try(ctx context.Context, f *finding, s programSituation) error {
 	ref := p.ref.last()
 	own := s.streams

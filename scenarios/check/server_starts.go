@@ -89,7 +89,8 @@ func (e *StartsEvidence) start(ctx context.Context, c *serverCase, watch bool) e
 	var following sync.WaitGroup
 	starting, started := context.WithCancel(ctx)
 	if watch {
-		following.Go(func() { took, chain = followExecs(starting, s.Process.Cmd.Process.Pid, began) })
+		pid := s.Process.Cmd.Process.Pid
+		following.Go(func() { took, chain = followExecs(starting, pid, began) })
 	}
 	err = s.Greet(ctx)
 	started()

@@ -235,58 +235,34 @@ const (
 
 // asksForMore grows a request, and looks for the largest that the server takes.
 func asksForMore(ctx context.Context, c *serverCase) error {
-	until := time.Now().Add(limitTime)
-	good, bad := 0, 0
 	var failure target.Outcome
-	for size := 1 << 10; bad == 0 && size <= fairRequest; size *= 2 {
-		out, err := c.try(ctx, size)
-		if err != nil {
-			return err
-		}
+	s := limitSearch{first: 1 << 10, factor: 2, most: fairRequest}
+	err := s.run(time.Now().Add(limitTime), func(n int64) (bool, error) {
+		out, err := c.try(ctx, int(n))
 		if out.Verdict != target.OK {
-			bad, failure = size, out
-		} else {
-			good = size
+			failure = out
 		}
-		if time.Now().After(until) && bad == 0 {
-			return errors.New("requests took too long to be made larger")
-		}
+		return out.Verdict == target.OK, err
+	})
+	if err != nil {
+		return err
 	}
-	if bad == 0 {
+	failed := stat.FormatBytes(s.high)
+	works := stat.FormatBytes(max(s.low, int64(c.protocol.Smallest(target.Transport).Size())))
+	switch {
+	case s.isLate():
+		return errors.New("requests took too long to be made larger")
+	case s.high == 0:
 		c.ok("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
-			stat.FormatBytes(int64(good)))
-		return nil
-	}
-	good = max(good, c.protocol.Smallest(target.Transport).Size())
-	guesses := []int{good + 1, bad - 1} // most limits are round
-	for bad-good > 1 && time.Now().Before(until) {
-		size := good + (bad-good)/2
-		if len(guesses) > 0 {
-			size, guesses = guesses[0], guesses[1:]
-		}
-		if size <= good || size >= bad {
-			continue
-		}
-		out, err := c.try(ctx, size)
-		if err != nil {
-			return err
-		}
-		if out.Verdict == target.OK {
-			good = size
-		} else {
-			bad, failure = size, out
-		}
-	}
-	failed := stat.FormatBytes(int64(bad))
-	works := stat.FormatBytes(int64(good))
-	if failure.Verdict == target.ErrorReply {
+			works)
+	case failure.Verdict == target.ErrorReply:
 		c.ok("refuses requests of %s with an error, and takes those of %s", failed, works)
-		return nil
+	default:
+		c.seen.FailureEvidence = failure.Evidence
+		c.seen.Why = failure.Why
+		c.broken("%s at a request of %s, where those of %s are answered",
+			failure.Verdict.Text(), failed, works)
 	}
-	c.seen.FailureEvidence = failure.Evidence
-	c.seen.Why = failure.Why
-	c.broken("%s at a request of %s, where those of %s are answered",
-		failure.Verdict.Text(), failed, works)
 	return nil
 }
 

@@ -66,8 +66,8 @@ func showEndlessLines(ctx context.Context, r *recorder) error {
 	return nil
 }
 
-// try sends the line to the reader. It is sound if its error came while the line was still arriving,
-// and its memory stayed within three times the limit, which is the room that growing a buffer takes.
+// try sends the line to the reader. It is sound if its error came while the line was still
+// arriving, and its memory stayed within three times the limit: growing a buffer takes that room.
 func (l endlessLine) try(t *experiment.Trial) {
 	debug.SetGCPercent(100) // what a reader does with it is looked at
 	f, err := framers.Parse(l.framing)

@@ -41,8 +41,8 @@ func showExchange(_ context.Context, r *recorder) error {
 }
 
 // exchange has two sides send each other a message of size bytes. A side reads when it has written
-// all of its own, or meanwhile, if readsToo is set. No side waits: when neither can do anything, the
-// exchange is stuck.
+// all of its own, or meanwhile, if readsToo is set. No side waits: when neither can do anything,
+// the exchange is stuck.
 func exchange(size int, readsToo bool) (results.Finding, error) {
 	o := syspipe.Options{IO: syspipe.Spin}
 	w1, r1, err := syspipe.Open(syspipe.Anonymous, o)

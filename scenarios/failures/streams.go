@@ -187,8 +187,8 @@ func mixedWriters() ([]reading, error) {
 // textChunk is the size of a frame: so few bytes that every offset in a character comes up.
 const textChunk = 71
 
-// splitCharacters are messages of characters of 2, 3 and 4 bytes in small chunks, for receivers that
-// take a chunk for bytes, or for text.
+// splitCharacters are messages of characters of 2, 3 and 4 bytes in small chunks, for receivers
+// that take a chunk for bytes, or for text.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
