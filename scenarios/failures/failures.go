@@ -101,6 +101,7 @@ func Find(name string) (Failure, error) {
 type Options struct {
 	Run     string            // names the run in its findings
 	Program []string          // starts this program; nil: the one that runs
+	Timeout time.Duration     // of one start of a program that is checked; 0 is startTime
 	Observe func(step string) // if set, is told of each step as it begins
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/failures"
@@ -69,12 +70,12 @@ func TestFailuresAreShown(t *testing.T) {
 		t.Run(failure.Name, func(t *testing.T) {
 			leaktest.Check(t)
 			seen := map[string]bool{}
-			err := failure.Show(t.Context(), failures.Options{Run: "test"},
-				func(f results.Finding) error {
-					seen[f.Name()] = true
-					look(t, failure, f)
-					return nil
-				})
+			o := failures.Options{Run: "test", Timeout: 20 * time.Second} // for a busy machine
+			err := failure.Show(t.Context(), o, func(f results.Finding) error {
+				seen[f.Name()] = true
+				look(t, failure, f)
+				return nil
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package failures
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -49,8 +50,8 @@ var programs = []program{
 		"unread-stderr", Stuck},
 }
 
-// startTime is how long a program of ours has. It is far more than one takes that comes to an end.
-const startTime = 2 * time.Second
+// startTime is how long a program of ours has: far more than one takes that comes to an end.
+const startTime = 3 * time.Second
 
 // showPrograms has check look at each program that belongs to the failure.
 func showPrograms(ctx context.Context, r *recorder) error {
@@ -64,7 +65,7 @@ func showPrograms(ctx context.Context, r *recorder) error {
 			Run:     r.Run,
 			Command: slices.Concat(r.Program, strings.Fields(p.words)),
 			Only:    []string{p.situation},
-			Timeout: startTime,
+			Timeout: cmp.Or(r.Timeout, startTime),
 		}
 		found := results.Finding{Verdict: results.CannotTell}
 		keep := func(l results.Line) error {

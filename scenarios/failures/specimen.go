@@ -48,7 +48,9 @@ func print() error {
 func printOn() error {
 	signal.Ignore(syscall.SIGPIPE)
 	for {
-		os.Stdout.Write(output())
+		if _, err := os.Stdout.Write(output()); err != nil {
+			time.Sleep(time.Millisecond) // it does other work
+		}
 	}
 }
 
@@ -104,7 +106,7 @@ func ignoreEnd() error {
 // output is the text that specimens write.
 func output() []byte {
 	const line = "a line of what a specimen writes\n"
-	return []byte(strings.Repeat(line, outputBytes/len(line)))
+	return []byte(strings.Repeat(line, outputBytes/len(line)+1))
 }
 
 // writeWhatFits makes standard output non-blocking, and writes until there is no room. It returns
