@@ -139,7 +139,7 @@ const sweepTime = 2 * time.Minute
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	f.options.Command, f.plan.NoSweep = command, f.plan.Limits
 	for _, a := range f.asserts {
-		f.plan.Demand(a)
+		f.plan.Demand(int(a.Size), a.Observations())
 	}
 	for _, size := range f.plan.Sizes {
 		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 2*size)

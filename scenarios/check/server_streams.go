@@ -87,7 +87,7 @@ func (c *serverCase) leaveUnread(ctx context.Context, size, n int) error {
 	defer reads.Stop()
 
 	before := c.server.Usage()
-	limit := c.protocol.Paces[asked.Kind].Limit(c.o.Patience, n*asked.Size())
+	limit := c.server.LimitOf(asked.Kind, n*asked.Size())
 	patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
 	defer stop()
 	for i := range n {

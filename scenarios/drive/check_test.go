@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/drive/drivetest"
 )
 
 // A verdict is a testing.TB that keeps what it is told instead of failing.
@@ -24,11 +24,11 @@ func (v *verdict) Errorf(format string, args ...any) {
 	v.said = append(v.said, fmt.Sprintf(format, args...))
 }
 
-func checked(job string, wants ...drive.Want) []string {
+func checked(job string, wants ...drivetest.Want) []string {
 	cmd := exec.Command(self())
 	cmd.Env = append(os.Environ(), serverJob+"="+job)
 	var v verdict
-	drive.Check(&v, cmd, wants...)
+	drivetest.Check(&v, cmd, wants...)
 	return v.said
 }
 
@@ -36,15 +36,15 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {
 		name, job string
-		wants     []drive.Want
+		wants     []drivetest.Want
 		says      string // "" where it passes
 	}{
-		{"passes", "mcp", []drive.Want{drive.Limit(100000), drive.Assert("p50<5s@1KiB")}, ""},
-		{"measures until a percentile can be told", "slow 5ms", []drive.Want{drive.Assert("p90<5s@1KiB")}, ""},
-		{"limit too small", "mcp exit0@20000", []drive.Want{drive.Limit(100000)}, "20,000 B"},
-		{"latency", "mcp", []drive.Want{drive.Assert("p50<1ns@1KiB")}, "p50<1ns@1KiB: fails"},
-		{"no assertion", "mcp", []drive.Want{drive.Assert("fast")}, "want METRIC"},
-		{"no server", "exit abc", []drive.Want{drive.Limit(1000)}, "code 3"},
+		{"passes", "mcp", []drivetest.Want{drivetest.Limit(100000), drivetest.Assert("p50<5s@1KiB")}, ""},
+		{"measures until a percentile can be told", "slow 5ms", []drivetest.Want{drivetest.Assert("p90<5s@1KiB")}, ""},
+		{"limit too small", "mcp exit0@20000", []drivetest.Want{drivetest.Limit(100000)}, "20,000 B"},
+		{"latency", "mcp", []drivetest.Want{drivetest.Assert("p50<1ns@1KiB")}, "p50<1ns@1KiB: fails"},
+		{"no assertion", "mcp", []drivetest.Want{drivetest.Assert("fast")}, "want METRIC"},
+		{"no server", "exit abc", []drivetest.Want{drivetest.Limit(1000)}, "code 3"},
 		{"every size has to work", "mcp exit0@2000", nil, "exited silently"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 // Sides of a limit.
@@ -28,7 +29,6 @@ const (
 // Each limit is a record: with the largest message that works, in RequestLimit or ReplyLimit, and
 // the verdict on one byte more, or with SearchedTo, up to where there is none.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
-	defer d.heed(ctx)()
 	f := &limitFinder{d: d, most: most}
 	err := f.find(ctx)
 	for i := range f.found {
@@ -46,22 +46,22 @@ type limitFinder struct {
 
 func (f *limitFinder) find(ctx context.Context) error {
 	d, p := f.d, f.d.protocol
-	kind := toolRequest
+	kind := target.Tool
 	if d.o.Request == RequestAuto {
-		kind = transportRequest
+		kind = target.Transport
 	}
 	err := f.search(ctx, requestSide, f.sized(kind), f.most)
-	byTool := kind == toolRequest || !p.tools() // else another method was searched
-	if err == nil && p.tools() {
+	byTool := kind == target.Tool || !p.HasTools() // else another method was searched
+	if err == nil && p.HasTools() {
 		var echoed bool
 		echoed, err = f.searchReplies(ctx)
 		byTool = byTool || echoed
 	}
-	if !byTool && !f.limited() && (d.o.Tool != "" || d.toolFails || d.failure != "") {
+	if !byTool && !f.limited() && (d.o.Tool != "" || p.ToolFails || d.failure != "") {
 		// what the refused method says is not said of the tool, though the time may be over
 		f.found = slices.DeleteFunc(f.found, isOfRequests)
 		if err == nil {
-			err = f.search(ctx, requestSide, f.sized(toolRequest), f.most)
+			err = f.search(ctx, requestSide, f.sized(target.Tool), f.most)
 		}
 	}
 	if err != nil {
@@ -74,13 +74,13 @@ func (f *limitFinder) find(ctx context.Context) error {
 func isOfRequests(t results.Target) bool { return t.Evidence.Limit.Side == requestSide }
 
 // sized makes requests of a kind by their size.
-func (f *limitFinder) sized(kind requestKind) func(int) *requestTemplate {
-	return func(size int) *requestTemplate { return f.d.request(kind, size) }
+func (f *limitFinder) sized(kind target.Kind) func(int) *target.Request {
+	return func(size int) *target.Request { return f.d.protocol.Request(kind, size) }
 }
 
 // search searches one side, and keeps what it found.
 func (f *limitFinder) search(
-	ctx context.Context, side string, tries func(int) *requestTemplate, most int,
+	ctx context.Context, side string, tries func(int) *target.Request, most int,
 ) error {
 	t, err := f.d.findLimit(ctx, side, tries, most)
 	if t.Kind != "" {
@@ -93,13 +93,13 @@ func (f *limitFinder) search(
 // whether that was the tool that requests call, with requests of every size up to most.
 func (f *limitFinder) searchReplies(ctx context.Context) (echoed bool, err error) {
 	d, p := f.d, f.d.protocol
-	bySize := p.demand != nil
-	if p.echoes && d.o.ReplyTool == "" {
+	bySize := p.Demand != nil
+	if p.Echoes && d.o.ReplyTool == "" {
 		most := f.most
 		if n := f.found[0].RequestLimit; n != nil {
 			most = int(*n)
 		}
-		if err := f.search(ctx, replySide, f.sized(toolRequest), most); err != nil {
+		if err := f.search(ctx, replySide, f.sized(target.Tool), most); err != nil {
 			return false, err
 		}
 		echoed = true
@@ -111,7 +111,7 @@ func (f *limitFinder) searchReplies(ctx context.Context) (echoed bool, err error
 		}
 	}
 	if bySize {
-		err = f.search(ctx, replySide, p.demand, f.most)
+		err = f.search(ctx, replySide, p.Demand, f.most)
 	}
 	return echoed, err
 }
@@ -128,24 +128,20 @@ func (f *limitFinder) warnOfFailure() {
 		return
 	}
 	t := &f.found[0]
-	warnIf(
-		*t.SearchedTo >= int64(f.most),
-		t,
-		"the failure in the sweep is not one of size, since all sizes work when tried again: %s",
-		f.d.failure,
-	)
+	if *t.SearchedTo >= int64(f.most) {
+		warn(t, "the failure in the sweep is not one of size, since all sizes work when tried again: %s",
+			f.d.failure)
+	}
 }
 
 // A search is the sizes that were tried so far, and what came of them.
 type search struct {
-	d    *Driver
-	make func(size int) *requestTemplate // a request that tries a size
-	side string
-	most int // bytes, up to which it is to go
-	// of a size each, with that of the message that the limit is about: request or reply
-	tried map[int]outcome
-	flaky string // the failure of a size that works, too, if there is one
-	once  string // such a failure, which a search before this one met
+	d     *Driver
+	make  func(size int) *target.Request // a request that tries a size
+	side  string
+	most  int                    // bytes, up to which it is to go
+	tried map[int]target.Outcome // of a size each
+	flaky bool                   // the largest size that works failed, too, when it was tried again
 
 	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
@@ -153,19 +149,10 @@ type search struct {
 // findLimit searches one side up to most bytes. When ctx ends it returns what is known by then,
 // which may be nothing, beside the error.
 func (d *Driver) findLimit(
-	ctx context.Context,
-	side string,
-	tries func(int) *requestTemplate,
-	most int,
+	ctx context.Context, side string, tries func(int) *target.Request, most int,
 ) (results.Target, error) {
-	s := &search{d: d, make: tries, side: side, most: most}
+	s := &search{d: d, make: tries, side: side, most: most, tried: map[int]target.Outcome{}}
 	err := s.run(ctx)
-	if err == nil && s.flaky != "" { // which a busy machine may be to blame for
-		again := &search{d: d, make: tries, side: side, most: most, once: s.flaky}
-		if err = again.run(ctx); err == nil {
-			s = again
-		}
-	}
 	if err != nil && (ctx.Err() == nil || s.good == 0) {
 		return results.Target{}, err
 	}
@@ -174,7 +161,6 @@ func (d *Driver) findLimit(
 
 // run looks for the limit from the smallest size on, and makes sure of it.
 func (s *search) run(ctx context.Context) error {
-	s.tried = map[int]outcome{}
 	err := s.double(ctx)
 	if err != nil || s.bad == 0 {
 		return err
@@ -185,23 +171,34 @@ func (s *search) run(ctx context.Context) error {
 	return s.verify(ctx)
 }
 
-// try tries a size, whether it was tried before or not.
+// try tries a size, whether it was tried before or not. A failure that does not come a second time
+// is not the size's: a busy machine may be to blame.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.d.o.Observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
 	)
-	out, err := s.d.roundTrip(ctx, s.make(size), int64(len(s.tried)+1))
-	if err == nil && out.verdict == OK {
-		err = s.d.checkAlive(ctx, &out)
+	out, err := s.once(ctx, size)
+	if err == nil && out.Verdict != OK {
+		out, err = s.once(ctx, size)
 	}
 	if err != nil {
 		return false, err
 	}
-	if s.side == requestSide {
-		out.size = size
-	}
 	s.tried[size] = out
-	return out.verdict == OK, nil
+	return out.Verdict == OK, nil
+}
+
+// once sends a request of a size. The outcome has the size of the message that the limit is about:
+// request or reply.
+func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
+	out, err := s.d.trip(ctx, s.make(size), int64(len(s.tried)+1))
+	if err == nil && out.Verdict == OK {
+		err = s.d.checkAlive(ctx, &out)
+	}
+	if s.side == requestSide {
+		out.Size = size
+	}
+	return out, err
 }
 
 // narrow tries a size, and makes it the one end of the search or the other.
@@ -222,7 +219,7 @@ func (s *search) narrow(ctx context.Context, size int) error {
 func (s *search) double(ctx context.Context) error {
 	smallest := s.make(0)
 	for _, size := range Doubling(1<<10, s.most) {
-		if s.bad > 0 || size < len(smallest.msg) && smallest.demands == 0 {
+		if s.bad > 0 || size < smallest.Size() && smallest.Demands == 0 {
 			continue
 		}
 		if err := s.narrow(ctx, size); err != nil {
@@ -235,7 +232,7 @@ func (s *search) double(ctx context.Context) error {
 // bisect closes in on the last size that works, between one that does and one that does not.
 func (s *search) bisect(ctx context.Context) error {
 	if s.good == 0 {
-		smallest := len(s.d.smallest(transportRequest).msg)
+		smallest := s.d.protocol.Smallest(target.Transport).Size()
 		works, err := s.try(ctx, smallest)
 		if err != nil || !works {
 			return err
@@ -245,7 +242,12 @@ func (s *search) bisect(ctx context.Context) error {
 	// the round sizes between the two, each with its neighbours: N bytes, N with the terminator, N
 	// exclusive. They are tried first, since a wrong guess costs no more than a step of bisection
 	// that is a little off the middle
-	between := stat.Filter(roundSizes, func(n int) bool { return n+1 > s.good && n-2 < s.bad })
+	var between []int
+	for _, n := range roundSizes {
+		if n+1 > s.good && n-2 < s.bad {
+			between = append(between, n)
+		}
+	}
 	middle := math.Sqrt(float64(s.good) * float64(s.bad))
 	slices.SortFunc(between, func(a, b int) int {
 		return int(math.Abs(float64(a)-middle) - math.Abs(float64(b)-middle))
@@ -271,33 +273,28 @@ func (s *search) bisect(ctx context.Context) error {
 // hole.
 const beyond = 2
 
-// verify tries the limit, the size behind it, and twice the limit again: a failure that is not met
-// a second time is not the size's. Then it looks beyond.
+// verify tries the limit again, and sizes beyond it.
 func (s *search) verify(ctx context.Context) error {
-	first := s.tried[s.bad]
-	sizes := stat.Filter(Doubling(1<<10, s.most), func(size int) bool { return size > 2*s.good })
-	sizes = sizes[:min(len(sizes), beyond)]
-	sizes = slices.DeleteFunc(sizes, func(size int) bool { return s.tried[size].verdict != "" })
+	var sizes []int
 	if s.good > 0 {
-		sizes = slices.Concat([]int{s.good, s.bad, 2 * s.good}, sizes)
+		sizes = append(sizes, s.good, 2*s.good)
 	}
-	for _, size := range sizes {
-		if _, err := s.try(ctx, size); err != nil {
-			return err
+	looked := 0
+	for _, size := range Doubling(1<<10, s.most) {
+		if size <= 2*s.good || looked == beyond {
+			continue
+		}
+		looked++
+		if s.tried[size].Verdict == "" {
+			sizes = append(sizes, size)
 		}
 	}
-	if s.good == 0 {
-		return nil
-	}
-	failure := func(size int) string {
-		return fmt.Sprintf("%s: %s", stat.FormatBytes(int64(size)), s.tried[size].verdict)
-	}
-	if s.tried[s.good].verdict != OK {
-		s.flaky = failure(s.good)
-	}
-	if s.tried[s.bad].verdict == OK {
-		s.tried[s.bad] = first
-		s.flaky = failure(s.bad)
+	for _, size := range sizes {
+		works, err := s.try(ctx, size)
+		if err != nil {
+			return err
+		}
+		s.flaky = s.flaky || size == s.good && !works
 	}
 	return nil
 }
@@ -314,61 +311,47 @@ var roundSizes = []int{
 func (s *search) record() results.Target {
 	t := s.d.record()
 	e := &results.LimitEvidence{
-		Side: s.side, Tried: len(s.tried), FailedAt: s.bad, Flaky: s.flaky != "",
+		Side: s.side, Tried: len(s.tried), FailedAt: s.bad, Flaky: s.flaky,
 	}
 	t.Evidence.Limit = e
-	warnIf(
-		s.once != "" && s.flaky == "",
-		&t,
-		"a failure was met that did not come again: %s",
-		s.once,
-	)
-	largest := int64(s.tried[s.good].size)
-	warnIf(
-		s.side == requestSide && s.d.unswept > 0,
-		&t,
-		"above %s nothing but the limit was measured: the time was too short for more",
-		stat.FormatBytes(int64(s.d.unswept)),
-	)
+	largest := int64(s.tried[s.good].Size)
+	if s.side == requestSide && s.d.unswept > 0 {
+		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
+			stat.FormatBytes(int64(s.d.unswept)))
+	}
 	if s.bad == 0 {
 		t.SearchedTo = &largest
-		warnIf(s.good < s.most, &t, "the search was cut short: larger ones were not tried")
+		if s.good < s.most {
+			warn(&t, "the search was cut short: larger ones were not tried")
+		}
 		return t
 	}
-	setFailure(&t, s.tried[s.bad])
-	good := s.make(s.good)
-	t.Evidence.Size = &results.SizeEvidence{
-		PayloadBytes: cmp.Or(good.demands, good.to-good.from),
-	}
-	e.AtTwice = string(s.tried[2*s.good].verdict)
 	if s.side == requestSide {
 		t.RequestLimit = &largest
 	} else {
 		t.ReplyLimit = &largest
 	}
+	setFailure(&t, s.tried[s.bad])
+	good := s.make(s.good)
+	t.Evidence.Size = &results.SizeEvidence{
+		PayloadBytes: cmp.Or(good.Demands, len(good.Payload())),
+	}
+	e.AtTwice = string(s.tried[2*s.good].Verdict)
 	for size, out := range s.tried {
-		if size > s.bad && out.verdict == OK {
-			e.Uneven = append(e.Uneven, out.size)
+		if size > s.bad && out.Verdict == OK {
+			e.Uneven = append(e.Uneven, out.Size)
 		}
 	}
 	slices.Sort(e.Uneven)
-	warnIf(
-		s.bad-s.good > 1 && s.good > 0,
-		&t,
-		"the search was cut short: the exact byte of the limit was not found",
-	)
-	warnIf(
-		s.flaky != "",
-		&t,
-		"tried again, the limit did not hold: the failure depends on more than the size",
-	)
+	if s.bad-s.good > 1 && s.good > 0 {
+		warn(&t, "the search was cut short: the exact byte of the limit was not found")
+	}
+	if s.flaky {
+		warn(&t, "tried again, the limit did not hold: the failure depends on more than the size")
+	}
 	if len(e.Uneven) > 0 {
-		warnIf(
-			true,
-			&t,
-			"larger sizes worked (%s first): this is where it failed first, not a limit",
-			stat.FormatBytes(int64(e.Uneven[0])),
-		)
+		warn(&t, "larger sizes worked (%s first): this is where it failed first, not a limit",
+			stat.FormatBytes(int64(e.Uneven[0])))
 	}
 	return t
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,14 +48,15 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 	}
 }
 
-func TestFindLimitsSearchesAgainWhereAFailureDoesNotComeAgain(t *testing.T) {
+// A failure that does not come a second time is not the size's.
+func TestFindLimitsTriesAFailureAgain(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {
-		server, warning   string
+		server            string
 		bytes, searchedTo int
 	}{
-		{"lapse", "a failure was met that did not come again: 4,096 B: unanswered", 0, 32 << 10},
-		{"limps", "a failure was met that did not come again: 3,000 B: unanswered", 3000, 0},
+		{"lapse", 0, 32 << 10},
+		{"limps", 3000, 0},
 	} {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestFindLimitsSearchesAgainWhereAFailureDoesNotComeAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l := limitOf(limits[0]); l.bytes != row.bytes || l.searchedTo != row.searchedTo || l.flaky || !slices.Contains(limits[0].Warnings, row.warning) {
+			if l := limitOf(limits[0]); l.bytes != row.bytes || l.searchedTo != row.searchedTo || l.flaky {
 				t.Errorf("found %+v, %q", l, limits[0].Warnings)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 // A Load is requests that do not wait for each other's answers.
@@ -29,7 +29,7 @@ type Load struct {
 
 const (
 	defaultInflight = 1024
-	mostInflight    = 1 << 16
+	mostInflight    = target.MostInflight
 	leastRate       = 1e-9 // the next request is due in 30 years; of fewer no time can be told
 	mostRate        = 1e9  // one is due in every ns
 	defaultLoad     = 3 * time.Second
@@ -65,24 +65,24 @@ func (l Load) withDefaults() (Load, error) {
 // they come, compares them, and keeps one record. With a Rate, latency counts from when a request
 // was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
-	defer d.heed(ctx)()
 	l, err := l.withDefaults()
 	if err != nil {
 		return err
 	}
-	tpl := d.request(toolRequest, l.Size)
+	request := d.protocol.Request(target.Tool, l.Size)
 	t := d.record()
-	t.Size = int64(len(tpl.msg))
-	size := &results.SizeEvidence{PayloadBytes: len(tpl.payload())}
+	t.Size = int64(request.Size())
+	size := &results.SizeEvidence{PayloadBytes: len(request.Payload())}
 	load := &results.LoadEvidence{Inflight: l.Inflight, Rate: l.Rate}
-	t.Evidence.Size, t.Evidence.Load = size, load
+	t.Evidence.Size = size
+	t.Evidence.Load = load
 	for range loadRounds {
-		r, err := d.loadRound(ctx, l, tpl, math.MaxInt64)
+		r, err := d.loadRound(ctx, l, request)
 		if err != nil {
 			return err
 		}
 		load.OutOfOrder += r.outOfOrder
-		if r.outcome.verdict != OK {
+		if r.outcome.Verdict != OK {
 			setFailure(&t, r.outcome)
 			break
 		}
@@ -96,26 +96,23 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 
 // A loadRound is one part of a load, from an idle server to an idle server, and one sample.
 type loadRound struct {
+	s          *target.Server
 	sentBefore int64 // bytes, before the round
-	c          *conn
 	load       Load
-	most       int64            // requests
-	send       *requestTemplate // of the sending goroutine
-	expect     *requestTemplate // of the reading one
-	frames     *framers.Coalescer
-	writer     framers.Writer // into frames
-	limit      time.Duration  // how long the server may answer nothing
+	send       *target.Request // of the sending goroutine
+	expect     *target.Request // of the reading one
+	limit      time.Duration   // how long the server may do nothing
 
 	slots []slot // of the requests in flight, by number
 	began time.Time
 	wake  chan struct{} // there is room in the window, or an answer was wrong
 
-	// requests that were answered, where the server is to be told; the next batch does
+	// requests that were answered, if the server is to be told; the next batch does
 	done chan int64
 
 	sent     atomic.Int64
 	answered atomic.Int64
-	wrong    atomic.Pointer[outcome]
+	wrong    atomic.Pointer[target.Outcome]
 
 	// of the reading goroutine, until the round is over
 	latency    *hdrhistogram.Histogram
@@ -126,7 +123,7 @@ type loadRound struct {
 	lateness *hdrhistogram.Histogram // of the sending goroutine
 	late     int64
 
-	outcome outcome
+	outcome target.Outcome
 	sample  results.Sample
 }
 
@@ -143,7 +140,7 @@ func (r *loadRound) slot(i int64) *slot { return &r.slots[i&int64(len(r.slots)-1
 // the slots allow. That of a request whose answer later ones overtake is not free before it came.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
-	n := min(int64(r.load.Inflight)-(sent-r.answered.Load()), r.most-sent)
+	n := int64(r.load.Inflight) - (sent - r.answered.Load())
 	if r.load.Rate > 0 {
 		n = min(n, r.due(at)-sent)
 	}
@@ -159,52 +156,53 @@ func (r *loadRound) room(at time.Duration) int64 {
 // them waits for its answer.
 const overtaking = 8
 
-// loadRound makes one round, of so many requests at most.
+// loadRound makes one round.
 func (d *Driver) loadRound(
-	ctx context.Context, l Load, t *requestTemplate, most int64,
+	ctx context.Context, l Load, request *target.Request,
 ) (*loadRound, error) {
-	c, err := d.live(ctx)
+	s, err := d.live(ctx)
 	if err != nil {
 		return nil, err
 	}
-	frames := framers.NewCoalescer(c.wire(), 0)
 	r := &loadRound{
-		c: c, load: l, most: most, send: t, expect: t.clone(),
-		wake: make(chan struct{}, 1), highest: -1, frames: frames,
-		writer: c.framing.NewWriter(
-			frames, framers.WithMaxMessage(-1), framers.WithVerbatim(),
-		),
-		limit:   d.deadline(t.kind, len(t.msg)*l.Inflight),
+		s: s, load: l, send: request, expect: request.Clone(),
+		wake: make(chan struct{}, 1), highest: -1,
+		limit:   s.LimitOf(request.Kind, request.Size()*l.Inflight),
 		slots:   make([]slot, overtaking<<bits.Len(uint(l.Inflight))),
 		latency: results.NewHistogram(), lateness: results.NewHistogram(),
 	}
-	if t.release != nil {
+	if request.Release != nil {
 		r.done = make(chan int64, 2*l.Inflight) // as many as can be answered between two batches
 	}
-	before := c.account()
-	r.sentBefore = before.sent
+	before := s.Account()
+	r.sentBefore = before.Sent
 	r.began = time.Now()
-	receive := receiver(r.receive)
-	c.receiver.Store(&receive)
+	s.Receive(r.receive)
 	err = r.generate(ctx)
-	c.receiver.Store(nil)
+	s.Receive(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
-		d.discard(c)
+		d.discard(s)
 		return nil, context.Cause(ctx)
 	}
-	r.outcome.verdict = OK
+	r.outcome.Verdict = OK
 	if err == nil {
 		return r, r.sum(before, elapsed)
 	}
-	r.outcome.fail(err)
-	if wrong := r.wrong.Load(); wrong != nil {
-		r.outcome.verdict, r.outcome.why, r.outcome.offset = wrong.verdict, wrong.why, wrong.offset
+	r.outcome = target.Outcome{Verdict: Deaf, Why: err.Error()}
+	if errors.Is(err, child.ErrEndless) {
+		r.outcome.Verdict = Endless
 	}
-	d.examine(ctx, c, before, &r.outcome)
-	d.discard(c)
+	if wrong := r.wrong.Load(); wrong != nil {
+		r.outcome = *wrong
+	}
+	s.Explain(ctx, before, &r.outcome)
+	d.discard(s)
 	return r, nil
 }
+
+// mostWaits is how many times its limit a server may be at work without an answer.
+const mostWaits = 10
 
 // due returns how many requests are due at a time of the round.
 func (r *loadRound) due(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
@@ -218,11 +216,12 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 // failed, if it did.
 func (r *loadRound) generate(ctx context.Context) error {
 	length := r.load.Duration / loadRounds
-	fits := int64(max(1, batchBytes/len(r.send.msg)))
-	for time.Since(r.began) < length && r.sent.Load() < r.most {
+	fits := int64(max(1, batchBytes/r.send.Size()))
+	for time.Since(r.began) < length {
 		var err error
-		if n := r.room(time.Since(r.began)); n > 0 {
-			err = r.batch(min(n, fits))
+		n := r.room(time.Since(r.began))
+		if n > 0 {
+			err = r.batch(ctx, min(n, fits))
 		} else {
 			err = r.pause(ctx, length)
 		}
@@ -231,8 +230,9 @@ func (r *loadRound) generate(ctx context.Context) error {
 		}
 	}
 	// what fell due while we had no CPU is sent late
-	if n := r.room(length); n > 0 && r.load.Rate > 0 {
-		if err := r.batch(n); err != nil {
+	n := r.room(length)
+	if n > 0 && r.load.Rate > 0 {
+		if err := r.batch(ctx, n); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (r *loadRound) generate(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.batch(0); err != nil { // what is to be said when all was answered
+	if err := r.batch(ctx, 0); err != nil { // what is to be said when all was answered
 		return err
 	}
 	return r.checkAnswers()
@@ -251,34 +251,21 @@ func (r *loadRound) generate(ctx context.Context) error {
 const batchBytes = 32 << 10
 
 // batch sends some requests in as few calls as they take.
-func (r *loadRound) batch(n int64) error {
-	defer r.c.watchWrite(r.limit)()
-	r.c.sending.Lock()
-	defer r.c.sending.Unlock()
-	if err := r.write(n); err != nil {
-		return err
+func (r *loadRound) batch(ctx context.Context, n int64) error {
+	patient, stop := r.s.Patient(ctx, r.limit, mostWaits*r.limit)
+	defer stop()
+	err := r.s.Batch(patient, func(w framers.Writer) error { return r.write(w, n) })
+	if err != nil {
+		return errors.New(target.WhyNotTaken(err, r.s.In.Bytes()-r.sentBefore))
 	}
-	return r.taken(r.frames.Flush())
-}
-
-// taken says why the server did not take its messages, if err is not nil.
-func (r *loadRound) taken(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(whyNotTaken(err, r.c.in.bytes.Load()-r.sentBefore))
-}
-
-// put has a message go with the batch.
-func (r *loadRound) put(t *requestTemplate, i int64) error {
-	return r.taken(r.writer.WriteMessage(t.number(i)))
+	return nil
 }
 
 // write tells the server of the requests that were answered since the last batch, where it is to be
 // told, and makes new ones.
-func (r *loadRound) write(n int64) error {
+func (r *loadRound) write(w framers.Writer, n int64) error {
 	for range len(r.done) {
-		if err := r.put(r.send.release, <-r.done); err != nil {
+		if err := w.WriteMessage(r.send.Release.Number(<-r.done)); err != nil {
 			return err
 		}
 	}
@@ -296,13 +283,13 @@ func (r *loadRound) write(n int64) error {
 		r.slot(i).due.Store(int64(at))
 		r.slot(i).waits.Store(i + 1)
 		r.sent.Add(1)
-		if err := r.put(r.send, i); err != nil {
+		if err := w.WriteMessage(r.send.Number(i)); err != nil {
 			return err
 		}
-		if r.send.query == nil {
+		if r.send.Query == nil {
 			continue
 		}
-		if err := r.put(r.send.query, i); err != nil {
+		if err := w.WriteMessage(r.send.Query.Number(i)); err != nil {
 			return err
 		}
 	}
@@ -320,67 +307,68 @@ func (r *loadRound) pause(ctx context.Context, length time.Duration) error {
 	if full || r.load.Rate == 0 {
 		return r.awaitAnswer(ctx)
 	}
-	_, err := r.wait(ctx, nil, min(r.dueAt(sent), length)-time.Since(r.began))
-	return err
-}
-
-// awaitAnswer waits for an answer. A server that answers nothing for as long as the limit has
-// failed.
-func (r *loadRound) awaitAnswer(ctx context.Context) error {
-	before := r.answered.Load()
-	inTime, err := r.wait(ctx, r.wake, r.limit)
-	if err == nil && !inTime && r.answered.Load() == before {
-		err = fmt.Errorf("%d requests are not answered after %s",
-			r.sent.Load()-before, r.limit.Round(time.Millisecond))
-	}
-	return err
-}
-
-// wait waits until there is something on wake, or for so long, and reports which it was. A server
-// that says no more has failed, unless its answer to all was waited for.
-func (r *loadRound) wait(
-	ctx context.Context, wake <-chan struct{}, limit time.Duration,
-) (woken bool, err error) {
+	due := time.NewTimer(min(r.dueAt(sent), length) - time.Since(r.began))
+	defer due.Stop()
 	select {
-	case <-wake:
-		woken = true
-	case <-r.c.closed:
-		woken = true
-		if wake == nil || r.answered.Load() < r.sent.Load() {
-			return woken, r.c.silence()
-		}
-	case <-time.After(limit):
+	case <-due.C:
+	case <-r.s.Closed():
+		return r.s.Err()
 	case <-ctx.Done():
-		return woken, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return woken, r.checkAnswers()
+	return r.checkAnswers()
+}
+
+// awaitAnswer waits for an answer. A server that does nothing for as long as the limit has failed.
+func (r *loadRound) awaitAnswer(ctx context.Context) error {
+	patient, stop := r.s.Patient(ctx, r.limit, mostWaits*r.limit)
+	defer stop()
+	before := r.answered.Load()
+	select {
+	case <-r.wake:
+	case <-r.s.Closed(): // its answer to all may have come
+		if r.answered.Load() < r.sent.Load() {
+			return r.s.Err()
+		}
+	case <-patient.Done():
+		if ctx.Err() == nil && r.answered.Load() == before {
+			return fmt.Errorf("%d requests are not answered after %s",
+				r.sent.Load()-before, r.limit.Round(time.Millisecond))
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return r.checkAnswers()
 }
 
 // checkAnswers fails where one of the answers was wrong.
 func (r *loadRound) checkAnswers() error {
-	if j := r.wrong.Load(); j != nil {
-		return errors.New(j.why)
+	if wrong := r.wrong.Load(); wrong != nil {
+		return errors.New(wrong.Why)
 	}
 	return nil
 }
 
 // receive takes an answer. It is called by the goroutine that reads.
-func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
+func (r *loadRound) receive(m child.Message) {
 	i := r.answered.Load()
-	if r.expect.id >= 0 {
+	if r.expect.Numbered() {
 		var ok bool
-		if i, ok = numberOf(e.ID); !ok {
-			r.c.strays.unasked.Add(1)
+		i, ok = target.NumberOf(m.Envelope.ID)
+		if !ok {
+			r.s.Strays.Unasked.Add(1)
 			return
 		}
 	}
 	due := r.slot(i).due.Load()
 	if !r.slot(i).waits.CompareAndSwap(i+1, 0) { // it has been answered before, or was never asked
-		r.c.strays.unasked.Add(1)
+		r.s.Strays.Unasked.Add(1)
 		return
 	}
-	r.expect.number(i)
-	if out := r.expect.check(msg, e); out.verdict != OK {
+	r.expect.Number(i)
+	out := r.expect.Check(m.Raw, m.Envelope)
+	if out.Verdict != OK {
 		failed := out // so that out itself need not be allocated
 		r.wrong.CompareAndSwap(nil, &failed)
 	}
@@ -388,7 +376,7 @@ func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 		r.outOfOrder++
 	}
 	r.highest = max(r.highest, i)
-	if results.Observe(r.latency, int64(at.Sub(r.began))-due) {
+	if results.Observe(r.latency, int64(m.At.Sub(r.began))-due) {
 		r.over++
 	}
 	if r.done != nil {
@@ -402,17 +390,17 @@ func (r *loadRound) receive(msg []byte, e jsonrpc.Envelope, at time.Time) {
 }
 
 // sum makes the sample. Everything has been answered by now.
-func (r *loadRound) sum(before counters, elapsed time.Duration) error {
+func (r *loadRound) sum(before target.Usage, elapsed time.Duration) error {
 	latency, err := results.SummariseHistogram(r.latency)
 	if err != nil {
 		return err
 	}
 	latency.Over = r.over
-	r.sample = r.c.sample(before)
+	r.sample = r.s.Sample(before)
 	n := r.answered.Load()
 	r.sample.ElapsedNS = int64(elapsed)
 	r.sample.Messages = n
-	r.sample.PayloadBytes = n * int64(r.send.to-r.send.from)
+	r.sample.PayloadBytes = n * int64(len(r.send.Payload()))
 	if r.load.Rate == 0 {
 		r.sample.Latency = map[string]results.Latency{latencyRoundtrip: latency}
 		return nil
@@ -435,33 +423,30 @@ func (r *loadRound) sum(before counters, elapsed time.Duration) error {
 // reached.
 const mostUnsent = 0.05
 
-// judgeRate warns where the driver itself explains what it measured, and says whether the rate was
+// judgeRate warns if the driver itself explains what it measured, and says whether the rate was
 // reached.
 func judgeRate(t *results.Target) {
 	var late, sent, unsent int64
 	for _, s := range t.Samples {
 		if s.Load != nil {
-			late, sent, unsent = late+s.Load.Late, sent+s.Load.Sent, unsent+s.Load.Unsent
+			late += s.Load.Late
+			sent += s.Load.Sent
+			unsent += s.Load.Unsent
 		}
 	}
-	warnIf(
-		late*100 > sent,
-		t,
-		"%d of %d requests left late: the window was full or the driver had no CPU; "+
-			"latency counts from when they were due",
-		late,
-		sent,
-	)
-	why := fmt.Sprintf(
-		"%d of %d requests that were due were never sent: "+
-			"the server does not keep up with the rate",
-		unsent,
-		sent+unsent,
-	)
+	if late*100 > sent {
+		warn(t, "%d of %d requests left late: the window was full or the driver had no CPU; "+
+			"latency counts from when they were due", late, sent)
+	}
+	if unsent == 0 {
+		return
+	}
+	why := fmt.Sprintf("%d of %d requests that were due were never sent: "+
+		"the server does not keep up with the rate", unsent, sent+unsent)
 	if float64(unsent) > mostUnsent*float64(sent+unsent) && t.Verdict == string(OK) {
 		setVerdict(t, Overloaded)
 		t.Evidence.Why = why
-	} else {
-		warnIf(unsent > 0, t, "%s", why)
+		return
 	}
+	warn(t, "%s", why)
 }

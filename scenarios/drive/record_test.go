@@ -2,33 +2,15 @@ package drive
 
 import (
 	"testing"
-	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-func TestDeadlinesFollowWhatOtherSizesTook(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		known deadlineModel
-		size  int
-		want  time.Duration
-	}{
-		{"nothing known", deadlineModel{}, 1000, 800 * time.Microsecond},
-		{"smaller than what is known", deadlineModel{1 << 20, time.Second}, 10, time.Second},
-		{"a large one known: as size grows", deadlineModel{1 << 20, time.Second}, 4 << 20, 4 * time.Second},
-		{"a small one known: its fixed cost stays", deadlineModel{100, time.Second}, 1100, time.Second + 800*time.Microsecond},
-	} {
-		if got := row.known.predict(row.size); got != row.want {
-			t.Errorf("%s: %v, want %v", row.name, got, row.want)
-		}
-	}
-}
-
 func TestGrowthIsTheSameInARecord(t *testing.T) {
-	d := &Driver{protocol: newBare(framers.NDJSON())}
+	d := &Driver{protocol: &target.Protocol{Framing: framers.NDJSON()}}
 	for _, took := range []func(size int64) int64{
 		func(n int64) int64 { return n * n },
 		func(n int64) int64 { return 10 * n },

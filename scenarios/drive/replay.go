@@ -8,10 +8,10 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
@@ -54,7 +54,6 @@ func (d *Driver) Replay(
 	sink Sink,
 	ignore ...string,
 ) error {
-	defer d.heed(ctx)()
 	requests, replies := takeApart(recording)
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
@@ -66,6 +65,19 @@ func (d *Driver) Replay(
 	return sink(t)
 }
 
+// A replay is the sending again of a recording, and what came of it.
+type replay struct {
+	*Driver
+	replies map[string][]payload.Message // that are not compared yet, by id
+	ignore  []string                     // members of answers that are not compared
+
+	t        results.Target
+	evidence *results.ReplayEvidence
+	times    []int64 // of the requests that were answered, in ns
+	bytes    int64
+	altered  bool // a request that was sent is not as it was
+}
+
 // replay sends the messages again, and makes the record.
 func (d *Driver) replay(
 	ctx context.Context,
@@ -73,122 +85,144 @@ func (d *Driver) replay(
 	replies map[string][]payload.Message,
 	ignore []string,
 ) (results.Target, error) {
-	t := d.record()
-	c, err := d.live(ctx)
-	if err != nil {
-		return t, err
+	r := &replay{
+		Driver: d, replies: replies, ignore: ignore, t: d.record(),
+		evidence: &results.ReplayEvidence{Replayed: len(requests)},
 	}
-	before := c.account()
-	replay := &results.ReplayEvidence{Replayed: len(requests)}
-	t.Evidence.Replay = replay
-	var times []int64 // of the requests that were answered, in ns
-	var bytes int64
-	altered := false // a request that was sent is not as it was
+	r.t.Evidence.Replay = r.evidence
+	s, err := d.live(ctx)
+	if err != nil {
+		return r.t, err
+	}
+	before := s.Account()
 	for i, m := range requests {
-		request, out := d.recorded(m, replies, ignore), fine
-		if request.silent {
-			c, err = d.live(ctx)
-			if err == nil { // what is not taken is met by the next request
-				_ = c.sendWithin(d.deadline(request.kind, len(request.msg)), request.msg)
-			}
-		} else {
-			out, err = d.roundTrip(ctx, request, int64(i+1))
-		}
-		if err == nil && out.verdict == OK && i == len(requests)-1 {
-			err = d.checkAlive(ctx, &out)
-		}
+		served, err := r.send(ctx, i, m, i == len(requests)-1)
 		if err != nil {
-			return t, err
+			return r.t, err
 		}
-		if out.verdict != OK {
-			setFailure(&t, out)
-			replay.FailedAtMessage = i + 1
+		if !served {
 			break
 		}
-		bytes, replay.LargestBytes = bytes+int64(m.Size), max(replay.LargestBytes, m.Size)
-		if out.took > 0 {
-			times = append(times, int64(out.took))
-		}
-		altered = altered || m.Redacted
-		if request.recorded == nil {
-			continue
-		}
-		replay.Compared++
-		switch {
-		case out.differs != "" && !altered:
-			replay.Different++
-			if replay.Different == 1 {
-				setVerdict(&t, Differs)
-				t.Evidence.Why = fmt.Sprintf("message %d: %s", i+1, out.differs)
-			}
-		case out.differs != "" || request.redacted:
-			replay.Undecided++
-		}
 	}
-	if t.Verdict == string(OK) && replay.Undecided > 0 {
-		setVerdict(&t, CannotTell)
-		t.Evidence.Why = fmt.Sprintf(
+	e := r.evidence
+	if r.t.Verdict == string(OK) && e.Undecided > 0 {
+		setVerdict(&r.t, CannotTell)
+		r.t.Evidence.Why = fmt.Sprintf(
 			"%d of %d answers cannot be compared: the recording is redacted",
-			replay.Undecided,
-			replay.Compared,
-		)
+			e.Undecided, e.Compared)
 	}
-	replay.Answered = len(times)
-	if len(times) == 0 || replay.FailedAtMessage > 0 {
-		return t, nil
+	e.Answered = len(r.times)
+	if e.Answered == 0 || e.FailedAtMessage > 0 {
+		return r.t, nil
 	}
-	sample, err := c.timed(before, times, bytes)
-	t.Samples = append(t.Samples, sample)
-	return t, err
+	sample, err := timed(s.Sample(before), r.times, r.bytes)
+	r.t.Samples = append(r.t.Samples, sample)
+	return r.t, err
 }
 
-// recorded makes the request that sends a recorded message again, with the answer that it got,
-// which it takes out of replies.
-func (d *Driver) recorded(
-	m payload.Message,
-	replies map[string][]payload.Message,
-	ignore []string,
-) *requestTemplate {
-	e := jsonrpc.Scan(m.Body)
-	switch {
-	case m.Body == nil && m.Method != "" && len(m.ID) == 0:
-		// A notification of exactly its size. Both protocols have those that are not known ignored.
-		t := newTemplate(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, m.Size)
-		t.silent = true
-		return t
-	case m.Body == nil:
-		return d.request(toolRequest, m.Size)
+// send sends the i-th message again, compares the answer, and reports whether it was served.
+func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) (bool, error) {
+	request, was := r.recorded(m)
+	differs := ""
+	if was != nil {
+		request.Heard = func(answer []byte) { differs = r.difference(was, answer) }
 	}
-	// Its id is its own, and an error may be what it deserves.
-	t := &requestTemplate{msg: m.Body, id: -1, errs: true, mu: new(sync.Mutex), ignore: ignore}
-	if e.Kind() == jsonrpc.Request {
-		id := string(e.ID)
-		t.wants = e.ID
-		if known := replies[id]; len(known) > 0 {
-			t.recorded, t.redacted = known[0].Body, known[0].Redacted
-			replies[id] = known[1:]
-		}
+	out := target.Outcome{Verdict: OK}
+	var err error
+	if request.Silent {
+		err = r.notify(ctx, request)
 	} else {
-		t.silent = d.protocol.jsonRPC
+		out, err = r.trip(ctx, request, int64(i+1))
 	}
-	return t
+	if err == nil && out.Verdict == OK && last {
+		err = r.checkAlive(ctx, &out)
+	}
+	if err != nil {
+		return false, err
+	}
+	e := r.evidence
+	if out.Verdict != OK {
+		setFailure(&r.t, out)
+		e.FailedAtMessage = i + 1
+		return false, nil
+	}
+	r.bytes += int64(m.Size)
+	e.LargestBytes = max(e.LargestBytes, m.Size)
+	if out.Took > 0 {
+		r.times = append(r.times, int64(out.Took))
+	}
+	r.altered = r.altered || m.Redacted
+	if was == nil {
+		return true, nil
+	}
+	e.Compared++
+	if differs != "" && !r.altered {
+		e.Different++
+		if e.Different == 1 {
+			setVerdict(&r.t, Differs)
+			r.t.Evidence.Why = fmt.Sprintf("message %d: %s", i+1, differs)
+		}
+	} else if differs != "" || was.Redacted {
+		e.Undecided++
+	}
+	return true, nil
 }
 
-// difference says where an answer is not as it was recorded; "" where it is.
-func (t *requestTemplate) difference(reply []byte) string {
+// notify sends a message that nobody answers. One that is not taken is met by the next request.
+func (r *replay) notify(ctx context.Context, request *target.Request) error {
+	s, err := r.live(ctx)
+	if err == nil {
+		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), request.Number(0))
+	}
+	return err
+}
+
+// recorded makes the request that sends a recorded message again, and returns the answer that it
+// got, which it takes out of replies; nil if none is known.
+func (r *replay) recorded(m payload.Message) (*target.Request, *payload.Message) {
+	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
+		return target.Unanswerable(m.Size), nil
+	}
+	if m.Body == nil {
+		return r.protocol.Request(target.Tool, m.Size), nil
+	}
+	e := jsonrpc.Scan(m.Body)
+	if e.Kind() != jsonrpc.Request {
+		request := target.Again(m.Body, nil)
+		request.Silent = r.protocol.JSONRPC
+		return request, nil
+	}
+	request := target.Again(m.Body, e.ID)
+	known := r.replies[string(e.ID)]
+	if len(known) == 0 {
+		return request, nil
+	}
+	r.replies[string(e.ID)] = known[1:]
+	return request, &known[0]
+}
+
+// difference says where an answer is not as it was recorded; "" if it is.
+func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	var was, is map[string]any
-	err := errors.Join(json.Unmarshal(t.recorded, &was), json.Unmarshal(reply, &is))
+	err := errors.Join(json.Unmarshal(recorded.Body, &was), json.Unmarshal(answer, &is))
 	if err != nil {
 		return err.Error()
 	}
 	delete(was, "id")
 	delete(is, "id")
-	return t.differs("answer", was, is)
+	c := comparison{ignore: r.ignore, redacted: recorded.Redacted}
+	return c.differs("answer", was, is)
+}
+
+// A comparison is how two answers are compared.
+type comparison struct {
+	ignore   []string // members that are not compared
+	redacted bool     // values were overwritten: types and members are left to compare
 }
 
 // differs compares two decoded values: types, members, and lengths. Of what they say only the code
-// of an error is compared. Where values were overwritten, types and members are left to compare.
-func (t *requestTemplate) differs(path string, was, is any) string {
+// of an error is compared.
+func (c comparison) differs(path string, was, is any) string {
 	if reflect.TypeOf(was) != reflect.TypeOf(is) {
 		return fmt.Sprintf("%s is of another type", path)
 	}
@@ -201,13 +235,13 @@ func (t *requestTemplate) differs(path string, was, is any) string {
 			then, had := was[name]
 			now, has := is[name]
 			switch {
-			case slices.Contains(t.ignore, name):
+			case slices.Contains(c.ignore, name):
 			case !had:
 				return fmt.Sprintf("%s.%s was not there", path, name)
 			case !has:
 				return fmt.Sprintf("%s.%s is missing", path, name)
 			default:
-				if d := t.differs(path+"."+name, then, now); d != "" {
+				if d := c.differs(path+"."+name, then, now); d != "" {
 					return d
 				}
 			}
@@ -218,16 +252,16 @@ func (t *requestTemplate) differs(path string, was, is any) string {
 			return fmt.Sprintf("%s has %d elements, not %d", path, len(is), len(was))
 		}
 		for i := range was {
-			if d := t.differs(fmt.Sprintf("%s[%d]", path, i), was[i], is[i]); d != "" {
+			if d := c.differs(fmt.Sprintf("%s[%d]", path, i), was[i], is[i]); d != "" {
 				return d
 			}
 		}
 	case string:
-		if n := len(is.(string)); n != len(was) && !t.redacted {
+		if n := len(is.(string)); n != len(was) && !c.redacted {
 			return fmt.Sprintf("%s has %d bytes, not %d", path, n, len(was))
 		}
 	case float64:
-		if path == "answer.error.code" && was != is && !t.redacted {
+		if path == "answer.error.code" && was != is && !c.redacted {
 			return fmt.Sprintf("%s is %v, not %v", path, is, was)
 		}
 	}

@@ -8,10 +8,8 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
-
-// linearFrom is from which size on, in bytes, time is taken to grow with size.
-const linearFrom = stat.LinearFrom
 
 // A Sweep is what came of requests of several sizes.
 type Sweep struct {
@@ -38,7 +36,6 @@ func (d *Driver) sweep(
 	sink Sink,
 	toFailure bool,
 ) (*Sweep, error) {
-	defer d.heed(ctx)()
 	sweep := &Sweep{}
 	var before, held *results.Target // held waits for the next size before its verdict is final
 	release := func(next *results.Target) error {
@@ -52,13 +49,13 @@ func (d *Driver) sweep(
 	}
 	var failed error
 	for i, size := range sizes {
-		t := d.request(toolRequest, size)
-		if held != nil && int64(len(t.msg)) <= held.Size {
+		r := d.protocol.Request(target.Tool, size)
+		if held != nil && int64(r.Size()) <= held.Size {
 			continue // both were raised to the smallest
 		}
-		d.o.Observe("measuring messages of " + results.FormatSize(int64(len(t.msg))))
+		d.o.Observe("measuring messages of " + results.FormatSize(int64(r.Size())))
 		var next *results.Target
-		next, failed = d.measure(ctx, t, i == 0)
+		next, failed = d.measure(ctx, r, i == 0)
 		if failed != nil {
 			break
 		}
@@ -77,10 +74,10 @@ func (d *Driver) sweep(
 
 // warmUp makes round trips that are not measured, and says how many. One that fails is left to the
 // measurement to find again.
-func (d *Driver) warmUp(ctx context.Context, t *requestTemplate) (n int64, err error) {
+func (d *Driver) warmUp(ctx context.Context, r *target.Request) (n int64, err error) {
 	for began := time.Now(); time.Since(began) < d.o.Budget; n++ {
-		out, err := d.roundTrip(ctx, t, n)
-		if err != nil || out.verdict != OK {
+		out, err := d.trip(ctx, r, n)
+		if err != nil || out.Verdict != OK {
 			return n, err
 		}
 	}
@@ -100,94 +97,81 @@ const (
 // A series is the round trips of one size that a record is made of.
 type series struct {
 	*Driver
-	t       *requestTemplate
-	size    *results.SizeEvidence
-	trips   int64   // of the next sample
-	out     outcome // of the last round trip
+	r       *target.Request
+	trips   int64          // of the next sample
+	out     target.Outcome // of the last round trip
+	warmups int64
 	served  int64
 	samples []results.Sample
-}
-
-func (d *Driver) series(t *requestTemplate) *series {
-	size := &results.SizeEvidence{PayloadBytes: len(t.payload())}
-	return &series{Driver: d, t: t, size: size, trips: 1, out: fine}
-}
-
-// keep takes a sample, and what its last round trip met.
-func (s *series) keep(sample results.Sample, out outcome) {
-	s.out = out
-	s.served += sample.Messages
-	if out.verdict == OK {
-		s.samples = append(s.samples, sample)
-	}
 }
 
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
 // samples, or one is not served, and makes the record. The first round trip is a warm-up that the
 // samples do not hold, unless it took so long that it has to do.
 func (d *Driver) measure(
-	ctx context.Context, t *requestTemplate, warm bool,
+	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
-	s := d.series(t)
+	s := &series{Driver: d, r: r, trips: 1}
 	if warm {
-		n, err := d.warmUp(ctx, t)
+		var err error
+		s.warmups, err = d.warmUp(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		s.size.WarmupMessages = n
 	}
 	if err := s.take(ctx); err != nil {
 		return nil, err
 	}
-	s.trips = tripsOf(s.out)
-	if s.out.took <= patientRuns*d.o.Budget {
+	s.trips = min(max(int64(sampleTime/max(s.out.Took, 1)), 1), mostTrips)
+	if s.out.Took <= patientRuns*d.o.Budget {
 		s.samples = nil
 	}
-	for began := time.Now(); s.out.verdict == OK && s.wantsMore(time.Since(began)); {
+	for began := time.Now(); s.out.Verdict == OK && s.wantsMore(time.Since(began)); {
 		if err := s.take(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if s.out.verdict == OK {
-		s.size.ReplyBytes = s.out.size
+	if s.out.Verdict == OK {
 		if err := d.checkAlive(ctx, &s.out); err != nil {
 			return nil, err
 		}
 	}
-	return s.sizeRecord(), nil
+	return s.record(), nil
 }
 
-// take takes the next sample.
+// take takes the next sample, if all of its round trips are served.
 func (s *series) take(ctx context.Context) error {
-	sample, out, err := s.sample(ctx, s.t, s.trips, s.served)
-	if err == nil {
-		s.keep(sample, out)
+	server, err := s.live(ctx)
+	if err != nil {
+		return err
 	}
+	before := server.Account()
+	times := make([]int64, 0, s.trips)
+	for range s.trips {
+		s.out, err = s.trip(ctx, s.r, s.served+1)
+		if err != nil || s.out.Verdict != OK {
+			return err
+		}
+		s.served++
+		times = append(times, int64(s.out.Took))
+	}
+	payload := s.trips * int64(len(s.r.Payload()))
+	sample, err := timed(server.Sample(before), times, payload)
+	s.samples = append(s.samples, sample)
 	return err
 }
 
-// tripsOf returns how many round trips like one make up a sample.
-func tripsOf(out outcome) int64 {
-	return min(max(int64(sampleTime/max(out.took, 1)), 1), mostTrips)
-}
-
-// sizeRecord makes the record of one size.
-func (s *series) sizeRecord() *results.Target {
-	r := s.record()
-	r.Size, r.Samples = int64(len(s.t.msg)), s.samples
-	if s.out.verdict != OK {
-		setFailure(&r, s.out)
-		if s.size.WarmupMessages > 0 {
-			r.Evidence.Size = s.size
-		}
-		warnIf(s.served > 0, &r, "some requests of this size were served before one was not")
-		return &r
+// timed completes a sample of round trips that took so many ns each and carried so many bytes of
+// payload together.
+func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
+	s.Messages = int64(len(times))
+	s.PayloadBytes = payload
+	for _, took := range times {
+		s.ElapsedNS += took
 	}
-	r.Evidence.Size = s.size
-	s.size.NSPerByte = stat.MedianTime(s.samples) / float64(len(s.t.msg))
-	s.size.DriverCPUShare = driverShare(s.samples)
-	s.warnOfSideEffects(&r)
-	return &r
+	latency, err := results.NewLatency(times)
+	s.Latency = map[string]results.Latency{latencyRoundtrip: latency}
+	return s, err
 }
 
 // tooLong is how long a message may take to be sent a second time: a single one says nothing of how
@@ -198,81 +182,42 @@ const tooLong = 10 * time.Second
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
 	switch {
-	case s.served <= s.least[len(s.t.msg)]: // the first is in no sample
+	case s.served <= s.least[s.r.Size()]: // the first is in no sample
 		return spent < demandTime
 	case n >= stat.LeastSamples:
 		return spent < s.o.Budget
 	}
-	return n == 0 || n == 1 && s.out.took < tooLong || spent < patientRuns*s.o.Budget
+	return n == 0 || n == 1 && s.out.Took < tooLong || spent < patientRuns*s.o.Budget
 }
 
-// sample makes some round trips and takes both sides' counters. Where one was not served, last is
-// what it met, and the sample holds no more than how many were.
-func (d *Driver) sample(
-	ctx context.Context, t *requestTemplate, trips, from int64,
-) (s results.Sample, last outcome, err error) {
-	c, err := d.live(ctx)
-	if err != nil {
-		return s, last, err
+// record makes the record of one size.
+func (s *series) record() *results.Target {
+	t := s.Driver.record()
+	t.Size = int64(s.r.Size())
+	t.Samples = s.samples
+	size := &results.SizeEvidence{
+		PayloadBytes: len(s.r.Payload()), WarmupMessages: s.warmups,
 	}
-	before := c.account()
-	times := make([]int64, 0, trips)
-	for i := range trips {
-		last, err = d.roundTrip(ctx, t, from+i+1)
-		if err != nil || last.verdict != OK {
-			return results.Sample{Messages: i}, last, err
+	if s.out.Verdict != OK {
+		setFailure(&t, s.out)
+		if s.warmups > 0 {
+			t.Evidence.Size = size
 		}
-		times = append(times, int64(last.took))
+		if s.served > 0 {
+			warn(&t, "some requests of this size were served before one was not")
+		}
+		return &t
 	}
-	s, err = c.timed(before, times, trips*int64(t.to-t.from))
-	return s, last, err
+	t.Evidence.Size = size
+	size.ReplyBytes = s.out.Size
+	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.r.Size())
+	size.DriverCPUShare = driverShare(s.samples)
+	s.warnOfSideEffects(&t)
+	return &t
 }
-
-// checkAlive asks a server that has answered for another sign of life: one that ends over a message
-// after its answer would else seem to end over the next.
-func (d *Driver) checkAlive(ctx context.Context, out *outcome) error {
-	after, err := d.roundTrip(ctx, d.smallest(transportRequest), 0)
-	if err != nil || after.verdict == OK {
-		return err
-	}
-	after.why = "it was answered, but a small request after it was not: " + after.why
-	after.size = out.size
-	*out = after
-	return nil
-}
-
-// warnOfSideEffects warns of what the server did on the side that may trouble a client.
-func (d *Driver) warnOfSideEffects(t *results.Target) {
-	c := d.running()
-	if c == nil {
-		return
-	}
-	lines, first, _ := c.strays.nonMessages()
-	warnIf(lines > 0, t, "%d lines on standard output are no messages, the first: %q", lines, first)
-	late := c.strays.unasked.Load()
-	warnIf(
-		late > 0,
-		t,
-		"%d answers came that nobody waited for: to no request, or the second to one",
-		late,
-	)
-	in, logged := c.in.bytes.Load(), c.stderrTail.Total()
-	warnIf(
-		logged > max(in, loud),
-		t,
-		"it wrote %d bytes to standard error for %d bytes of requests: "+
-			"a client that does not read them will hang",
-		logged,
-		in,
-	)
-}
-
-// loud is how much a server may write to standard error before it is warned of: what a pipe holds,
-// so that it would block unread.
-const loud = 64 << 10
 
 // driverShare returns this process's part of the processor time that both sides used together; nil
-// where it is not known.
+// if it is not known.
 func driverShare(samples []results.Sample) *float64 {
 	var ours, theirs int64
 	for _, s := range samples {
@@ -305,7 +250,7 @@ func judgeSlow(before, t, after *results.Target) {
 			share := math.Log(size/from) / math.Log(float64(after.Size)/from)
 			expected = lower * math.Pow(timeOf(after.Samples)/lower, share)
 		}
-		if timeOf(t.Samples) <= margin*expected {
+		if timeOf(t.Samples) <= target.Margin*expected {
 			return
 		}
 	}

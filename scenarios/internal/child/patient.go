@@ -8,14 +8,65 @@ import (
 // busy is the share of a CPU above which a program is at work, not asleep.
 const busy = 0.2
 
+// longestLook is how long a program is looked at, at most, to see whether it computes.
+const longestLook = time.Second / 2
+
 // A reading is how far both sides were at a time.
 type reading struct {
 	at             time.Time
 	sent, received int64
 	cpu            time.Duration // of the program and all that it started
-	known          bool          // the system tells
+	known          bool          // cpu was read, and the system tells
 }
 
+// A patience is a wait for a program to do something.
+type patience struct {
+	c           *Conn
+	limit, most time.Duration
+	began       time.Time
+	last        reading
+}
+
+// Patient returns a context that ends with ErrSilent once the program has neither taken, sent nor
+// computed anything for limit, or after most in any case. A program that has something to say which
+// we have not read yet, or that waits for a CPU, is not silent either. To see whether it computes
+// it is looked at when limit is over, and for a while: that costs nothing while all goes well.
+func (c *Conn) Patient(
+	ctx context.Context, limit, most time.Duration,
+) (context.Context, context.CancelFunc) {
+	patient, cancel := context.WithCancelCause(ctx)
+	p := &patience{c: c, limit: limit, most: most, began: time.Now()}
+	p.last.sent = c.In.Bytes()
+	p.last.received = c.Out.Bytes()
+	dog := Watch(limit, p.more, func() { cancel(ErrSilent) })
+	return patient, func() {
+		dog.Stop()
+		cancel(context.Canceled)
+	}
+}
+
+// more returns how much longer the wait may last, 0 if it is over.
+func (p *patience) more() time.Duration {
+	if time.Since(p.began) >= p.most {
+		return 0
+	}
+	now := p.c.progress()
+	last := p.last
+	p.last = now
+	if now.sent > last.sent || now.received > last.received || p.c.hasMore() {
+		return p.limit
+	}
+	worked := now.cpu - last.cpu
+	switch {
+	case now.known && !last.known:
+		return min(p.limit/4, longestLook)
+	case now.known && float64(worked) > busy*float64(now.at.Sub(last.at)):
+		return p.limit
+	}
+	return 0
+}
+
+// progress returns how far both sides are.
 func (c *Conn) progress() reading {
 	r := reading{at: time.Now(), sent: c.In.Bytes(), received: c.Out.Bytes()}
 	if c.Process != nil {
@@ -24,38 +75,9 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// movedSince reports whether the program took or sent something, or computed for a good part of the
-// time.
-func (r reading) movedSince(last reading) bool {
-	if r.sent > last.sent || r.received > last.received {
-		return true
-	}
-	worked := r.cpu - last.cpu
-	return r.known && last.known && float64(worked) > busy*float64(r.at.Sub(last.at))
-}
-
-// Patient returns a context that ends with ErrSilent once the program has neither taken, sent nor
-// computed anything for limit, or after most in any case. A program that has something to say which
-// we have not read yet, or that waits for a CPU, is not silent either.
-func (c *Conn) Patient(
-	ctx context.Context, limit, most time.Duration,
-) (context.Context, context.CancelFunc) {
-	patient, cancel := context.WithCancelCause(ctx)
-	began := time.Now()
-	last := c.progress()
-	granted := func() bool {
-		now := c.progress()
-		moved := now.movedSince(last)
-		last = now
-		if !moved {
-			waits, _ := c.Out.Unread()
-			moved = waits > 0 || c.Process != nil && c.Process.Runnable()
-		}
-		return moved && time.Since(began) < most
-	}
-	dog := Watch(limit, granted, func() { cancel(ErrSilent) })
-	return patient, func() {
-		dog.Stop()
-		cancel(context.Canceled)
-	}
+// hasMore reports whether the program has said something that we have not read, or would go on if
+// it had a CPU.
+func (c *Conn) hasMore() bool {
+	waits, _ := c.Out.Unread()
+	return waits > 0 || c.Process != nil && c.Process.Runnable()
 }

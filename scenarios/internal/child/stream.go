@@ -118,16 +118,32 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 // Unread returns how many bytes wait in a pipe for their reader, and false if the system does not
 // tell: of the program's standard input, or of its output.
 func (s *Stream) Unread() (int, bool) {
-	var end any = s.r
-	if s.w != nil {
-		end = s.w
-	}
-	pipe, ok := end.(*syspipe.End)
+	pipe, ok := s.pipe()
 	if !ok {
 		return 0, false
 	}
 	n, err := pipe.Buffered()
 	return n, err == nil
+}
+
+// Capacity returns how many bytes the pipe holds, and false if the system does not tell.
+func (s *Stream) Capacity() (int, bool) {
+	pipe, ok := s.pipe()
+	if !ok {
+		return 0, false
+	}
+	n, err := pipe.Capacity()
+	return n, err == nil
+}
+
+// pipe returns our end of the stream, if that is one of ours.
+func (s *Stream) pipe() (*syspipe.End, bool) {
+	var end any = s.r
+	if s.w != nil {
+		end = s.w
+	}
+	pipe, ok := end.(*syspipe.End)
+	return pipe, ok
 }
 
 // Send writes one message, and waits until the program has taken it, or ctx ends. Its error is

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// A Watchdog calls late once a wait has lasted too long, unless it is stopped first. Whenever limit
-// is over it asks granted whether the wait may go on for as long again.
+// A Watchdog calls late once a wait has lasted too long, unless it is stopped first. Whenever the
+// time is over it asks more for how long the wait may go on; 0 is no longer.
 type Watchdog struct {
-	limit   time.Duration
-	granted func() bool
-	late    func()
+	more func() time.Duration
+	late func()
 
 	mu      sync.Mutex // held while late runs, so that Stop returns behind it
 	timer   *time.Timer
@@ -18,8 +17,8 @@ type Watchdog struct {
 }
 
 // Watch begins a watch.
-func Watch(limit time.Duration, granted func() bool, late func()) *Watchdog {
-	w := &Watchdog{limit: limit, granted: granted, late: late}
+func Watch(limit time.Duration, more func() time.Duration, late func()) *Watchdog {
+	w := &Watchdog{more: more, late: late}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(limit, w.look)
@@ -29,14 +28,14 @@ func Watch(limit time.Duration, granted func() bool, late func()) *Watchdog {
 // look is called when the limit is over. What it asks takes time, in which the wait may have ended:
 // then neither is late called nor the timer set again.
 func (w *Watchdog) look() {
-	goOn := w.granted()
+	more := w.more()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
 		return
 	}
-	if goOn {
-		w.timer.Reset(w.limit)
+	if more > 0 {
+		w.timer.Reset(more)
 		return
 	}
 	w.late()

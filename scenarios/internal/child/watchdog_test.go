@@ -7,11 +7,11 @@ import (
 )
 
 func TestAStoppedWatchdogDoesNotBite(t *testing.T) {
-	for _, goOn := range []bool{true, false} {
+	for _, goOn := range []time.Duration{time.Second, 0} {
 		synctest.Test(t, func(t *testing.T) {
 			asked, stopped := make(chan struct{}, 9), make(chan struct{})
 			bites := 0
-			w := Watch(time.Second, func() bool {
+			w := Watch(time.Second, func() time.Duration {
 				asked <- struct{}{}
 				<-stopped // the wait ends while the watchdog looks
 				return goOn
@@ -33,9 +33,12 @@ func TestAWatchdogBitesOnceTheWaitIsNotGrantedAnyMore(t *testing.T) {
 		left := 3
 		bitten := make(chan time.Time, 1)
 		began := time.Now()
-		w := Watch(time.Second, func() bool {
+		w := Watch(time.Second, func() time.Duration {
 			left--
-			return left > 0
+			if left > 0 {
+				return time.Second
+			}
+			return 0
 		}, func() { bitten <- time.Now() })
 		defer w.Stop()
 		if took := (<-bitten).Sub(began); took != 3*time.Second {

@@ -190,13 +190,26 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 			both = true
 		}
 	}
-	if s := tryLesser(ctx, o); s != nil {
-		return s, nil
+	if !refuses(failed) {
+		if s := tryLesser(ctx, o); s != nil {
+			return s, nil
+		}
 	}
 	if failed[0].byHeaders {
 		return nil, bothFailed(failed[1].err, failed[0].err)
 	}
 	return nil, bothFailed(failed[0].err, failed[1].err)
+}
+
+// refuses reports whether a server answered one of the attempts, though by an error.
+func refuses(failed []attempt) bool {
+	for _, a := range failed {
+		e, ok := errors.AsType[*HandshakeError](a.err)
+		if ok && e.Verdict == ErrorReply {
+			return true
+		}
+	}
+	return false
 }
 
 // endOthers ends the servers of attempts that came too late.

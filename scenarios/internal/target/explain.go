@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -184,71 +182,4 @@ func (s *Server) StderrLines() []string {
 		out[last] = out[failure]
 	}
 	return out[last:]
-}
-
-// A Usage is what both sides had done at a time.
-type Usage struct {
-	At             time.Time
-	Sent, Received int64  // bytes that the pipe took of ours, and that came
-	Calls          int64  // ours, to write and to read
-	Stderr         int64  // bytes that the server wrote there
-	CPU            *int64 // ns of a CPU that the server used; nil if the system does not tell
-}
-
-// Usage reads where both sides are.
-func (s *Server) Usage() Usage {
-	return Usage{
-		At: time.Now(), Sent: s.In.Bytes(), Received: s.Out.Bytes(),
-		Calls:  s.In.Calls() + s.Out.Calls(),
-		Stderr: s.Stderr().Total(), CPU: ifKnown(s.Process.CPU()),
-	}
-}
-
-// ifKnown returns what a system told of a process, nil if it did not.
-func ifKnown[N ~int64](n N, known bool) *int64 {
-	if !known {
-		return nil
-	}
-	return new(int64(n))
-}
-
-// difference returns by how much a figure went up; nil if it is not known.
-func difference(now, before *int64) *int64 {
-	if now == nil || before == nil {
-		return nil
-	}
-	return new(*now - *before)
-}
-
-// A Pace predicts how long a server takes, after what it took for another size.
-type Pace struct {
-	Size int // bytes of the largest message that was answered
-	Took time.Duration
-}
-
-// firstGuess is for a server of which nothing is known: twice the slowest that was measured, an SDK
-// example that logs what it gets.
-const firstGuess = 800 * time.Nanosecond // a byte
-
-// Predict returns how long a message of size bytes takes if time grows as size does. What a small
-// message took is mostly what every one costs, and says little about a large one.
-func (p Pace) Predict(size int) time.Duration {
-	switch {
-	case p.Size == 0:
-		return time.Duration(size) * firstGuess
-	case size <= p.Size:
-		return p.Took
-	case p.Size < stat.LinearFrom:
-		return p.Took + time.Duration(size-p.Size)*firstGuess
-	}
-	return time.Duration(float64(p.Took) * float64(size) / float64(p.Size))
-}
-
-// Margin is how much slower than predicted a server may be.
-const Margin = 10
-
-// Limit returns how long a server of that pace has for a request of size bytes, beside the least
-// that it has for any.
-func (p Pace) Limit(patience time.Duration, size int) time.Duration {
-	return patience + Margin*p.Predict(size)
 }

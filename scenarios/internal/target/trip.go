@@ -43,9 +43,10 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 // mostPatience is how many times its time a server has that is at work.
 const mostPatience = 10
 
-// Limit returns how long the server has to take a request, and again to answer it.
-func (s *Server) Limit(r *Request) time.Duration {
-	limit := s.Paces[r.Kind].Limit(s.o.Patience, r.Size())
+// LimitOf returns how long the server has to take so many bytes of requests of a kind, and again to
+// answer them.
+func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
+	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
 		return min(limit, s.o.Longest)
 	}
@@ -57,7 +58,7 @@ func (s *Server) Limit(r *Request) time.Duration {
 // outcome Lives, nothing else can be asked of it.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
-	limit := s.Limit(r)
+	limit := s.LimitOf(r.Kind, r.Size())
 	out := s.exchange(ctx, r, i, limit)
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)

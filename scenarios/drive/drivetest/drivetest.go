@@ -1,0 +1,119 @@
+// Package drivetest holds a server to what its author wants, in a test of the author's own.
+//
+//	func TestServer(t *testing.T) {
+//		cmd := exec.Command("./my-server")
+//		drivetest.Check(t, cmd, drivetest.Limit(16<<20), drivetest.Slope(1.3))
+//	}
+package drivetest
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/stat/assert"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/drive"
+)
+
+// A Want is what [Check] demands of a server, an assertion such as "p99<50ms@64KiB".
+type Want string
+
+// Limit demands that messages of so many bytes work, in both directions as far as they can be told
+// apart.
+func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
+
+// Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2
+// quadratic; [stat.FastGrowth] is a good bound.
+func Slope(below float64) Want { return Want(fmt.Sprintf("slope<%g", below)) }
+
+// Assert demands what an assertion says.
+func Assert(text string) Want { return Want(text) }
+
+// checkTime bounds a Check whose test has no deadline of its own.
+const checkTime = 5 * time.Minute
+
+// Check drives the server that cmd starts, and fails the test if it does not do what is wanted, or,
+// without wants, if it fails at any size from 1 KiB to 1 MiB. Check uses cmd.Args, cmd.Env and
+// cmd.Dir to start the server, several times; cmd itself is never started.
+func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
+	t.Helper()
+	p, asserts, err := plan(wants)
+	if err != nil {
+		t.Errorf("drive %s: %v", cmd, err)
+		return
+	}
+	set, err := run(t.Context(), cmd, p)
+	if err != nil {
+		t.Errorf("drive %s: %v", cmd, err)
+		return
+	}
+	for _, a := range asserts {
+		j := a.Evaluate(set)
+		if j.Outcome != assert.Holds {
+			t.Errorf("%s: %s: %s: %s", cmd, a.Text, j.Outcome, j.Why)
+		}
+	}
+	for _, r := range set.Targets {
+		v := drive.Verdict(r.Verdict)
+		if len(wants) == 0 && v != drive.Superlinear && !r.Served() {
+			t.Errorf("%s: %s: %s", cmd, view.TargetLine(r), v.Advice())
+		}
+	}
+}
+
+// plan says what to find out to judge the wants.
+func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
+	p := drive.Plan{SmallPipe: -1}
+	var asserts []assert.Condition
+	for _, w := range wants {
+		a, err := assert.Parse(string(w))
+		if err != nil {
+			return p, nil, err
+		}
+		asserts = append(asserts, a)
+		switch {
+		case a.Metric == "limit":
+			p.Limits = true
+			p.LimitTo = max(p.LimitTo, int(a.Value))
+			p.Sizes = append(p.Sizes, int(a.Value))
+		case a.Metric == "slope":
+			p.Sizes = append(p.Sizes, drive.Doubling(stat.LinearFrom, 1<<20)...)
+		case a.Size > 0:
+			p.Sizes = append(p.Sizes, int(a.Size))
+		}
+		p.Demand(int(a.Size), a.Observations())
+	}
+	if len(p.Sizes) == 0 {
+		p.Sizes = drive.Doubling(1<<10, 1<<20)
+	}
+	slices.Sort(p.Sizes)
+	p.Sizes = slices.Compact(p.Sizes)
+	return p, asserts, nil
+}
+
+// run drives the server that cmd would start.
+func run(ctx context.Context, cmd *exec.Cmd, p drive.Plan) (*results.Set, error) {
+	late := fmt.Errorf("not done after %s", checkTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, late)
+	defer cancel()
+	// the program as it was found
+	command := append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
+	o := drive.Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"}
+	d, err := drive.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	set := new(results.Set)
+	err = d.Drive(ctx, p, func(l results.Line) error {
+		set.Add(l)
+		return nil
+	})
+	return set, err
+}

@@ -1,0 +1,70 @@
+package drive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Undecided returns an error if a recording was replayed of which no answer could be compared,
+// because it is redacted.
+func Undecided(set *results.Set) error {
+	for _, t := range set.Targets {
+		r := t.Evidence.Replay
+		if r != nil && r.Undecided > 0 && r.Undecided == r.Compared {
+			return errors.New(t.Evidence.Why)
+		}
+	}
+	return nil
+}
+
+// AllFailed returns an error if sizes were tried and none was served, if some were not though no
+// size is too large for the server, if it was not loaded at the rate that was asked for, or if a
+// recording could not be replayed to its end or was answered otherwise.
+func AllFailed(set *results.Set) error {
+	var failed *results.Target
+	works, searched, limited := false, false, false
+	for _, t := range set.Targets {
+		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
+		searched, limited = searched || t.SearchedTo != nil, limited || limit
+		switch r := t.Evidence.Replay; {
+		case r != nil && r.FailedAtMessage > 0:
+			return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
+		case r != nil && r.Different > 0:
+			return fmt.Errorf(
+				"%d of %d answers are not as recorded: %s",
+				r.Different,
+				r.Compared,
+				t.Evidence.Why,
+			)
+		case t.Verdict == string(Overloaded):
+			return errors.New(t.Evidence.Why)
+		case t.Served() && t.Size > 0:
+			works = true
+		case t.Size > 0:
+			failed = &t
+		}
+		n := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
+		works = works || n != nil && *n > 0
+		if failed == nil && limit {
+			failed = &t
+		}
+	}
+	switch {
+	case failed != nil && !works:
+		return errors.New("the server fails at every size")
+	case failed != nil && searched && !limited:
+		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
+	}
+	return nil
+}
+
+// afterRequests says how a server failed, and when, where it was not over a size.
+func afterRequests(t results.Target) string {
+	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
+		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)
+	}
+	return t.Verdict
+}

@@ -1,0 +1,176 @@
+package drive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
+	"github.com/pipebench/pipebench/syspipe"
+)
+
+// Options say what to start and how to speak to it. Only Command is needed.
+type Options struct {
+	Command []string // program and arguments; no shell is involved
+	Env     []string // of the server; nil is ours
+	Dir     string   // where it runs; "" is where we run
+
+	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
+	Framing  string // a framers spec; "" is the protocol's own
+	Lenient  bool   // malformed lines of a header are skipped
+	Request  string // what requests exercise, one of Requests; "" is RequestAuto
+
+	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), its
+	// argument that takes the payload ("" is its first text), and the others, a JSON object.
+	Tool, Arg, Args string
+	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit
+	// of requests one that makes bytes), its argument that says how much ("" is its first number),
+	// and the others, a JSON object.
+	ReplyTool, ReplyArg, ReplyArgs string
+
+	// LSP: of the documents; "" is the first of Languages whose symbol the server finds
+	Language string
+
+	Pipe       syspipe.Kind  // of standard input and output; "" is anonymous
+	Capacity   int           // bytes of each pipe; 0 leaves it to the system
+	WriteChunk int           // bytes given to the pipe at a time; 0 is a message in one call
+	WritePause time.Duration // between two of those
+
+	// how long the server may take until it has answered the handshake; 0 is 10 s
+	Start    time.Duration
+	Patience time.Duration // the least deadline for an answer; 0 is 1 s
+	Longest  time.Duration // the greatest; 0 is 2 min
+	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
+
+	// bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
+	MaxReply int
+
+	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
+
+	Run string // the run that records belong to
+}
+
+// What requests exercise.
+const (
+	// RequestAuto calls MCP's tool echo, if there is one; else it is RequestUnknown.
+	RequestAuto = target.RequestAuto
+	// RequestUnknown asks for a method that no server knows, padded to size: nothing but reading,
+	// framing, and a refusal.
+	RequestUnknown = target.RequestUnknown
+	// RequestTool calls a tool of an MCP server.
+	RequestTool = target.RequestTool
+	// RequestDocument gives a language server a document of the size (didOpen), asks for its
+	// symbols, and closes it.
+	RequestDocument = target.RequestDocument
+)
+
+// Requests lists what requests can exercise.
+func Requests() []string { return target.Requests() }
+
+// Protocols lists the names of the protocols, "auto" first.
+func Protocols() []string { return target.Protocols() }
+
+// Languages lists the languages that a server is tried with when it is to be sent documents.
+func Languages() []string { return target.Languages() }
+
+// Validate reports all that is wrong with the options, without starting anything.
+func (o Options) Validate() error {
+	_, err := o.withDefaults()
+	return err
+}
+
+// withDefaults fills in what was left open, and reports all that is wrong with the rest.
+func (o Options) withDefaults() (Options, error) {
+	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
+	o.Request = cmp.Or(o.Request, RequestAuto)
+	o.Start = cmp.Or(max(o.Start, 0), 10*time.Second)
+	o.Patience = cmp.Or(max(o.Patience, 0), time.Second)
+	o.Longest = cmp.Or(max(o.Longest, 0), 2*time.Minute)
+	o.Budget = cmp.Or(max(o.Budget, 0), 300*time.Millisecond)
+	o.MaxReply = cmp.Or(max(o.MaxReply, 0), 256<<20)
+	if o.Observe == nil {
+		o.Observe = func(string) {}
+	}
+	var wrong []error
+	if len(o.Command) == 0 {
+		wrong = append(wrong, errors.New("no command to start"))
+	}
+	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
+		wrong = append(wrong,
+			errors.New("capacity, write chunk and write pause cannot be negative"))
+	}
+	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
+		wrong = append(wrong, fmt.Errorf("unknown protocol %q (known: %s)",
+			o.Protocol, strings.Join(Protocols(), ", ")))
+	}
+	_, err := framers.Parse(cmp.Or(o.Framing, "ndjson"))
+	wrong = append(wrong, err, o.Pipe.Supported(), o.checkRequest())
+	o.Args, err = members(o.Args)
+	wrong = append(wrong, err)
+	o.ReplyArgs, err = members(o.ReplyArgs)
+	wrong = append(wrong, err)
+	if err := errors.Join(wrong...); err != nil {
+		return o, fmt.Errorf("drive: %w", err)
+	}
+	return o, nil
+}
+
+// checkRequest reports a request that is none, or cannot be.
+func (o Options) checkRequest() error {
+	switch {
+	case !slices.Contains(Requests(), o.Request):
+		return fmt.Errorf("unknown request %q (known: %s)",
+			o.Request, strings.Join(Requests(), ", "))
+	case o.ReplyArg+o.ReplyArgs != "" && o.ReplyTool == "":
+		return errors.New("arguments for replies say nothing without their tool")
+	case o.Tool != "" && (o.Request == RequestUnknown || o.Request == RequestDocument):
+		return fmt.Errorf("tool %s is not called by request %q", o.Tool, o.Request)
+	case o.Language != "" && o.Request != RequestDocument:
+		return fmt.Errorf("language %q says nothing without request %q",
+			o.Language, RequestDocument)
+	}
+	return nil
+}
+
+// members makes a JSON object its members, each followed by a comma, on one line.
+func members(object string) (string, error) {
+	if object == "" {
+		return "", nil
+	}
+	text := jsontext.Value(object)
+	err := text.Compact()
+	if err == nil && text.Kind() != '{' {
+		err = errors.New("it is none")
+	}
+	if err != nil {
+		return "", fmt.Errorf("arguments %s: want a JSON object: %w", object, err)
+	}
+	list := string(text[1 : len(text)-1])
+	if list != "" {
+		list += ","
+	}
+	return list, nil
+}
+
+// target returns what the options say of the server.
+func (o Options) target() target.Options {
+	return target.Options{
+		Command: o.Command, Env: o.Env, Dir: o.Dir,
+		Protocol: o.Protocol, Framing: o.Framing, Lenient: o.Lenient, Request: o.Request,
+		Tool:      target.ToolCall{Name: o.Tool, Arg: o.Arg, Others: o.Args},
+		ReplyTool: target.ToolCall{Name: o.ReplyTool, Arg: o.ReplyArg, Others: o.ReplyArgs},
+		Language:  o.Language,
+		Pipes: child.Options{
+			MaxMessage: o.MaxReply, Pipe: o.Pipe, Capacity: o.Capacity,
+			WriteChunk: o.WriteChunk, WritePause: o.WritePause,
+		},
+		Start: o.Start, Patience: o.Patience, Longest: o.Longest,
+	}
+}

@@ -1,0 +1,77 @@
+package target
+
+import (
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A Usage is what both sides had done at a time. Of processor time, in ns, what the system does not
+// tell is nil.
+type Usage struct {
+	At             time.Time
+	Sent, Received int64  // bytes that the pipe took of ours, and that came
+	Calls          int64  // ours, to write and to read
+	Stderr         int64  // bytes that the server wrote there
+	CPU            *int64 // that the server used
+
+	TreeCPU *int64 // that the server and all that it started used; read by Account alone
+	OwnCPU  *int64 // that we used; read by Account alone
+}
+
+// Usage reads where both sides are.
+func (s *Server) Usage() Usage {
+	return Usage{
+		At: time.Now(), Sent: s.In.Bytes(), Received: s.Out.Bytes(),
+		Calls:  s.In.Calls() + s.Out.Calls(),
+		Stderr: s.Stderr().Total(), CPU: ifKnown(s.Process.CPU()),
+	}
+}
+
+// Account reads where both sides are, for a sample.
+func (s *Server) Account() Usage {
+	now := s.Usage()
+	now.OwnCPU = ifKnown(proc.OwnCPU())
+	now.TreeCPU = ifKnown(s.Process.TreeCPU())
+	return now
+}
+
+// Sample says what both sides did since. The writer is this process, the reader is the server,
+// which alone knows how many calls it made.
+func (s *Server) Sample(before Usage) results.Sample {
+	now := s.Account()
+	wire := now.Sent - before.Sent
+	moved := wire + now.Received - before.Received
+	sample := results.Sample{
+		WireBytes: wire,
+		Writer: results.Counters{
+			Calls: now.Calls - before.Calls,
+			Bytes: moved,
+			CPUNS: difference(now.OwnCPU, before.OwnCPU),
+		},
+		Reader: results.Counters{
+			Bytes:     moved,
+			CPUNS:     difference(now.TreeCPU, before.TreeCPU),
+			PeakBytes: ifKnown(s.Process.PeakMemory()),
+		},
+	}
+	sample.Capacity, _ = s.In.Capacity() // 0 if the system does not tell
+	return sample
+}
+
+// ifKnown returns what a system told of a process, nil if it did not.
+func ifKnown[N ~int64](n N, known bool) *int64 {
+	if !known {
+		return nil
+	}
+	return new(int64(n))
+}
+
+// difference returns by how much a figure went up; nil if it is not known.
+func difference(now, before *int64) *int64 {
+	if now == nil || before == nil {
+		return nil
+	}
+	return new(*now - *before)
+}

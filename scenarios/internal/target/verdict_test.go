@@ -1,0 +1,43 @@
+package target
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestEachVerdictHasItsAdvice(t *testing.T) {
+	for _, v := range []Verdict{
+		Slow, ErrorReply, Unanswered, Deaf, Deadlock, Corrupt, Truncated, Buffered, Endless,
+		Overloaded, Differs, CannotTell, Superlinear, "exit 0", "exit 3", "signal SIGKILL",
+	} {
+		if v.Advice() == "" {
+			t.Errorf("no advice for %q", v)
+		}
+		handshake := HandshakeError{Verdict: v}
+		if handshake.Advice() == "" {
+			t.Errorf("no advice for %q in the handshake", v)
+		}
+	}
+	if OK.Advice() != "" {
+		t.Error("advice where none is needed")
+	}
+	exits := Verdict("exit 3").Advice()
+	if exits == Verdict("exit 0").Advice() || exits == Verdict("signal SIGKILL").Advice() {
+		t.Errorf("one advice for several ends: %q", exits)
+	}
+}
+
+func TestTheEditorIsWhole(t *testing.T) {
+	if !json.Valid([]byte(editorCapabilities)) || strings.ContainsAny(editorCapabilities, "\n\t") {
+		t.Errorf("capabilities %s: want JSON on one line", editorCapabilities)
+	}
+	for method, answer := range editorAnswers {
+		if !json.Valid(answer) {
+			t.Errorf("answer to %s is %q: want JSON", method, answer)
+		}
+	}
+	if len(editorAnswers) != 14 || len(Languages()) != 11 {
+		t.Errorf("%d answers and %d languages: want 14 and 11", len(editorAnswers), len(Languages()))
+	}
+}
