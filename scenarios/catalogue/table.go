@@ -87,6 +87,10 @@ var clients = []Situation{
 	{Name: "nonblocking-stdout",
 		Title:  "standard output is in non-blocking mode, and not read for a moment",
 		Advice: "wait for room, and write again what was not taken"},
+	{Name: "both-write",
+		Title: "eight requests of 512 KiB are sent while their answers are read",
+		Advice: "read on while an answer waits for room in the pipe, or read no more until it is " +
+			"written; drop neither"},
 	{Name: "closed-stdout",
 		Title:  "the client stops reading for good, and asks on",
 		Advice: "end soon, and without burning a CPU: nobody will hear it"},
@@ -128,6 +132,10 @@ var lives = []Situation{
 		Title: "the server ends, and its output is read to the end",
 		Advice: "end what was started, or give it streams of its own: who reads to the end waits " +
 			"for all who hold the pipe"},
+	{Name: "held-streams",
+		Title: "after a call, it is looked whether a new process holds the server's streams",
+		Advice: "start programs with streams of their own: one that reads the server's input " +
+			"takes requests away, and one that holds its output keeps the client waiting"},
 	{Name: "stray-output",
 		Title:  "all output from the start to the end is looked at",
 		Advice: "log to standard error, and keep dependencies from printing"},
@@ -167,6 +175,9 @@ var lives = []Situation{
 		Title: "MCP: server/discover comes first",
 		Advice: "refuse what is not known and go on: clients that know both kinds of servers ask " +
 			"this first"},
+	{Name: "mcp-stateless",
+		Title:  "MCP: a request of a revision without sessions comes first",
+		Advice: `say "resultType" in every result of such a revision: clients refuse others`},
 	{Name: "mcp-notifications",
 		Title:  "MCP: notifications come, one of them unknown",
 		Advice: "answer what has an id, and nothing else"},

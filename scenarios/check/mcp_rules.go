@@ -20,6 +20,7 @@ var mcpRules = map[string]mcpRule{
 	"mcp-opening":       opensSessions,
 	"mcp-version":       negotiatesVersion,
 	"mcp-discover":      answersDiscover,
+	"mcp-stateless":     answersWithoutSession,
 	"mcp-notifications": ignoresNotifications,
 	"mcp-tools":         listsTools,
 	"mcp-cancel":        heedsCancellation,
@@ -115,6 +116,42 @@ func refusesVersion(m heardMessage) bool {
 	var data struct{ Supported []string }
 	err := json.Unmarshal(refusal.Data, &data)
 	return err == nil && refusal.Code == -32022 && len(data.Supported) > 0
+}
+
+// answersWithoutSession lists the tools before anything else, as a revision without sessions lets a
+// client do. Only then it asks whether the server speaks one: a server that does not may have
+// answered all the same.
+func answersWithoutSession(s *mcpSession) error {
+	listed, err := s.ask("tools/list", meta(mcpstdio.FirstWithout))
+	if err != nil {
+		return err
+	}
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	if err != nil {
+		return err
+	}
+	var about struct {
+		SupportedVersions []string
+		Capabilities      struct{ Tools json.RawMessage }
+	}
+	if m.Failure == nil {
+		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
+	}
+	switch {
+	case !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout):
+		return departure{results.OK, "speaks no revision without sessions"}
+	case about.Capabilities.Tools == nil:
+		return departure{results.OK, "has no tools"}
+	case listed.Failure != nil:
+		return errors.New("refuses tools/list until server/discover was asked")
+	}
+	var result struct{ ResultType string }
+	err = json.Unmarshal(listed.Result, &result)
+	if err != nil || result.ResultType == "" {
+		return errors.New("answers tools/list of revision " + mcpstdio.FirstWithout +
+			" without resultType")
+	}
+	return nil
 }
 
 func ignoresNotifications(s *mcpSession) error {

@@ -73,6 +73,8 @@ func answerWrongly(wrong string, line []byte) {
 		}
 	case "any request":
 		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}`
+	case "untyped":
+		answers["server/discover"] = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
 	case "answers all":
 		if r.ID == nil {
 			fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such notification"}}`)
@@ -108,6 +110,7 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 		"eager":       "mcp-opening: sends roots/list before notifications/initialized",
 		"any version": `mcp-version: asked for version 1999-12-31, it answers with "1999-12-31"`,
 		"any request": "mcp-discover: does not refuse version 2099-12-31 with -32022",
+		"untyped":     "mcp-stateless: answers tools/list of revision 2026-07-28 without resultType",
 		"answers all": "mcp-notifications: answers a notification",
 		"no schema":   `mcp-tools: has a tool "echo" whose inputSchema`,
 		"restless":    "mcp-cancel: answers a call that was cancelled",
@@ -127,7 +130,7 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			}
 			name, text, _ := strings.Cut(broken, ": ")
 			if o.Only = []string{name}; broken == "" {
-				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-notifications", "mcp-tools", "mcp-cancel", "mcp-subscriptions"}
+				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-stateless", "mcp-notifications", "mcp-tools", "mcp-cancel", "mcp-subscriptions"}
 			}
 			found := serverChecks(t, o)
 			if len(found) != len(o.Only) {

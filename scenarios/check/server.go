@@ -69,6 +69,7 @@ var treatments = map[string]treatment{
 	"slow-reader":        {do: readsLate},
 	"unread-stderr":      {do: readsNoStderr, pipes: child.Options{Undrained: true}},
 	"nonblocking-stdout": {do: readsLateWithoutBlocking, pipes: child.Options{NonBlock: true}},
+	"both-write":         {do: writesAtOnce},
 	"wrong-framing":      {do: speaksAnotherFraming, jsonRPC: true, mild: true},
 	"lying-length":       {do: liesAboutLength},
 	"stray-output":       {do: looksForStrays, jsonRPC: true},
@@ -83,6 +84,7 @@ var treatments = map[string]treatment{
 	"sigint":        {do: sendsSIGINT},
 	"client-killed": {do: killsClient, processes: true, behind: true},
 	"held-output":   {do: readsToTheEnd, processes: true},
+	"held-streams":  {do: looksForHolders, processes: true, mild: true},
 
 	"cancel":         {do: cancelsRequests},
 	"ids":            {do: asksWithIDs, jsonRPC: true},

@@ -49,15 +49,22 @@ func trickles(ctx context.Context, c *serverCase) error {
 }
 
 func readsLate(ctx context.Context, c *serverCase) error {
-	return c.leaveUnread(ctx, 64<<10, 64) // 4 MiB: more than fits into any pipe on the way
+	return c.exchange(ctx, 64<<10, 64, true) // 4 MiB: more than fits into any pipe on the way
 }
 
 func readsLateWithoutBlocking(ctx context.Context, c *serverCase) error {
-	return c.leaveUnread(ctx, 256<<10, 4)
+	return c.exchange(ctx, 256<<10, 4, true)
 }
 
-// leaveUnread sends requests while nobody reads the answers, then reads, and compares them.
-func (c *serverCase) leaveUnread(ctx context.Context, size, n int) error {
+// writesAtOnce sends large requests while answers as large come: each way has more on it than its
+// pipe holds.
+func writesAtOnce(ctx context.Context, c *serverCase) error {
+	return c.exchange(ctx, 512<<10, 8, false)
+}
+
+// exchange sends requests without waiting for their answers, and compares those. If late is set
+// nobody reads them for a while.
+func (c *serverCase) exchange(ctx context.Context, size, n int, late bool) error {
 	asked, err := c.echo(size)
 	if err != nil {
 		return err
@@ -82,9 +89,11 @@ func (c *serverCase) leaveUnread(ctx context.Context, size, n int) error {
 		}
 	})
 	defer c.server.Receive(nil)
-	c.server.Out.Hold()
-	reads := time.AfterFunc(c.o.Patience, c.server.Out.Resume)
-	defer reads.Stop()
+	if late {
+		c.server.Out.Hold()
+		reads := time.AfterFunc(c.o.Patience, c.server.Out.Resume)
+		defer reads.Stop()
+	}
 
 	before := c.server.Usage()
 	limit := c.server.LimitOf(asked.Kind, n*asked.Size())
@@ -93,7 +102,7 @@ func (c *serverCase) leaveUnread(ctx context.Context, size, n int) error {
 	for i := range n {
 		err := c.server.Send(patient, asked.Number(int64(i)))
 		if err != nil {
-			return c.lostUnread(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
+			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
 		}
 	}
 	for range n {
@@ -109,14 +118,14 @@ func (c *serverCase) leaveUnread(ctx context.Context, size, n int) error {
 			}
 		}
 		if out.Verdict != target.OK {
-			return c.lostUnread(ctx, before, out)
+			return c.lostAnswer(ctx, before, out)
 		}
 	}
 	return nil
 }
 
-// lostUnread explains an answer that did not come, or not as it should.
-func (c *serverCase) lostUnread(
+// lostAnswer explains an answer that did not come, or not as it should.
+func (c *serverCase) lostAnswer(
 	ctx context.Context, before target.Usage, out target.Outcome,
 ) error {
 	c.server.Out.Resume()

@@ -75,6 +75,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"drops":             {"pipelined": "of 32 requests sent at once 29 were answered"},
 		"twice":             {"pipelined": "answers or more came to no request, or as the second to one"},
 		"leaky":             {"memory-growth": "memory grows by "},
+		"loses":             {"both-write": "corrupt: byte "},
 		"ours deaf@65536B": {"large-request": "no reply, process alive at a request of 65,537 B, where those of 65,536 B are answered",
 			"nonblocking-stdout": "cannot tell: a request of 256 KiB is not served in any case: no reply, process alive"},
 		"ours exit0@1000B":    {"large-request": "exited silently (code 0) at a request of 1,001 B, where those of 1,000 B are answered"},
@@ -248,6 +249,32 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 		if f := found[name]; !strings.Contains(f.Found, want) || (f.Verdict == results.OK) != (name == "split-utf8") {
 			t.Errorf("%s: %s: %s, want %q", name, f.Verdict, f.Found, want)
 		}
+	}
+}
+
+// A process that a call starts and that has the server's output is named.
+func TestAProcessThatHoldsAStreamAfterACallIsNamed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what a process has open is told by Linux alone")
+	}
+	t.Parallel()
+	o := serverOptions(t, "lender")
+	o.Only = []string{"held-streams"}
+	o.patience = 300 * time.Millisecond
+	f := serverChecks(t, o)["held-streams"]
+	if f.Verdict != results.Slow || !strings.Contains(f.Found, "holds its standard output") {
+		t.Errorf("%s: %s", f.Verdict, f.Found)
+	}
+}
+
+// Where no request fails, the finding says how far it looked.
+func TestALimitThatWasNotMetIsNoPromise(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "ours")
+	o.Only = []string{"large-request"}
+	const want = "takes requests of 1,048,576 B; larger ones are looked at by pipebench drive"
+	if f := serverChecks(t, o)["large-request"]; !strings.HasPrefix(f.Found, want) {
+		t.Errorf("%s: %s", f.Verdict, f.Found)
 	}
 }
 

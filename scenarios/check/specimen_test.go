@@ -40,6 +40,8 @@ func init() {
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
 		case "nag":
 			nag()
+		case "loses":
+			loseEveryThird()
 		case "reserve":
 			err = reserve()
 		case "sleep":
@@ -144,6 +146,9 @@ func (s *specimen) take(line []byte) {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
+	if s.is("lender") && s.greeted {
+		s.child(os.Stdout)
+	}
 	switch err := json.Unmarshal(line, &r); {
 	case s.is("ascii-only") && bytes.ContainsFunc(line, func(r rune) bool { return r > 127 }):
 		os.Exit(1)
@@ -198,6 +203,23 @@ func (s *specimen) refuse(id string) {
 }
 
 const refusal = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`
+
+// loseEveryThird answers each line with itself, but for every third of those that are large.
+func loseEveryThird() {
+	lines := bufio.NewReader(os.Stdin)
+	for large := 0; ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		if len(line) > 100<<10 {
+			large++
+		}
+		if len(line) <= 100<<10 || large%3 != 0 {
+			os.Stdout.Write(line)
+		}
+	}
+}
 
 // nag is upset by what is no message, and answers with none.
 func nag() {

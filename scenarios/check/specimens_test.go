@@ -121,6 +121,7 @@ var specimens = map[string]specimen{
 	"begins alike by chance": {run: func() { // the first three times
 		fmt.Println(min(starts(), 4)/4, time.Now().UnixNano())
 	}},
+	"writes all at once":     {run: func() { os.Stdout.Write(output()[:276_696]) }},
 	"tells the time":         {run: func() { fmt.Println(time.Now().UnixNano()) }},
 	"prints its environment": {run: func() { fmt.Println(strings.Join(os.Environ(), "\n")) }},
 	"shuffles":               {run: func() { os.Stdout.Write(shuffled(output()[:20_000])) }},
