@@ -116,22 +116,7 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 }
 
 // All returns all experiments about all kinds of pipe.
-func All() []experiment.Experiment {
-	var all []experiment.Experiment
-	for _, kind := range syspipe.Kinds() {
-		for _, i := range inquiries() {
-			if !i.once {
-				all = append(all, i.about(kind))
-			}
-		}
-	}
-	for _, i := range inquiries() {
-		if i.once {
-			all = append(all, i.about(""))
-		}
-	}
-	return all
-}
+func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
 // For returns the experiment that makes the finding of that ID, or the findings whose IDs begin
 // with it.
@@ -242,6 +227,7 @@ func (o Options) plan() (plan []experiment.Experiment, lacking []results.Finding
 			}
 		}
 	}
+	var there []syspipe.Kind
 	for _, kind := range kinds {
 		if err := opens(kind); errors.Is(err, errors.ErrUnsupported) {
 			lacking = append(lacking, results.Finding{
@@ -250,18 +236,27 @@ func (o Options) plan() (plan []experiment.Experiment, lacking []results.Finding
 			})
 			continue
 		}
+		there = append(there, kind)
+	}
+	return o.experiments(there), lacking
+}
+
+// experiments returns those that were asked for, about these kinds of pipe.
+func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
+	var all []experiment.Experiment
+	for _, kind := range kinds {
 		for _, i := range inquiries() {
 			if o.wants(i) && !i.once {
-				plan = append(plan, i.about(kind))
+				all = append(all, i.about(kind))
 			}
 		}
 	}
 	for _, i := range inquiries() {
 		if o.wants(i) && i.once {
-			plan = append(plan, i.about(""))
+			all = append(all, i.about(""))
 		}
 	}
-	return plan, lacking
+	return all
 }
 
 // opens tries to make a pipe of a kind: a kernel that imitates another may lack some of it.
@@ -280,7 +275,5 @@ func Jobs() map[string]proc.Job {
 		workEcho:  echo,
 		workStdio: describeStdio,
 		workHold:  hold,
-		workSend:  send,
-		workPass:  passByte,
 	})
 }

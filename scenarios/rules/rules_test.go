@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
@@ -18,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Main(Jobs())
+	proc.Main(Jobs(), bench.Jobs())
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }
@@ -67,7 +68,7 @@ func TestFindings(t *testing.T) {
 			t.Errorf("only %d findings on %s", n, kind)
 		}
 	}
-	for _, id := range []string{"rule/copy-zone", "rule/wake-up/"} {
+	for _, id := range []string{"rule/copy-zone", "rule/wake-up/", "rule/write-size/"} {
 		if !slices.ContainsFunc(slices.Collect(keys(seen)), func(have string) bool {
 			return strings.HasPrefix(have, id)
 		}) {

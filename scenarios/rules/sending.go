@@ -2,29 +2,17 @@ package rules
 
 import (
 	"fmt"
-	"io"
-	"runtime"
-	"slices"
 	"time"
 
+	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// The names of what other processes of these experiments do.
-const (
-	workSend = "rules/send" // writes messages until the reader leaves
-	workPass = "rules/pass" // answers each byte with one
-)
-
-const (
-	sentMessage = 1_000_000 // bytes
-	sendTime    = 60 * time.Millisecond
-	sendRounds  = 5
-	readBuffer  = 256 << 10
-)
+// sentMessage is how large the messages are whose ways to be sent are compared, in bytes.
+const sentMessage = 1_000_000
 
 // A sending is one way to send large messages.
 type sending struct {
@@ -51,231 +39,90 @@ func (s sending) String() string {
 	return text
 }
 
-// compareWriteSizes sends large messages in several ways, on two CPUs and on one. The ways take
-// turns, so that what else the machine does hits all of them.
-func compareWriteSizes(t *trial) {
-	places, ok := t.places()
-	if !ok {
-		return
-	}
-	for _, place := range places {
-		rates := make([][]float64, len(sendings)) // B/s
-		for range sendRounds {
-			for i, s := range sendings {
-				rate, ok := t.sendAt(place.cpus, s)
-				if ok {
-					rates[i] = append(rates[i], rate)
-				}
-			}
-		}
-		if t.Err() != nil {
-			return
-		}
-		t.foundRates(place.name, rates)
+// cell is raw bytes sent this way.
+func (s sending) cell(place string) results.Cell {
+	c := rawCell("stream", place, sentMessage)
+	c.Capacity = s.capacity
+	c.WriteSize = s.write
+	return c
+}
+
+func rawCell(pattern, place string, size int) results.Cell {
+	return results.Cell{
+		Framing: results.FramingRaw, Size: size, Pipe: string(syspipe.Anonymous),
+		IO: syspipe.Blocking.String(), Placement: place, Pattern: pattern, Payload: "json",
 	}
 }
 
-// foundRates reports the goodput of whole messages, and what each other way gains.
-func (t *trial) foundRates(place string, rates [][]float64) {
-	whole := medianOf(rates[0])
-	how := fmt.Sprintf("goodput of messages of 1,000,000 B written whole, %s, "+
-		"to a reader that only reads", place)
-	t.found(Step{Name: "write-size/" + place + "/whole"}, int64(whole), "B/s", how)
-	for i, s := range sendings[1:] {
-		rate := medianOf(rates[i+1])
-		if rate == 0 || whole == 0 {
-			continue // this system sets no such capacity
-		}
-		how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
-		gain := float64(int64(100*rate/whole)) / 100
-		t.found(Step{Name: "write-size/" + place + "/" + s.name}, gain, "times", how)
+// measure measures cells beside each other. A cell that this system lacks has no samples.
+func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
+	records := make(map[results.Cell]results.Record)
+	plan := bench.Plan{
+		Run: "rule", Cells: cells, Samples: stat.LeastSamples, Forks: 1,
+		Duration: 20 * time.Millisecond,
 	}
-}
-
-type place struct {
-	name string
-	cpus placement.CPUs
+	t.Check(bench.Run(t.Ctx, plan, func(r results.Record) error {
+		records[r.Cell] = r
+		return nil
+	}))
+	return records
 }
 
 // places returns one CPU for both ends and two CPUs, as far as this machine has them. Where a
 // program cannot choose its CPUs the scheduler places both ends.
-func (t *trial) places() (list []place, ok bool) {
+func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
-		return nil, false
-	}
-	for _, name := range topology.Best() {
-		cpus, err := topology.Choose(name)
-		if !t.Check(err) {
-			return nil, false
-		}
-		list = append(list, place{name, cpus})
-	}
-	return list, true
-}
-
-type sendArgs struct {
-	CPU   int // placement.Any for the scheduler's choice
-	Write int // bytes of one write at most, 0 for the whole message
-}
-
-// send writes messages until the reader leaves.
-func send(w *proc.Work) error {
-	var args sendArgs
-	if err := w.Args(&args); err != nil {
-		return err
-	}
-	if err := pin(args.CPU); err != nil {
-		return err
-	}
-	message := make([]byte, sentMessage)
-	most := args.Write
-	if most == 0 {
-		most = len(message)
-	}
-	for {
-		for left := message; len(left) > 0; {
-			n, err := w.Ends[0].Write(left[:min(most, len(left))])
-			if syspipe.ReaderLeft(err) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			left = left[n:]
-		}
-	}
-}
-
-// pin takes the calling goroutine to a CPU, and the thread with it.
-func pin(cpu int) error {
-	runtime.LockOSThread()
-	if cpu == placement.Any {
 		return nil
 	}
-	return placement.PinThread(cpu)
+	return topology.Best()
 }
 
-// sendAt sends for a while and returns the goodput in bytes per second. ok is false if the pipe
-// cannot have that capacity.
-func (t *trial) sendAt(cpus placement.CPUs, s sending) (rate float64, ok bool) {
-	w, r := t.open()
-	if t.Err() != nil {
-		return 0, false
-	}
-	defer w.Close()
-	defer r.Close()
-	if s.capacity > 0 {
-		if _, err := w.SetCapacity(s.capacity); err != nil {
-			return 0, false
+// compareWriteSizes sends large messages in several ways, on two CPUs and on one.
+func compareWriteSizes(t *trial) {
+	var cells []results.Cell
+	for _, place := range t.places() {
+		for _, s := range sendings {
+			cells = append(cells, s.cell(place))
 		}
 	}
-	p := t.Start(workSend, sendArgs{cpus.Writer, s.write}, w)
-	if t.Err() != nil {
-		return 0, false
-	}
-	w.Close()
-	t.Check(pin(cpus.Reader))
-	buffer := make([]byte, readBuffer)
-	read := 0
-	var began time.Duration
-	for t.Err() == nil {
-		n, err := r.Read(buffer)
-		t.Check(err)
-		read += n
-		if began == 0 && read >= sentMessage { // the sender is under way
-			began = syspipe.Now()
-			read = 0
+	records := t.measure(cells)
+	goodput := stat.MustMetric("goodput")
+	for _, place := range t.places() {
+		whole := goodput.Estimate(records[sendings[0].cell(place)]).Median
+		if whole == 0 {
+			continue
 		}
-		if began > 0 && syspipe.Now()-began > sendTime {
-			break
+		how := fmt.Sprintf("goodput of messages of 1,000,000 B written whole, %s, "+
+			"to a reader that only reads", place)
+		t.found(Step{Name: "write-size/" + place + "/whole"}, int64(whole), "B/s", how)
+		for _, s := range sendings[1:] {
+			rate := goodput.Estimate(records[s.cell(place)]).Median
+			if rate == 0 {
+				continue // this system sets no such capacity
+			}
+			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
+			gain := float64(int64(100*rate/whole)) / 100
+			t.found(Step{Name: "write-size/" + place + "/" + s.name}, gain, "times", how)
 		}
 	}
-	spent := syspipe.Now() - began
-	r.Close()
-	t.Check(p.Wait())
-	return float64(read) / spent.Seconds(), t.Err() == nil
 }
-
-const (
-	wakeUpTrips  = 1000 // of a round
-	wakeUpRounds = 7
-)
 
 // timeWakeUps passes one byte to and fro. Each trip has two wake-ups; copying a byte is nothing
 // beside them.
 func timeWakeUps(t *trial) {
-	places, ok := t.places()
-	if !ok {
-		return
+	var cells []results.Cell
+	for _, place := range t.places() {
+		cells = append(cells, rawCell(results.PatternRoundtrip, place, 1))
 	}
-	for _, place := range places {
-		toOther, in := t.open()
-		out, fromOther := t.open()
-		p := t.Start(workPass, place.cpus.Reader, in, out)
-		if t.Err() != nil {
-			return
+	records := t.measure(cells)
+	for _, c := range cells {
+		trip := stat.MustMetric("time").Estimate(records[c]).Median
+		if trip == 0 {
+			continue
 		}
-		in.Close()
-		out.Close()
-		t.Check(pin(place.cpus.Writer))
-		var each []float64 // ns of a wake-up
-		for range wakeUpRounds {
-			began := syspipe.Now()
-			for range wakeUpTrips {
-				t.trip(toOther, fromOther)
-			}
-			spent := syspipe.Now() - began
-			each = append(each, float64(spent)/(2*wakeUpTrips))
-		}
-		toOther.Close()
-		t.Check(p.Wait())
 		how := "half of the time in which a byte goes to another process and comes back, " +
-			place.name
-		t.found(Step{Name: "wake-up/" + place.name}, int64(medianOf(each)), "ns", how)
+			c.Placement
+		t.found(Step{Name: "wake-up/" + c.Placement}, int64(trip/2), "ns", how)
 	}
-}
-
-func (t *trial) trip(w io.Writer, r io.Reader) {
-	if t.Err() != nil {
-		return
-	}
-	var b [1]byte
-	_, err := w.Write(b[:])
-	if t.Check(err) {
-		_, err = io.ReadFull(r, b[:])
-		t.Check(err)
-	}
-}
-
-// passByte answers each byte with one, until there is none.
-func passByte(w *proc.Work) error {
-	var cpu int
-	if err := w.Args(&cpu); err != nil {
-		return err
-	}
-	if err := pin(cpu); err != nil {
-		return err
-	}
-	var b [1]byte
-	for {
-		_, err := w.Ends[0].Read(b[:])
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := w.Ends[1].Write(b[:]); err != nil {
-			return err
-		}
-	}
-}
-
-func medianOf(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }
