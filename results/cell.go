@@ -47,9 +47,8 @@ type Cell struct {
 	Drain       int64   `json:"drain,omitempty"`        // bytes per second that it allows itself
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages after which it closes its end
 
-	// Only in older files.
-	Older  string `json:"older,omitempty"`  // what cells cannot be any more: "peer=thread"
-	Sender string `json:"sender,omitempty"` // "watermark=16384", "wait=200µs"
+	// Older is what cells cannot be any more, from older files: "peer=thread".
+	Older string `json:"older,omitempty"`
 }
 
 // Key identifies a cell across runs, machines and versions: its fields as they stand in the file,
@@ -68,9 +67,10 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
 		plain
-		Leave int    `json:"leave"` // became closes_after
-		Peer  string `json:"peer"`  // was "thread" if both ends were in one process
-		Clock string `json:"clock"` // was "sample" if no round trip had a time of its own
+		Leave  int    `json:"leave"`  // became closes_after
+		Peer   string `json:"peer"`   // was "thread" if both ends were in one process
+		Clock  string `json:"clock"`  // was "sample" if no round trip had a time of its own
+		Sender string `json:"sender"` // was what the sender did beyond the framing
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -86,6 +86,9 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	}
 	if read.Clock != "" {
 		c.Older = strings.TrimSpace(c.Older + " clock=" + read.Clock)
+	}
+	if read.Sender != "" {
+		c.Older = strings.TrimSpace(c.Older + " sender=" + read.Sender)
 	}
 	return nil
 }

@@ -94,8 +94,6 @@ var fields = []Field{
 		func(c *Cell) *int { return &c.ReadBuffer }),
 	offset("read_offset", "where in a page of memory the reader's buffers begin", "128",
 		func(c *Cell) *string { return &c.ReadOffset }),
-	text("sender", "older files: what the sender did beyond the framing", "nothing",
-		func(c *Cell) *string { return &c.Sender }),
 	size("size", "message size", "", func(c *Cell) *int { return &c.Size }).always(),
 	sourceField(),
 	touchField(),

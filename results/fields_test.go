@@ -86,6 +86,7 @@ func TestTheOldNameOfAFieldIsRead(t *testing.T) {
 		`{"framing":"raw","leave":3}`:                         {Framing: "raw", ClosesAfter: 3},
 		`{"framing":"raw","peer":"process"}`:                  {Framing: "raw"},
 		`{"framing":"raw","peer":"thread"}`:                   {Framing: "raw", Older: "peer=thread"},
+		`{"framing":"raw","sender":"wait=1ms"}`:               {Framing: "raw", Older: "sender=wait=1ms"},
 		`{"framing":"raw","peer":"process","clock":"sample"}`: {Framing: "raw", Older: "clock=sample"},
 	} {
 		var c results.Cell
