@@ -72,7 +72,6 @@ type Process struct {
 
 	name      string
 	work      *assignment // nil if another program is started
-	survives  bool        // us, as another process holds its leash
 	stderr    Tail
 	childOnly []io.Closer // what only the child needs, closed once it has it or never will
 	ours      []io.Closer // ends of pipes to its standard streams, and of its reports

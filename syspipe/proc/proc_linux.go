@@ -15,11 +15,7 @@ const TellsOfOthers = true
 
 // endWithUs has the kernel kill the process when the thread that starts it ends: see run, which
 // keeps that thread.
-func (p *Process) endWithUs() {
-	if !p.survives {
-		p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
-	}
-}
+func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
 // awaitExit waits until the process has ended and leaves it a zombie: its number, and that of its
 // group, can be nobody else's then.

@@ -48,23 +48,9 @@ var works = map[string]proc.Job{
 		}
 		select {}
 	},
-	"farewell": func(w *proc.Work) error {
-		w.OnRelease(func() { w.Report("farewell") })
-		if err := w.Report("here"); err != nil {
-			return err
-		}
-		select {}
-	},
 	"adopt":  adopt,
 	"double": double,
 	"fail":   func(*proc.Work) error { return errors.New("out of ideas") },
-	"remote": func(w *proc.Work) error { // starts work that it does not hold, and ends
-		p, err := proc.SelfOn(w.Ends[0], w.Ends[1], "linger", nil)
-		if err != nil {
-			return err
-		}
-		return p.Start(context.Background())
-	},
 	"parent": func(w *proc.Work) error { // starts one of each, which hold its standard output
 		worker, err := proc.Self("linger", nil)
 		if err != nil {
@@ -277,16 +263,6 @@ func TestAClosedWorkerIsGone(t *testing.T) {
 	}
 }
 
-func TestAReleasedWorkerDoesALastThing(t *testing.T) {
-	p := start(t, "farewell", nil)
-	heard(t, p, "here")
-	p.Release()
-	heard(t, p, "farewell")
-	if err := p.Wait(); err != nil {
-		t.Errorf("exit %v", err)
-	}
-}
-
 func TestFailedWorkIsAnExitCodeAndSaysWhy(t *testing.T) {
 	p := start(t, "fail", nil)
 	var status *exec.ExitError
@@ -313,25 +289,6 @@ func TestAWorkerThatDoesNotWorkStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", `{"name":"unheard of"}`)
 	if _, err := proc.Self("linger", nil); err == nil || !strings.Contains(err.Error(), "call proc.Main first") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Work can outlive the process that started it, but not whoever holds its leash.
-func TestRemoteWorkHangsOnItsLeashAlone(t *testing.T) {
-	remote, leash, report, err := proc.Remote("remote work")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer remote.Close()
-	starter := start(t, "remote", nil, leash, report)
-	heard(t, remote, "here")
-	if err := starter.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	remote.Release()
-	var got string
-	if err := remote.Report(&got); !errors.Is(err, io.EOF) { // its end closes when it exits
-		t.Errorf("still there: %v", err)
 	}
 }
 

@@ -38,73 +38,56 @@ var ErrNotBegun = errors.New("ended before it began to work; " +
 // most some 30 KiB) and pipe ends, which it inherits. The ends stay open in this process too: the
 // caller closes them after Start. The standard streams are free for what the work does with them.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
-	p, leash, report, err := Remote(name)
-	if err != nil {
-		return nil, err
-	}
-	p.childOnly = []io.Closer{leash, report}
-	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
-		p.Close()
-		return nil, err
-	}
-	return p, nil
-}
-
-// Remote opens the pipes to a worker that another process is to start with [SelfOn]: p is the
-// handle by which we hear its reports and end it, and has no Cmd; leash and report are the worker's
-// ends, to be passed to whoever starts it.
-func Remote(name string) (p *Process, leash, report *syspipe.End, err error) {
-	ours, leash, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("open the leash of %s: %w", name, err)
-	}
-	report, reports, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
-	if err != nil {
-		CloseAll([]*syspipe.End{ours, leash})
-		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
-	}
-	if err := reports.UsePoller(); err != nil {
-		CloseAll([]*syspipe.End{ours, leash, report, reports})
-		return nil, nil, nil, fmt.Errorf("open the reports of %s: %w", name, err)
-	}
-	p = &Process{name: name, leash: ours, decode: json.NewDecoder(reports)}
-	p.ours = []io.Closer{reports}
-	return p, leash, report, nil
-}
-
-// SelfOn is [Self] for work whose leash and reports another process holds, by [Remote]. It does not
-// end with this one.
-func SelfOn(
-	leash, report *syspipe.End, name string, args any, ends ...*syspipe.End,
-) (*Process, error) {
-	p := &Process{name: name, survives: true}
-	if err := p.ready(args, append([]*syspipe.End{leash, report}, ends...)); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// ready makes this program, with its leash, its reports and further ends, the command of the
-// process.
-func (p *Process) ready(args any, ends []*syspipe.End) error {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
-		return errors.New("this process was started to work and does not: " +
+		return nil, errors.New("this process was started to work and does not: " +
 			"call proc.Main first in main and in TestMain")
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program, to start it again: %w", err)
+		return nil, fmt.Errorf("find this program, to start it again: %w", err)
 	}
 	text, err := json.Marshal(args)
 	if err != nil {
-		return fmt.Errorf("write the arguments of %s: %w", p.name, err)
+		return nil, fmt.Errorf("write the arguments of %s: %w", name, err)
 	}
-	p.Cmd = exec.Command(program)
-	p.work = &assignment{Name: p.name, Args: text}
+	p := &Process{Cmd: exec.Command(program), name: name}
+	p.work = &assignment{Name: name, Args: text}
+	theirs, err := p.openLeash()
+	if err == nil {
+		err = p.pass(append(theirs, ends...))
+	}
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("hand %s its pipes: %w", name, err)
+	}
+	return p, nil
+}
+
+// openLeash opens the worker's leash and the pipe of its reports, and returns its ends of them.
+func (p *Process) openLeash() ([]*syspipe.End, error) {
+	options := syspipe.Options{IO: syspipe.Blocking}
+	leash, held, err := syspipe.Open(syspipe.Anonymous, options)
+	if err != nil {
+		return nil, err
+	}
+	p.leash = leash
+	p.childOnly = append(p.childOnly, held)
+	report, reports, err := syspipe.Open(syspipe.Anonymous, options)
+	if err != nil {
+		return nil, err
+	}
+	p.ours = append(p.ours, reports)
+	p.childOnly = append(p.childOnly, report)
+	p.decode = json.NewDecoder(reports)
+	return []*syspipe.End{held, report}, reports.UsePoller()
+}
+
+// pass has the worker inherit ends.
+func (p *Process) pass(ends []*syspipe.End) error {
 	for _, e := range ends {
 		ref, err := e.Pass(p.Cmd)
 		if err != nil {
-			return fmt.Errorf("hand %s its pipes: %w", p.name, err)
+			return err
 		}
 		p.work.Ends = append(p.work.Ends, ref)
 	}
@@ -139,10 +122,6 @@ func (p *Process) Report(v any) error {
 	return nil
 }
 
-// Release lets go of the leash alone, so that the work can do a last thing (see [Work.OnRelease])
-// before it ends.
-func (p *Process) Release() { p.leash.Close() }
-
 // CloseAll closes what goes to no process, or to none any more. Nobody is there to be told of an
 // error: one that is closed already says so, and that is all.
 func CloseAll[C io.Closer](list []C) {
@@ -155,13 +134,9 @@ func CloseAll[C io.Closer](list []C) {
 type Work struct {
 	Ends []*syspipe.End // in the order in which they were given to [Self]
 
-	args   json.RawMessage
-	report *syspipe.End
-
-	mu        sync.Mutex
-	onRelease func()
-
-	reporting sync.Mutex // a last report may come while the work makes one
+	args      json.RawMessage
+	report    *syspipe.End
+	reporting sync.Mutex // several goroutines may report
 }
 
 // A Job does a piece of named work.
@@ -222,24 +197,12 @@ func (a assignment) do(work Job) (err error) {
 	}
 	go func() { // ends the process when whoever holds the leash lets go, or is gone
 		leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.onRelease != nil {
-			w.onRelease()
-		}
 		os.Exit(0)
 	}()
 	if err := w.Report(begun); err != nil {
 		return err
 	}
 	return work(w)
-}
-
-// OnRelease sets what is done when the leash is let go, before the process exits.
-func (w *Work) OnRelease(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.onRelease = f
 }
 
 // Args fills in the arguments that were given to [Self].
