@@ -89,7 +89,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
 	c := onlyChart(t, goodputCharts(rowsOf(testSet())))
-	if got := titles(c); !slices.Equal(got, []string{"same: on the same CPU", "apart: on two cores with a shared LLC"}) {
+	if got := titles(c); !slices.Equal(got, []string{"same: on one CPU", "apart: on two CPUs"}) {
 		t.Errorf("panels %q", got)
 	}
 	want := []string{"raw", "ndjson", "content-length", "chunked:60KiB", "length-prefix"}

@@ -70,7 +70,7 @@ func ExampleSummarise() {
 	// Output:
 	// raw 6.39 GB/s n = 6
 	// ndjson 5.83 GB/s n = 6
-	// On the same CPU at 64 KiB, ndjson costs 8.9 % of raw's goodput (8.7 to 9.1 %).
+	// As a bare transport of messages of 64 KiB, of raw's goodput: with both ends on one CPU ndjson keeps 91 %.
 }
 
 func ExampleReadFrom() {

@@ -70,11 +70,10 @@ func tableCells(row string) []string {
 // writeGuideTable writes a table whose first row has the titles. Columns that have no room beside
 // the first stand in tables below.
 func writeGuideTable(cmd *cobra.Command, rows [][]string) {
-	titles := []string{rows[0][0]}
-	for _, title := range rows[0][1:] {
-		titles = append(titles, "?"+title)
+	var t view.Table
+	for i, title := range rows[0] {
+		t.Columns = append(t.Columns, view.Column{Title: title, Key: i == 0})
 	}
-	t := view.Table{Columns: view.Columns(titles...)}
 	for _, row := range rows[1:] {
 		t.Append(row...)
 	}

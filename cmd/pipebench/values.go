@@ -201,7 +201,7 @@ func writeValues(cmd *cobra.Command) {
 	for _, list := range valueLists(topology) {
 		t := view.Table{
 			Title:   fmt.Sprintf("\n--%s: %s", list.flag, list.title),
-			Columns: view.Columns("name", "what"),
+			Columns: []view.Column{{Title: "name", Key: true}, {Title: "what", Key: true}},
 		}
 		for _, v := range list.values {
 			what := v.what

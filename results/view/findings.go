@@ -1,7 +1,7 @@
 package view
 
 import (
-	"encoding/xml"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -11,8 +11,8 @@ import (
 )
 
 // WriteFindings writes the findings of a set. For people that is how many hold or fail, a table of
-// those that a person has to look at (with Options.Detail of all), and advice with a shell line for
-// each; as CSV a row for each finding; as JUnit XML a test case for each.
+// those that a person has to look at (with Options.Detail of all), and advice; as CSV a row for each
+// finding; as JUnit XML a test case for each.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -20,9 +20,9 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	}
 	switch format {
 	case FormatJUnit:
-		return writeJUnitOf(w, all)
+		return writeJUnit(w, all)
 	case FormatCSV:
-		return findingTable(set, all, "").Write(w, format, o)
+		return findingTable(set, sorted(all)).Write(w, format, o)
 	case FormatJSON:
 		return WriteJSON(w, struct {
 			Passed  bool   `json:"passed"`
@@ -30,107 +30,186 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 			setJSON
 		}{findingTone(all) == Good, FindingSummary(all), newSetJSON(set)})
 	}
+	p := Page{Verdict: FindingSummary(all), Tone: findingTone(all)}
+	p.addTable(remarkableTable(set, all, o.Detail))
 	area := all[0].Area()
-	if !o.Detail && (area == results.AreaClaim || area == results.AreaFailure) {
-		return compactPage(set, all, area).Write(w, format, o)
+	if o.Detail || area == results.AreaCheck || area == results.AreaMachine {
+		p.Conclusions = findingAdvice(all)
 	}
-	var p Page
-	p.Verdict = FindingSummary(all)
-	p.Tone = findingTone(all)
-	var shown, fine []results.Finding
-	for _, f := range all {
-		if isFine(f.Verdict) {
-			fine = append(fine, f)
+	if !o.Detail {
+		p.Notes = unremarkable(all)
+		if len(p.Conclusions) == 0 {
+			p.Notes = append(p.Notes, "all of them, and what to do about each: --detail")
 		}
-		if o.Detail || !isFine(f.Verdict) {
-			shown = append(shown, f)
-		}
-	}
-	if len(shown) > 0 {
-		p.Tables = []Table{screenTable(set, shown)}
-	}
-	p.Conclusions = findingAdvice(all)
-	if len(fine) > 0 && !o.Detail {
-		p.Notes = []string{string(fine[0].Verdict) + ": " + strings.Join(findingNames(fine), ", ")}
 	}
 	return p.Write(w, format, o)
 }
 
-// compactPage fits a screen: of claims it tells those that are refuted, of failures each way to fail
-// once. The rest are named.
-func compactPage(set *results.Set, all []results.Finding, area string) Page {
-	p := Page{Header: []string{FindingSummary(all)}}
-	if area == results.AreaFailure {
-		p.Tables = []Table{failureTable(all)}
-		p.Notes = []string{"each of them, and what to do about it: --detail"}
-		return p
+// isRemarkable reports whether a person has to look at a finding. Claims that hold under a condition
+// are too many: the first screen names them.
+func isRemarkable(f results.Finding) bool {
+	switch f.Verdict {
+	case results.OK, results.Holds, results.Noted:
+		return f.Area() == results.AreaMachine
+	case results.Depends, results.CannotTell, results.Unsupported:
+		return f.Area() != results.AreaClaim
 	}
-	var refuted []results.Finding
+	return true
+}
+
+// unremarkable names the other findings by their verdict.
+func unremarkable(all []results.Finding) []string {
+	var lines []string
 	for _, v := range results.Verdicts() {
 		var own []results.Finding
 		for _, f := range all {
-			if f.Verdict == v {
+			if f.Verdict == v && !isRemarkable(f) {
 				own = append(own, f)
 			}
 		}
-		switch {
-		case v == results.Refuted:
-			refuted = own
-		case len(own) > 0:
-			text := VerdictText(string(v)) + ": " + strings.Join(findingNames(own), ", ")
-			p.Conclusions = append(p.Conclusions, text)
+		var names []string
+		for _, alike := range groupFindings(own, likeness) {
+			names = append(names, alikeName(alike))
+		}
+		if len(names) > 0 {
+			lines = append(lines, VerdictText(string(v))+": "+strings.Join(names, ", "))
 		}
 	}
-	if len(refuted) > 0 {
-		p.Tables = []Table{screenTable(set, refuted)}
-	}
-	p.Notes = []string{"every claim and its figures: --detail; one of them: --detail --only ID"}
-	return p
+	return lines
 }
 
-// failureTable has a row for the cases of a failure that end alike.
-func failureTable(all []results.Finding) Table {
-	t := Table{Columns: Columns("~failure", "!verdict", "how", "~what happened")}
-	failure := func(f results.Finding) string {
-		name, _, _ := strings.Cut(f.Name(), "/")
-		return name
+// sorted returns findings with what a person has to look at first.
+func sorted(all []results.Finding) []results.Finding {
+	order := results.Verdicts()
+	return slices.SortedStableFunc(slices.Values(all), func(a, b results.Finding) int {
+		return cmp.Compare(slices.Index(order, a.Verdict), slices.Index(order, b.Verdict))
+	})
+}
+
+// remarkableTable shows findings to a person: with detail each of them, else those to look at, of
+// failures that end alike the first.
+func remarkableTable(s *results.Set, all []results.Finding, detail bool) Table {
+	var area string
+	if len(all) > 0 {
+		area = all[0].Area()
 	}
-	for _, alike := range groupFindings(all, func(f results.Finding) string {
-		return failure(f) + "\x00" + f.Class
-	}) {
-		first := alike[0]
-		name := first.Name()
-		if more := len(alike) - 1; more > 0 {
-			name += fmt.Sprintf(" (+%d)", more)
+	titles := area == results.AreaClaim || detail && area == results.AreaRule
+	commands := area == results.AreaCheck && !aboutOneCommand(all)
+	if detail {
+		return findingTable(s, all).forPeople(titles, commands)
+	}
+	var shown []results.Finding
+	for _, f := range all {
+		if isRemarkable(f) {
+			shown = append(shown, f)
 		}
-		t.AppendCells(textCell(name), verdictCell(string(first.Verdict)), textCell(first.Class),
-			textCell(Truncate(first.Found, mostFound)))
+	}
+	var first []results.Finding
+	var names []string
+	for _, alike := range groupFindings(shown, likeness) {
+		first = append(first, alike[0])
+		names = append(names, alikeName(alike))
+	}
+	t := findingTable(s, first)
+	for i, name := range names {
+		t.Rows[i][0].Text = name
+	}
+	return t.forPeople(titles, commands)
+}
+
+// forPeople keeps the columns of a table of findings that a terminal has room for: what was done or
+// said only if titles are asked for, and then before what was found, and likewise the commands.
+func (t Table) forPeople(titles, commands bool) Table {
+	out := t.only(func(i int) bool {
+		isTitle := t.Columns[i].Data == "title"
+		isCommand := t.Columns[i].Title == "command"
+		return (titles || !isTitle) && (commands || !isCommand)
+	})
+	for i, c := range out.Columns {
+		if c.Data != "title" {
+			continue
+		}
+		out.Columns[i-1], out.Columns[i] = out.Columns[i], out.Columns[i-1]
+		for _, row := range out.Rows {
+			row[i-1], row[i] = row[i], row[i-1]
+		}
+	}
+	return out.dropEmpty()
+}
+
+// findingTable has a row for each finding.
+func findingTable(s *results.Set, all []results.Finding) Table {
+	t := Table{Columns: []Column{
+		{Title: "what", Data: "id", Style: Code, Key: true},
+		{Title: "machine"},
+		{Title: "command", Style: Code},
+		{Title: "verdict", Style: Verdict, Key: true},
+		{Title: "how", Data: "class", Key: true},
+		{Title: "value", Right: true, Detail: true},
+		{Title: "unit", Only: DataOnly},
+		{Title: "found", Style: Long, Key: true},
+		{Title: "what was done or said", Data: "title", Style: Long, Key: true},
+		{Title: "advice", Style: Long, Detail: true},
+		{Title: "by hand", Data: "reproduce", Style: Code, Detail: true},
+	}}
+	for _, f := range all {
+		value := ""
+		if f.Value != nil {
+			value = exactValue(f.Value, "")
+		}
+		t.AppendValues(
+			Value{Text: findingName(f), Base: f.ID},
+			machineValue(s, s.Machine(f.Run)),
+			textValue(strings.Join(f.About, " ")),
+			verdictValue(string(f.Verdict)),
+			textValue(f.Class),
+			textValue(value),
+			textValue(f.Unit),
+			textValue(f.Found),
+			textValue(f.Title),
+			textValue(f.Advice),
+			textValue(f.Reproduce),
+		)
 	}
 	return t
 }
 
-// mostFound is how many characters of what happened a screen shows of a failure.
-const mostFound = 44
-
-// screenTable has a row for each finding. A claim is shown with its sentence.
-func screenTable(set *results.Set, shown []results.Finding) Table {
-	switch {
-	case aboutOneCommand(shown):
-		return situationTable(shown)
-	case shown[0].Area() != results.AreaClaim:
-		return findingTable(set, shown, "").dropEmpty()
+// likeness is the same for failures that are one experiment and end in the same way; no other
+// findings are alike.
+func likeness(f results.Finding) string {
+	if f.Area() != results.AreaFailure {
+		return f.ID + "\x00" + f.Run
 	}
-	t := Table{Columns: Columns("`claim", "machine", "!verdict", "~sentence", "~what was found")}
-	for _, f := range shown {
-		t.AppendCells(textCell(f.Name()), machineCell(set, set.Machine(f.Run)),
-			verdictCell(string(f.Verdict)), textCell(f.Title), textCell(f.Found))
-	}
-	return t.dropEmpty()
+	experiment, _, _ := strings.Cut(f.Name(), "/")
+	return experiment + "\x00" + f.Class
 }
 
-// isFine reports whether a verdict leaves nothing to look at.
-func isFine(v results.Verdict) bool {
-	return v == results.OK || v == results.Holds || v == results.Noted
+// alikeName names findings that are alike: the first, and the number of the others.
+func alikeName(alike []results.Finding) string {
+	name := findingName(alike[0])
+	if more := len(alike) - 1; more > 0 {
+		name += fmt.Sprintf(" (+%d)", more)
+	}
+	return name
+}
+
+// findingName returns what tells the findings of one area apart: of a check without the side.
+func findingName(f results.Finding) string {
+	name := f.Name()
+	if f.Area() == results.AreaCheck {
+		_, name, _ = strings.Cut(name, "/")
+	}
+	return name
+}
+
+// aboutOneCommand reports whether all findings are about one command, which its user knows.
+func aboutOneCommand(all []results.Finding) bool {
+	for _, f := range all {
+		if !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
+			return false
+		}
+	}
+	return true
 }
 
 // FailedFindings returns the findings that fail. A refuted sentence is no failure: it is the answer
@@ -163,6 +242,9 @@ func anyOpen(all []results.Finding) bool {
 	})
 }
 
+// referenceID is the finding of what a program does when its output is a file.
+const referenceID = results.AreaCheck + "/program/reference"
+
 // AllUndecided reports whether none of the findings came to a verdict. That the reference of a
 // program is right counts only where nothing else was tried: the others are held against it.
 func AllUndecided(all []results.Finding) bool {
@@ -175,35 +257,26 @@ func AllUndecided(all []results.Finding) bool {
 	return true
 }
 
-// referenceID is the finding of what a program does when its output is a file.
-const referenceID = results.AreaCheck + "/program/reference"
-
-// noneJudged reports whether not even a reference could be judged.
-func noneJudged(all []results.Finding) bool {
-	return AllUndecided(all) && !slices.ContainsFunc(all, func(f results.Finding) bool {
-		return f.Verdict == results.OK
-	})
-}
-
 // FindingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
-// 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15, cannot tell 3 of 18", or, of sentences,
+// 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: cannot tell 3, ok 15 of 18", or, of sentences,
 // "57 claims: 41 hold, 12 refuted".
 func FindingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
-	case results.AreaRule, results.AreaClaim, results.AreaFailure, results.AreaMachine,
-		results.AreaTrial:
-		return results.FormatCount(len(all), area) + ": " + countVerdicts(all, results.Verdicts())
+	case results.AreaClaim, results.AreaFailure, results.AreaMachine, results.AreaTrial:
+		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
+	case results.AreaRule:
+		return ruleSummary(all)
 	}
 	failed := FailedFindings(all)
+	counts := fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
+	anyOK := slices.ContainsFunc(all, func(f results.Finding) bool { return f.Verdict == results.OK })
 	switch {
-	case noneJudged(all):
+	case AllUndecided(all) && !anyOK:
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
 	case len(failed) == 0 && anyOpen(all):
-		order := results.Verdicts()
-		slices.Reverse(order)
-		return fmt.Sprintf("INCOMPLETE: %s of %d", countVerdicts(all, order), len(all))
+		return "INCOMPLETE: " + counts
 	case len(failed) == 0:
-		return fmt.Sprintf("PASS: %s of %d", countVerdicts(all, results.Verdicts()), len(all))
+		return "PASS: " + counts
 	}
 	causes := groupFindings(failed, func(f results.Finding) string { return f.Found })
 	var texts []string
@@ -212,7 +285,7 @@ func FindingSummary(all []results.Finding) string {
 			texts = append(texts, fmt.Sprintf("and %d more", len(causes)-mostCauses))
 			break
 		}
-		texts = append(texts, strings.Join(findingNames(alike), ", ")+": "+alike[0].Found)
+		texts = append(texts, namesOf(alike)+": "+alike[0].Found)
 	}
 	return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
 }
@@ -220,18 +293,25 @@ func FindingSummary(all []results.Finding) string {
 // mostCauses is how many of them the first line names.
 const mostCauses = 3
 
-// countVerdicts counts findings by verdict, in an order of verdicts: "fails 2, ok 16".
-func countVerdicts(all []results.Finding, order []results.Verdict) string {
+// namesOf lists the names of findings.
+func namesOf(all []results.Finding) string {
+	var names []string
+	for _, f := range all {
+		names = append(names, findingName(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// countVerdicts counts findings by verdict: "fails 2, ok 16".
+func countVerdicts(all []results.Finding) string {
+	count := make(map[results.Verdict]int)
+	for _, f := range all {
+		count[f.Verdict]++
+	}
 	var parts []string
-	for _, v := range order {
-		n := 0
-		for _, f := range all {
-			if f.Verdict == v {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", VerdictText(string(v)), n))
+	for _, v := range results.Verdicts() {
+		if count[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", VerdictText(string(v)), count[v]))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -253,36 +333,16 @@ func groupFindings(all []results.Finding, key func(results.Finding) string) [][]
 	return groups
 }
 
-// findingNames returns the last parts of the IDs, which tell the findings of one area apart: of
-// checks without the side.
-func findingNames(all []results.Finding) []string {
-	var names []string
-	for _, f := range all {
-		name := f.Name()
-		if f.Area() == results.AreaCheck {
-			_, name, _ = strings.Cut(name, "/")
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
 // findingAdvice says what to do about what is not right: each piece of advice once, with the
 // shortest shell line that shows it.
 func findingAdvice(all []results.Finding) []string {
-	var advised []results.Finding
-	for _, f := range all {
-		if f.Advice != "" {
-			advised = append(advised, f)
-		}
-	}
 	var out []string
-	for _, alike := range groupFindings(advised, func(f results.Finding) string { return f.Advice }) {
-		text := strings.Join(findingNames(alike), ", ") + ": " + alike[0].Advice
-		if !strings.HasSuffix(text, ".") {
-			text += "."
+	for _, alike := range groupFindings(all, func(f results.Finding) string { return f.Advice }) {
+		advice := alike[0].Advice
+		if advice == "" {
+			continue
 		}
-		out = append(out, text)
+		out = append(out, namesOf(alike)+": "+strings.TrimSuffix(advice, ".")+".")
 		shortest := ""
 		for _, f := range alike {
 			if f.Reproduce != "" && (shortest == "" || len(f.Reproduce) < len(shortest)) {
@@ -296,61 +356,8 @@ func findingAdvice(all []results.Finding) []string {
 	return out
 }
 
-// findingTable has a row for each finding, what a person has to look at first.
-func findingTable(s *results.Set, all []results.Finding, title string) Table {
-	rows := slices.Clone(all)
-	order := results.Verdicts()
-	slices.SortStableFunc(rows, func(a, b results.Finding) int {
-		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
-	})
-	t := Table{Title: title, Columns: Columns("`finding|id", "machine", "`command", "!verdict",
-		"+class", "+>value", "#unit", "~found", "+~what was done|title", "+~advice", "+`by hand|reproduce",
-		"@~evidence")}
-	for _, f := range rows {
-		value := ""
-		if f.Value != nil {
-			value = exactValue(f.Value, "")
-		}
-		t.AppendCells(
-			textCell(f.ID),
-			machineCell(s, s.Machine(f.Run)),
-			textCell(strings.Join(f.About, " ")),
-			verdictCell(string(f.Verdict)),
-			textCell(f.Class),
-			textCell(value),
-			textCell(f.Unit),
-			textCell(f.Found),
-			textCell(f.Title),
-			textCell(f.Advice),
-			textCell(f.Reproduce),
-			textCell(EvidenceText(f.Evidence)),
-		)
-	}
-	return t
-}
-
-// aboutOneCommand reports whether all findings are checks of one command, which its user knows.
-func aboutOneCommand(all []results.Finding) bool {
-	for _, f := range all {
-		if f.Area() != results.AreaCheck || !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
-			return false
-		}
-	}
-	return true
-}
-
-// situationTable has a row for each finding about one command.
-func situationTable(all []results.Finding) Table {
-	t := Table{Columns: Columns("`situation", "!verdict", "~what was found")}
-	for i, name := range findingNames(all) {
-		f := all[i]
-		t.AppendCells(textCell(name), verdictCell(string(f.Verdict)), textCell(f.Found))
-	}
-	return t
-}
-
-// areaTitles name the tables and sections of findings.
-var areaTitles = []struct{ area, title, command string }{
+// areas are those of findings, in the order of a page, with the command that looks at each.
+var areas = []struct{ area, title, command string }{
 	{results.AreaRule, "What the pipes do", "pipebench probe"},
 	{results.AreaClaim, "Common claims about stdio, and whether they hold here",
 		"pipebench probe --claims"},
@@ -361,114 +368,61 @@ var areaTitles = []struct{ area, title, command string }{
 		"pipebench probe --machine"},
 }
 
-// findingTables has a table for each area of findings.
-func findingTables(s *results.Set) []Table {
-	var tables []Table
-	for _, a := range areaTitles {
-		own := s.FindingsOf(a.area)
-		if len(own) > 0 {
-			tables = append(tables, findingTable(s, own, a.title))
-		}
-	}
-	return tables
-}
-
-// findingSections has a section of a page for each area of findings.
+// findingSections has a section for each area of findings.
 func findingSections(s *results.Set) []Section {
 	var sections []Section
-	for _, a := range areaTitles {
+	for _, a := range areas {
 		own := s.FindingsOf(a.area)
 		if len(own) == 0 {
 			continue
 		}
 		sections = append(sections, Section{
-			ID: a.area + "-findings", Title: a.title,
-			Tables:   []Table{findingTable(s, own, a.title)},
+			ID:       a.area + "-findings",
+			Title:    a.title,
+			Tables:   []Table{findingTable(s, sorted(own))},
 			Commands: commandsOf(s, own, a.command),
 		})
 	}
 	return sections
 }
 
-// findingSentences sum up findings: those of each area and, if programs were tested, of each
-// command.
-func findingSentences(s *results.Set) []string {
-	var all []results.Finding
-	for _, a := range areaTitles {
-		all = append(all, s.FindingsOf(a.area)...)
+// findingScreens has a table for each area of findings, as a terminal shows it.
+func findingScreens(s *results.Set, detail bool) []Table {
+	var tables []Table
+	for _, a := range areas {
+		own := s.FindingsOf(a.area)
+		if len(own) == 0 {
+			continue
+		}
+		if a.area == results.AreaRule {
+			tables = append(tables, ruleTables(s, nil, detail)...)
+			continue
+		}
+		t := remarkableTable(s, own, detail)
+		t.Title = a.title
+		tables = append(tables, t)
 	}
+	return tables
+}
+
+// findingSentences sum up findings: those of each area and, if programs were tested, of each
+// command. What disturbs the machine is said where the machine is.
+func findingSentences(s *results.Set) []string {
 	var out []string
-	for _, own := range groupFindings(all, func(f results.Finding) string {
-		return f.Area() + "\x00" + f.Run + "\x00" + strings.Join(f.About, "\x00")
-	}) {
-		about := strings.Join(own[0].About, " ")
-		if about != "" {
-			about += ": "
+	for _, a := range areas {
+		if a.area == results.AreaMachine {
+			continue
 		}
-		if own[0].Area() == results.AreaMachine {
-			continue // said where the machine is
+		own := s.FindingsOf(a.area)
+		for _, alike := range groupFindings(own, func(f results.Finding) string {
+			return f.Run + "\x00" + strings.Join(f.About, "\x00")
+		}) {
+			about := strings.Join(alike[0].About, " ")
+			if about != "" {
+				about += ": "
+			}
+			out = append(out, about+strings.TrimSuffix(FindingSummary(alike), ".")+".")
 		}
-		out = append(out, about+FindingSummary(own)+".")
 	}
 	return out
-}
-
-// A junitSuite is findings as CI systems read them.
-type junitSuite struct {
-	XMLName  xml.Name    `xml:"testsuite"`
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string       `xml:"classname,attr"`
-	Name    string       `xml:"name,attr"`
-	Failure *junitResult `xml:"failure,omitempty"`
-	Skipped *junitResult `xml:"skipped,omitempty"`
-	Out     string       `xml:"system-out,omitempty"`
-}
-
-type junitResult struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
-
-// writeJUnitOf writes findings as XML. Those that are undecided are skipped.
-func writeJUnitOf(w io.Writer, all []results.Finding) error {
-	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
-	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}
-	for i, name := range findingNames(all) {
-		f := all[i]
-		class := f.Area()
-		if side, _, ok := strings.Cut(f.Name(), "/"); ok {
-			class = side
-		}
-		c := junitCase{Class: "pipebench." + Escape(class), Name: Escape(name)}
-		result := &junitResult{
-			Message: Escape(f.Found),
-			Text:    Escape(strings.Join(nonEmpty([]string{f.Title, f.Advice, f.Reproduce}), "\n")),
-		}
-		switch f.Verdict {
-		case results.Fails:
-			c.Failure = result
-			suite.Failures++
-		case results.CannotTell, results.Unsupported:
-			c.Skipped = result
-			suite.Skipped++
-		case results.OK, results.Holds:
-			c.Out = Escape(f.Found)
-		default:
-			c.Out = string(f.Verdict) + ": " + Escape(f.Found)
-		}
-		suite.Cases = append(suite.Cases, c)
-	}
-	text, err := xml.MarshalIndent(suite, "", "  ")
-	if err != nil {
-		return failedTo("write JUnit XML", err)
-	}
-	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
-	return failedTo("write JUnit XML", err)
 }

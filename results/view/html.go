@@ -94,12 +94,8 @@ func valueClass(c Column, v Value) string {
 	case Long:
 		return "long"
 	case Verdict:
-		tone := v.Tone
-		if tone == Neutral {
-			tone = toneOf(v.Text)
-		}
-		if tone != Neutral {
-			classes = append(classes, string(tone))
+		if v.Tone != Neutral {
+			classes = append(classes, string(v.Tone))
 		}
 	}
 	if c.Right {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,19 +34,12 @@ func MachinesLine(machines []results.Environment) string {
 
 // MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func MachineLine(e results.Environment) string {
-	return JoinParts(e.Hostname, e.CPU, cpusText(e), systemText(e), e.Imitation, e.Virtualisation)
-}
-
-// cpusText says how many CPUs a machine has, nothing if its file does not tell.
-func cpusText(e results.Environment) string {
-	if e.CPUs == 0 {
-		return ""
+	cpus := ""
+	if e.CPUs > 0 {
+		cpus = results.FormatCount(e.CPUs, "CPU")
 	}
-	return results.FormatCount(e.CPUs, "CPU")
-}
-
-func systemText(e results.Environment) string {
-	return strings.TrimSpace(e.OS + " " + e.Kernel + " " + e.Arch)
+	system := strings.Join(strings.Fields(e.OS+" "+e.Kernel+" "+e.Arch), " ")
+	return JoinParts(e.Hostname, e.CPU, cpus, system, e.Imitation, e.Virtualisation)
 }
 
 // loadText is the load average before a run, "-" where the system does not tell.
@@ -71,9 +63,58 @@ func FirstRuns(s *results.Set) []results.Environment {
 	return out
 }
 
-// A machineField is what a page tells of a machine. The host, load and clock of two machines differ
-// always, so a comparison of machines does not mention them.
-type machineField struct{ title, text string }
+// headerLines is how many lines about environments a view begins with at most.
+const headerLines = 6
+
+// headers describe the environments, those that repeat themselves once: with detail the run too.
+func headers(s *results.Set, o Options) []string {
+	environments := FirstRuns(s)
+	if o.Detail {
+		environments = s.Environments
+	}
+	var out []string
+	for _, e := range environments {
+		lines := []string{JoinParts(MachineTitle(s, e.Machine), MachineLine(e), "load "+loadText(e))}
+		if o.Detail {
+			lines = append(lines, runHeader(e))
+		}
+		for _, line := range lines {
+			if !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	if len(out) > headerLines {
+		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1,
+			len(environments))
+		out = append(out[:headerLines-1], more)
+	}
+	return out
+}
+
+// runHeader describes a run.
+func runHeader(e results.Environment) string {
+	var version, at, pages, clock string
+	if e.Version != "" {
+		version = "pipebench " + e.Version
+	}
+	if !e.Time.IsZero() {
+		at = e.Time.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	if e.PageSize > 0 {
+		pages = pagesText(e)
+	}
+	if e.ClockNS > 0 {
+		clock = "clock " + results.FormatDuration(e.ClockNS) + " a reading"
+	}
+	return JoinParts(version, e.Go, at, e.Topology, pages, fmt.Sprintf("seed %d", e.Seed), clock)
+}
+
+// A machineField is what a page tells of a machine.
+type machineField struct {
+	title, text string
+	varies      bool // between any two machines or runs: a comparison does not mention it
+}
 
 // machineFields are in the order of a page.
 func machineFields(e results.Environment) []machineField {
@@ -91,106 +132,48 @@ func machineFields(e results.Environment) []machineField {
 		clock = results.FormatDuration(e.ClockNS) + " a reading"
 	}
 	return []machineField{
-		{"host", e.Hostname},
-		{"operating system", strings.TrimSpace(e.OS + " " + e.Kernel)},
-		{"architecture", e.Arch},
-		{"processor", e.CPU},
-		{"CPUs", cpus},
-		{"topology", e.Topology},
-		{"page", page},
-		{"largest pipe", largest},
-		{"imitation", e.Imitation},
-		{"virtualisation", e.Virtualisation},
-		{"governor", e.Governor},
-		{"load", loadText(e)},
-		{"clock", clock},
-		{"Go", e.Go},
-		{"pipebench", e.Version},
+		{title: "host", text: e.Hostname, varies: true},
+		{title: "operating system", text: strings.TrimSpace(e.OS + " " + e.Kernel)},
+		{title: "architecture", text: e.Arch},
+		{title: "processor", text: e.CPU},
+		{title: "CPUs", text: cpus},
+		{title: "topology", text: e.Topology},
+		{title: "page", text: page},
+		{title: "largest pipe", text: largest},
+		{title: "imitation", text: e.Imitation},
+		{title: "virtualisation", text: e.Virtualisation},
+		{title: "governor", text: e.Governor},
+		{title: "load", text: loadText(e), varies: true},
+		{title: "clock", text: clock, varies: true},
+		{title: "Go", text: e.Go},
+		{title: "pipebench", text: e.Version},
 	}
 }
 
-// machineTable compares the machines: a column each.
+// machineTable describes the machines of a set: a column each.
 func machineTable(s *results.Set) Table {
 	machines := FirstRuns(s)
 	t := Table{Columns: []Column{{Key: true}}}
 	for _, e := range machines {
 		t.Columns = append(t.Columns, Column{Title: s.MachineName(e.Machine), Key: true})
 	}
-	if len(machines) == 0 {
-		return t
-	}
-	for i, f := range machineFields(machines[0]) {
+	for i, f := range machineFields(results.Environment{}) {
 		row := []string{f.title}
-		known := false
 		for _, e := range machines {
-			text := machineFields(e)[i].text
-			known = known || text != ""
-			row = append(row, text)
+			row = append(row, machineFields(e)[i].text)
 		}
-		if known {
+		if strings.Join(row[1:], "") != "" {
 			t.Append(row...)
 		}
 	}
 	return t
 }
 
-// maxDifferences is the number of cells of which sentences compare the machines.
-const maxDifferences = 3
-
-// machinesDiffer says in sentences what differs between several machines: what framings cost on
-// them where the intervals lie apart, the widest difference first, then the machines themselves.
-func machinesDiffer(s *results.Set, rows []stat.Row) []string {
-	if len(s.Machines()) < 2 {
-		return nil
-	}
-	type pair struct{ low, high stat.Row } // of a cell
-	var compared int
-	var found []pair
-	for _, alike := range rowsByCell(rows) {
-		var beside []stat.Row
-		for _, r := range alike {
-			if besideRaw(r) {
-				beside = append(beside, r)
-			}
-		}
-		if len(beside) == 0 {
-			continue
-		}
-		compared++
-		byRatio := func(a, b stat.Row) int { return cmp.Compare(a.ToRaw.Median, b.ToRaw.Median) }
-		low := slices.MinFunc(beside, byRatio)
-		high := slices.MaxFunc(beside, byRatio)
-		if low.ToRaw.Interval.Hi < high.ToRaw.Interval.Lo {
-			found = append(found, pair{low, high})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b pair) int {
-		return cmp.Compare(b.high.ToRaw.Median/b.low.ToRaw.Median, a.high.ToRaw.Median/a.low.ToRaw.Median)
-	})
-	var out []string
-	for _, p := range found[:min(len(found), maxDifferences)] {
-		c := p.low.Cell
-		out = append(out, fmt.Sprintf("%s at %s %s has %s of raw's %s on %s, %s on %s.",
-			c.Framing, fieldText(c, "size"), PlacementPhrase(c.Placement),
-			ratioText(p.low.ToRaw), relativeWord(c), s.MachineName(p.low.Machine),
-			ratioText(p.high.ToRaw), s.MachineName(p.high.Machine)))
-	}
-	if len(found) == 0 && compared > 0 {
-		out = append(out, "No framing costs significantly more on one of the machines than on another.")
-	}
-	if parts := machineDifferences(FirstRuns(s)); len(parts) > 0 {
-		out = append(out, "The machines differ in "+strings.Join(parts, ", ")+".")
-	}
-	return out
-}
-
-// machineDifferences lists the fields in which machines differ: "CPUs (2; 8)".
-func machineDifferences(machines []results.Environment) []string {
+// machinesDiffer says in what several machines differ: "CPUs (2; 8)".
+func machinesDiffer(s *results.Set) string {
+	machines := FirstRuns(s)
 	var parts []string
-	for i, f := range machineFields(machines[0]) {
-		if slices.Contains([]string{"host", "load", "clock"}, f.title) {
-			continue
-		}
+	for i, f := range machineFields(results.Environment{}) {
 		var values []string
 		differ := false
 		for _, e := range machines {
@@ -198,61 +181,46 @@ func machineDifferences(machines []results.Environment) []string {
 			differ = differ || len(values) > 0 && text != values[0]
 			values = append(values, text)
 		}
-		if differ {
+		if differ && !f.varies {
 			parts = append(parts, f.title+" ("+strings.Join(values, "; ")+")")
 		}
 	}
-	return parts
-}
-
-// rowsByCell puts the rows of several machines with the same cell together.
-func rowsByCell(rows []stat.Row) [][]stat.Row {
-	var groups [][]stat.Row
-	at := make(map[results.Cell]int)
-	for _, r := range rows {
-		i, known := at[r.Cell]
-		if !known {
-			i = len(groups)
-			at[r.Cell] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], r)
+	if len(parts) == 0 {
+		return ""
 	}
-	return groups
+	return "The machines differ in " + strings.Join(parts, ", ") + "."
 }
 
-// machineComparison has a row for each cell of a pattern that at least two machines measured.
+// machineComparison has a line for each cell of a pattern, and a column for each machine.
 func machineComparison(s *results.Set, rows []stat.Row, pattern, title string) Table {
 	var own []stat.Row
 	var cells []results.Cell
+	machines := make(map[results.Cell]int)
 	for _, r := range rows {
 		if r.Cell.Pattern == pattern {
+			machines[r.Cell]++
+		}
+	}
+	for _, r := range rows {
+		if machines[r.Cell] > 1 {
 			own = append(own, r)
 			cells = append(cells, r.Cell)
 		}
 	}
 	differ := results.DifferingFields(cells, "framing", "size", "pattern")
-	t := Table{Title: title, Columns: cellHeads(differ)}
-	for _, id := range s.Machines() {
-		t.Columns = append(t.Columns, Column{Title: s.MachineName(id), Right: true, Key: true})
-	}
-	for _, alike := range rowsByCell(own) {
-		if len(alike) < 2 {
-			continue
-		}
-		row := cellValues(alike[0], differ)
-		for _, id := range s.Machines() {
-			text := "not measured"
-			for _, r := range alike {
-				if r.Machine == id {
-					text = vsRawText(r)
-				}
+	return pivot{
+		title: title,
+		heads: cellHeads(differ),
+		line: func(r stat.Row) []string {
+			var texts []string
+			for _, v := range cellValues(r, differ) {
+				texts = append(texts, v.Text)
 			}
-			row = append(row, textValue(text))
-		}
-		t.AppendValues(row...)
-	}
-	return t
+			return texts
+		},
+		across: func(r stat.Row) string { return s.MachineName(r.Machine) },
+		value:  func(r stat.Row) Value { return textValue(vsRawText(r)) },
+	}.table(own)
 }
 
 // vsRawText is a cell relative to raw on the same machine, and behind it the absolute figure:
@@ -261,7 +229,7 @@ func vsRawText(r stat.Row) string {
 	if r.Samples == 0 {
 		return emptyWord(r)
 	}
-	absolute := results.FormatGoodput(r.Estimates["goodput"].Median)
+	absolute := goodputText(r)
 	if r.Cell.Pattern == results.PatternRoundtrip {
 		if l, ok := r.PrimaryLatency(); ok && l.P50NS != nil {
 			absolute = "p50 " + results.FormatDuration(float64(*l.P50NS))
@@ -274,103 +242,4 @@ func vsRawText(r stat.Row) string {
 		return absolute
 	}
 	return ratioText(r.ToRaw) + " (" + absolute + ")"
-}
-
-// machineLimits has the best figures of each machine and placement: raw goodput, and the shortest
-// raw round trip.
-func machineLimits(s *results.Set, rows []stat.Row) Table {
-	type best struct {
-		machine, placement string
-		goodput, trip      float64
-		goodputAt, tripAt  string
-	}
-	var all []*best
-	find := func(r stat.Row) *best {
-		for _, b := range all {
-			if b.machine == r.Machine && b.placement == r.Cell.Placement {
-				return b
-			}
-		}
-		b := &best{machine: r.Machine, placement: r.Cell.Placement}
-		all = append(all, b)
-		return b
-	}
-	for _, r := range rows {
-		if r.Cell.Framing != results.FramingRaw {
-			continue
-		}
-		b := find(r)
-		if r.Cell.Pattern != results.PatternRoundtrip {
-			if e := r.Estimates["goodput"]; e.Median > b.goodput {
-				b.goodput = e.Median
-				b.goodputAt = fieldText(r.Cell, "size")
-			}
-			continue
-		}
-		l, _ := r.PrimaryLatency()
-		if l.P50NS != nil && (b.trip == 0 || float64(*l.P50NS) < b.trip) {
-			b.trip = float64(*l.P50NS)
-			b.tripAt = fieldText(r.Cell, "size")
-		}
-	}
-	t := Table{Title: "Limits of each machine", Columns: []Column{
-		{Title: "machine", Key: true},
-		{Title: "placement", Key: true},
-		{Title: "best raw goodput", Right: true, Key: true},
-		{Title: "shortest raw round trip, p50", Right: true, Key: true},
-	}}
-	for _, b := range all {
-		goodput, trip := "", ""
-		if b.goodput > 0 {
-			goodput = results.FormatGoodput(b.goodput) + " at " + b.goodputAt
-		}
-		if b.trip > 0 {
-			trip = results.FormatDuration(b.trip) + " at " + b.tripAt
-		}
-		if goodput+trip != "" {
-			t.Append(s.MachineName(b.machine), b.placement, goodput, trip)
-		}
-	}
-	return t
-}
-
-// noiseTable has a row for each figure of a cell whose runs nothing distinguishes.
-func noiseTable(s *results.Set) Table {
-	t := Table{Title: "How far figures move between runs that nothing distinguishes", Columns: []Column{
-		{Title: "machine", Key: true},
-		{Title: "framing", Style: Code, Key: true},
-		{Title: "message", Data: "message (B)", Right: true, Key: true},
-		{Title: "placement", Key: true},
-		{Title: "pattern"},
-		{Title: "metric", Key: true},
-		{Title: "median", Right: true},
-		{Title: "runs", Right: true},
-		{Title: "spread", Data: "spread (%)", Right: true},
-		{Title: "min. detectable change", Data: "min. detectable change (%)", Right: true},
-	}}
-	for _, n := range s.Noise {
-		var median Value
-		if e := stat.Median(n.Values); e.N > 0 {
-			// a metric of another version has no unit
-			m, _ := stat.MetricByName(n.Metric)
-			median = figureValue(e.Median, m.Format(e.Median))
-		}
-		detectable := Value{Text: "none"} // a comparison of this figure alone gets no verdict
-		if share, ok := stat.NoiseBound(n, stat.DefaultAlpha); ok {
-			detectable = figureValue(100*share, results.FormatPercent(100*share))
-		}
-		t.AppendValues(
-			machineValue(s, n.Machine),
-			textValue(n.Cell.Framing),
-			bytesValue(int64(n.Cell.Size)),
-			textValue(n.Cell.Placement),
-			textValue(n.Cell.Pattern),
-			textValue(n.Metric),
-			median,
-			countValue(int64(len(n.Values))),
-			figureValue(100*n.Spread, results.FormatPercent(100*n.Spread)),
-			detectable,
-		)
-	}
-	return t
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,7 +10,13 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// runRows are the rows of a default run on one machine, by the question that they answer.
+// The patterns that sentences tell apart, beside results.PatternRoundtrip.
+const (
+	patternStream = "stream"
+	patternMixed  = "mixed"
+)
+
+// runRows are rows by the question that they answer.
 type runRows struct {
 	bare    []stat.Row // what a framing costs as a bare transport
 	program []stat.Row // what it costs a program that makes its messages and looks at them
@@ -18,8 +25,8 @@ type runRows struct {
 	waiting []stat.Row // writers that do not block
 }
 
-// splitRun sorts rows by the question that they answer. A row may answer two of them: the large
-// message through the usual pipe is also a bare transport.
+// splitRun sorts rows by the question that they answer. The large message through the usual pipe
+// answers two of them. Without all that a comparison of levers takes, they are bare transports.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {
@@ -27,11 +34,11 @@ func splitRun(rows []stat.Row) runRows {
 		switch {
 		case c.IsWaiting():
 			s.waiting = append(s.waiting, r)
-		case c.Pattern == "mixed":
+		case c.Pattern == patternMixed:
 			s.mixed = append(s.mixed, r)
 		case c.Source == "fresh" && c.Touch:
 			s.program = append(s.program, r)
-		case c.Pattern == "stream" && (c.Capacity > 0 || c.WriteSize > 0):
+		case c.Pattern == patternStream && (c.Capacity > 0 || c.WriteSize > 0):
 			s.levers = append(s.levers, r)
 		default:
 			s.bare = append(s.bare, r)
@@ -40,118 +47,255 @@ func splitRun(rows []stat.Row) runRows {
 	if len(s.levers) == 0 {
 		return s
 	}
-	whole := s.levers[0].Cell
-	for _, r := range s.bare { // the same message as programs send it, for comparison
+	alone := s.levers
+	large := alone[0].Cell
+	for _, r := range s.bare {
 		c := r.Cell
-		if c.Framing == whole.Framing && c.Size == whole.Size && c.Pattern == whole.Pattern {
+		if c.Framing == large.Framing && c.Size == large.Size && c.Pattern == large.Pattern {
 			s.levers = append(s.levers, r)
 		}
+	}
+	if len(s.program) == 0 || leverSentence(s.levers) == "" {
+		s.levers = nil
+		s.bare = append(s.bare, alone...)
 	}
 	return s
 }
 
-// runAnswer says what the rows of a default run mean, in the order of its questions. It is empty
-// for rows of another kind: of several machines, or of cells that the user chose.
-func runAnswer(rows []stat.Row) []string {
-	if len(rows) == 0 {
-		return nil
+// meaning says in plain sentences what rows mean for the person. It claims nothing that the interval
+// of the figure does not carry.
+func meaning(s *results.Set, rows []stat.Row) []string {
+	run := splitRun(rows)
+	sentences := []string{transportSentence(s, run.bare)}
+	if len(s.Machines()) < 2 {
+		sentences = append(sentences, programSentence(run.program), leverSentence(run.levers),
+			mixedSentence(run.mixed), refusalSentence(run.waiting))
 	}
-	for _, r := range rows {
-		if r.Machine != rows[0].Machine {
-			return nil
-		}
-	}
-	s := splitRun(rows)
-	if len(s.program) == 0 || len(s.levers) == 0 {
-		return nil
-	}
-	var out []string
-	for _, sentence := range []string{
-		transportSentence(s.bare),
-		programSentence(s.program),
-		leverSentence(s.levers),
-		mixedSentence(s.mixed),
-		refusalSentence(s.waiting),
-	} {
-		if sentence != "" {
-			out = append(out, sentence)
-		}
-	}
-	return out
+	return nonEmpty(sentences)
 }
 
-// answerSize is the message size that sentences speak of: just below what a pipe holds.
-const answerSize = 65_000
+// mostPlaces is how many series of cells one sentence tells; the tables have the others.
+const mostPlaces = 4
 
-// transportSentence says which share of raw's goodput each framing keeps if nothing else is done
-// with the bytes, and how far the framings are apart where the ends have two CPUs.
-func transportSentence(bare []stat.Row) string {
-	var places []string
-	for _, place := range placesOf(bare) {
-		kept := keptShares(bare, place)
-		if len(kept) == 0 {
-			continue
+// transportSentence says what share of raw's goodput, or which multiple of its round-trip time, each
+// framing has if nothing else is done with the bytes. Where nothing stands beside raw it says how
+// fast raw is.
+func transportSentence(s *results.Set, bare []stat.Row) string {
+	all := seriesIn(s, bare, patternStream)
+	pattern := patternStream
+	if !slices.ContainsFunc(all, series.isCompared) {
+		trips := seriesIn(s, bare, results.PatternRoundtrip)
+		if slices.ContainsFunc(trips, series.isCompared) {
+			all, pattern = trips, results.PatternRoundtrip
 		}
-		where := placeWords(place)
-		if len(places) == 0 {
-			where = "with both ends " + where
-		}
-		if lo, hi, alike := alikeShares(kept); alike {
-			places = append(places, where+" every framing keeps "+rangeText(lo, hi)+
-				", no difference beyond the noise")
-			continue
-		}
-		places = append(places, where+" "+sharesText(kept))
 	}
-	if len(places) == 0 {
+	var parts []string
+	size := -1
+	for _, one := range all {
+		text := one.sharesText()
+		if text == "" {
+			continue
+		}
+		where := one.where
+		switch {
+		case size < 0:
+			size = one.size
+			where = "with both ends " + where
+		case one.size != size:
+			where += " at " + sizeTitle(one.size)
+		}
+		parts = append(parts, where+" "+text)
+	}
+	if len(parts) == 0 {
+		return rawSentence(all)
+	}
+	if more := len(parts) - mostPlaces; more > 0 {
+		parts = append(parts[:mostPlaces], fmt.Sprintf("%d more in the tables", more))
+	}
+	of := "As a bare transport of messages of %s, of raw's goodput: %s."
+	if pattern == results.PatternRoundtrip {
+		of = "A round trip of %s takes, of raw's time: %s."
+	}
+	return fmt.Sprintf(of, sizeTitle(size), strings.Join(parts, "; "))
+}
+
+// rawSentence says how fast raw streams are.
+func rawSentence(all []series) string {
+	var parts []string
+	for _, one := range all {
+		for _, r := range one.rows {
+			if r.Cell.Framing == results.FramingRaw && r.Cell.Size == one.size && r.Samples > 0 {
+				parts = append(parts, goodputText(r)+" "+one.where)
+			}
+		}
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("As a bare transport of messages of %s, of raw's goodput: %s.",
-		SizeText(answerSize), strings.Join(places, "; "))
+	if len(parts) > mostPlaces {
+		parts = parts[:mostPlaces]
+	}
+	return fmt.Sprintf("Raw messages of %s pass at %s.", sizeTitle(all[0].size),
+		strings.Join(parts, ", "))
 }
 
-// A kept is the share of raw's goodput that a framing reaches.
+// A series is the rows that differ in framing and size alone.
+type series struct {
+	cell    results.Cell // framing and size left out
+	machine string
+	where   string // "on one CPU", and what else tells it from the other series
+	short   string // the same in few words, for a title: "one CPU"
+	size    int    // at which most framings can be compared
+	rows    []stat.Row
+}
+
+// seriesIn gathers the series of rows with a pattern, and says of each where it ran.
+func seriesIn(s *results.Set, rows []stat.Row, pattern string) []series {
+	var all []series
+	at := make(map[stat.RowID]int)
+	for _, r := range rows {
+		if r.Cell.Pattern != pattern {
+			continue
+		}
+		id := stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)}
+		i, known := at[id]
+		if !known {
+			i = len(all)
+			at[id] = i
+			all = append(all, series{cell: id.Cell, machine: r.Machine})
+		}
+		all[i].rows = append(all[i].rows, r)
+	}
+	var cells []results.Cell
+	for _, one := range all {
+		cells = append(cells, one.cell)
+	}
+	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
+	for i := range all {
+		one := &all[i]
+		one.size = tellingSize(one.rows)
+		one.where = PlacementPhrase(one.cell.Placement)
+		one.short = shortPlacement(one.cell.Placement)
+		for _, name := range differ {
+			value := one.cell.Field(name)
+			if value != "" { // a field that is off is what people take for granted
+				one.where += " with " + name + " " + FieldValue(name, value)
+				one.short += ", " + FieldPhrase(name, value)
+			}
+		}
+		if machine := MachineTitle(s, one.machine); machine != "" {
+			one.where += " of " + machine
+			one.short += ", " + machine
+		}
+	}
+	slices.SortStableFunc(all, byPlacement)
+	return all
+}
+
+// byPlacement sorts series in the order in which sentences speak of placements.
+func byPlacement(a, b series) int {
+	if a.machine != b.machine {
+		return 0
+	}
+	order := func(name string) int {
+		for i, p := range placements {
+			if p.name == name {
+				return i
+			}
+		}
+		return len(placements)
+	}
+	return order(a.cell.Placement) - order(b.cell.Placement)
+}
+
+// usualSize is about what a pipe holds on Linux, and where people choose chunk sizes.
+const usualSize = 65_536
+
+// tellingSize is the size at which most framings can be set beside raw, or most were measured; of
+// several that next to the usual one.
+func tellingSize(rows []stat.Row) int {
+	compared := slices.ContainsFunc(rows, besideRaw)
+	count := make(map[int]int)
+	for _, r := range rows {
+		if besideRaw(r) || !compared {
+			count[r.Cell.Size]++
+		}
+	}
+	away := func(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
+	best := rows[0].Cell.Size
+	for size, n := range count {
+		if n > count[best] || n == count[best] && away(size) < away(best) {
+			best = size
+		}
+	}
+	return best
+}
+
+// besideRaw reports whether a row says for sure how it stands to raw.
+func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
+
+func (s series) isCompared() bool { return slices.ContainsFunc(s.rows, besideRaw) }
+
+// A kept is what a framing has of raw's goodput, or of its time.
 type kept struct {
 	framing string
 	share   stat.Estimate
 }
 
-// keptShares returns the shares of all framings at a placement, highest first.
-func keptShares(rows []stat.Row, place string) []kept {
-	var all []kept
-	for _, r := range rows {
-		c := r.Cell
-		if c.Placement == place && c.Size == answerSize && c.Pattern == "stream" && besideRaw(r) {
-			all = append(all, kept{c.Framing, *r.ToRaw})
+// kept returns the shares of a series at its size, best first, and whether others are too noisy to
+// be told.
+func (s series) kept() (all []kept, noisy bool) {
+	for _, r := range s.rows {
+		if r.Cell.Size != s.size || !besideRaw(r) {
+			continue
 		}
+		if isTooNoisy(r) {
+			noisy = true
+			continue
+		}
+		all = append(all, kept{r.Cell.Framing, *r.ToRaw})
 	}
 	slices.SortStableFunc(all, func(a, b kept) int {
-		if a.share.Median > b.share.Median {
+		less := a.share.Median < b.share.Median
+		switch {
+		case a.share.Median == b.share.Median:
+			return 0
+		case less == (s.cell.Pattern == results.PatternRoundtrip):
 			return -1
 		}
 		return 1
 	})
-	return all
-}
-
-// alikeShares reports whether no framing is known to keep more than another, and the range of all.
-func alikeShares(all []kept) (lo, hi float64, alike bool) {
-	first, last := all[0].share, all[len(all)-1].share
-	return last.Median, first.Median, sharesAlike(first, last)
+	return all, noisy
 }
 
 // alikeShare is how far the shares of two framings may lie apart and still change their order from
 // one run to the next.
 const alikeShare = 0.01
 
-// sharesAlike reports whether the first share is not known to be above the second.
-func sharesAlike(first, second stat.Estimate) bool {
-	return second.Interval.Hi+alikeShare >= first.Interval.Lo
+// sharesAlike reports whether two shares are not known to differ.
+func sharesAlike(a, b stat.Estimate) bool {
+	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
-// sharesText lists framings with their shares. Framings whose shares are not known to differ stand
-// together.
-func sharesText(all []kept) string {
+// sharesText lists framings with their shares, "" if there are none. Framings whose shares are not
+// known to differ stand together.
+func (s series) sharesText() string {
+	all, noisy := s.kept()
+	if len(all) == 0 {
+		if noisy {
+			return "the figures are too noisy to compare the framings"
+		}
+		return ""
+	}
+	keeps, keep := " keeps ", " keep "
+	if s.cell.Pattern == results.PatternRoundtrip {
+		keeps, keep = " takes ", " take "
+	}
+	first, last := all[0].share, all[len(all)-1].share
+	if len(all) > 1 && sharesAlike(first, last) {
+		return "every framing" + keeps + rangeText(first.Median, last.Median) +
+			", no difference beyond the noise"
+	}
 	var parts []string
 	for i := 0; i < len(all); {
 		n := 1
@@ -162,196 +306,124 @@ func sharesText(all []kept) string {
 		for _, k := range all[i : i+n] {
 			names = append(names, FramingPhrase(k.framing))
 		}
-		verb := " keeps "
-		if n > 1 {
-			verb = " keep "
+		verb := " "
+		switch {
+		case len(parts) > 0:
+		case n > 1 || strings.HasSuffix(names[0], " chunks"):
+			verb = keep
+		default:
+			verb = keeps
 		}
-		if len(parts) > 0 {
-			verb = " "
-		}
-		share := rangeText(all[i+n-1].share.Median, all[i].share.Median)
+		share := rangeText(all[i].share.Median, all[i+n-1].share.Median)
 		parts = append(parts, joinAnd(names)+verb+share)
 		i += n
 	}
 	return strings.Join(parts, ", ")
 }
 
-// FramingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
-func FramingPhrase(spec string) string {
-	name, _, _ := strings.Cut(spec, ":")
-	size := results.ChunkSize(spec)
-	if size == 0 {
-		return spec
-	}
-	if name == "chunked" {
-		return results.FormatSize(int64(size)) + " chunks"
-	}
-	return name + " of " + results.FormatSize(int64(size))
-}
-
-// joinAnd lists names: "a, b and c".
-func joinAnd(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
 // rangeText writes shares as percent: "95 %", or "93 to 104 %" if their rounded values differ.
-func rangeText(lo, hi float64) string {
-	low, high := fmt.Sprintf("%.0f", 100*lo), fmt.Sprintf("%.0f", 100*hi)
+func rangeText(a, b float64) string {
+	low := fmt.Sprintf("%.0f", 100*min(a, b))
+	high := fmt.Sprintf("%.0f", 100*max(a, b))
 	if low == high {
 		return low + " %"
 	}
 	return low + " to " + high + " %"
 }
 
-// placeOrder is the order in which sentences speak of placements.
-var placeOrder = []string{"same", "sibling", "apart", "far", "free"}
-
-// placesOf returns the placements of rows, in the order of sentences.
-func placesOf(rows []stat.Row) []string {
-	var places []string
-	for _, place := range placeOrder {
-		for _, r := range rows {
-			if r.Cell.Placement == place {
-				places = append(places, place)
-				break
-			}
-		}
-	}
-	return places
-}
-
-// placeWords says where the ends run, for a sentence.
-func placeWords(place string) string {
-	switch place {
-	case "same":
-		return "on one CPU"
-	case "sibling":
-		return "on two threads of a core"
-	case "apart":
-		return "on two CPUs"
-	case "far":
-		return "on two CPUs without a common cache"
-	}
-	return "where the scheduler puts them"
-}
-
 // littleCost is the share of raw's goodput above which the choice of a framing does not matter.
 const littleCost = 0.9
 
 // programSentence says what is left of a framing's cost in a program that makes each message and
-// looks at it. It speaks of the placement whose figures are steadiest.
+// looks at it. It speaks of the first placement, whose figures are steadiest.
 func programSentence(program []stat.Row) string {
-	place := placesOf(program)[0]
-	all := keptShares(program, place)
+	all := seriesIn(&results.Set{}, program, patternStream)
 	if len(all) == 0 {
 		return ""
 	}
-	lo, hi := all[len(all)-1].share.Median, all[0].share.Median
-	text := "In a program that makes each message and looks at it, "
-	if lo < littleCost {
-		return text + fmt.Sprintf("%s: %s.", placeWords(place), sharesText(all))
-	}
-	return text + fmt.Sprintf("every framing keeps %s of raw (%s): "+
-		"use the one that the other end speaks.", rangeText(lo, hi), placeWords(place))
-}
-
-// leverSentence says what a larger pipe and smaller writes do to one large message.
-func leverSentence(levers []stat.Row) string {
-	var parts []string
-	var size int
-	pipe := ""
-	for _, place := range placesOf(levers) {
-		whole, found := findLever(levers, place, false, 0)
-		larger, foundLarger := findLever(levers, place, true, 0)
-		small, foundSmall := findLever(levers, place, false, smallWrite)
-		if !found || !foundLarger || !foundSmall {
-			continue
-		}
-		size = whole.Cell.Size
-		pipe = results.FormatSize(int64(larger.Cell.Capacity))
-		format := "%s %s, %s and %s"
-		if len(parts) == 0 {
-			format = "%s %s written whole, %s through a pipe of " + pipe + ", %s in writes of 8 KiB"
-		}
-		parts = append(parts, fmt.Sprintf(format, placeWords(place),
-			goodputText(whole), goodputText(larger), goodputText(small)))
-	}
-	if len(parts) == 0 {
+	shares, _ := all[0].kept()
+	if len(shares) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("A message of %s passes %s. %s", SizeText(size),
-		strings.Join(parts, "; "), leverAdvice(levers, pipe))
-}
-
-// SizeText writes a size with its unit, and groups the digits of one that is no whole number of
-// KiB: "64 KiB", "65,000 B".
-func SizeText(n int) string {
-	text := results.FormatSize(int64(n))
-	digits, isBytes := strings.CutSuffix(text, " B")
-	if !isBytes {
-		return text
+	text := "In a program that makes each message and looks at it, "
+	lo, hi := shares[len(shares)-1].share.Median, shares[0].share.Median
+	if lo < littleCost {
+		return text + all[0].where + ": " + all[0].sharesText() + "."
 	}
-	grouped := ""
-	for len(digits) > 3 && n >= 10_000 {
-		grouped = "," + digits[len(digits)-3:] + grouped
-		digits = digits[:len(digits)-3]
-	}
-	return digits + grouped + " B"
+	return text + fmt.Sprintf("every framing keeps %s of raw (%s): "+
+		"use the one that the other end speaks.", rangeText(lo, hi), all[0].where)
 }
 
 // smallWrite is the size of the writes that sentences speak of, in bytes.
 const smallWrite = 8 << 10
 
-// findLever finds the row of a placement with the usual pipe or a larger one, and a write size.
-func findLever(rows []stat.Row, place string, larger bool, writeSize int) (stat.Row, bool) {
+// A lever is one large message at a placement: written whole, through a larger pipe, and in small
+// writes.
+type lever struct{ whole, larger, small stat.Row }
+
+// leverAt finds the rows of a placement.
+func leverAt(rows []stat.Row, place string) (l lever, ok bool) {
 	for _, r := range rows {
 		c := r.Cell
-		if r.Samples == 0 || c.Placement != place {
-			continue
-		}
-		if (c.Capacity > 0) == larger && c.WriteSize == writeSize {
-			return r, true
+		switch {
+		case r.Samples == 0 || c.Placement != place:
+		case c.Capacity == 0 && c.WriteSize == 0:
+			l.whole = r
+		case c.Capacity > 0 && c.WriteSize == 0:
+			l.larger = r
+		case c.Capacity == 0 && c.WriteSize == smallWrite:
+			l.small = r
 		}
 	}
-	return stat.Row{}, false
+	return l, l.whole.Samples > 0 && l.larger.Samples > 0 && l.small.Samples > 0
+}
+
+// gainThatCounts is a ratio of goodputs that is worth a change of a program.
+const gainThatCounts = 1.1
+
+// leverSentence says what a larger pipe and smaller writes do to one large message, and whether a
+// larger pipe gains anywhere and costs nothing elsewhere, as far as the intervals tell.
+func leverSentence(levers []stat.Row) string {
+	var parts []string
+	var size int
+	var pipe string
+	gains, costs := false, false
+	for _, p := range placements {
+		l, ok := leverAt(levers, p.name)
+		if !ok {
+			continue
+		}
+		size = l.whole.Cell.Size
+		pipe = results.FormatSize(int64(l.larger.Cell.Capacity))
+		format := "%s %s, %s and %s"
+		if len(parts) == 0 {
+			format = "%s %s written whole, %s through a pipe of " + pipe + ", %s in writes of 8 KiB"
+		}
+		parts = append(parts, fmt.Sprintf(format, p.phrase,
+			goodputText(l.whole), goodputText(l.larger), goodputText(l.small)))
+		ratio := stat.PairedRatio(stat.MustMetric("goodput"), l.larger.Records, l.whole.Records)
+		gains = gains || ratio.Above(gainThatCounts)
+		costs = costs || ratio.Below(1/gainThatCounts)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	advice := "So a larger pipe gains nothing here."
+	switch {
+	case gains && costs:
+		advice = "So a pipe of " + pipe + " gains in one place and costs in another: " +
+			"see pipebench tune."
+	case gains:
+		advice = "So a pipe of " + pipe + " gains and costs nothing, if the reader does little " +
+			"with the bytes: pipebench tune says when."
+	}
+	return fmt.Sprintf("A message of %s passes %s. %s", sizeTitle(size),
+		strings.Join(parts, "; "), advice)
 }
 
 func goodputText(r stat.Row) string {
 	return results.FormatGoodput(r.Estimates["goodput"].Median)
 }
-
-// leverAdvice says whether a larger pipe gains anywhere and costs nothing elsewhere, as far as the
-// intervals tell.
-func leverAdvice(levers []stat.Row, pipe string) string {
-	gains, costs := false, false
-	for _, place := range placesOf(levers) {
-		whole, _ := findLever(levers, place, false, 0)
-		larger, _ := findLever(levers, place, true, 0)
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), larger.Records, whole.Records)
-		if ratio.Above(gainThatCounts) {
-			gains = true
-		}
-		if ratio.Below(1 / gainThatCounts) {
-			costs = true
-		}
-	}
-	switch {
-	case gains && !costs:
-		return "So a pipe of " + pipe + " gains and costs nothing, if the reader does little " +
-			"with the bytes: pipebench tune says when."
-	case gains:
-		return "So a pipe of " + pipe + " gains in one place and costs in another: " +
-			"see pipebench tune."
-	}
-	return "So a larger pipe gains nothing here."
-}
-
-// gainThatCounts is a ratio of goodputs that is worth a change of a program.
-const gainThatCounts = 1.1
 
 // mixedSentence says how long a small message waits behind large ones, whole and in chunks.
 func mixedSentence(mixed []stat.Row) string {
@@ -374,7 +446,7 @@ func mixedSentence(mixed []stat.Row) string {
 	}
 	return fmt.Sprintf("A small message behind messages of %s, for a reader of %s, waits %s. "+
 		"Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none.",
-		SizeText(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
+		sizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
 		joinAnd(parts))
 }
 
@@ -385,9 +457,8 @@ func refusalSentence(waiting []stat.Row) string {
 	for i, r := range waiting {
 		c := r.Cell
 		polls := strings.HasPrefix(c.IO, "poll/")
-		above := c.Size > answerSize
 		switch {
-		case r.Samples == 0 || !above:
+		case r.Samples == 0 || c.Size <= usualSize:
 		case c.ClosesAfter > 0 && polls:
 			left = &waiting[i]
 		case c.Drain > 0 || c.ClosesAfter > 0:
@@ -404,7 +475,7 @@ func refusalSentence(waiting []stat.Row) string {
 	text := fmt.Sprintf("A writer that does not block gets EAGAIN %s times per message of %s; if "+
 		"it pauses instead of polling, it keeps %s of its goodput",
 		results.FormatNumber(refused.Estimates["eagain"].Median, 2),
-		SizeText(refused.Cell.Size),
+		sizeTitle(refused.Cell.Size),
 		results.FormatPercent(100*share))
 	if left != nil {
 		text += fmt.Sprintf(". It learns of a reader that left (EPIPE) after %s, when %s are lost",

@@ -1,13 +1,11 @@
 package view
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // runSet is a default run in which the framings take times of raw's time, and one large message
@@ -21,7 +19,7 @@ func runSet(times map[string]float64, levers map[string][3]float64) *results.Set
 	}
 	for place, ns := range levers {
 		for framing, times := range times {
-			c := resultstest.Cell(framing, answerSize)
+			c := resultstest.Cell(framing, 65_000)
 			c.Capacity = 0
 			c.Placement = place
 			add(c, 20_000*times)
@@ -47,7 +45,7 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 		"raw": 1, "length-prefix": 1.05, "content-length": 1.051, "ndjson": 1.15, "chunked:61440": 1.25,
 	}
 	levers := map[string][3]float64{"same": {300e3, 300e3, 500e3}, "apart": {1500e3, 400e3, 300e3}}
-	answer := runAnswer(stat.Rows(runSet(times, levers)))
+	answer := Summarise(runSet(times, levers)).Meaning
 	wants := []string{
 		"As a bare transport of messages of 65,000 B, of raw's goodput: with both ends on one CPU length-prefix and " +
 			"content-length keep 95 %, ndjson 87 %, 60 KiB chunks 80 %; on two CPUs",
@@ -70,7 +68,7 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 func TestFramingsThatLookAlikeAreNotRanked(t *testing.T) {
 	times := map[string]float64{"raw": 1, "length-prefix": 1.05, "ndjson": 1.0501}
 	levers := map[string][3]float64{"same": {300e3, 300e3, 500e3}}
-	answer := runAnswer(stat.Rows(runSet(times, levers)))
+	answer := Summarise(runSet(times, levers)).Meaning
 	if !strings.Contains(answer[0], "every framing keeps 95 %, no difference beyond the noise") {
 		t.Error(answer[0])
 	}
@@ -86,19 +84,151 @@ func TestALargerPipeThatGainsNothingIsNotPraised(t *testing.T) {
 		"nothing": {1500e3, "gains nothing here"},
 	} {
 		levers := map[string][3]float64{"apart": {1500e3, row.larger, 300e3}}
-		answer := strings.Join(runAnswer(stat.Rows(runSet(times, levers))), " ")
+		answer := strings.Join(Summarise(runSet(times, levers)).Meaning, " ")
 		if !strings.Contains(answer, row.want) {
 			t.Errorf("%s: %s", name, answer)
 		}
 	}
 }
 
-// A set that is no default run has the sentences of any other set of measurements.
-func TestOtherSetsHaveNoAnswerOfARun(t *testing.T) {
-	if answer := runAnswer(stat.Rows(sweepOf(manyFramings, []int{256}, "same"))); answer != nil {
-		t.Error(fmt.Sprint(answer))
+// The sentences follow the records: what is fed the other way round is said the other way round,
+// and what the intervals do not carry is not said.
+func TestMeaningFollowsTheRecords(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	beside := func(place string, framed map[string][]float64) *results.Set {
+		return resultstest.Beside(place, flat, framed)
 	}
-	if answer := runAnswer(nil); answer != nil {
-		t.Error(fmt.Sprint(answer))
+	for _, tt := range []struct {
+		name string
+		set  *results.Set
+		want string
+		not  string
+	}{
+		{
+			"chunks cost most",
+			beside("same", map[string][]float64{
+				"ndjson": resultstest.Around(10500, 0.01), "chunked:61440": resultstest.Around(15000, 0.01),
+			}),
+			"messages of 64 KiB, of raw's goodput: with both ends on one CPU ndjson keeps 95 %, " +
+				"60 KiB chunks 67 %.",
+			"noise",
+		},
+		{
+			"ndjson costs most",
+			beside("same", map[string][]float64{
+				"chunked:61440": resultstest.Around(10500, 0.01), "ndjson": resultstest.Around(15000, 0.01),
+			}),
+			"60 KiB chunks keep 95 %, ndjson 67 %.",
+			"noise",
+		},
+		{
+			"a framing that beats raw",
+			beside("apart", map[string][]float64{"ndjson": resultstest.Around(8000, 0.01)}),
+			"on two CPUs ndjson keeps 125 %.",
+			"one CPU",
+		},
+		{
+			"what tables call too noisy is no share either",
+			beside("same", map[string][]float64{"ndjson": resultstest.Around(10100, 1)}),
+			"the figures are too noisy to compare the framings",
+			"keeps",
+		},
+		{
+			"framings whose intervals overlap are not ranked",
+			beside("same", map[string][]float64{
+				"ndjson":        resultstest.Around(12000, 0.1),
+				"chunked:61440": resultstest.Around(12100, 0.1),
+			}),
+			"every framing keeps 81 to 82 %, no difference beyond the noise",
+			"ndjson",
+		},
+		{
+			"five samples carry no claim",
+			resultstest.Beside("same", flat[:5], map[string][]float64{
+				"ndjson": resultstest.Around(20000, 0)[:5],
+			}),
+			"Raw messages of 64 KiB pass at 6.55 GB/s on one CPU.",
+			"keeps",
+		},
+		{
+			"placements",
+			results.Merge(beside("apart", map[string][]float64{"ndjson": resultstest.Around(50000, 0.01)}),
+				beside("same", map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)})),
+			"with both ends on one CPU ndjson keeps 91 %; on two CPUs ndjson keeps 20 %.",
+			"noise",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(Summarise(tt.set).Meaning, "\n")
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("%q is missing in:\n%s", tt.want, got)
+			}
+			if strings.Contains(got, tt.not) {
+				t.Errorf("%q is claimed in:\n%s", tt.not, got)
+			}
+		})
+	}
+}
+
+func TestMeaningOfRoundTrips(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for framing, ns := range map[string]float64{"raw": 2000, "ndjson": 3000, "content-length": 2100} {
+		c := resultstest.Cell(framing, 256)
+		c.Pattern = "roundtrip"
+		s.Add(resultstest.Record(c, 256, resultstest.Around(ns, 0)...))
+	}
+	want := "A round trip of 256 B takes, of raw's time: with both ends on one CPU content-length " +
+		"takes 105 %, ndjson 150 %."
+	if got := Summarise(s).Meaning; len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Cells at one place that differ in something else are named apart, and many of them do not drown
+// the reader.
+func TestSeriesThatDifferAreNamedApart(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for i, io := range []string{"a", "b", "c", "d", "e", "f"} {
+		framed := map[string][]float64{"ndjson": resultstest.Around(12000+1000*float64(i), 0)}
+		for _, r := range resultstest.Beside("same", resultstest.Around(10000, 0), framed).Records {
+			r.Cell.Payload = io
+			s.Add(r)
+		}
+	}
+	got := strings.Join(Summarise(s).Meaning, "\n")
+	for _, want := range []string{
+		"on one CPU with payload a ndjson keeps 83 %",
+		"on one CPU with payload b ndjson keeps 77 %", "; 2 more in the tables.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+func TestSummaryPoolsRunsButPairsWithinThem(t *testing.T) {
+	framed := map[string][]float64{"ndjson": resultstest.Around(12000, 0)}
+	one := resultstest.Beside("same", resultstest.Around(10000, 0), framed)
+	framed["ndjson"] = resultstest.Around(36000, 0)
+	two := resultstest.Beside("same", resultstest.Around(30000, 0), framed)
+	two.Environments[0].Run = "run-2"
+	for i := range two.Records {
+		two.Records[i].Run = "run-2"
+	}
+	sum := Summarise(results.Merge(one, two))
+	if len(sum.Rows) != 2 {
+		t.Fatalf("got %d rows, want raw and ndjson", len(sum.Rows))
+	}
+	row := sum.Rows[1]
+	if row.Samples != 12 || len(row.Runs) != 2 || row.ToRaw.N != 12 {
+		t.Errorf("got %d samples of %d runs, %d pairs; want 12 of 2, 12", row.Samples, len(row.Runs), row.ToRaw.N)
+	}
+	if !row.ToRaw.Above(0.8332) || !row.ToRaw.Below(0.8335) {
+		t.Errorf("vs raw is %+v, want 1/1.2 in both runs though they differ threefold", row.ToRaw.Interval)
+	}
+	if !strings.Contains(strings.Join(sum.Notes, "\n"), "up to 2 runs are pooled") {
+		t.Errorf("pooling is not said: %q", sum.Notes)
 	}
 }

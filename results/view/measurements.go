@@ -10,29 +10,27 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables lays rows out for a person: a table for each machine, placement and pattern. What all
-// cells of a table share stands in its title, what they differ in has a column.
-func cellTables(rows []stat.Row) []Table {
+// cellTables lays rows out with all their figures: a table for each machine, placement and pattern.
+// What all cells of a table share stands in its title, what they differ in has a column.
+func cellTables(s *results.Set, rows []stat.Row) []Table {
 	type group struct {
 		machine, placement, pattern string
 		waiting                     bool
 	}
 	var order []group
 	groups := make(map[group][]stat.Row)
-	machines := make(map[string]bool)
 	for _, r := range rows {
 		g := group{r.Machine, r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
 		if groups[g] == nil {
 			order = append(order, g)
 		}
 		groups[g] = append(groups[g], r)
-		machines[r.Machine] = true
 	}
 	var tables []Table
 	for _, g := range order {
 		t := cellTable(groups[g])
-		if len(machines) > 1 {
-			t.Title = "machine " + results.ShortID(g.machine) + ", " + t.Title
+		if machine := MachineTitle(s, g.machine); machine != "" {
+			t.Title = machine + ": " + t.Title
 		}
 		tables = append(tables, t)
 	}
@@ -147,17 +145,6 @@ func cellValues(r stat.Row, differ []string) []Value {
 	return values
 }
 
-// emptyWord stands where a cell without samples has no figure.
-func emptyWord(r stat.Row) string {
-	switch {
-	case r.Unsupported != "":
-		return "unsupported"
-	case r.Failed != "":
-		return "failed"
-	}
-	return "not run (" + r.Stopped + ")"
-}
-
 // tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
 func tableTitle(c results.Cell, differ []string) string {
 	kind := "Streams "
@@ -238,24 +225,6 @@ func refusalText(r stat.Row, metric string) string {
 		return ""
 	}
 	return countText(e.Median)
-}
-
-// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
-const MaxShownSpread = 50
-
-// tooNoisy stands in the place of such a figure.
-const tooNoisy = "too noisy"
-
-// withSpread writes half the interval behind a figure: "0.94 ± 2%".
-func withSpread(figure string, e stat.Estimate) string {
-	percent, ok := e.Spread()
-	switch {
-	case !ok:
-		return figure
-	case percent > MaxShownSpread:
-		return tooNoisy
-	}
-	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
 // ratioText writes a ratio with its interval: "0.94 [0.92, 0.96]".

@@ -18,6 +18,13 @@ type Page struct {
 	Notes       []string // what has to be known to read the tables
 }
 
+// addTable adds a table, if it has a row.
+func (p *Page) addTable(t Table) {
+	if t.hasRows() {
+		p.Tables = append(p.Tables, t)
+	}
+}
+
 // Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
 // by the tables' titles; bench is an error.
 func (p Page) Write(w io.Writer, format Format, o Options) error {
@@ -96,7 +103,7 @@ func (t pageText) verdict(p Page) {
 		return
 	}
 	for _, line := range t.o.wrap([]string{Escape(p.Verdict)}) {
-		t.out.WriteString(t.o.paint(line, p.Tone.colour()) + "\n")
+		t.out.WriteString(t.o.paint(line, p.Tone) + "\n")
 	}
 	for _, line := range t.o.wrap(nonEmpty(p.Header)) {
 		t.out.WriteString(Escape(line) + "\n")

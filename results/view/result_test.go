@@ -69,7 +69,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 			false, "FAIL at every size: no reply, process alive",
 		},
 	} {
-		got := resultOf(&results.Set{Targets: row.targets})
+		got := resultOf(row.targets)
 		if got.Passed != row.passed || !strings.Contains(got.String(), row.want) {
 			t.Errorf("%s: passed %v, %q; want %v, %q", row.name, got.Passed, got, row.passed, row.want)
 		}

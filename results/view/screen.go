@@ -10,140 +10,86 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// screenWidth is how many columns a screen has at most.
-const screenWidth = 100
-
-// width returns the columns that text may take.
-func (o Options) width() int {
-	if o.Width <= 0 {
-		return screenWidth
-	}
-	return min(o.Width, screenWidth)
-}
-
-// Colours of figures and verdicts on a terminal.
-const (
-	green  = "\x1b[32m"
-	yellow = "\x1b[33m"
-	red    = "\x1b[31m"
-)
-
-// paint colours a text where the terminal can.
-func (o Options) paint(text, colour string) string {
-	if !o.Colour || colour == "" {
-		return text
-	}
-	return colour + text + "\x1b[0m"
-}
-
-// passTone is that of whether something passed.
-func passTone(passed bool) Tone {
-	if passed {
-		return Good
-	}
-	return Bad
-}
-
-// colour is that of a tone on a terminal.
-func (t Tone) colour() string {
-	switch t {
-	case Good:
-		return green
-	case Mixed:
-		return yellow
-	case Bad:
-		return red
-	}
-	return ""
-}
-
-// mostSentences is how many sentences about a run of chosen cells stand on the first screen.
-const mostSentences = 3
-
-// screenPage shows the measurements of a set: first what they mean, then a table for each placement
-// with framings down and message sizes across, streams before round trips, and last the writers
-// that do not block. Detail has the rest.
-func screenPage(s *results.Set, o Options) Page {
-	sum := Summarise(s)
+// screenTables show measurements on a first screen: for each placement framings down and message
+// sizes across, streams before round trips, then what a program and a large message come to, and
+// last the writers that do not block.
+func screenTables(s *results.Set, rows []stat.Row) []Table {
 	var p Page
-	for _, e := range FirstRuns(s) {
-		line := JoinParts(MachineLine(e), "load "+loadText(e))
-		p.Header = append(p.Header, Truncate(line, o.width()-1))
+	run := splitRun(rows)
+	for _, pattern := range []string{patternStream, results.PatternRoundtrip} {
+		for _, one := range seriesIn(s, run.bare, pattern) {
+			p.addTable(one.table())
+		}
 	}
-	p.Answer = sum.Meaning
-	framed, waiting := splitWaiting(sum.Rows)
-	var program, levers []stat.Row
-	if isDefaultRun(sum.Rows) {
-		parts := splitRun(sum.Rows)
-		framed = parts.bare
-		program = parts.program
-		levers = parts.levers
-	} else if n := len(p.Answer); n > mostSentences { // the last is about placements
-		p.Answer = append(slices.Clone(p.Answer[:mostSentences-1]), p.Answer[n-1])
+	p.addTable(programTable(run.program))
+	p.addTable(leverTable(run.levers))
+	for _, t := range waitingTables(s, run.waiting) {
+		p.addTable(t)
 	}
-	blocks := append(seriesIn(framed, "stream"), seriesIn(framed, results.PatternRoundtrip)...)
-	nameSeries(blocks)
-	for _, b := range blocks {
-		p.Tables = append(p.Tables, b.pivot())
+	if len(p.Tables) == 0 { // cells of a pattern that has no table of its own, such as mixed
+		p.Tables = cellTables(s, rows)
 	}
-	if len(program) > 0 {
-		p.Tables = append(p.Tables, programTable(program))
-	}
-	if len(levers) > 0 {
-		p.Tables = append(p.Tables, leverTable(levers))
-	}
-	p.Tables = append(p.Tables, waitingTables(waiting)...)
-	if len(p.Tables) == 0 { // cells of no pattern that has a table of its own, such as mixed
-		p.Tables = cellTables(sum.Rows)
-	}
-	p.Notes = screenNotes(s, sum)
-	return p
+	return p.Tables
 }
 
-// isDefaultRun reports whether rows answer the questions of a run without flags, see [runAnswer].
-func isDefaultRun(rows []stat.Row) bool { return len(runAnswer(rows)) > 0 }
+// A pivot lays rows out by two things in which they differ.
+type pivot struct {
+	title  string
+	heads  []Column                // of what tells the lines apart
+	line   func(stat.Row) []string // the texts below the heads
+	across func(stat.Row) string   // the title of the column that a row's value stands in
+	key    string                  // the column that stays however narrow the screen is
+	value  func(stat.Row) Value
+}
 
-// splitWaiting takes out of rows those about writers that do not block.
-func splitWaiting(rows []stat.Row) (framed, waiting []stat.Row) {
+// table has a line and a column for each that the rows have, in their order.
+func (p pivot) table(rows []stat.Row) Table {
+	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
+	lines := make(map[string]int)
+	columns := make(map[string]int)
 	for _, r := range rows {
-		if r.Cell.IsWaiting() {
-			waiting = append(waiting, r)
-		} else {
-			framed = append(framed, r)
+		across := p.across(r)
+		if _, known := columns[across]; !known {
+			columns[across] = len(t.Columns)
+			t.Columns = append(t.Columns, Column{Title: across, Right: true, Key: across == p.key})
 		}
 	}
-	return framed, waiting
-}
-
-// pivot lays a series out: framings down, sizes across. The size that tells most stays however
-// narrow the screen is.
-func (s series) pivot() Table {
-	var framings []string
-	var sizes []int
-	for _, r := range s.rows {
-		if !slices.Contains(framings, r.Cell.Framing) {
-			framings = append(framings, r.Cell.Framing)
+	for _, r := range rows {
+		texts := p.line(r)
+		id := strings.Join(texts, "\x00")
+		at, known := lines[id]
+		if !known {
+			at = len(t.Rows)
+			lines[id] = at
+			line := make([]Value, len(t.Columns))
+			for i, text := range texts {
+				line[i] = textValue(text)
+			}
+			t.AppendValues(line...)
 		}
-		if !slices.Contains(sizes, r.Cell.Size) {
-			sizes = append(sizes, r.Cell.Size)
-		}
-	}
-	slices.Sort(sizes)
-	t := Table{Title: s.quantity(), Columns: []Column{{Title: "framing", Key: true}}}
-	for _, size := range sizes {
-		t.Columns = append(t.Columns, Column{Title: sizeTitle(size), Right: true, Key: size == s.size})
-	}
-	for _, framing := range framings {
-		row := []Value{textValue(framing)}
-		for _, size := range sizes {
-			row = append(row, s.figure(framing, size))
-		}
-		t.AppendValues(row...)
+		v := p.value(r)
+		v.Text = orDash(v.Text)
+		t.Rows[at][columns[p.across(r)]] = v
 	}
 	return t
 }
 
-// sizeTitle names a column of sizes.
+// table lays a series out: framings down, sizes across.
+func (s series) table() Table {
+	rows := slices.SortedStableFunc(slices.Values(s.rows), func(a, b stat.Row) int {
+		return cmp.Compare(a.Cell.Size, b.Cell.Size)
+	})
+	return pivot{
+		title:  s.quantity(),
+		heads:  []Column{{Title: "framing", Key: true}},
+		line:   func(r stat.Row) []string { return []string{r.Cell.Framing} },
+		across: func(r stat.Row) string { return sizeTitle(r.Cell.Size) },
+		key:    sizeTitle(s.size),
+		value:  screenValue,
+	}.table(rows)
+}
+
+// sizeTitle names a size, which a recording does not have.
 func sizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
@@ -151,22 +97,8 @@ func sizeTitle(size int) string {
 	return SizeText(size)
 }
 
-// figure is that of a framing at a size, none if it was not measured.
-func (s series) figure(framing string, size int) Value {
-	for _, r := range s.rows {
-		if r.Cell.Framing == framing && r.Cell.Size == size {
-			return screenValue(r)
-		}
-	}
-	return Value{}
-}
-
 // quantity names what the figures of a series are, and where it ran.
 func (s series) quantity() string {
-	related := false
-	for _, r := range s.rows {
-		related = related || r.ToRaw != nil
-	}
 	name := "Goodput"
 	switch {
 	case s.cell.Rate > 0:
@@ -174,10 +106,59 @@ func (s series) quantity() string {
 	case s.cell.Pattern == results.PatternRoundtrip:
 		name = "Round trip"
 	}
-	if related {
+	if slices.ContainsFunc(s.rows, func(r stat.Row) bool { return r.ToRaw != nil }) {
 		name += " vs raw"
 	}
 	return name + ", " + s.short
+}
+
+// programTable shows what a framing costs a program that makes each message and looks at it.
+func programTable(rows []stat.Row) Table {
+	return pivot{
+		title: "Goodput vs raw of a program that makes each message and looks at it",
+		heads: []Column{
+			{Title: "framing", Key: true},
+			{Title: "message", Right: true, Key: true},
+		},
+		line: func(r stat.Row) []string {
+			return []string{r.Cell.Framing, sizeTitle(r.Cell.Size)}
+		},
+		across: func(r stat.Row) string { return shortPlacement(r.Cell.Placement) },
+		key:    shortPlacement("same"),
+		value:  screenValue,
+	}.table(rows)
+}
+
+// leverTable shows what a larger pipe and smaller writes do to one large message.
+func leverTable(rows []stat.Row) Table {
+	if len(rows) == 0 {
+		return Table{}
+	}
+	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
+		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
+			cmp.Compare(b.Cell.WriteSize, a.Cell.WriteSize))
+	})
+	return pivot{
+		title: fmt.Sprintf("Goodput of messages of %s (%s)", sizeTitle(rows[0].Cell.Size),
+			rows[0].Cell.Framing),
+		heads: []Column{
+			{Title: "pipe", Key: true},
+			{Title: "bytes per write", Right: true, Key: true},
+		},
+		line: func(r stat.Row) []string {
+			written := "all"
+			if r.Cell.WriteSize > 0 {
+				written = results.FormatSize(int64(r.Cell.WriteSize))
+			}
+			return []string{fieldText(r.Cell, "capacity"), written}
+		},
+		across: func(r stat.Row) string { return shortPlacement(r.Cell.Placement) },
+		key:    shortPlacement("same"),
+		value: func(r stat.Row) Value {
+			e := r.Estimates["goodput"]
+			return textValue(withSpread(results.FormatGoodput(e.Median), e))
+		},
+	}.table(sorted)
 }
 
 // screenValue is the figure of a cell with half its interval: what it has of raw's, or what raw
@@ -185,17 +166,14 @@ func (s series) quantity() string {
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
-	case r.Unsupported != "":
-		return textValue("unsupp.")
 	case r.Samples == 0:
-		text := strings.TrimSuffix(emptyWord(r), " ("+r.Stopped+")")
-		return Value{Text: text, Tone: Mixed}
+		return Value{Text: emptyWord(r), Tone: Mixed}
 	case r.Cell.Rate > 0 && l.P99NS != nil:
 		return textValue(results.FormatDuration(float64(*l.P99NS)))
 	case r.ToRaw == nil && r.Cell.Pattern == results.PatternRoundtrip:
 		return textValue(results.FormatDuration(r.Estimates["time"].Median))
 	case r.ToRaw == nil:
-		return textValue(results.FormatGoodput(r.Estimates["goodput"].Median))
+		return textValue(goodputText(r))
 	}
 	v := textValue(withSpread(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
 	slow := slowdown(r)
@@ -203,8 +181,8 @@ func screenValue(r stat.Row) Value {
 	case isTooNoisy(r):
 		v.Tone = Mixed
 	case isRough(r):
-		percent, _ := r.ToRaw.Spread()
-		v = Value{Text: fmt.Sprintf("%.2f?±%2.0f%%", r.ToRaw.Median, percent), Tone: Mixed}
+		v.Text = strings.Replace(v.Text, " ±", "?±", 1)
+		v.Tone = Mixed
 	case r.ToRaw.Interval != nil && !slow.Above(1):
 		v.Tone = Good
 	case slow.Above(2):
@@ -213,95 +191,53 @@ func screenValue(r stat.Row) Value {
 	return v
 }
 
+// slowdown returns how many times as long as raw the row's cell takes for a message.
+func slowdown(r stat.Row) stat.Estimate {
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		return *r.ToRaw
+	}
+	return r.ToRaw.Inverse()
+}
+
 // roughSpread is the half-width, in percent, beyond which the screen marks a ratio.
 const roughSpread = 25
 
+// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
+const MaxShownSpread = 50
+
 func isRough(r stat.Row) bool {
-	if r.ToRaw == nil {
-		return false
-	}
 	percent, _ := r.ToRaw.Spread()
 	return percent > roughSpread && percent <= MaxShownSpread
 }
 
-// programTable shows what a framing costs a program that makes each message and looks at it.
-func programTable(rows []stat.Row) Table {
-	places := placesOf(rows)
-	t := Table{
-		Title:   "Goodput vs raw of a program that makes each message and looks at it",
-		Columns: []Column{{Title: "framing", Key: true}, {Title: "message", Right: true, Key: true}},
-	}
-	for i, place := range places {
-		title := shortPlacement(place)
-		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
-	}
-	type line struct {
-		framing string
-		size    int
-	}
-	var order []line
-	for _, r := range rows {
-		l := line{r.Cell.Framing, r.Cell.Size}
-		if !slices.Contains(order, l) {
-			order = append(order, l)
-		}
-	}
-	for _, l := range order {
-		row := []Value{textValue(l.framing), textValue(sizeTitle(l.size))}
-		for _, place := range places {
-			var v Value
-			for _, r := range rows {
-				if r.Cell.Placement == place && r.Cell.Framing == l.framing && r.Cell.Size == l.size {
-					v = screenValue(r)
-				}
-			}
-			row = append(row, v)
-		}
-		t.AppendValues(row...)
-	}
-	return t
+// isTooNoisy reports whether a row's ratio to raw is one that tables do not print.
+func isTooNoisy(r stat.Row) bool {
+	percent, _ := r.ToRaw.Spread()
+	return percent > MaxShownSpread
 }
 
-// leverTable shows what a larger pipe and smaller writes do to one large message.
-func leverTable(rows []stat.Row) Table {
-	places := placesOf(rows)
-	t := Table{
-		Title:   fmt.Sprintf("Goodput of messages of %s (%s)", sizeTitle(rows[0].Cell.Size), rows[0].Cell.Framing),
-		Columns: []Column{{Title: "pipe", Key: true}, {Title: "bytes per write", Right: true, Key: true}},
+// emptyWord stands where a cell without samples has no figure.
+func emptyWord(r stat.Row) string {
+	switch {
+	case r.Unsupported != "":
+		return "unsupported"
+	case r.Failed != "":
+		return "failed"
 	}
-	for i, place := range places {
-		title := shortPlacement(place)
-		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
-	}
-	type line struct{ capacity, writeSize int }
-	var order []line
-	for _, r := range rows {
-		l := line{r.Cell.Capacity, r.Cell.WriteSize}
-		if !slices.Contains(order, l) {
-			order = append(order, l)
-		}
-	}
-	slices.SortFunc(order, func(a, b line) int {
-		return cmp.Or(cmp.Compare(a.capacity, b.capacity), cmp.Compare(b.writeSize, a.writeSize))
-	})
-	for _, l := range order {
-		written := "all"
-		if l.writeSize > 0 {
-			written = results.FormatSize(int64(l.writeSize))
-		}
-		row := []Value{textValue(FieldValue("capacity", fmt.Sprint(l.capacity))), textValue(written)}
-		for _, place := range places {
-			var v Value
-			for _, r := range rows {
-				c := r.Cell
-				if c.Placement == place && c.Capacity == l.capacity && c.WriteSize == l.writeSize && r.Samples > 0 {
-					e := r.Estimates["goodput"]
-					v = textValue(withSpread(results.FormatGoodput(e.Median), e))
-				}
-			}
-			row = append(row, v)
-		}
-		t.AppendValues(row...)
-	}
-	return t
+	return "not run"
 }
+
+// withSpread writes half the interval behind a figure: "0.94 ± 2%".
+func withSpread(figure string, e stat.Estimate) string {
+	percent, ok := e.Spread()
+	switch {
+	case !ok:
+		return figure
+	case percent > MaxShownSpread:
+		return tooNoisy
+	}
+	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
+}
+
+// tooNoisy stands in the place of a figure that its interval makes none.
+const tooNoisy = "too noisy"

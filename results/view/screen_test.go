@@ -62,7 +62,7 @@ func TestMeasurementsFitTheWidth(t *testing.T) {
 				}
 			}
 			text := strings.Join(lines, "\n")
-			for _, want := range []string{"Goodput vs raw, same CPU", "64 KiB", "0.83 ±"} {
+			for _, want := range []string{"Goodput vs raw, one CPU", "64 KiB", "0.83 ±"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in\n%s", want, text)
 				}

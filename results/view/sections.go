@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ func Sections(s *results.Set) []Section {
 	sum := Summarise(s)
 	var found []Section
 	for _, section := range recordSections(s, sum) {
-		section.Tables = stat.Filter(section.Tables, Table.hasRows)
+		section.Tables = slices.DeleteFunc(section.Tables, func(t Table) bool { return !t.hasRows() })
 		if len(section.Tables)+len(section.Lead) > 0 {
 			found = append(found, section)
 		}
@@ -46,63 +45,56 @@ func Sections(s *results.Set) []Section {
 		}
 	}
 	out := append([]Section{{ID: "answer", Title: title, Lead: lead}}, found...)
-	if machines := machineTable(s); len(machines.Columns) > 1 {
-		n := len(s.Machines())
-		about := Section{ID: "machines", Title: "The machine" + when(n > 1, "s"), Tables: []Table{machines}, Folded: true}
-		if len(s.Environments) > n {
-			about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load and clock are those of the first.", len(s.Environments))}
+	if machines := machineTable(s); machines.hasRows() {
+		about := Section{ID: "machines", Title: "The machines", Folded: true}
+		about.Tables = []Table{machines}
+		if len(s.Environments) > len(s.Machines()) {
+			about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load "+
+				"and clock are those of the first.", len(s.Environments))}
 		}
 		out = append(out, about)
-	}
-	var pairs []string // sentences and titles know machines by the beginnings of hashes
-	for _, id := range s.Machines() {
-		pairs = append(pairs, "machine "+results.ShortID(id), s.MachineName(id))
-	}
-	rename := strings.NewReplacer(pairs...)
-	for i := range out {
-		section := &out[i]
-		section.Title, section.Lead = rename.Replace(section.Title), stat.Map(section.Lead, rename.Replace)
-		for j := range section.Tables {
-			t := &section.Tables[j]
-			if t.Title = rename.Replace(t.Title); t.Title == section.Title {
-				t.Title = "" // said above it
-			}
-		}
 	}
 	return out
 }
 
 // Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
 func Lead(s *results.Set) string {
-	byTime := func(a, b results.Environment) int { return a.Time.Compare(b.Time) }
-	sorted := slices.SortedFunc(slices.Values(s.Environments), byTime)
-	days := stat.Map(sorted, func(e results.Environment) string {
-		return when(!e.Time.IsZero(), e.Time.UTC().Format("2 January 2006"))
-	})
-	if days = slices.Compact(nonEmpty(days)); len(days) > 1 {
-		days = []string{days[0] + " to " + days[len(days)-1]}
+	var days []string
+	for _, e := range s.Environments {
+		if !e.Time.IsZero() {
+			days = append(days, e.Time.UTC().Format("2006-01-02"))
+		}
+	}
+	slices.Sort(days)
+	days = slices.Compact(days)
+	when := ""
+	if len(days) > 0 {
+		when = days[0]
+	}
+	if len(days) > 1 {
+		when += " to " + days[len(days)-1]
 	}
 	runs := ""
 	if len(s.Environments) > 0 {
 		runs = results.FormatCount(len(s.Environments), "run")
 	}
-	return JoinParts(MachinesLine(FirstRuns(s)), runs, strings.Join(days, ""))
+	return JoinParts(MachinesLine(FirstRuns(s)), runs, when)
 }
 
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
-	out := append(machinesDiffer(s, sum.Rows), sum.Meaning...)
+	out := slices.Clone(sum.Meaning)
+	if len(s.Machines()) > 1 {
+		out = append(out, machinesDiffer(s))
+	}
 	for _, own := range driven(s) {
-		out = append(out, serverName(s, own[0])+": "+resultOf(&results.Set{Targets: own}).String()+".")
+		out = append(out, serverName(s, own[0])+": "+resultOf(own).String()+".")
 	}
 	out = slices.Concat(out, findingSentences(s), RecordingSummary(s))
-	if len(s.Noise) > 0 {
-		widest := slices.MaxFunc(s.Noise, func(a, b results.Noise) int { return cmp.Compare(a.Spread, b.Spread) })
-		out = append(out, fmt.Sprintf("Between runs that nothing distinguishes, figures move by up to %s (%s of %s).",
-			results.FormatPercent(100*widest.Spread), widest.Metric, results.CellLabel(widest.Cell, nil)))
-	}
-	if measured := stat.Filter(sum.Rows, func(r stat.Row) bool { return r.Samples > 0 }); len(out) == 0 && len(measured) > 0 {
-		out = append(out, results.FormatCount(len(measured), "cell")+" measured; no comparison of them is sure.")
+	out = nonEmpty(out)
+	if len(out) == 0 && len(sum.Rows) > 0 {
+		out = append(out, results.FormatCount(len(sum.Rows), "cell")+
+			" measured; no comparison of them is sure.")
 	}
 	return out
 }
@@ -110,44 +102,66 @@ func answer(s *results.Set, sum Summary) []string {
 // commandsOf lists the command lines of the runs that lines are from, each once, or the usual
 // command if the files do not tell.
 func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []string {
-	runs := stat.Distinct(lines, results.RunOf)
-	own := stat.Filter(s.Environments, func(e results.Environment) bool { return e.Command != "" && slices.Contains(runs, e.Run) })
-	if len(own) == 0 {
+	var commands []string
+	for _, l := range lines {
+		e, ok := s.Environment(results.RunOf(l))
+		if ok && e.Command != "" && !slices.Contains(commands, e.Command) {
+			commands = append(commands, e.Command)
+		}
+	}
+	if len(commands) == 0 {
 		return []string{usual}
 	}
-	return stat.Distinct(own, func(e results.Environment) string { return e.Command })
+	return commands
 }
+
+// sideBySide is said where the figures of several machines are compared.
+const sideBySide = "Absolute figures of two machines say little. So each cell is compared with " +
+	"what the same machine does with raw messages of that size: a share of its goodput, a " +
+	"multiple of its round-trip time. The absolute figure stands behind."
 
 // recordSections lists a section for each kind of record, those without any included.
 func recordSections(s *results.Set, sum Summary) []Section {
-	var beside []Table // machines
+	sections := []Section{{
+		ID: "measurements", Title: "Measurements", Tables: cellTables(s, sum.Rows), Notes: sum.Notes,
+		Commands: commandsOf(s, s.Records, "pipebench run"),
+	}}
 	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
-		beside = []Table{
-			machineComparison(s, sum.Rows, "stream", "Goodput vs raw"),
-			machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw"),
-			machineLimits(s, sum.Rows),
+		streams := machineComparison(s, sum.Rows, patternStream, "Goodput vs raw")
+		trips := machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw")
+		beside := Section{ID: "side-by-side", Title: "Side by side", Tables: []Table{streams, trips}}
+		if streams.hasRows() || trips.hasRows() {
+			beside.Lead = []string{sideBySide}
 		}
+		sections = append(sections, beside)
 	}
-	sections := []Section{
-		{ID: "measurements", Title: "Measurements", Tables: cellTables(sum.Rows), Notes: sum.Notes,
-			Commands: commandsOf(s, s.Records, "pipebench run")},
-		{ID: "side-by-side", Title: "Side by side", Tables: beside,
-			Lead: when(slices.ContainsFunc(beside, Table.hasRows), []string{words().SideBySide})},
-		serverSection(s),
-		{ID: "recording", Title: "A recording", Lead: endings(s), Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
-			Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND")},
-		{ID: "noise", Title: "How far figures move by themselves", Tables: []Table{noiseTable(s)},
-			Lead:     when(len(s.Noise) > 0, []string{words().Noise}),
-			Commands: commandsOf(s, s.Noise, "pipebench doctor")},
-	}
+	sections = append(sections, serverSection(s), Section{
+		ID: "recording", Title: "A recording", Lead: endings(s),
+		Tables:   []Table{directionTable(s.Messages), replyTable(s.Messages)},
+		Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND"),
+	})
 	return append(sections, findingSections(s)...)
 }
 
 // driven groups what drive found by the server that it loaded. A record of how a recorded server
 // ended belongs to the recording.
 func driven(s *results.Set) [][]results.Target {
-	targets := stat.Filter(s.Targets, func(t results.Target) bool { return t.Evidence.Traffic == nil })
-	return stat.GroupBy(targets, func(t results.Target) string { return serverName(s, t) })
+	var groups [][]results.Target
+	at := make(map[string]int)
+	for _, t := range s.Targets {
+		if t.Evidence.Traffic != nil {
+			continue
+		}
+		name := serverName(s, t)
+		i, known := at[name]
+		if !known {
+			i = len(groups)
+			at[name] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], t)
+	}
+	return groups
 }
 
 func serverName(s *results.Set, t results.Target) string {
@@ -157,30 +171,31 @@ func serverName(s *results.Set, t results.Target) string {
 // serverSection holds the servers that drive loaded.
 func serverSection(s *results.Set) Section {
 	out := Section{ID: "servers", Title: "Servers"}
-	rest := *s
-	rest.Targets = nil
-	var all []results.Target
 	for _, own := range driven(s) {
 		name := serverName(s, own[0])
-		all = append(all, own...)
-		for _, text := range slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own), targetNotes(own)) {
+		sentences := slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own),
+			targetNotes(own))
+		for _, text := range sentences {
 			out.Lead = append(out.Lead, name+": "+text+".")
 		}
 		sizes, loads := sizeTable(own), loadTable(own)
-		sizes.Title, loads.Title = name+" by message size", name+" by load"
+		sizes.Title = name + " by message size"
+		loads.Title = name + " by load"
 		out.Tables = append(out.Tables, sizes, loads)
-		rest.Targets = append(rest.Targets, stat.Filter(own, func(t results.Target) bool { return t.Size == 0 && targetSentence(t) == "" })...)
 	}
-	out.Tables = append(out.Tables, targetTable(&rest))
-	out.Commands = commandsOf(s, all, "pipebench drive --find-limit -- COMMAND")
+	out.Commands = commandsOf(s, s.Targets, "pipebench drive --find-limit -- COMMAND")
 	return out
 }
 
 // sizeGrowth says how the time of a server grows with the size. It says nothing if drive has, which
 // measures that in pipes of every capacity.
 func sizeGrowth(targets []results.Target) []string {
-	recorded := slices.ContainsFunc(targets, func(t results.Target) bool { return t.Evidence.Growth != nil })
-	if g := stat.FitTargetGrowth(targets); g != nil && !recorded {
+	for _, t := range targets {
+		if t.Evidence.Growth != nil {
+			return nil
+		}
+	}
+	if g := stat.FitTargetGrowth(targets); g != nil {
 		return []string{g.String()}
 	}
 	return nil

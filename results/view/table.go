@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -117,8 +118,7 @@ func figureValue(v float64, shown string) Value {
 
 // verdictValue shows a verdict in words; programs read it as it is in the file.
 func verdictValue(verdict string) Value {
-	text := VerdictText(verdict)
-	return Value{Text: text, Base: verdict, Tone: toneOf(text)}
+	return Value{Text: VerdictText(verdict), Base: verdict, Tone: toneOf(verdict)}
 }
 
 // Write writes the table: as text for a terminal, as wide as o allows, as markdown with its title
@@ -185,7 +185,7 @@ func (t Table) painted(o Options) Table {
 		row = slices.Clone(row)
 		for i, v := range row {
 			if !strings.Contains(v.Text, "\n") {
-				row[i].Text = o.paint(v.Text, v.Tone.colour())
+				row[i].Text = o.paint(v.Text, v.Tone)
 			}
 		}
 		out.Rows = append(out.Rows, row)
@@ -328,6 +328,8 @@ func failedTo(do string, err error) error {
 	}
 	return nil
 }
+
+func orDash(s string) string { return cmp.Or(s, "-") }
 
 func (t Table) hasRows() bool { return len(t.Rows) > 0 }
 

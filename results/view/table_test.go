@@ -10,7 +10,11 @@ import (
 )
 
 func TestTableFormats(t *testing.T) {
-	table := Table{Title: "Things", Columns: Columns("name", ">count", "+how")}
+	table := Table{Title: "Things", Columns: []Column{
+		{Title: "name", Key: true},
+		{Title: "count", Right: true, Key: true},
+		{Title: "how", Detail: true},
+	}}
 	table.Append("a|b", "1", "by hand")
 	table.Append("much longer", "1000", "by, machine")
 	for _, tt := range []struct {
@@ -60,7 +64,7 @@ func TestTableFormats(t *testing.T) {
 
 func TestTableOfNothing(t *testing.T) {
 	var out bytes.Buffer
-	if err := (Table{Columns: Columns("name")}).Write(&out, FormatJSON, Options{}); err != nil || out.String() != "[]\n" {
+	if err := (Table{Columns: []Column{{Title: "name", Key: true}}}).Write(&out, FormatJSON, Options{}); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q, %v; want an empty list", out.String(), err)
 	}
 }
@@ -76,7 +80,13 @@ func TestLongWordsStayWhole(t *testing.T) {
 // On a narrow screen columns that can be spared go first, then words take more lines; a word that
 // cannot be broken stays.
 func TestTablesFitTheScreen(t *testing.T) {
-	table := Table{Columns: Columns("name", ">figure", "?>spare", "?>rest", "what")}
+	table := Table{Columns: []Column{
+		{Title: "name", Key: true},
+		{Title: "figure", Right: true, Key: true},
+		{Title: "spare", Right: true},
+		{Title: "rest", Right: true},
+		{Title: "what", Key: true},
+	}}
 	table.Append("server", "1.23 ms", "0123456789", "0123456789", "a sentence of some words that may go on in the next line")
 	for _, row := range []struct {
 		width   int
@@ -102,7 +112,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 			}
 		}
 	}
-	long := Table{Columns: Columns("name")}
+	long := Table{Columns: []Column{{Title: "name", Key: true}}}
 	long.Append(strings.Repeat("x", 200))
 	if got, _ := long.fit(80, false); len(got) != 1 || len(got[0].Columns) != 1 {
 		t.Errorf("%v", got)

@@ -22,7 +22,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 			tables = append(tables, t)
 		}
 	}
-	result := resultOf(set)
+	result := resultOf(set.Targets)
 	switch format {
 	case FormatJSON:
 		return WriteJSON(w, struct {
@@ -101,7 +101,6 @@ func sizeTable(targets []results.Target) Table {
 		{Title: "server memory", Data: "server memory (B)", Right: true},
 		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true, Detail: true},
 		{Title: "n", Right: true},
-		{Title: "evidence", Style: Long, Only: PageOnly},
 	}}
 	for _, target := range targets {
 		if target.Size == 0 || target.Evidence.Load != nil {
@@ -109,7 +108,6 @@ func sizeTable(targets []results.Target) Table {
 		}
 		row := []Value{bytesValue(target.Size), verdictValue(target.Verdict)}
 		row = append(row, sizeFigures(target)...)
-		row = append(row, textValue(EvidenceText(target.Evidence)))
 		t.AppendValues(row...)
 	}
 	return t
@@ -231,7 +229,6 @@ func targetTable(s *results.Set) Table {
 		{Title: "reply limit", Data: "reply limit (B)", Right: true},
 		{Title: "searched to", Data: "searched to (B)", Right: true},
 		{Title: "time/msg", Data: "time/msg (ns)", Right: true},
-		{Title: "evidence", Style: Long, Only: PageOnly},
 		{Title: "warnings", Style: Warning},
 	}}
 	for _, target := range s.Targets {
@@ -254,7 +251,6 @@ func targetTable(s *results.Set) Table {
 			limitValue(target.ReplyLimit),
 			limitValue(target.SearchedTo),
 			estimateValue("time", target.Samples),
-			textValue(EvidenceText(target.Evidence)),
 			textValue(strings.Join(target.Warnings, "; ")),
 		)
 	}
@@ -448,19 +444,22 @@ type DriveResult struct {
 
 // tone is that of the line.
 func (r DriveResult) tone() Tone {
-	if r.incomplete {
+	switch {
+	case r.incomplete:
 		return Mixed
+	case r.Passed:
+		return Good
 	}
-	return passTone(r.Passed)
+	return Bad
 }
 
 // resultOf sums up what was found. A server that refuses large messages with an error passes; one
 // that is silent, or answers wrongly, does not.
-func resultOf(set *results.Set) DriveResult {
+func resultOf(targets []results.Target) DriveResult {
 	var r DriveResult
 	served := int64(0)
 	limited := false
-	for _, t := range set.Targets {
+	for _, t := range targets {
 		if e := t.Evidence.Replay; e != nil {
 			r.Passed = t.Served()
 			r.whole = results.FormatCount(e.Replayed, "message") + " replayed"

@@ -61,65 +61,100 @@ type Options struct {
 	Colour bool // mark what is good and what is bad by colours
 }
 
+// screenWidth is how many columns a screen has at most.
+const screenWidth = 100
+
+// width returns the columns that text may take.
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return screenWidth
+	}
+	return min(o.Width, screenWidth)
+}
+
+// Colours of figures and verdicts on a terminal.
+const (
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
+)
+
+// paint colours a text by what it means, where the terminal can.
+func (o Options) paint(text string, tone Tone) string {
+	colour := ""
+	switch tone {
+	case Good:
+		colour = green
+	case Mixed:
+		colour = yellow
+	case Bad:
+		colour = red
+	}
+	if !o.Colour || colour == "" {
+		return text
+	}
+	return colour + text + "\x1b[0m"
+}
+
 // ErrNothing is returned by a view when there is nothing to show. Nothing measured is never a
 // success.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
-// Write writes what the set holds: its measurements, with what they mean, and its findings (probes,
-// faults, claims, targets, checks and noise). A set without any is [ErrNothing]. CSV and
-// bench hold the measurements alone where there are any.
+// Write writes what the set holds: its measurements, with what they mean, its findings, servers and
+// messages. A set without any is [ErrNothing]. CSV and bench hold the measurements alone where there
+// are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	isScreen := format == FormatTable && !o.Detail
-	found := otherTables(s, isScreen)
-	if len(s.Records) == 0 && len(found) == 0 {
+	if len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0 {
 		return ErrNothing
 	}
 	switch format {
 	case FormatCSV:
 		if len(s.Records) > 0 {
-			found = []Table{figureTable(Summarise(s))}
+			return figureTable(Summarise(s)).Write(w, format, o)
 		}
-		return Page{Tables: found}.Write(w, format, o)
+		return Page{Tables: dataTables(s)}.Write(w, format, o)
 	case FormatJSON:
 		return WriteJSON(w, newSetJSON(s))
 	case FormatBench:
 		return WriteBench(w, s)
 	}
-	var p Page
-	if isScreen && len(s.Records) > 0 {
-		p = screenPage(s, o)
-		p.Answer = append(p.Answer, RecordingSummary(s)...)
+	sum := Summarise(s)
+	p := Page{Header: headers(s, o), Answer: answer(s, sum)}
+	isScreen := format == FormatTable && !o.Detail
+	if isScreen {
+		p.Tables = screenTables(s, sum.Rows)
+		p.Notes = screenNotes(s, sum)
 	} else {
-		sum := Summarise(s)
-		p = Page{Header: headers(s.Environments), Conclusions: sum.Meaning, Notes: sum.Notes}
-		p.Tables = cellTables(sum.Rows)
-		if isScreen {
-			p.Answer = answer(s, sum)
-			p.Conclusions = nil
-		}
+		p.Tables = cellTables(s, sum.Rows)
+		p.Notes = sum.Notes
 	}
-	p.Tables = append(p.Tables, found...)
+	p.Tables = append(p.Tables, findingScreens(s, !isScreen)...)
+	servers := serverSection(s)
+	for _, t := range servers.Tables {
+		p.addTable(t.dropEmpty())
+	}
+	p.Conclusions = servers.Lead
+	if isScreen {
+		p.addTable(directionTable(s.Messages))
+		p.addTable(replyTable(s.Messages))
+	} else {
+		p.addTable(messageTable(s).dropEmpty())
+	}
 	return p.Write(w, format, o)
 }
 
-// otherTables are those of what there is beside measurements. The screen sums up the messages of a
-// recording.
-func otherTables(s *results.Set, isScreen bool) []Table {
-	all := append(findingTables(s), targetTable(s), noiseTable(s))
-	switch {
-	case len(s.Messages) == 0:
-	case isScreen:
-		all = append(all, directionTable(s.Messages), replyTable(s.Messages))
-	default:
-		all = append(all, messageTable(s))
+// dataTables are those of findings, servers and messages, for programs.
+func dataTables(s *results.Set) []Table {
+	var p Page
+	for _, a := range areas {
+		p.addTable(findingTable(s, sorted(s.FindingsOf(a.area))))
 	}
-	var found []Table
-	for _, t := range all {
-		if t.hasRows() {
-			found = append(found, t.dropEmpty())
-		}
+	p.addTable(targetTable(s))
+	p.addTable(messageTable(s))
+	for i := range p.Tables {
+		p.Tables[i] = p.Tables[i].dropEmpty()
 	}
-	return found
+	return p.Tables
 }
 
 // A Summary is what the records of a set say, figure by figure and in words: the one view that all
@@ -142,10 +177,7 @@ func Summarise(s *results.Set) Summary {
 		Rows:         append([]stat.Row{}, stat.Rows(s)...),
 	}
 	sum.Warnings = shareWarnings(sum.Rows)
-	sum.Meaning = runAnswer(sum.Rows)
-	if len(sum.Meaning) == 0 {
-		sum.Meaning = conclusions(sum.Rows)
-	}
+	sum.Meaning = meaning(s, sum.Rows)
 	sum.Notes = notes(s, sum.Rows)
 	for _, w := range sum.Warnings {
 		sum.Notes = append(sum.Notes, "every cell: "+w)

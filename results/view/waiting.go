@@ -10,111 +10,91 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A waitingCell is what the rows of a line about writers that do not block share: all but the
-// framing.
-type waitingCell struct {
-	machine, placement string
-	io                 string
-	size               int
-	drain              int64
-	closesAfter        int
-}
-
-func waitingCellOf(r stat.Row) waitingCell {
-	c := r.Cell
-	return waitingCell{r.Machine, c.Placement, c.IO, c.Size, c.Drain, c.ClosesAfter}
-}
-
-// waitingTables show what writers meet that do not block: a table for each placement, with a line
-// for each way to wait, size and reader. Figures are the range over the framings, or their median
-// where the range has no room.
-func waitingTables(rows []stat.Row) []Table {
-	var order []waitingCell
-	groups := make(map[waitingCell][]stat.Row)
+// waitingTables show what writers meet that do not block: a table for each place, with a line for
+// each reader, size and way to wait. Figures are the range over the framings, or their median where
+// the range has no room.
+func waitingTables(s *results.Set, rows []stat.Row) []Table {
+	groups := make(map[stat.RowID][]stat.Row)
+	var order []stat.RowID // of lines: all but the framing
 	for _, r := range rows {
-		c := waitingCellOf(r)
-		if groups[c] == nil {
-			order = append(order, c)
+		id := stat.RowID{Machine: r.Machine, Cell: r.Cell}
+		id.Cell.Framing = ""
+		if groups[id] == nil {
+			order = append(order, id)
 		}
-		groups[c] = append(groups[c], r)
+		groups[id] = append(groups[id], r)
 	}
-	slices.SortStableFunc(order, func(a, b waitingCell) int {
+	slices.SortStableFunc(order, func(a, b stat.RowID) int {
 		return cmp.Or(
-			cmp.Compare(a.closesAfter, b.closesAfter),
-			cmp.Compare(a.drain, b.drain),
-			cmp.Compare(a.size, b.size),
-			cmp.Compare(a.io, b.io))
+			cmp.Compare(a.Cell.ClosesAfter, b.Cell.ClosesAfter),
+			cmp.Compare(a.Cell.Drain, b.Cell.Drain),
+			cmp.Compare(a.Cell.Size, b.Cell.Size),
+			cmp.Compare(a.Cell.IO, b.Cell.IO))
 	})
 	var tables []Table
-	at := make(map[[2]string]int)
-	for _, c := range order {
-		place := [2]string{c.machine, c.placement}
-		i, known := at[place]
+	at := make(map[string]int)
+	for _, id := range order {
+		title := "Non-blocking writer, " + shortPlacement(id.Cell.Placement)
+		if name := MachineTitle(s, id.Machine); name != "" {
+			title += ", " + name
+		}
+		i, known := at[title]
 		if !known {
 			i = len(tables)
-			at[place] = i
-			tables = append(tables, Table{
-				Title: "Non-blocking writer, " + shortPlacement(c.placement),
-				Columns: []Column{
-					{Title: "reader", Key: true},
-					{Title: "message", Right: true, Key: true},
-					{Title: "waits by", Key: true},
-					{Title: "EAGAIN/msg", Right: true, Key: true},
-					{Title: "short/msg", Right: true},
-					{Title: "goodput", Right: true},
-					{Title: "lost", Right: true},
-					{Title: "told after", Right: true},
-				},
-			})
+			at[title] = i
+			tables = append(tables, Table{Title: title, Columns: []Column{
+				{Title: "reader", Key: true},
+				{Title: "message", Right: true, Key: true},
+				{Title: "waits by", Key: true},
+				{Title: "EAGAIN/msg", Right: true, Key: true},
+				{Title: "short/msg", Right: true},
+				{Title: "goodput", Right: true},
+				{Title: "lost", Right: true},
+				{Title: "told after", Right: true},
+			}})
 		}
-		tables[i].AppendValues(waitingRow(c, groups[c], rows)...)
+		tables[i].AppendValues(waitingLine(id.Cell, groups[id], rows)...)
 	}
 	for i := range tables {
 		tables[i] = tables[i].dropEmpty()
 	}
-	if note := toldNote(rows); note != "" {
-		last := &tables[len(tables)-1]
-		last.Notes = append(last.Notes, note)
+	if len(tables) == 0 {
+		return nil
+	}
+	last := &tables[len(tables)-1]
+	last.Notes = []string{"each figure is the range over the framings, or their median"}
+	for _, r := range rows {
+		if r.Told != "" {
+			last.Notes = append(last.Notes, "a writer learns that its reader left by "+r.Told)
+			break
+		}
 	}
 	return tables
 }
 
-// waitingRow is a line of the table. The goodput of other ways to wait is set beside that of poll.
-func waitingRow(c waitingCell, own, all []stat.Row) []Value {
-	writer, _, _ := strings.Cut(c.io, "/")
-	row := []Value{textValue(readerText(c)), textValue(sizeTitle(c.size)), textValue(writer)}
-	lost := func(v float64) string { return results.FormatNumber(v/1024, 3) + " KiB" }
-	if c.closesAfter > 0 {
-		return append(row,
-			spanValue(own, "eagain", countText), Value{}, Value{},
+// waitingLine is a line of the table. The goodput of other ways to wait is set beside that of poll.
+func waitingLine(c results.Cell, own, all []stat.Row) []Value {
+	writer, _, _ := strings.Cut(c.IO, "/")
+	reader := fieldText(c, "drain")
+	if c.ClosesAfter > 0 {
+		reader = "leaves"
+	}
+	line := []Value{
+		textValue(reader),
+		textValue(sizeTitle(c.Size)),
+		textValue(writer),
+		spanValue(own, "eagain", countText),
+	}
+	if c.ClosesAfter > 0 {
+		lost := func(v float64) string { return results.FormatNumber(v/1024, 3) + " KiB" }
+		return append(line, Value{}, Value{},
 			spanValue(own, "lost", lost), spanValue(own, "told", results.FormatDuration))
 	}
 	goodput := spanValue(own, "goodput", results.FormatGoodput)
 	if writer != "poll" {
-		if v := vsPoll(own, all); v.Text != "" {
-			goodput = v
-		}
+		goodput = cmp.Or(vsPoll(own, all), goodput)
 	}
-	return append(row,
-		spanValue(own, "eagain", countText), spanValue(own, "short", countText), goodput, Value{}, Value{})
-}
-
-// readerText says what a reader does.
-func readerText(c waitingCell) string {
-	if c.closesAfter == 0 {
-		return FieldValue("drain", results.Cell{Drain: c.drain}.Field("drain"))
-	}
-	return "leaves"
-}
-
-// toldNote says by what writers learn that their reader left, "" if nothing is known of that.
-func toldNote(rows []stat.Row) string {
-	for _, r := range rows {
-		if r.Told != "" {
-			return "a writer learns that its reader left by " + r.Told
-		}
-	}
-	return ""
+	return append(line, spanValue(own, "short", countText), goodput, Value{}, Value{})
 }
 
 // spanValue shows the least and the greatest median of rows that differ in framing.

@@ -42,9 +42,9 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	lines := screenOf(t, s, Options{})
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	for _, want := range []string{
-		"Non-blocking writer, same CPU", "full speed", "50 MB/s", "learns that its reader left by EPIPE, SIGPIPE",
+		"Non-blocking writer, one CPU", "full speed", "50 MB/s", "learns that its reader left by EPIPE, SIGPIPE",
 		"sleep=10ms 0.10–0.20 0.00 ×0.0025", "poller 0.10–0.20 0.00 ×0.80", "64.0 KiB 8.00 ms",
-		"Round trip vs raw, two cores",
+		"Round trip vs raw, two CPUs",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
@@ -59,7 +59,7 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 		t.Errorf("writers that do not block are in what the framings mean: %q", Summarise(s).Meaning)
 	}
 	for format, wants := range map[Format][]string{
-		FormatMarkdown: {"Non-blocking writers on the same CPU", "EAGAIN/msg", "short/msg", "told after", "leaves after 1 message", "EPIPE, SIGPIPE"},
+		FormatMarkdown: {"Non-blocking writers on one CPU", "EAGAIN/msg", "short/msg", "told after", "leaves after 1 message", "EPIPE, SIGPIPE"},
 		FormatCSV:      {"lost (B)", "told (ns)", "eagain", "waiting (%)", "\"EPIPE, SIGPIPE\""},
 		FormatJSON:     {`"told": "EPIPE, SIGPIPE"`, `"lost"`},
 		FormatBench:    {"eagain/op", "short/op"},

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Escape spells what could steer a terminal, or make a page or picture ill-formed, as Go would in a
@@ -42,6 +43,26 @@ func hidden(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
 
+// VerdictText returns a verdict of the file in words.
+func VerdictText(verdict string) string {
+	switch verdict {
+	case "deaf":
+		return "no reply, process alive"
+	case "exit 0":
+		return "exited silently (code 0)"
+	case string(results.Depends):
+		return "conditional"
+	case string(results.CannotTell):
+		return "cannot tell"
+	case string(stat.Indicative):
+		return "not paired: no verdict"
+	}
+	if code, ok := strings.CutPrefix(verdict, "exit "); ok {
+		return "exited (code " + code + ")"
+	}
+	return verdict
+}
+
 // EndText is VerdictText for a program that wrote to its standard error, or did not.
 func EndText(verdict string, wrote bool) string {
 	if verdict == "exit 0" && wrote {
@@ -50,35 +71,59 @@ func EndText(verdict string, wrote bool) string {
 	return VerdictText(verdict)
 }
 
-// VerdictText returns a verdict of the file in words.
-func VerdictText(verdict string) string {
-	if code, ok := strings.CutPrefix(verdict, "exit "); ok && code != "0" {
-		return "exited (code " + code + ")"
+// toneOf returns what a verdict of the file means for a person. One that is not listed is a way to
+// fail.
+func toneOf(verdict string) Tone {
+	switch verdict {
+	case "ok", "holds", "sound", "yes":
+		return Good
+	case "slow", "depends", "grows", "noticed", "refused", results.VerdictErrorReply,
+		results.VerdictSuperlinear:
+		return Mixed
+	case "", "noted", "cannot-tell", "unsupported":
+		return Neutral
 	}
-	return cmp.Or(words().Verdicts[verdict], verdict)
+	return Bad
 }
 
-// toneOf returns what a verdict in words means for a person. One that is not listed is a way to
-// fail.
-func toneOf(text string) Tone {
-	tone, known := words().VerdictClasses[strings.TrimPrefix(text, "-")]
-	if !known {
-		return Bad
+// SourceTitle returns the title of the document that a claim is from.
+func SourceTitle(seed string) string {
+	switch seed {
+	case "000":
+		return "Message chunking for stdio"
+	case "001":
+		return "A limit of 16 MiB for a frame"
+	case "002":
+		return "MCP over stdio"
+	case "003":
+		return "Content-Length framing"
+	case "004":
+		return "A plan for an MCP server"
 	}
-	return tone
+	return seed
+}
+
+// absentFields say what it means that a field of a cell is not set.
+var absentFields = map[string]string{
+	"drain":        "full speed",
+	"rate":         "full",
+	"transfer":     "copy",
+	"size":         "recorded",
+	"closes_after": "stays",
 }
 
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
 	if value == "" || value == "0" {
-		return cmp.Or(words().Absent[name], "default")
+		return cmp.Or(absentFields[name], "default")
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	spec, chunk, _ := strings.Cut(value, ":")
 	size, chunkErr := strconv.ParseInt(chunk, 10, 64)
 	switch {
 	case name == "drain" && err == nil:
-		return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(results.FormatGoodput(n)) // as it was asked for
+		asAsked := strings.NewReplacer(".00 ", " ", ".0 ", " ")
+		return asAsked.Replace(results.FormatGoodput(n))
 	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
@@ -93,22 +138,83 @@ func fieldText(c results.Cell, name string) string { return FieldValue(name, c.F
 // FieldPhrase returns a field of a cell as titles and sentences have it.
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
-	switch {
-	case name == "placement":
+	switch name {
+	case "placement":
 		return PlacementPhrase(value)
-	case name == "pipe" && value != "anonymous" && value != "named": // "fifo" and the rest say what they are
+	case "pipe":
+		if value != "anonymous" && value != "named" {
+			return text // "fifo" and the rest say what they are
+		}
+		return text + " pipe"
+	case "payload", "capacity":
+		return text + " " + name
+	case "size":
+		return text + " messages"
+	case "drain":
+		return "reader at " + text
+	case "closes_after":
+		return "reader " + text
+	}
+	return name + " " + text
+}
+
+// SizeText writes a size with its unit, and groups the digits of one that is no whole number of
+// KiB: "64 KiB", "65,000 B".
+func SizeText(n int) string {
+	text := results.FormatSize(int64(n))
+	digits, isBytes := strings.CutSuffix(text, " B")
+	if !isBytes || n < 10_000 {
 		return text
 	}
-	return fmt.Sprintf(cmp.Or(words().Phrases[name], name+" %s"), text)
+	grouped := ""
+	for len(digits) > 3 {
+		grouped = "," + digits[len(digits)-3:] + grouped
+		digits = digits[:len(digits)-3]
+	}
+	return digits + grouped + " B"
+}
+
+// placements are where the two ends of a pipe can run, in the order in which sentences speak of
+// them.
+var placements = []struct{ name, short, phrase string }{
+	{"same", "one CPU", "on one CPU"},
+	{"sibling", "two threads of a core", "on two threads of a core"},
+	{"apart", "two CPUs", "on two CPUs"},
+	{"far", "two CPUs, no shared cache", "on two CPUs without a shared cache"},
+	{"free", "unpinned", "where the scheduler puts them"},
 }
 
 // PlacementPhrase says where the two ends run.
 func PlacementPhrase(placement string) string {
-	return cmp.Or(words().Placements[placement], "with placement "+placement)
+	for _, p := range placements {
+		if p.name == placement {
+			return p.phrase
+		}
+	}
+	return "with placement " + placement
 }
 
+// shortPlacement is the same in a title.
 func shortPlacement(placement string) string {
-	return cmp.Or(words().ShortPlacements[placement], placement)
+	for _, p := range placements {
+		if p.name == placement {
+			return p.short
+		}
+	}
+	return placement
+}
+
+// FramingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
+func FramingPhrase(spec string) string {
+	name, _, _ := strings.Cut(spec, ":")
+	size := results.ChunkSize(spec)
+	if size == 0 {
+		return spec
+	}
+	if name == "chunked" {
+		return results.FormatSize(int64(size)) + " chunks"
+	}
+	return name + " of " + results.FormatSize(int64(size))
 }
 
 // JoinParts joins the parts that are not empty.
@@ -116,6 +222,15 @@ func JoinParts(parts ...string) string { return strings.Join(nonEmpty(parts), " 
 
 func nonEmpty(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
+}
+
+// joinAnd lists names: "a, b and c".
+func joinAnd(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // Truncate cuts a text that is longer than most characters.
@@ -126,8 +241,6 @@ func Truncate(text string, most int) string {
 	return text
 }
 
-func orDash(s string) string { return cmp.Or(s, "-") }
-
 // MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
 const MaxNameLength = 60
 
@@ -136,5 +249,6 @@ func CommandName(command []string) string {
 	if len(command) == 0 {
 		return "?"
 	}
-	return Truncate(strings.Join(append([]string{filepath.Base(command[0])}, command[1:]...), " "), MaxNameLength)
+	words := append([]string{filepath.Base(command[0])}, command[1:]...)
+	return Truncate(strings.Join(words, " "), MaxNameLength)
 }

@@ -1,0 +1,141 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A question is a row of the table of rules.
+type question struct {
+	asks  string
+	steps []string // the first that was found answers; one that ends in "/" is any step under it
+	least bool     // of many such findings the least value, or the one that says yes
+	fits  float64  // if set, the answer is whether the value is at least this
+}
+
+var pipeQuestions = []question{
+	{asks: "A new pipe holds", steps: []string{"capacity/stated", "capacity/accepted"}},
+	{asks: "Writes of one size fill it with as little as", steps: []string{"capacity/fill/"},
+		least: true},
+	{asks: "A chunk of 60 KiB fits into it whole", steps: []string{"capacity/fill/61440"},
+		fits: 61440},
+	{asks: "Asked to hold 100,000 B, it holds", steps: []string{"settable/100000"}},
+	{asks: "A full one takes a byte again after reading", steps: []string{"slot"}},
+	{asks: "poll(2) calls it writable after reading", steps: []string{"poll/writable-after"}},
+	{asks: "A write goes in whole or not at all up to", steps: []string{"all-or-nothing"}},
+	{asks: "Writes of 4,096 B of two programs mix", steps: []string{"interleave/4096/"},
+		least: true},
+	{asks: "Writes of 60 KiB of two programs mix", steps: []string{"interleave/61440/"},
+		least: true},
+	{asks: "A write to a full one, without blocking, gives", steps: []string{"full/write"}},
+	{asks: "A write after the reader has left gives", steps: []string{"broken/no-reader"}},
+	{asks: "SIGPIPE is sent with it", steps: []string{"broken/no-reader/sigpipe"}},
+	{asks: "A blocked write gives, when the reader leaves",
+		steps: []string{"broken/after-0/error"}},
+	{asks: "The writer is told of it after", steps: []string{"broken/after-0/notice"}},
+	{asks: "A parent that only writes to an echoing child hangs after",
+		steps: []string{"deadlock/parent-writes"}},
+}
+
+// machineQuestions do not depend on the kind of pipe.
+var machineQuestions = []question{
+	{asks: "Copies are slow at these differences of addresses, mod 4096",
+		steps: []string{"copy-zone"}},
+	{asks: "… and take so many times as long there", steps: []string{"copy-zone/slowdown"}},
+	{asks: "Waking a reader takes, on one CPU", steps: []string{"wake-up/same", "wake-up/free"}},
+	{asks: "… and on two CPUs",
+		steps: []string{"wake-up/apart", "wake-up/sibling", "wake-up/far"}},
+	{asks: "Messages of 1 MB to an idle reader, one CPU",
+		steps: []string{"write-size/same/whole", "write-size/free/whole"}},
+	{asks: "… in writes of 8 KiB",
+		steps: []string{"write-size/same/8KiB", "write-size/free/8KiB"}},
+	{asks: "… through a pipe of 1 MiB",
+		steps: []string{"write-size/same/pipe-1MiB", "write-size/free/pipe-1MiB"}},
+	{asks: "Messages of 1 MB to an idle reader, two CPUs",
+		steps: []string{"write-size/apart/whole", "write-size/sibling/whole"}},
+	{asks: "… in writes of 8 KiB",
+		steps: []string{"write-size/apart/8KiB", "write-size/sibling/8KiB"}},
+	{asks: "… through a pipe of 1 MiB",
+		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
+}
+
+// stepQuestions asks for every step of findings.
+func stepQuestions(all []results.Finding) []question {
+	var questions []question
+	seen := make(map[string]bool)
+	for _, f := range all {
+		_, step := kindOf(f)
+		if !seen[step] {
+			seen[step] = true
+			questions = append(questions, question{asks: step, steps: []string{step}})
+		}
+	}
+	return questions
+}
+
+// answers reports whether a step is one that the question asks for. An experiment that came to no
+// result answers for all that it would have found.
+func (q question) answers(step string, f results.Finding) bool {
+	noResult := f.Verdict == results.CannotTell || f.Verdict == results.Unsupported
+	for _, asked := range q.steps {
+		switch {
+		case step == asked:
+			return true
+		case strings.HasSuffix(asked, "/") && strings.HasPrefix(step, asked):
+			return true
+		case noResult && (step == "kind" || strings.HasPrefix(asked, step+"/")):
+			return true
+		}
+	}
+	return false
+}
+
+// answer returns what findings about one kind of pipe answer to a question.
+func (q question) answer(all []results.Finding) (best results.Finding, ok bool) {
+	for _, f := range all {
+		_, step := kindOf(f)
+		if !q.answers(step, f) || f.Value == "too few" {
+			continue
+		}
+		n, isNumber := f.Number()
+		least, _ := best.Number()
+		if !ok || q.least && (isNumber && n < least || f.Value == true) {
+			best = f
+			ok = true
+		}
+	}
+	return best, ok
+}
+
+// notSeen is what chance did not bring about, which does not say that it cannot be.
+const notSeen = "not seen"
+
+// cell words the answer that a finding gives.
+func (q question) cell(f results.Finding) Value {
+	_, step := kindOf(f)
+	n, isNumber := f.Number()
+	switch {
+	case f.Class != "": // hangs, fails
+		return textValue(f.Class)
+	case isNumber && q.fits > 0:
+		return textValue(exactValue(n >= q.fits, ""))
+	case strings.HasPrefix(step, "interleave/") && f.Value == false:
+		return textValue(notSeen)
+	}
+	text := exactValue(f.Value, f.Unit)
+	if size, fill := strings.CutPrefix(step, "capacity/fill/"); fill && q.least {
+		text += " (" + size + " B each)"
+	}
+	if f.Verdict == results.Refuted {
+		text += " (DIFFERS)"
+	}
+	return textValue(text)
+}
+
+// isExact reports whether the answer is the same in every run: not a time, a rate or a chance.
+func (q question) isExact(f results.Finding) bool {
+	kind, step := kindOf(f)
+	chance := strings.HasPrefix(step, "interleave/")
+	return f.Unit != "ns" && kind != "" && kind != "pty" && !chance
+}
