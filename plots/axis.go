@@ -69,84 +69,49 @@ func sizeText(n int64) string {
 	return results.FormatGrouped(n) + " B"
 }
 
-// A fitted is an axis fitted to its values. It computes positions itself, because gonum's
-// logarithmic scale panics for zero, for no value, and for a single value.
+// A fitted is an axis fitted to its values and to its length. It computes positions itself, because
+// gonum's logarithmic scale panics for zero, for no value, and for a single value.
 type fitted struct {
 	Axis
-	min, max float64 // ends of the axis, as positions
+	length   vg.Length
+	across   bool    // it runs from left to right
+	min, max float64 // its ends, as positions
 	hasZero  bool
 	zero     float64 // position of zero on a logarithmic scale
 	bare     bool    // labels are numbers of bytes, without the unit
 	ticks    []plot.Tick
 }
 
-// tickLabel writes a value as a label beside the axis.
-func (f fitted) tickLabel(v float64) string {
-	switch {
-	case f.bare && v < 10_000:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case f.bare:
-		return results.FormatGrouped(int64(v))
-	}
-	return f.Format(v)
-}
-
-// setBare has labels be numbers of bytes, if one of the values is no round size.
-func (f *fitted) setBare(values []float64) {
-	for _, v := range values {
-		if v > 1024 && math.Mod(v, 1024) != 0 {
-			f.bare = true
-			f.Label += ", B"
-			return
-		}
-	}
-}
-
-// fit lays the axis out for values, along a length, with as many labels as have room.
+// fit lays the axis out for values, with as many labels as have room along its length.
 func (a Axis) fit(values []float64, length vg.Length, across bool) fitted {
-	f := fitted{Axis: a}
-	var drawn []float64
-	for _, v := range values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			drawn = append(drawn, v)
-		}
-	}
-	r := ruler{fitted: &f, length: length, across: across}
+	f := fitted{Axis: a, length: length, across: across}
+	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
+		return math.IsNaN(v) || math.IsInf(v, 0)
+	})
 	switch a.Scale {
 	case Log:
-		f.fitLog(drawn)
-		if a.AtValues && a.Unit == Bytes {
-			f.setBare(drawn)
-		}
-		r.labelLog(drawn)
+		f.fitLog(values)
 	case Nines:
-		f.fitNines(drawn)
+		f.fitNines(values)
 	case Category:
 		f.min, f.max = -0.5, float64(max(len(a.Categories), 1))-0.5
 		for i, name := range a.Categories {
 			f.ticks = append(f.ticks, plot.Tick{Value: float64(i), Label: name})
 		}
 	default:
-		f.fitLinear(drawn)
-		for most := 10; most > 1; most-- {
-			f.ticks = f.ticksAt(roundValues(f.min, f.max, most))
-			if r.fits(f.ticks) {
-				break
-			}
-		}
+		f.fitLinear(values)
 	}
 	return f
 }
 
 // at returns the position of a value.
 func (f fitted) at(v float64) float64 {
-	switch f.Scale {
-	case Log:
-		if v <= 0 {
-			return f.zero
-		}
+	switch {
+	case f.Scale == Log && v <= 0:
+		return f.zero
+	case f.Scale == Log:
 		return math.Log10(v)
-	case Nines:
+	case f.Scale == Nines:
 		return ninesOf(v)
 	}
 	return v
@@ -187,6 +152,7 @@ func (f *fitted) fitLinear(values []float64) {
 	if f.min != 0 {
 		f.min -= margin
 	}
+	f.label(roundValues(f.min, f.max))
 }
 
 func (f *fitted) fitLog(values []float64) {
@@ -200,14 +166,31 @@ func (f *fitted) fitLog(values []float64) {
 	margin := 0.04 * (f.max - f.min)
 	f.min -= margin
 	f.max += margin
-	if len(positions) == len(values) {
-		return
-	}
-	f.hasZero = true
-	f.zero = f.min - 4*margin
-	f.min = f.zero - margin
-	if len(positions) == 0 { // only zeros: in the middle
+	low, high := math.Pow(10, f.min), math.Pow(10, f.max)
+	switch {
+	case len(positions) == 0 && len(values) > 0: // only zeros: in the middle
+		f.hasZero = true
 		f.zero, f.min, f.max = 0, -1, 1
+	case len(positions) < len(values):
+		f.hasZero = true
+		f.zero = f.min - 4*margin
+		f.min = f.zero - margin
+	}
+	switch {
+	case f.AtValues:
+		f.bare = f.Unit == Bytes && slices.ContainsFunc(values, isUnevenSize)
+		if f.bare {
+			f.Label += ", B"
+		}
+		f.label([][]float64{f.roundest(values)})
+	case f.Unit == Bytes && high >= 2*low:
+		f.label(powers(low, high, 2, []float64{1}))
+	case high < 8*low:
+		f.label(roundValues(low, high))
+	default:
+		fine := powers(low, high, 10, []float64{1, 2, 5})[:1]
+		coarse := powers(low, high, 10, []float64{1, 3})[:1]
+		f.label(slices.Concat(fine, coarse, powers(low, high, 10, []float64{1})))
 	}
 }
 
@@ -224,129 +207,106 @@ func (f *fitted) fitNines(values []float64) {
 	}
 }
 
-// ticksAt labels values.
-func (f fitted) ticksAt(values []float64) []plot.Tick {
-	var ticks []plot.Tick
-	for _, v := range values {
-		at := f.at(v)
-		if at < f.min-1e-9 || at > f.max+1e-9 {
-			continue
+// label labels the axis at the first of several lists of ascending values for which there is room,
+// and at zero.
+func (f *fitted) label(candidates [][]float64) {
+	for _, values := range candidates {
+		f.ticks = nil
+		if f.hasZero {
+			f.ticks = append(f.ticks, f.tick(0))
 		}
-		ticks = append(ticks, plot.Tick{Value: at, Label: f.tickLabel(v)})
-	}
-	return ticks
-}
-
-// A ruler knows how much room labels have along an axis.
-type ruler struct {
-	*fitted
-	length vg.Length
-	across bool // the axis runs from left to right
-}
-
-// room returns how much of the axis a label takes.
-func (r ruler) room(label string) vg.Length {
-	if !r.across {
-		return 20
-	}
-	return letters(labelSize, foreground, false).Width(label)*1.03 + 3
-}
-
-// fits reports whether no label of ascending ticks covers the one before.
-func (r ruler) fits(ticks []plot.Tick) bool {
-	for i := 1; i < len(ticks); i++ {
-		if r.cover(ticks[i-1], ticks[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// cover reports whether the labels of two ticks cover each other.
-func (r ruler) cover(a, b plot.Tick) bool {
-	distance := r.length * vg.Length(math.Abs(b.Value-a.Value)/(r.max-r.min))
-	return distance < (r.room(a.Label)+r.room(b.Label))/2
-}
-
-// labelLog labels a logarithmic axis: where the points are, or at as many round values as fit.
-func (r ruler) labelLog(values []float64) {
-	var zero []plot.Tick
-	if r.hasZero {
-		zero = []plot.Tick{{Value: r.zero, Label: r.Format(0)}}
-	}
-	for _, candidates := range r.candidates(values) {
-		ticks := zero
-		for _, t := range r.ticksAt(candidates) {
-			if !r.hasZero || t.Value > r.zero && !r.cover(zero[0], t) {
-				ticks = append(ticks, t)
+		fits := true
+		for _, v := range values {
+			t := f.tick(v)
+			n := len(f.ticks)
+			covers := n > 0 && f.cover(f.ticks[n-1], t)
+			switch {
+			case t.Value < f.min || t.Value > f.max:
+			case covers && n == 1 && f.hasZero: // zero is dearer
+			default:
+				fits = fits && !covers
+				f.ticks = append(f.ticks, t)
 			}
 		}
-		r.ticks = ticks
-		if r.fits(ticks) {
+		if fits {
 			return
 		}
 	}
 }
 
-// candidates lists the values that a logarithmic axis may be labelled at, the most of them first.
-func (r ruler) candidates(values []float64) [][]float64 {
-	if r.AtValues {
-		return [][]float64{r.roundest(values)}
+// tick returns the label of a value.
+func (f *fitted) tick(v float64) plot.Tick {
+	t := plot.Tick{Value: f.at(v), Label: f.Format(v)}
+	switch {
+	case f.bare && v < 10_000:
+		t.Label = strconv.FormatFloat(v, 'f', -1, 64)
+	case f.bare:
+		t.Label = results.FormatGrouped(int64(v))
 	}
-	low, high := math.Pow(10, r.min), math.Pow(10, r.max)
-	var out [][]float64
-	if r.Unit == Bytes {
-		for step := 1; step <= 64; step *= 2 {
-			out = append(out, powers(low, high, 2, step, []float64{1}))
-		}
-	} else {
-		for _, of := range [][]float64{{1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}} {
-			out = append(out, powers(low, high, 10, 1, of))
-		}
-		for step := 1; step <= 16; step++ {
-			out = append(out, powers(low, high, 10, step, []float64{1}))
-		}
-	}
-	if len(out[0]) < 2 || r.Unit != Bytes && high < 1.6*low { // there is no round value in between
-		for most := 8; most > 1; most-- {
-			out = slices.Insert(out, 8-most, roundValues(low, high, most))
-		}
-	}
-	return out
+	return t
 }
 
-// powers lists base^k times each mantissa from low to high, for every step-th k.
-func powers(low, high, base float64, step int, mantissas []float64) []float64 {
-	var out []float64
+// cover reports whether the labels of two ticks cover each other.
+func (f *fitted) cover(a, b plot.Tick) bool {
+	distance := f.length * vg.Length(math.Abs(b.Value-a.Value)/(f.max-f.min))
+	if !f.across {
+		return distance < 20
+	}
+	style := letters(labelSize, foreground, false)
+	return distance < (style.Width(a.Label)+style.Width(b.Label))*0.515+3
+}
+
+// powers lists base^k times each mantissa from low to high: for every k, then for every second,
+// third and so on.
+func powers(low, high, base float64, mantissas []float64) [][]float64 {
+	var out [][]float64
 	first := int(math.Floor(math.Log(low) / math.Log(base)))
 	last := int(math.Ceil(math.Log(high) / math.Log(base)))
-	for k := first; k <= last; k++ {
-		if k%step != 0 {
-			continue
-		}
-		for _, m := range mantissas {
-			v := m * math.Pow(base, float64(k))
-			if v >= low && v <= high {
-				out = append(out, v)
+	for step := 1; step <= last-first; step++ {
+		var values []float64
+		for k := first; k <= last; k++ {
+			for _, m := range mantissas {
+				v := m * math.Pow(base, float64(k))
+				if k%step == 0 && v >= low && v <= high {
+					values = append(values, v)
+				}
 			}
+		}
+		out = append(out, values)
+	}
+	return out
+}
+
+// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high: ten of them, if possible,
+// then fewer and fewer.
+func roundValues(low, high float64) [][]float64 {
+	var out [][]float64
+	magnitude := math.Pow(10, math.Floor(math.Log10((high-low)/10)))
+	for _, step := range []float64{1, 2, 5, 10, 20, 50} {
+		step *= magnitude
+		var values []float64
+		for k := math.Ceil(low/step - 1e-9); k*step <= high*(1+1e-12)+1e-12; k++ {
+			values = append(values, k*step)
+		}
+		if len(values) <= 12 && len(values) > 0 {
+			out = append(out, values)
 		}
 	}
 	return out
 }
 
-// roundest lists the values of the points, without those whose labels would cover that of a rounder
-// one.
-func (r ruler) roundest(values []float64) []float64 {
+// isUnevenSize reports whether a size is no whole number of KiB.
+func isUnevenSize(v float64) bool { return v > 1024 && math.Mod(v, 1024) != 0 }
+
+// roundest lists values without those whose labels would cover that of a rounder one.
+func (f *fitted) roundest(values []float64) []float64 {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
-	byRoundness := slices.SortedStableFunc(slices.Values(values), func(a, b float64) int {
+	slices.SortStableFunc(values, func(a, b float64) int {
 		return cmp.Compare(roundness(b), roundness(a))
 	})
 	var kept []float64
-	for _, v := range byRoundness {
-		tick := plot.Tick{Value: r.at(v), Label: r.tickLabel(v)}
-		covers := func(other float64) bool {
-			return r.cover(tick, plot.Tick{Value: r.at(other), Label: r.tickLabel(other)})
-		}
+	for _, v := range values {
+		covers := func(other float64) bool { return f.cover(f.tick(v), f.tick(other)) }
 		if v > 0 && !slices.ContainsFunc(kept, covers) {
 			kept = append(kept, v)
 		}
@@ -355,8 +315,8 @@ func (r ruler) roundest(values []float64) []float64 {
 	return kept
 }
 
-// roundness returns how often a whole number can be halved, or divided by ten: the more, the
-// rounder it is.
+// roundness returns how often a whole number can be halved, or three times how often it can be
+// divided by ten: the more, the rounder it is.
 func roundness(v float64) int {
 	n := uint64(max(v, 0))
 	tens := 0
@@ -364,22 +324,4 @@ func roundness(v float64) int {
 		tens++
 	}
 	return max(bits.TrailingZeros64(n), 3*tens)
-}
-
-// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high, if possible not more than
-// most.
-func roundValues(low, high float64, most int) []float64 {
-	magnitude := math.Pow(10, math.Floor(math.Log10((high-low)/float64(most))))
-	var out []float64
-	for _, step := range []float64{1, 2, 5, 10, 20} {
-		step *= magnitude
-		out = out[:0]
-		for k := math.Ceil(low/step - 1e-9); k*step <= high*(1+1e-12)+1e-12; k++ {
-			out = append(out, k*step)
-		}
-		if len(out) <= most {
-			break
-		}
-	}
-	return out
 }

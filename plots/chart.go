@@ -19,6 +19,7 @@
 package plots
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -111,55 +112,43 @@ func (p Point) finite() bool {
 	return true
 }
 
+// series lists the series of all panels.
+func (c Chart) series() []Series {
+	var all []Series
+	for _, p := range c.Panels {
+		all = append(all, p.Series...)
+	}
+	return all
+}
+
 // names lists the names of all series, each once.
 func (c Chart) names() []string {
 	var names []string
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			if !slices.Contains(names, s.Name) {
-				names = append(names, s.Name)
-			}
+	for _, s := range c.series() {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
 		}
 	}
 	return names
 }
 
-// isReference reports whether the series of a name are what the others are compared with.
-func (c Chart) isReference(name string) bool {
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			if s.Name == name && s.Reference {
-				return true
-			}
-		}
+// points lists the points of all series.
+func (c Chart) points() []Point {
+	var all []Point
+	for _, s := range c.series() {
+		all = append(all, s.Points...)
 	}
-	return false
+	return all
 }
 
-// count returns how many points the chart has, and whether one of them is in doubt.
-func (c Chart) count() (n int, doubt bool) {
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			n += len(s.Points)
-			for _, point := range s.Points {
-				doubt = doubt || point.Doubt
-			}
-		}
-	}
-	return n, doubt
-}
-
-// places lists the values of X at which there are points.
+// places lists where along X there are points, each place once.
 func (c Chart) places() []float64 {
 	var xs []float64
-	for _, p := range c.Panels {
-		for _, s := range p.Series {
-			for _, point := range s.Points {
-				xs = append(xs, point.X)
-			}
-		}
+	for _, p := range c.points() {
+		xs = append(xs, p.X)
 	}
-	return xs
+	slices.Sort(xs)
+	return slices.Compact(xs)
 }
 
 // A kind is a thing that records can show.
@@ -192,53 +181,54 @@ var kinds = []kind{
 func Charts(set *results.Set) (charts []Chart, missing []string) {
 	all := rowsOf(set)
 	for _, k := range kinds {
-		var made []Chart
-		for _, c := range k.charts(all) {
-			n, doubt := c.count()
-			if n == 0 {
-				continue
-			}
-			c.kind = k.name
-			c.section = k.section
-			if doubt {
-				c.Notes = append(c.Notes, doubtNote)
-			}
-			about := strings.Join(append(c.Subtitle, c.Title), " ")
-			if names := c.names(); len(names) == 1 && !strings.Contains(about, names[0]) {
-				c.addToSubtitle(names[0]) // no name stands beside a single line
-			}
-			made = append(made, c)
-		}
-		made = withoutSinglePoints(made)
+		made := withoutSinglePoints(k.charts(all))
 		if len(made) == 0 && k.needs != "" && len(set.Records) > 0 {
 			missing = append(missing, k.name+": "+k.needs)
 		}
-		charts = append(charts, made...)
+		for _, c := range made {
+			c.kind = k.name
+			c.section = k.section
+			c.complete()
+			charts = append(charts, c)
+		}
 	}
 	return charts, missing
 }
 
-// addToSubtitle adds to the last line of the subtitle.
-func (c *Chart) addToSubtitle(text string) {
-	n := len(c.Subtitle)
-	if n == 0 {
-		c.Subtitle = []string{text}
+// complete says of points in doubt what they are, and of a single line, which has no name beside
+// it, what it is.
+func (c *Chart) complete() {
+	if slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }) {
+		c.Notes = append(c.Notes, doubtNote)
+	}
+	names := c.names()
+	about := strings.Join(append(c.Subtitle, c.Title), " ")
+	if len(names) > 1 || strings.Contains(about, names[0]) {
 		return
 	}
-	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], text)
+	n := len(c.Subtitle)
+	if n == 0 {
+		c.Subtitle = names
+		return
+	}
+	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], names[0])
 }
 
-// withoutSinglePoints leaves out the charts of a single point, unless there are no others: one
-// figure needs no picture.
+// withoutSinglePoints leaves out the charts of nothing, and if there are others those of a single
+// point: one figure needs no picture.
 func withoutSinglePoints(charts []Chart) []Chart {
-	var more []Chart
+	var some, more []Chart
 	for _, c := range charts {
-		if n, _ := c.count(); n > 1 {
+		n := len(c.points())
+		if n > 0 {
+			some = append(some, c)
+		}
+		if n > 1 {
 			more = append(more, c)
 		}
 	}
 	if len(more) == 0 {
-		return charts
+		return some
 	}
 	return more
 }
@@ -260,30 +250,32 @@ func Write(dir string, set *results.Set, names ...string) (files, missing []stri
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, nil, fmt.Errorf("make folder for plots: %w", err)
 	}
-	write := func(name string, draw func() ([]byte, error)) error {
-		picture, err := draw()
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(dir, name)
-		if err := results.ReplaceFile(path, picture, 0o666); err != nil {
-			return fmt.Errorf("write plot: %w", err)
-		}
-		files = append(files, path)
-		return nil
-	}
 	for _, c := range charts {
-		if err := write(c.Name+".svg", c.SVG); err != nil {
+		path := filepath.Join(dir, c.Name)
+		if err := writePicture(path+".svg", c.SVG); err != nil {
 			return nil, missing, err
 		}
+		files = append(files, path+".svg")
 		if len(names) > 0 {
 			continue
 		}
-		if err := write(c.Name+".png", c.PNG); err != nil {
+		if err := writePicture(path+".png", c.PNG); err != nil {
 			return nil, missing, err
 		}
+		files = append(files, path+".png")
 	}
 	return files, missing, nil
+}
+
+func writePicture(path string, draw func() ([]byte, error)) error {
+	picture, err := draw()
+	if err != nil {
+		return err
+	}
+	if err := results.ReplaceFile(path, picture, 0o666); err != nil {
+		return fmt.Errorf("write plot: %w", err)
+	}
+	return nil
 }
 
 // named returns the charts of the given names.
@@ -309,15 +301,7 @@ func named(charts []Chart, names []string) ([]Chart, error) {
 var ErrNothingToDraw = errors.New("nothing to draw")
 
 // compareX orders points by X.
-func compareX(a, b Point) int {
-	switch {
-	case a.X < b.X:
-		return -1
-	case a.X > b.X:
-		return 1
-	}
-	return 0
-}
+func compareX(a, b Point) int { return cmp.Compare(a.X, b.X) }
 
 // The pictures in gallery show real results, which .ci/record measures and draws.
 //

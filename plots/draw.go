@@ -128,7 +128,7 @@ type told struct {
 }
 
 func newPicture(c Chart) (*picture, error) {
-	if n, _ := c.count(); n == 0 {
+	if len(c.points()) == 0 {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
 	p := &picture{Chart: c, styles: assignStyles(c)}
@@ -258,21 +258,17 @@ func (p *picture) drawPanels(c draw.Canvas) {
 
 // panelTitles breaks the titles of the panels into equally many lines.
 func (p *picture) panelTitles() []string {
+	var titles []string
 	most := 0
-	var broken [][]string
 	for _, panel := range p.Panels {
 		lines := breakText([]string{panel.Title}, panelTitle(), p.panelWidth()+20)
-		broken = append(broken, lines)
+		titles = append(titles, strings.Join(lines, "\n"))
 		most = max(most, len(lines))
 	}
-	var out []string
-	for _, lines := range broken {
-		for len(lines) < most {
-			lines = append(lines, "")
-		}
-		out = append(out, strings.Join(lines, "\n"))
+	for i, title := range titles {
+		titles[i] += strings.Repeat("\n", most-1-strings.Count(title, "\n"))
 	}
-	return out
+	return titles
 }
 
 func panelTitle() text.Style { return letters(9.5, foreground, true) }
@@ -307,31 +303,27 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 }
 
 // spread moves rows of equal height around ascending places as little as it takes for none to cover
-// another or to leave the range.
+// another or to leave the range. A crowd stays around the mean of its places.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
-	up, down := slices.Clone(at), slices.Clone(at)
-	rise := func(v []vg.Length) {
-		for i := range v {
-			v[i] = max(v[i], low)
-			if i > 0 {
-				v[i] = max(v[i], v[i-1]+row)
+	type crowd struct{ sum, n vg.Length }
+	var crowds []crowd
+	for i, y := range at {
+		crowds = append(crowds, crowd{sum: y - row*vg.Length(i), n: 1}) // as if rows had no height
+		for k := len(crowds) - 1; k > 0; k-- {
+			below, above := crowds[k-1], crowds[k]
+			if below.sum/below.n <= above.sum/above.n {
+				break
 			}
+			crowds = append(crowds[:k-1], crowd{sum: below.sum + above.sum, n: below.n + above.n})
 		}
 	}
-	sink := func(v []vg.Length) {
-		for i := len(v) - 1; i >= 0; i-- {
-			v[i] = min(v[i], high)
-			if i+1 < len(v) {
-				v[i] = min(v[i], v[i+1]-row)
-			}
+	var out []vg.Length
+	for _, c := range crowds {
+		for range int(c.n) {
+			i := vg.Length(len(out))
+			y := max(c.sum/c.n, low) + row*i
+			out = append(out, min(y, high-row*(vg.Length(len(at))-1-i)))
 		}
 	}
-	rise(up)
-	sink(up)
-	sink(down)
-	rise(down)
-	for i := range up {
-		up[i] = (up[i] + down[i]) / 2
-	}
-	return up
+	return out
 }

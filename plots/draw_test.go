@@ -118,7 +118,7 @@ func TestPictureIsTheSameEveryTime(t *testing.T) {
 func TestPointsSayWhatTheyShow(t *testing.T) {
 	charts, _ := Charts(testSet())
 	svg := string(drawn(t, charts[0]))
-	if n, _ := charts[0].count(); strings.Count(svg, "<circle ") != n {
+	if n := len(charts[0].points()); strings.Count(svg, "<circle ") != n {
 		t.Errorf("%d points, %d circles", n, strings.Count(svg, "<circle "))
 	}
 	if want := "<title>ndjson · 64 KiB · 6.42 GB/s [6.19 GB/s, 6.59 GB/s] · 6 samples</title>"; !strings.Contains(svg, want) {

@@ -34,9 +34,7 @@ func latencyCharts(all rows) []Chart {
 			return row.Latency[kind.key].Count >= minCurveCount && isBare(row.Cell) &&
 				row.Cell.Pattern != patternMixed
 		})
-		for _, own := range r.apart(func(c *results.Cell) {
-			c.Framing, c.Size, c.Placement = "", 0, ""
-		}) {
+		for _, own := range r.perSetting() {
 			out = append(out, own.distribution(kind.key, kind.title))
 		}
 	}
@@ -45,7 +43,6 @@ func latencyCharts(all rows) []Chart {
 
 // distribution draws the whole curve of each framing, size and placement.
 func (r rows) distribution(key, title string) Chart {
-	r = r.fewChunkSizes()
 	placements := values(r, placementOf)
 	c := Chart{
 		Name:     key + r.suffix,
@@ -57,8 +54,7 @@ func (r rows) distribution(key, title string) Chart {
 		Notes: []string{"All samples of a cell together. A curve ends where ten observations are " +
 			"left beyond it."},
 	}
-	sizes := values(r, sizeOf)
-	slices.Sort(sizes)
+	sizes := r.sizes()
 	if n := len(sizes); n > maxSizes {
 		sizes = []int{sizes[0], sizes[n/2], sizes[n-1]}
 		c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.", n))
@@ -89,7 +85,7 @@ func (r rows) distribution(key, title string) Chart {
 // 2.8 to 4.1 µs, p99 3.2 to 4.8 µs".
 func (r rows) latencySpan(key string) string {
 	placement := r.all[0].Cell.Placement
-	size := slices.Min(values(r, sizeOf))
+	size := r.sizes()[0]
 	own := r.at(placement).of(size)
 	text := fmt.Sprintf(" of %s %s: ", sizeText(int64(size)), whereEndsRun(placement))
 	for i, quantile := range []string{"p50", "p99"} {

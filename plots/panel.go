@@ -43,13 +43,11 @@ func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 // shifts spreads the series that are not joined around the true place of their points, and all
 // series if there is one place alone. A reference stays there.
 func (p *picture) shifts() map[string]vg.Length {
-	onePlace := len(slices.Compact(slices.Sorted(slices.Values(p.places())))) == 1
+	onePlace := len(p.places()) == 1
 	var moved []string
-	for _, panel := range p.Panels {
-		for _, s := range panel.Series {
-			if (s.Shape == Dots || onePlace) && !s.Reference && !slices.Contains(moved, s.Name) {
-				moved = append(moved, s.Name)
-			}
+	for _, s := range p.Chart.series() {
+		if (s.Shape == Dots || onePlace) && !s.Reference && !slices.Contains(moved, s.Name) {
+			moved = append(moved, s.Name)
 		}
 	}
 	step := vg.Length(3.5)
@@ -119,7 +117,7 @@ func (d *panelDrawing) Plot(c draw.Canvas, of *plot.Plot) {
 	for _, reference := range []bool{true, false} {
 		for _, s := range d.panel.Series {
 			if s.Reference == reference {
-				d.series(c, of, s)
+				d.drawSeries(c, of, s)
 			}
 		}
 	}
@@ -153,8 +151,8 @@ func (d *panelDrawing) place(c draw.Canvas, of *plot.Plot, s Series) []placed {
 	return out
 }
 
-// series draws one series: its line, then its points with their intervals.
-func (d *panelDrawing) series(c draw.Canvas, of *plot.Plot, s Series) {
+// drawSeries draws one series: its line, then its points with their intervals.
+func (d *panelDrawing) drawSeries(c draw.Canvas, of *plot.Plot, s Series) {
 	look := d.styles[s.Name]
 	points := d.place(c, of, s)
 	joined := s.Shape != Dots && len(points) > 1
@@ -253,51 +251,34 @@ func (d *panelDrawing) failing(c draw.Canvas, of *plot.Plot) {
 	c.FillText(style, at, d.panel.Fails.How)
 }
 
-// A nameplate is the name of a series beside its last point.
-type nameplate struct {
-	name string
-	last *vg.Point // nil: it has none in this panel
-}
-
 // drawNames writes the names of all lines to the right of the panel, each near its end, with its
 // marker and a thin line that leads there.
 func (d *panelDrawing) drawNames(c draw.Canvas, of *plot.Plot) {
-	var plates []nameplate
-	for _, name := range d.Chart.names() {
-		plate := nameplate{name: name}
-		for _, s := range d.panel.Series {
-			points := d.place(c, of, s)
-			if s.Name == name && len(points) > 0 {
-				plate.last = &points[len(points)-1].at
-			}
+	last := make(map[string]vg.Point)
+	for _, s := range d.panel.Series {
+		if points := d.place(c, of, s); len(points) > 0 {
+			last[s.Name] = points[len(points)-1].at
 		}
-		plates = append(plates, plate)
 	}
-	height := func(p nameplate) vg.Length {
-		if p.last == nil {
-			return c.Min.Y
-		}
-		return p.last.Y
-	}
-	slices.SortStableFunc(plates, func(a, b nameplate) int {
-		return cmp.Compare(height(a), height(b))
-	})
+	names := d.Chart.names()
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(last[a].Y, last[b].Y) })
 	var at []vg.Length
-	for _, p := range plates {
-		at = append(at, height(p))
+	for _, name := range names {
+		at = append(at, last[name].Y)
 	}
 	at = spread(at, nameRow, c.Min.Y+nameRow/2, c.Max.Y-nameRow/2)
-	for i, p := range plates {
-		d.drawName(c, p, at[i])
+	for i, name := range names {
+		d.drawName(c, name, last[name], at[i])
 	}
 }
 
-func (d *panelDrawing) drawName(c draw.Canvas, p nameplate, y vg.Length) {
-	look := d.styles[p.name]
+// drawName writes a name at a height, and leads to the last point of its line, if it has one.
+func (d *panelDrawing) drawName(c draw.Canvas, name string, last vg.Point, y vg.Length) {
+	look := d.styles[name]
 	x := c.Max.X + 14
-	if p.last != nil {
+	if last.X > 0 {
 		lead := draw.LineStyle{Color: look.color, Width: 0.6}
-		c.StrokeLine2(lead, p.last.X+markerRadius+1, p.last.Y, x-1, y)
+		c.StrokeLine2(lead, last.X+markerRadius+1, last.Y, x-1, y)
 	}
 	if look.width == referenceWidth {
 		c.StrokeLine2(look.line(), x, y, x+6, y)
@@ -306,7 +287,6 @@ func (d *panelDrawing) drawName(c draw.Canvas, p nameplate, y vg.Length) {
 	}
 	style := letters(labelSize, foreground, false)
 	style.YAlign = draw.YCenter
-	name := p.name
 	for len(name) > 1 && style.Width(name) > mostNameRoom-28 {
 		runes := []rune(name)
 		name = string(runes[:len(runes)-2]) + "…"

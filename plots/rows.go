@@ -60,6 +60,9 @@ func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
 func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func machineOf(r stat.Row) string   { return r.Machine }
 
+// sizes lists the message sizes of rows, ascending.
+func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
+
 // at selects the rows of a placement.
 func (r rows) at(placement string) rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Placement == placement })
@@ -173,6 +176,33 @@ func figure(row stat.Row, metric string, x float64) (Point, bool) {
 		return Point{}, false
 	}
 	return pointOf(x, e, stat.MustMetric(metric).Values(row.Pooled())), true
+}
+
+// A pointer returns the point that a row makes; false if it makes none.
+type pointer func(stat.Row) (Point, bool)
+
+// along returns the points of a metric at the places that rows have along X.
+func along(metric string, place func(stat.Row) float64) pointer {
+	return func(row stat.Row) (Point, bool) { return figure(row, metric, place(row)) }
+}
+
+// line makes a series of the points that the rows make.
+func (r rows) line(name string, shape Shape, point pointer) Series {
+	s := Series{Name: name, Shape: shape}
+	for _, row := range r.all {
+		if p, ok := point(row); ok {
+			s.Points = append(s.Points, p)
+		}
+	}
+	slices.SortStableFunc(s.Points, compareX)
+	return s
+}
+
+// add adds a series to a panel, unless it has no points.
+func (p *Panel) add(s Series) {
+	if len(s.Points) > 0 {
+		p.Series = append(p.Series, s)
+	}
 }
 
 // pointOf is an estimate with its interval, or with the range of values too few for one.

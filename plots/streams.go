@@ -40,72 +40,26 @@ func isRaw(framing string) bool { return family(framing) == results.FramingRaw }
 // streams selects the cells that compare framings.
 func (r rows) streams() rows { return r.withoutLevers().where(isStream) }
 
-// withoutLevers leaves out the cells that compare capacities and write sizes, but for those with
-// the capacity of most others.
-func (r rows) withoutLevers() rows {
-	levers := r.leverSettings()
-	usual := r.usualCapacity()
-	return r.where(func(row stat.Row) bool {
-		return row.Cell.Capacity == usual || !levers[leverSetting(row)]
-	})
+// perSetting splits rows into those that can share a chart of framings, sizes and placements.
+func (r rows) perSetting() []rows {
+	return r.apart(func(c *results.Cell) { c.Framing, c.Size, c.Placement = "", 0, "" })
 }
-
-// lines splits streams into charts, and says what the lines of each are: framings, or if there is
-// one alone, what else differs.
-func (r rows) lines() (charts []rows, nameOf func(stat.Row) string) {
-	shown := func(c *results.Cell) { c.Framing, c.Size, c.Placement = "", 0, "" }
-	framings := values(r, framingOf)
-	if len(framings) != 1 || len(values(r, machineOf)) > 1 {
-		return r.apart(shown), func(row stat.Row) string {
-			return view.FieldValue("framing", row.Cell.Framing)
-		}
-	}
-	var cells []results.Cell
-	for _, row := range r.all {
-		cells = append(cells, row.Cell)
-	}
-	differing := results.DifferingFields(cells, "size", "placement")
-	if len(differing) == 0 {
-		differing = []string{"framing"}
-	}
-	return []rows{r}, func(row stat.Row) string {
-		var parts []string
-		for _, name := range differing {
-			parts = append(parts, view.FieldValue(name, row.Cell.Field(name)))
-		}
-		return strings.Join(parts, " ")
-	}
-}
-
-// A streamPoint returns the point of a row at a place; false if the row has none.
-type streamPoint func(row stat.Row, x float64) (Point, bool)
 
 // streamChart draws a figure against message size: a panel for each placement, a line for each
-// name.
-func (r rows) streamChart(nameOf func(stat.Row) string, point streamPoint, shape Shape) Chart {
+// framing.
+func (r rows) streamChart(point pointer, shape Shape) Chart {
 	c := Chart{X: sizeAxis, Subtitle: r.subtitle("size", "placement")}
-	r = r.fewChunkSizes()
 	for _, placement := range values(r, placementOf) {
-		panel := Panel{Title: panelName(placement)}
 		own := r.at(placement)
-		for _, name := range values(r, nameOf) {
-			line := own.where(func(row stat.Row) bool { return nameOf(row) == name })
-			s := Series{Name: name, Shape: shape}
-			for _, row := range line.all {
-				s.Reference = isRaw(row.Cell.Framing)
-				if p, ok := point(row, meanSize(row)); ok {
-					s.Points = append(s.Points, p)
-				}
-			}
-			if s.Reference {
+		panel := Panel{Title: panelName(placement), Guides: own.capacityGuide()}
+		for _, framing := range values(r, framingOf) {
+			s := own.in(framing).line(view.FieldValue("framing", framing), shape, point)
+			if isRaw(framing) {
+				s.Reference = true
 				s.Shape = Line
 			}
-			slices.SortStableFunc(s.Points, compareX)
-			if len(s.Points) > 0 {
-				panel.Series = append(panel.Series, s)
-			}
+			panel.add(s)
 		}
-		panel.Guides = own.capacityGuide()
 		c.Panels = append(c.Panels, panel)
 	}
 	return c
@@ -125,29 +79,6 @@ func meanSize(row stat.Row) float64 {
 	return math.Round(float64(bytes) / float64(max(messages, 1)))
 }
 
-// fewChunkSizes keeps three chunk sizes of a framing that was measured with more: the smallest, the
-// usual or a middle one, and the largest. A sweep of them has a chart of its own.
-func (r rows) fewChunkSizes() rows {
-	byFamily := map[string][]string{}
-	for _, spec := range values(r, framingOf) {
-		byFamily[family(spec)] = append(byFamily[family(spec)], spec)
-	}
-	return r.where(func(row stat.Row) bool {
-		all := byFamily[family(row.Cell.Framing)]
-		if len(all) <= 3 {
-			return true
-		}
-		slices.SortFunc(all, func(a, b string) int {
-			return results.ChunkSize(a) - results.ChunkSize(b)
-		})
-		middle := all[len(all)/2]
-		if usual := family(all[0]) + ":61440"; slices.Contains(all, usual) {
-			middle = usual
-		}
-		return slices.Contains([]string{all[0], middle, all[len(all)-1]}, row.Cell.Framing)
-	})
-}
-
 // capacityGuide marks the pipe's capacity on a size axis if all samples have the same, and it lies
 // among the sizes.
 func (r rows) capacityGuide() []Guide {
@@ -162,12 +93,9 @@ func (r rows) capacityGuide() []Guide {
 
 // goodputCharts show goodput against message size.
 func goodputCharts(all rows) []Chart {
-	charts, nameOf := all.streams().lines()
 	var out []Chart
-	for _, own := range charts {
-		c := own.streamChart(nameOf, func(row stat.Row, x float64) (Point, bool) {
-			return figure(row, "goodput", x)
-		}, Line)
+	for _, own := range all.streams().perSetting() {
+		c := own.streamChart(along("goodput", meanSize), Line)
 		c.Name = "goodput" + own.suffix
 		c.Title = goodputTitle(own)
 		c.Y = goodputAxis
@@ -179,7 +107,8 @@ func goodputCharts(all rows) []Chart {
 
 // goodputTitle says how fast the largest messages pass, in at most two placements.
 func goodputTitle(r rows) string {
-	largest := slices.Max(values(r, sizeOf))
+	sizes := r.sizes()
+	largest := sizes[len(sizes)-1]
 	var parts []string
 	for _, placement := range values(r, placementOf) {
 		low, high, ok := spanOf(r.at(placement).of(largest), "goodput")
@@ -206,13 +135,12 @@ func spanOf(r rows, metric string) (low, high float64, ok bool) {
 
 // ratioCharts show the goodput of each framing relative to raw at the same size: what it costs.
 func ratioCharts(all rows) []Chart {
-	charts, nameOf := all.streams().lines()
 	var out []Chart
-	for _, own := range charts {
+	for _, own := range all.streams().perSetting() {
 		if !slices.ContainsFunc(own.all, hasRatio) {
 			continue
 		}
-		c := own.streamChart(nameOf, ratioPoint, Dots)
+		c := own.streamChart(ratioPoint, Dots)
 		c.Name = "ratio" + own.suffix
 		c.Title = ratioTitle(own)
 		c.Y = ratioAxis
@@ -224,14 +152,14 @@ func ratioCharts(all rows) []Chart {
 
 func hasRatio(row stat.Row) bool { return row.ToRaw != nil }
 
-func ratioPoint(row stat.Row, x float64) (Point, bool) {
+func ratioPoint(row stat.Row) (Point, bool) {
 	switch {
 	case isRaw(row.Cell.Framing):
-		return exact(x, 1), true
+		return exact(meanSize(row), 1), true
 	case row.ToRaw == nil:
 		return Point{}, false
 	}
-	return pointOf(x, *row.ToRaw, nil), true
+	return pointOf(meanSize(row), *row.ToRaw, nil), true
 }
 
 // ratioTitle says what framings cost at the size nearest to a pipe's usual capacity, in the first
@@ -267,13 +195,11 @@ func ratioTitle(r rows) string {
 // machine a line.
 func machineCharts(all rows) []Chart {
 	r := all.streams().where(hasRatio)
-	if len(values(r, machineOf)) < 2 {
-		return nil
-	}
 	var out []Chart
 	for _, placement := range values(r, placementOf) {
-		own := r.at(placement).fewChunkSizes()
-		if len(values(own, machineOf)) < 2 {
+		own := r.at(placement)
+		machines := values(own, machineOf)
+		if len(machines) < 2 {
 			continue
 		}
 		c := Chart{
@@ -289,15 +215,9 @@ func machineCharts(all rows) []Chart {
 				Title:  view.FieldValue("framing", framing),
 				Guides: []Guide{{Value: 1}},
 			}
-			for _, id := range values(own, machineOf) {
-				s := Series{Name: r.set.MachineName(id), Shape: Dots}
-				for _, row := range own.in(framing).all {
-					if row.Machine == id {
-						s.Points = append(s.Points, pointOf(meanSize(row), *row.ToRaw, nil))
-					}
-				}
-				slices.SortStableFunc(s.Points, compareX)
-				panel.Series = append(panel.Series, s)
+			for _, id := range machines {
+				line := own.in(framing).where(func(row stat.Row) bool { return row.Machine == id })
+				panel.add(line.line(r.set.MachineName(id), Dots, ratioPoint))
 			}
 			c.Panels = append(c.Panels, panel)
 		}
@@ -310,32 +230,29 @@ func machineCharts(all rows) []Chart {
 // same in every placement and on every machine.
 func overheadCharts(all rows) []Chart {
 	r := all.where(func(row stat.Row) bool {
-		return row.Cell.Size > 0 && row.Cell.Pattern != patternMixed &&
-			row.Estimates["overhead"].N > 0
-	}).fewChunkSizes()
+		return row.Cell.Size > 0 && row.Cell.Pattern != patternMixed
+	})
 	if len(r.all) == 0 {
 		return nil
 	}
 	var panel Panel
 	for _, framing := range values(r, framingOf) {
 		s := Series{Name: view.FieldValue("framing", framing), Reference: isRaw(framing)}
-		sizes := values(r.in(framing), sizeOf)
-		slices.Sort(sizes)
-		for _, size := range sizes {
-			row := r.in(framing).of(size).all[0]
-			s.Points = append(s.Points, exact(float64(size), row.Estimates["overhead"].Median))
+		for _, size := range r.in(framing).sizes() {
+			overhead := r.in(framing).of(size).all[0].Estimates["overhead"].Median
+			s.Points = append(s.Points, exact(float64(size), overhead))
 		}
-		panel.Series = append(panel.Series, s)
+		panel.add(s)
 	}
-	sizes := values(r, sizeOf)
-	_, least, _ := spanOf(r.of(slices.Max(sizes)), "overhead")
-	_, most, _ := spanOf(r.of(slices.Min(sizes)), "overhead")
-	title := fmt.Sprintf("Framing adds up to %s of bytes to messages of %s, up to %s at %s",
-		results.FormatPercent(most), sizeText(int64(slices.Min(sizes))),
-		results.FormatPercent(least), sizeText(int64(slices.Max(sizes))))
-	if len(sizes) == 1 {
-		title = fmt.Sprintf("Framing adds up to %s of bytes to messages of %s",
-			results.FormatPercent(most), sizeText(int64(sizes[0])))
+	sizes := r.sizes()
+	smallest, largest := sizes[0], sizes[len(sizes)-1]
+	_, most, _ := spanOf(r.of(smallest), "overhead")
+	title := fmt.Sprintf("Framing adds up to %s of bytes to messages of %s",
+		results.FormatPercent(most), sizeText(int64(smallest)))
+	if largest > smallest {
+		_, most, _ = spanOf(r.of(largest), "overhead")
+		title += fmt.Sprintf(", up to %s at %s",
+			results.FormatPercent(most), sizeText(int64(largest)))
 	}
 	return []Chart{{
 		Name:     "overhead",
@@ -347,60 +264,47 @@ func overheadCharts(all rows) []Chart {
 	}}
 }
 
+// chunkSize is the place of a row along the size of chunks.
+func chunkSize(row stat.Row) float64 { return float64(results.ChunkSize(row.Cell.Framing)) }
+
 // chunkCharts show goodput against chunk size if a run tried at least three: a line for each
 // message size.
 func chunkCharts(all rows) []Chart {
 	r := all.where(func(row stat.Row) bool {
-		return isStream(row) && row.Cell.Size > 0 && results.ChunkSize(row.Cell.Framing) > 0 &&
-			!isRaw(row.Cell.Framing)
+		return isStream(row) && row.Cell.Size > 0 && chunkSize(row) > 0 && !isRaw(row.Cell.Framing)
 	})
 	var out []Chart
 	for _, name := range values(r, func(row stat.Row) string { return family(row.Cell.Framing) }) {
 		same := r.where(func(row stat.Row) bool { return family(row.Cell.Framing) == name })
-		for _, own := range same.apart(func(c *results.Cell) {
-			c.Framing, c.Size, c.Placement = "", 0, ""
-		}) {
+		for _, own := range same.perSetting() {
 			if len(values(own, framingOf)) >= 3 {
-				own.suffix = "-" + name + own.suffix
-				out = append(out, own.chunkChart())
+				out = append(out, own.chunkChart("chunk-"+name+own.suffix))
 			}
 		}
 	}
 	return out
 }
 
-func (r rows) chunkChart() Chart {
+func (r rows) chunkChart(name string) Chart {
 	c := Chart{
-		Name:     "chunk" + r.suffix,
+		Name:     name,
 		Subtitle: r.subtitle("placement"),
 		X:        Axis{Label: "bytes per chunk frame", Scale: Log, Unit: Bytes, AtValues: true},
 		Y:        goodputAxis,
 		Notes:    []string{mediansNote},
 	}
-	most := 1.0
+	gain := 1.0
 	for _, placement := range values(r, placementOf) {
 		panel := Panel{Title: panelName(placement)}
-		sizes := values(r, sizeOf)
-		slices.Sort(sizes)
-		for _, size := range sizes {
-			s := Series{Name: messagesOf(size)}
+		for _, size := range r.sizes() {
 			own := r.at(placement).of(size)
-			for _, row := range own.all {
-				x := float64(results.ChunkSize(row.Cell.Framing))
-				if p, ok := figure(row, "goodput", x); ok {
-					s.Points = append(s.Points, p)
-				}
-			}
-			slices.SortStableFunc(s.Points, compareX)
-			if len(s.Points) > 0 {
-				panel.Series = append(panel.Series, s)
-			}
+			panel.add(own.line(messagesOf(size), Line, along("goodput", chunkSize)))
 			if low, high, ok := spanOf(own, "goodput"); ok {
-				most = max(most, high/low)
+				gain = max(gain, high/low)
 			}
 		}
 		c.Panels = append(c.Panels, panel)
 	}
-	c.Title = fmt.Sprintf("The size of chunks changes goodput by up to %.3g×", most)
+	c.Title = fmt.Sprintf("The size of chunks changes goodput by up to %.3g×", gain)
 	return c
 }

@@ -98,17 +98,17 @@ func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	taken := make(map[int]bool)
 	for _, usual := range []bool{true, false} {
-		for _, name := range c.names() {
-			if c.isReference(name) {
-				styles[name] = style{
+		for _, s := range c.series() {
+			_, known := styles[s.Name]
+			switch {
+			case s.Reference:
+				styles[s.Name] = style{
 					color: foreground, width: referenceWidth, marker: draw.CircleGlyph{},
 				}
-				continue
-			}
-			if usual == (name == family(name) || name == "chunked:60KiB") {
-				i := freeStyle(name, taken)
+			case !known && usual == (s.Name == family(s.Name) || s.Name == "chunked:60KiB"):
+				i := freeStyle(s.Name, taken)
 				taken[i] = true
-				styles[name] = styleAt(i)
+				styles[s.Name] = styleAt(i)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -48,26 +49,18 @@ func trafficCharts(all rows) []Chart {
 
 // binned puts the messages of one direction together by time, each bin as a point.
 func binned(lane []results.Message, end int64) []Point {
-	bins := make(map[int64]*Point)
-	var points []*Point
+	bins := make(map[int64]Point)
 	for _, m := range lane {
 		bin := m.T * trafficBins / (end + 1)
-		size := float64(m.Size)
-		p := bins[bin]
-		if p == nil {
-			p = &Point{X: float64(m.T), Y: size, Low: size}
-			bins[bin] = p
-			points = append(points, p)
+		p, ok := bins[bin]
+		if !ok {
+			p = exact(float64(m.T), float64(m.Size))
 		}
 		p.X = min(p.X, float64(m.T))
-		p.Y = max(p.Y, size)
-		p.High = p.Y
-		p.Low = min(p.Low, size)
+		p.Low = min(p.Low, float64(m.Size))
+		p.High = max(p.High, float64(m.Size))
+		p.Y = p.High
+		bins[bin] = p
 	}
-	var out []Point
-	for _, p := range points {
-		out = append(out, *p)
-	}
-	slices.SortFunc(out, compareX)
-	return out
+	return slices.SortedFunc(maps.Values(bins), compareX)
 }

@@ -47,19 +47,9 @@ func (r rows) waitingChart() Chart {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
 	})
 	leaves := r.where(func(row stat.Row) bool { return row.Cell.ClosesAfter > 0 })
-	panels := []Panel{
-		{Title: "EAGAIN per message", Series: stays.byWriter(writers, "eagain"),
-			Y: &Axis{Scale: Log}},
-		{Title: "goodput", Series: stays.byWriter(writers, "goodput"),
-			Y: &Axis{Scale: Log, Unit: Rate}},
-		{Title: "time to EPIPE", Series: leaves.byWriter(writers, "told"),
-			Y: &Axis{Scale: Log, Unit: Nanos}},
-	}
-	for _, p := range panels {
-		if len(p.Series) > 0 {
-			c.Panels = append(c.Panels, p)
-		}
-	}
+	c.addWriters(stays, "EAGAIN per message", "eagain", Axis{Scale: Log})
+	c.addWriters(stays, "goodput", "goodput", Axis{Scale: Log, Unit: Rate})
+	c.addWriters(leaves, "time to EPIPE", "told", Axis{Scale: Log, Unit: Nanos})
 	if keeps := stays.pauseKeeps(); keeps < 0.5 {
 		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full keeps %s of its goodput",
 			results.FormatPercent(100*keeps))
@@ -67,25 +57,19 @@ func (r rows) waitingChart() Chart {
 	return c
 }
 
-// byWriter makes a series of points for each message size: a figure of each way of waiting.
-func (r rows) byWriter(writers []string, metric string) []Series {
-	sizes := values(r, sizeOf)
-	slices.Sort(sizes)
-	var all []Series
-	for _, size := range sizes {
-		s := Series{Name: messagesOf(size), Shape: Dots}
-		for _, row := range r.of(size).all {
-			x := float64(slices.Index(writers, writersIO(row)))
-			if p, ok := figure(row, metric, x); ok {
-				s.Points = append(s.Points, p)
-			}
-		}
-		slices.SortStableFunc(s.Points, compareX)
-		if len(s.Points) > 0 {
-			all = append(all, s)
-		}
+// addWriters adds a panel with a column for each way in which writers wait: a figure for each
+// message size.
+func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
+	panel := Panel{Title: title, Y: &y}
+	column := func(row stat.Row) float64 {
+		return float64(slices.Index(c.X.Categories, writersIO(row)))
 	}
-	return all
+	for _, size := range r.sizes() {
+		panel.add(r.of(size).line(messagesOf(size), Dots, along(metric, column)))
+	}
+	if len(panel.Series) > 0 {
+		c.Panels = append(c.Panels, panel)
+	}
 }
 
 // pauseKeeps returns the largest share of poll's goodput that a pausing writer keeps, 1 if the two
@@ -152,32 +136,22 @@ func (r rows) waitChart() Chart {
 	for _, drain := range drains {
 		own := r.where(func(row stat.Row) bool { return row.Cell.Drain == drain })
 		panel := Panel{Title: "reader at " + view.FieldValue("drain", strconv.FormatInt(drain, 10))}
-		s := Series{Name: "large messages sent in chunks"}
-		whole, best := 0.0, 0.0
-		for _, row := range own.all {
-			p, ok := figure(row, "due.p50", float64(results.ChunkSize(row.Cell.Framing)))
-			switch {
-			case !ok:
-			case row.Cell.Framing == "ndjson":
-				whole = p.Y
-				panel.Guides = append(panel.Guides, Guide{Value: p.Y,
-					Label: "behind whole messages: " + results.FormatLabel(p.Y, Nanos)})
-			case p.X > 0:
-				s.Points = append(s.Points, p)
-				if best == 0 || p.Y < best {
-					best = p.Y
-				}
-			}
-		}
-		slices.SortStableFunc(s.Points, compareX)
-		if len(s.Points) == 0 {
+		chunked := own.where(func(row stat.Row) bool { return chunkSize(row) > 0 })
+		panel.add(chunked.line("large messages sent in chunks", Line, along("due.p50", chunkSize)))
+		if len(panel.Series) == 0 {
 			continue
 		}
-		panel.Series = []Series{s}
-		c.Panels = append(c.Panels, panel)
-		if whole > 0 && (gain == 0 || whole/best < gain) {
-			gain = whole / best
+		best, _, _ := spanOf(chunked, "due.p50")
+		if whole, _, ok := spanOf(own.in("ndjson"), "due.p50"); ok {
+			panel.Guides = []Guide{{
+				Value: whole,
+				Label: "behind whole messages: " + results.FormatLabel(whole, Nanos),
+			}}
+			if gain == 0 || whole/best < gain {
+				gain = whole / best
+			}
 		}
+		c.Panels = append(c.Panels, panel)
 	}
 	if gain > 2 {
 		c.Title = fmt.Sprintf("Chunks let a small message pass a large one: it waits %.2g× less",

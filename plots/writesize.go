@@ -10,22 +10,16 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// leverSetting returns what rows share that differ in capacity, write size and placement alone.
-func leverSetting(row stat.Row) stat.RowID {
-	c := row.Cell
-	c.Capacity, c.WriteSize, c.Placement = 0, 0, ""
-	return stat.RowID{Machine: row.Machine, Cell: c}
-}
+func writeSizeOf(r stat.Row) int { return r.Cell.WriteSize }
 
-// leverSettings returns the settings in which cells differ in their write size.
-func (r rows) leverSettings() map[stat.RowID]bool {
-	varying := map[stat.RowID]bool{}
-	for _, row := range r.all {
-		if row.Cell.WriteSize > 0 {
-			varying[leverSetting(row)] = true
-		}
+// withoutLevers leaves out the cells of other capacities than most have, if write sizes differ:
+// those belong to a chart of both.
+func (r rows) withoutLevers() rows {
+	if len(values(r, writeSizeOf)) < 2 {
+		return r
 	}
-	return varying
+	usual := r.usualCapacity()
+	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
 // usualCapacity returns the capacity that most cells ask for; of two, the smaller.
@@ -45,84 +39,66 @@ func (r rows) usualCapacity() int {
 // writeSizeCharts show what a larger pipe and smaller writes do to one message size: a panel for
 // each placement, a line for each capacity.
 func writeSizeCharts(all rows) []Chart {
-	varying := all.leverSettings()
 	usual := all.usualCapacity()
 	r := all.where(func(row stat.Row) bool {
-		whole := row
-		whole.Cell.WriteSize = 0
-		return isStream(whole) && varying[leverSetting(row)]
+		row.Cell.WriteSize = 0
+		return isStream(row)
 	})
+	shown := func(c *results.Cell) { c.Capacity, c.WriteSize, c.Placement = 0, 0, "" }
+	varying := rows{set: all.set}
+	for _, own := range r.apart(shown) {
+		if len(values(own, writeSizeOf)) > 1 {
+			varying.all = append(varying.all, own.all...)
+		}
+	}
 	var charts []Chart
-	for _, own := range r.apart(func(c *results.Cell) {
-		c.Capacity, c.WriteSize, c.Placement = 0, 0, ""
-	}) {
+	for _, own := range varying.apart(shown) {
 		charts = append(charts, own.writeSizeChart(usual))
 	}
 	return charts
 }
 
 func (r rows) writeSizeChart(usual int) Chart {
-	sizes := values(r, func(row stat.Row) int { return row.Cell.WriteSize })
+	sizes := values(r, writeSizeOf)
 	slices.SortFunc(sizes, func(a, b int) int {
-		switch {
-		case a == 0 || b == 0: // the whole message, first
+		if a == 0 || b == 0 { // the whole message, first
 			return a - b
 		}
 		return b - a
 	})
+	var names []string
+	for _, n := range sizes {
+		name := "whole"
+		if n > 0 {
+			name = strconv.FormatFloat(float64(n)/1024, 'f', -1, 64)
+		}
+		names = append(names, name)
+	}
 	c := Chart{
 		Name:     "write-size" + r.suffix,
 		Title:    r.writeSizeTitle(usual),
 		Subtitle: r.subtitle("placement", "capacity", "write_size"),
-		X: Axis{
-			Label: "bytes per write", Scale: Category, Categories: writeSizeNames(sizes),
-		},
-		Y: Axis{Label: "goodput", Unit: Rate, FromZero: true},
+		X:        Axis{Label: "KiB per write", Scale: Category, Categories: names},
+		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
 		Notes: []string{"A write that fills the pipe puts both ends to sleep until the other one " +
 			"has run; each sleep costs a wake-up. Points are medians, bars their 95 % interval."},
 	}
-	if len(sizes) > 4 {
-		c.X.Label = "KiB per write" // there is no room for each one's unit
+	column := func(row stat.Row) float64 {
+		return float64(slices.Index(sizes, row.Cell.WriteSize))
 	}
-	capacities := values(r, capacityOf)
-	slices.Sort(capacities)
+	capacities := slices.Sorted(slices.Values(values(r, capacityOf)))
 	for _, placement := range values(r, placementOf) {
 		panel := Panel{Title: panelName(placement)}
 		for _, capacity := range capacities {
 			line := r.at(placement).where(func(row stat.Row) bool {
 				return row.Cell.Capacity == capacity
 			})
-			s := Series{Name: "pipe of " + line.capacityName(capacity)}
-			for _, row := range line.all {
-				x := float64(slices.Index(sizes, row.Cell.WriteSize))
-				if p, ok := figure(row, "goodput", x); ok {
-					s.Points = append(s.Points, p)
-				}
-			}
-			slices.SortStableFunc(s.Points, compareX)
-			if len(s.Points) > 0 {
-				panel.Series = append(panel.Series, s)
-			}
+			name := "pipe of " + line.capacityName(capacity)
+			panel.add(line.line(name, Line, along("goodput", column)))
 		}
 		c.Panels = append(c.Panels, panel)
 	}
 	return c
-}
-
-// writeSizeNames names bytes per write: "whole", then "64 KiB", or many of them without the unit.
-func writeSizeNames(sizes []int) []string {
-	var names []string
-	for _, n := range sizes {
-		switch {
-		case n == 0:
-			names = append(names, "whole")
-		case len(sizes) > 4:
-			names = append(names, strconv.FormatFloat(float64(n)/1024, 'f', -1, 64))
-		default:
-			names = append(names, sizeText(int64(n)))
-		}
-	}
-	return names
 }
 
 // capacityName returns the capacity that was read back from the pipes, or the one that was asked
