@@ -225,7 +225,8 @@ func (s *slowReader) Read(p []byte) (int, error) {
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
 		if c.FrameWait != "" {
-			return errors.New("a frame wait is for the pattern mixed, whose messages wait for frames")
+			return errors.New("a frame wait is for the pattern mixed: " +
+				"its messages wait for frames")
 		}
 		return nil
 	}

@@ -208,8 +208,8 @@ func transportSupported(c results.Cell) error {
 	polled := writer == syspipe.Poller || reader == syspipe.Poller
 	lends := syspipe.LendsPages && !polled && syspipe.Kind(c.Pipe).IsPipe()
 	if c.Transfer != "" && !lends {
-		return syspipe.Unsupported(fmt.Sprintf("transfer %s through a %s with io %s: unavailable on %s",
-			c.Transfer, c.Pipe, c.IO, runtime.GOOS))
+		const says = "transfer %s through a %s with io %s: unavailable on %s"
+		return syspipe.Unsupported(fmt.Sprintf(says, c.Transfer, c.Pipe, c.IO, runtime.GOOS))
 	}
 	return nil
 }

@@ -72,16 +72,6 @@ const (
 	duplex = reads | writes
 )
 
-func (d direction) String() string {
-	switch d {
-	case reads:
-		return "read"
-	case writes:
-		return "write"
-	}
-	return "duplex"
-}
-
 // newEnd makes an end of a blocking descriptor. begin has the last word on how it waits.
 func newEnd(kind Kind, dir direction, d descriptor) *End {
 	e := &End{kind: kind, dir: dir, io: Blocking, descriptor: d}

@@ -1,17 +1,21 @@
 package syspipe
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 )
 
-// A ref names an end to a child: "syspipe:fd:kind:direction:io". It names a descriptor of the
-// child, so it is of use only there.
-const refPrefix = "syspipe"
+// A reference names an end to a child, as JSON. It holds a descriptor of the child, so it is of use
+// only there.
+type reference struct {
+	Number    uint64    `json:"number"`
+	Kind      Kind      `json:"kind"`
+	Direction direction `json:"direction"`
+	IO        IO        `json:"io"`
+}
 
 // Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
 // the reference by which the child takes it up with [Inherited]; tell it by an argument, the
@@ -21,12 +25,16 @@ const refPrefix = "syspipe"
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
 	defer e.passing.Unlock()
-	var number uint64
+	r := reference{Kind: e.kind, Direction: e.dir, IO: e.io}
 	err = e.briefly("pass", func() (err error) {
-		number, err = e.passTo(cmd)
+		r.Number, err = e.passTo(cmd)
 		return err
 	})
-	return fmt.Sprintf("%s:%d:%s:%s:%s", refPrefix, number, e.kind, e.dir, e.io), err
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(r)
+	return string(text), err
 }
 
 func (e *End) closeDuplicates() error {
@@ -54,52 +62,25 @@ func (e *End) File() (f *os.File, err error) {
 // caller from then on, waits as the parent's end did until SetIO, and is not inherited by further
 // children. Take each up once.
 func Inherited(ref string) (*End, error) {
-	r, err := parseRef(ref)
+	var r reference
+	err := json.Unmarshal([]byte(ref), &r)
+	if err == nil {
+		err = r.Kind.Supported()
+	}
+	if err == nil && (r.Direction == 0 || r.Direction > duplex) {
+		err = errors.New("it says neither read nor write")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("take up inherited end: %q: %w", ref, err)
 	}
-	e, err := inherited(r.number, r.kind, r.dir)
-	if err != nil {
-		return nil, fmt.Errorf("take up inherited %s %q: %w", r.kind.noun(), ref, err)
+	e, err := inherited(r.Number, r.Kind, r.Direction)
+	if err == nil {
+		err = e.begin(r.IO)
 	}
-	if err := e.begin(r.io); err != nil {
-		return nil, fmt.Errorf("take up inherited %s %q: %w", r.kind.noun(), ref, err)
+	if err != nil {
+		return nil, fmt.Errorf("take up inherited %s %s: %w", r.Kind.noun(), ref, err)
 	}
 	return e, nil
-}
-
-// A reference is what Pass tells Inherited.
-type reference struct {
-	number uint64
-	kind   Kind
-	dir    direction
-	io     IO
-}
-
-func parseRef(ref string) (r reference, err error) {
-	fields := strings.Split(ref, ":")
-	if len(fields) != 5 || fields[0] != refPrefix {
-		return r, errors.New("not what Pass returned")
-	}
-	if r.number, err = strconv.ParseUint(fields[1], 10, 64); err != nil {
-		return r, fmt.Errorf("descriptor: %w", err)
-	}
-	if r.kind, err = ParseKind(fields[2]); err != nil {
-		return r, err
-	}
-	if err := r.kind.Supported(); err != nil {
-		return r, err
-	}
-	for _, d := range []direction{reads, writes, duplex} {
-		if d.String() == fields[3] {
-			r.dir = d
-		}
-	}
-	if r.dir == 0 {
-		return r, fmt.Errorf("unknown direction %q", fields[3])
-	}
-	r.io, err = ParseIO(fields[4])
-	return r, err
 }
 
 // A Stream is what a file is when it serves as a standard stream.

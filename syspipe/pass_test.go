@@ -136,10 +136,11 @@ func TestInheritedRefusesWhatIsNoEnd(t *testing.T) {
 	for name, ref := range map[string]string{
 		"empty":             "",
 		"not a reference":   "3",
-		"no number":         "syspipe:x:anonymous:read",
-		"unknown kind":      "syspipe:3:tube:read",
-		"unknown direction": "syspipe:3:anonymous:sideways",
-		"nothing there":     "syspipe:4093:anonymous:read",
+		"no number":         `{"number":"x","kind":"anonymous","direction":1}`,
+		"unknown kind":      `{"number":3,"kind":"tube","direction":1}`,
+		"no direction":      `{"number":3,"kind":"anonymous"}`,
+		"unknown direction": `{"number":3,"kind":"anonymous","direction":4}`,
+		"nothing there":     `{"number":4093,"kind":"anonymous","direction":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if e, err := syspipe.Inherited(ref); err == nil {

@@ -70,17 +70,6 @@ func (c Change) BenchUnit() (unit string, scale float64) {
 	return c.Metric + "/op", 1
 }
 
-// BenchValues returns the figures of a sample with their units in Go benchmark text.
-func BenchValues(c results.Cell, s results.Sample) []benchfmt.Value {
-	var out []benchfmt.Value
-	for _, u := range benchtext.CellUnits(c) {
-		if v, ok := MustMetric(u.Metric).Value(s); ok {
-			out = append(out, benchValue(v, u))
-		}
-	}
-	return out
-}
-
 func benchValue(v float64, u benchtext.Unit) benchfmt.Value {
 	return benchfmt.Value{Value: benchtext.Round(v * u.Scale), Unit: u.Name}
 }

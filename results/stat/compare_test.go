@@ -453,7 +453,7 @@ func TestBenchTextTellsOfEAGAINAndEPIPE(t *testing.T) {
 	s.Writer.EAGAIN = new(int64(2000))
 	s.Left = &results.Left{LostBytes: 64016, ToldNS: 98847, Error: "EPIPE"}
 	got := map[string]float64{}
-	for _, v := range BenchValues(c, s) {
+	for _, v := range BenchLines(results.Record{Cell: c, Samples: []results.Sample{s}})[0].Values {
 		got[v.Unit] = v.Value
 	}
 	if got["eagain/op"] != 2 || got["lost-B"] != 64016 || got["told-ns"] != 98847 {

@@ -160,7 +160,8 @@ func Main(jobs ...map[string]Job) {
 			exit(a.do(job))
 		}
 	}
-	exit(fmt.Errorf("this program does not know the work %q: main and TestMain give their work to proc.Main", a.Name))
+	exit(fmt.Errorf("this program does not know the work %q: "+
+		"main and TestMain give their work to proc.Main", a.Name))
 }
 
 func exit(err error) {
