@@ -206,28 +206,9 @@ func (f *runFlags) isDefault(cmd *cobra.Command) bool {
 	return len(f.presets) == 0 && !slices.ContainsFunc(cellFlags, cmd.Flags().Changed)
 }
 
-// sweepCells returns the product of the flags, with defaults for those that were not given.
+// sweepCells returns the product of the flags, with the usual values for those that were not given.
 func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
-	usual := measure.DefaultSweep(t)
-	if len(s.Capacities) == 0 {
-		s.Capacities = usual.Capacities
-	}
-	if len(s.Framings) == 0 {
-		s.Framings = usual.Framings
-	}
-	if len(s.Pipes) == 0 {
-		s.Pipes = usual.Pipes
-	}
-	if len(s.IOs) == 0 {
-		s.IOs = usual.IOs
-	}
-	if len(s.Placements) == 0 {
-		s.Placements = usual.Placements
-	}
-	if len(s.Patterns) == 0 {
-		s.Patterns = usual.Patterns
-	}
 	if f.plan.Recording != "" {
 		recording, err := interruptibly(ctx, f.plan.Recording, payload.ReadRecording)
 		if err != nil {
@@ -235,7 +216,7 @@ func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]resu
 		}
 		s.Recording = recording
 	}
-	return s.Cells()
+	return s.Cells(t)
 }
 
 // presetCells returns the cells of the presets that were asked for. Without any, the run measures

@@ -67,20 +67,16 @@ func usualCell(framing string, size int, place string) results.Cell {
 // makes each message and looks at it; one large message with a larger pipe and smaller writes; and
 // small messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
-	s := DefaultSweep(t)
-	cells := mustCells(s)
-
-	program := s
-	program.Patterns = []string{"stream"}
-	program.Sizes = []int{ProgramSize}
-	program.Further.Source = "fresh"
-	program.Further.Touch = true
-	cells = append(cells, mustCells(program)...)
-
-	for _, place := range s.Placements {
-		for _, capacity := range []int{0, LargerPipe} {
+	cells := mustCells(t, Sweep{})
+	cells = append(cells, mustCells(t, Sweep{
+		Patterns: []string{"stream"},
+		Sizes:    []int{programSize},
+		Further:  results.Cell{Source: "fresh", Touch: true},
+	})...)
+	for _, place := range placements(t) {
+		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
-				c := usualCell(LeverFraming, LeverSize, place)
+				c := usualCell(leverFraming, leverSize, place)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
 				// The first list has the usual pipe and whole writes.
@@ -90,7 +86,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 			}
 		}
 	}
-	for _, framing := range []string{LeverFraming, "chunked"} {
+	for _, framing := range []string{leverFraming, "chunked"} {
 		cells = append(cells, mixedCell(framing))
 	}
 	return cells
@@ -102,7 +98,7 @@ func mixedCell(framing string) results.Cell {
 	if err != nil {
 		panic(err) // a preset names an unknown framing: a defect of this package
 	}
-	c := usualCell(f.String(), LeverSize, "free")
+	c := usualCell(f.String(), leverSize, "free")
 	c.Pattern = bench.PatternMixed
 	c.Drain = 20_000_000
 	c.Rate = 8000 // a slice of the usual length then has enough small messages for a median
@@ -111,15 +107,15 @@ func mixedCell(framing string) results.Cell {
 
 // What the default preset varies beside framings and sizes.
 const (
-	ProgramSize  = 65_000    // bytes of the messages that a program makes and looks at
-	LeverFraming = "ndjson"  // the framing of the message that is written in pieces
-	LeverSize    = 1_000_000 // bytes of that message
-	LargerPipe   = 1 << 20   // bytes: what a Linux system allows without privileges
+	programSize  = 65_000    // bytes of the messages that a program makes and looks at
+	leverFraming = "ndjson"  // the framing of the message that is written in pieces
+	leverSize    = 1_000_000 // bytes of that message
+	largerPipe   = 1 << 20   // bytes: what a Linux system allows without privileges
 )
 
 // mustCells returns the cells of a sweep whose lists are fixed in this package.
-func mustCells(s Sweep) []results.Cell {
-	cells, err := s.Cells()
+func mustCells(t placement.Topology, s Sweep) []results.Cell {
+	cells, err := s.Cells(t)
 	if err != nil {
 		panic(err) // a preset names an unknown framing: a defect of this package
 	}
@@ -152,10 +148,7 @@ func waitingCells(t placement.Topology) []results.Cell {
 
 // largeCells are streams of messages of 16 MB.
 func largeCells(t placement.Topology) []results.Cell {
-	s := DefaultSweep(t)
-	s.Patterns = []string{"stream"}
-	s.Sizes = []int{16_000_000}
-	return mustCells(s)
+	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
 // limitCells are raw bytes: streams from a page to much more than a pipe holds, one of pages that

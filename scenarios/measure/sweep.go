@@ -2,9 +2,8 @@
 // [Preset] is a list with a name, for a question that many people ask. It is for pipebench's
 // commands and may change.
 //
-//	asked := measure.DefaultSweep(topology)
-//	asked.Sizes = []int{4000, 65_000}
-//	cells, err := asked.Cells()
+//	asked := measure.Sweep{Sizes: []int{4000, 65_000}}
+//	cells, err := asked.Cells(topology)
 //
 //	err = bench.Run(ctx, bench.Plan{Run: run, Cells: measure.Limits.Cells(topology)}, keep)
 //
@@ -12,7 +11,6 @@
 package measure
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -22,20 +20,22 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Sweep is the product of its lists. Sizes, Chunks and WriteSizes may be empty.
+// A Sweep is the product of its lists. An empty list is the usual values: what each framing costs
+// between two processes, wherever they run.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
 	Chunks     []int // for framings that split messages and whose spec names no size
 	Pipes      []string
 	Capacities []int // 0 leaves the capacity to the operating system
-	WriteSizes []int // most bytes per write; empty and 0: whole messages
+	WriteSizes []int // most bytes per write; 0: whole messages
 	IOs        []string
 	Placements []string
 	Patterns   []string
-	Payload    string
+	Payload    string             // "" is JSON
 	Recording  *payload.Recording // its messages are sent instead of generated ones
 
 	Further results.Cell // fields that all cells share and that are seldom set: Rate, Drain, …
@@ -52,18 +52,33 @@ var usualFramings = []string{
 	results.FramingRaw, "ndjson", "content-length", "chunked", "length-prefix",
 }
 
-// DefaultSweep is what a run measures if the user names no other value: what each framing costs
-// between two processes, wherever they run.
-func DefaultSweep(t placement.Topology) Sweep {
-	return Sweep{
-		Framings:   usualFramings,
-		Pipes:      []string{"anonymous"},
-		Capacities: []int{0},
-		IOs:        []string{"blocking"},
-		Placements: placements(t),
-		Patterns:   []string{"stream", results.PatternRoundtrip},
-		Payload:    "json",
+// withDefaults fills what the sweep leaves empty.
+func (s Sweep) withDefaults(t placement.Topology) Sweep {
+	if len(s.Framings) == 0 {
+		s.Framings = usualFramings
 	}
+	if len(s.Pipes) == 0 {
+		s.Pipes = []string{string(syspipe.Anonymous)}
+	}
+	if len(s.Capacities) == 0 {
+		s.Capacities = []int{0}
+	}
+	if len(s.WriteSizes) == 0 {
+		s.WriteSizes = []int{0}
+	}
+	if len(s.IOs) == 0 {
+		s.IOs = []string{syspipe.Blocking.String()}
+	}
+	if len(s.Placements) == 0 {
+		s.Placements = placements(t)
+	}
+	if len(s.Patterns) == 0 {
+		s.Patterns = []string{"stream", results.PatternRoundtrip}
+	}
+	if s.Payload == "" {
+		s.Payload = "json"
+	}
+	return s
 }
 
 // placements returns where to run the ends: on one CPU, on two, and wherever the scheduler puts
@@ -76,8 +91,9 @@ func placements(t placement.Topology) []string {
 	return all
 }
 
-// Cells returns the product of the lists, in their order.
-func (s Sweep) Cells() ([]results.Cell, error) {
+// Cells returns the product of the lists on a machine, in their order.
+func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
+	s = s.withDefaults(t)
 	framings, err := s.framings()
 	if err != nil {
 		return nil, err
@@ -102,23 +118,16 @@ func (s Sweep) Cells() ([]results.Cell, error) {
 			}
 		}
 	}
-	if len(cells) == 0 {
-		return nil, errors.New("nothing to measure: a list is empty")
-	}
 	return cells, nil
 }
 
 // overPipes returns the cell over each pipe, capacity and way of waiting, with each write size.
 func (s Sweep) overPipes(c results.Cell) []results.Cell {
-	writeSizes := s.WriteSizes
-	if len(writeSizes) == 0 {
-		writeSizes = []int{0}
-	}
 	var cells []results.Cell
 	for _, pipe := range s.Pipes {
 		for _, capacity := range s.Capacities {
 			for _, io := range s.IOs {
-				for _, writeSize := range writeSizes {
+				for _, writeSize := range s.WriteSizes {
 					c.Pipe = pipe
 					c.Capacity = capacity
 					c.IO = io

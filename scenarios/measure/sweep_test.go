@@ -49,7 +49,7 @@ func TestCapacitiesHaveNames(t *testing.T) {
 }
 
 func TestTheDefaultSweepIsWhatTheHelpSays(t *testing.T) {
-	cells, err := DefaultSweep(twoCores).Cells()
+	cells, err := Sweep{}.Cells(twoCores)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,8 @@ func TestPlacesAreThoseTheMachineHas(t *testing.T) {
 		{"one CPU", placement.Topology{CPUs: twoCores.CPUs[:1]}, []string{"same", "free"}},
 		{"a system that lets nobody choose", placement.Topology{}, []string{"free"}},
 	} {
-		if got := DefaultSweep(c.on).Placements; !slices.Equal(got, c.want) {
+		got := (Sweep{}).withDefaults(c.on).Placements
+		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -110,7 +111,7 @@ func TestExactPowersOfTwoAreSpecial(t *testing.T) {
 }
 
 func TestChunkSizesFillSpecsWithoutOne(t *testing.T) {
-	s := DefaultSweep(twoCores)
+	s := Sweep{}
 	s.Framings, s.Chunks = []string{"ndjson", "chunked", "chunked:4KiB"}, []int{4096, 61440}
 	got, err := s.framings()
 	if want := []string{"ndjson", "chunked:4096", "chunked:61440"}; err != nil || !slices.Equal(got, want) {
@@ -119,7 +120,7 @@ func TestChunkSizesFillSpecsWithoutOne(t *testing.T) {
 }
 
 func TestAllFramingsAreThoseThatCanBeParsed(t *testing.T) {
-	s := DefaultSweep(twoCores)
+	s := Sweep{}
 	s.Framings, s.Chunks = []string{"all"}, []int{4096}
 	got, err := s.framings()
 	if err != nil {
@@ -133,20 +134,20 @@ func TestAllFramingsAreThoseThatCanBeParsed(t *testing.T) {
 }
 
 func TestChunkSizesThatNoFramingUsesAreAnError(t *testing.T) {
-	s := DefaultSweep(twoCores)
+	s := Sweep{}
 	s.Chunks = []int{4096}
 	for _, framings := range []string{"ndjson", "raw,chunked:8KiB"} {
 		s.Framings = strings.Split(framings, ",")
-		if _, err := s.Cells(); err == nil || !strings.Contains(err.Error(), framings[:3]) {
+		if _, err := s.Cells(twoCores); err == nil || !strings.Contains(err.Error(), framings[:3]) {
 			t.Errorf("%s: %v", framings, err)
 		}
 	}
 }
 
 func TestARecordingHasItsOwnSizes(t *testing.T) {
-	s := DefaultSweep(twoCores)
+	s := Sweep{}
 	s.Recording = payload.NewRecording([][]byte{[]byte("{}")})
-	cells, err := s.Cells()
+	cells, err := s.Cells(twoCores)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,9 +160,9 @@ func TestARecordingHasItsOwnSizes(t *testing.T) {
 }
 
 func TestAnUnknownFramingNamesTheKnown(t *testing.T) {
-	s := DefaultSweep(twoCores)
+	s := Sweep{}
 	s.Framings = []string{"nope"}
-	if _, err := s.Cells(); err == nil || !strings.Contains(err.Error(), "content-length") {
+	if _, err := s.Cells(twoCores); err == nil || !strings.Contains(err.Error(), "content-length") {
 		t.Errorf("got %v", err)
 	}
 }
