@@ -63,27 +63,3 @@ func (e *Evidence) UnmarshalJSON(text []byte) error {
 	*e = Evidence(slices.Clone(text))
 	return nil
 }
-
-// A Curve is evidence that says more as a picture. It is the field "curve" of a finding's evidence.
-type Curve struct {
-	Title  string  `json:"title"`
-	X      string  `json:"x"` // what the axis shows, with its unit: "message size, B"
-	Y      string  `json:"y"`
-	Series []Trace `json:"series"`
-}
-
-// A Trace is one line of a curve.
-type Trace struct {
-	Name   string       `json:"name"`
-	Points []CurvePoint `json:"points"` // ascending by X
-}
-
-// A CurvePoint is known within an interval; an exact one has Low and High equal to Y.
-type CurvePoint struct {
-	X    float64 `json:"x"`
-	Y    float64 `json:"y"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-
-	Extrapolated bool `json:"extrapolated,omitempty"` // computed from a fitted slope, not measured
-}

@@ -14,6 +14,15 @@ const (
 	memory      = "trial/memory/"
 )
 
+// Failures that say what becomes of messages between a peer that chunks and one that does not, and
+// of text of which a chunk may end inside a character.
+const (
+	toLines     = "failure/framing-mismatch/adaptive:4096-to-ndjson"
+	fromLines   = "failure/framing-mismatch/ndjson-to-adaptive:4096"
+	joinedText  = "failure/split-utf8/bytes"
+	decodedText = "failure/split-utf8/strict"
+)
+
 // chunkClaims are what document 000 says of chunks: what they cost, and how they are put together.
 var chunkClaims = []Claim{
 	{
@@ -143,14 +152,14 @@ var chunkClaims = []Claim{
 	{
 		ID: "000-unchunked-peers", Where: "Compatibility",
 		Says:  "Peers that do not chunk still work (backward compatible)",
-		Needs: []string{chunks + "to-lines", chunks + "from-lines"},
+		Needs: []string{toLines, fromLines},
 		Judge: judgePeers,
 	},
 	{
 		ID: "000-protocol-agnostic", Where: "How It Works",
 		Says: "Chunking is protocol agnostic: whatever is sent arrives, multi-byte text " +
 			"among it",
-		Needs: []string{chunks + "joined", chunks + "decoded"},
+		Needs: []string{joinedText, decodedText},
 		Judge: judgeText,
 	},
 }
@@ -212,31 +221,30 @@ func judgeCleared(e *Evidence) Judgement {
 func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func judgePeers(e *Evidence) Judgement {
-	to := e.count(chunks + "to-lines")
-	from := e.count(chunks + "from-lines")
-	figure := fmt.Sprintf("to lines %s, from lines %s", ofAll(to, ""), ofAll(from, ""))
+	to := e.isSound(toLines)
+	from := e.isSound(fromLines)
+	figure := fmt.Sprintf("to lines: %s; from lines: %s",
+		e.finding(toLines).Found, e.finding(fromLines).Found)
 	switch {
-	case to.Good == to.Of && from.Good == from.Of:
+	case to && from:
 		return holds(figure, "messages pass both ways")
-	case from.Good == from.Of:
+	case from:
 		return depends(figure, "what a line peer sends is understood; what it gets in chunks is "+
 			"no message to it, and it drops or refuses that")
-	case to.Good == to.Of:
+	case to:
 		return depends(figure, "a line peer understands, and is not understood")
 	}
 	return refuted(figure, "messages pass neither way")
 }
 
 func judgeText(e *Evidence) Judgement {
-	joined := e.count(chunks + "joined")
-	decoded := e.count(chunks + "decoded")
-	figure := fmt.Sprintf("joined as bytes %s, decoded frame by frame %s",
-		ofAll(joined, ""), ofAll(decoded, ""))
+	figure := fmt.Sprintf("joined as bytes: %s; decoded frame by frame: %s",
+		e.finding(joinedText).Found, e.finding(decodedText).Found)
 	switch {
-	case joined.Good < joined.Of:
+	case !e.isSound(joinedText):
 		return refuted(figure, "messages were lost although their bytes were joined before they "+
 			"were decoded")
-	case decoded.Good < decoded.Of:
+	case !e.isSound(decodedText):
 		return depends(figure, "a chunk may end inside a character: a receiver that takes each "+
 			"frame for text, as the document's data type suggests, loses the message")
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 func TestMain(m *testing.M) {
-	proc.Main(rules.Jobs(), trials.Jobs())
+	proc.Main(rules.Jobs(), trials.Jobs(), failures.Jobs())
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -87,13 +88,12 @@ func (e *Evidence) has(need string) bool {
 
 // failed returns why the experiment of a need came to no result, "" if it was not made.
 func (e *Evidence) failed(need string) string {
-	id := need
-	if made, ok := experimentFor(need); ok {
-		id = made.ID
-	}
-	f, known := e.findings[id]
-	if known && (f.Verdict == results.CannotTell || f.Verdict == results.Unsupported) {
-		return f.ID + ": " + f.Found
+	made, _ := experimentFor(need)
+	for _, id := range []string{need, made.ID} {
+		f, known := e.findings[id]
+		if known && (f.Verdict == results.CannotTell || f.Verdict == results.Unsupported) {
+			return f.ID + ": " + f.Found
+		}
 	}
 	return ""
 }
@@ -144,6 +144,9 @@ func (e *Evidence) number(id string) int64 {
 	n, _ := e.finding(id).Number()
 	return int64(n)
 }
+
+// isSound reports whether a failure did not come about.
+func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
 // is reports whether a finding has that value.
 func (e *Evidence) is(id string, value any) bool { return e.finding(id).Value == value }

@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
 // A verdictCase is what a set may hold, and what a claim's rule makes of it.
@@ -24,6 +25,9 @@ type verdictCase struct {
 }
 
 type values map[string]any
+
+// A class is how a failure came about.
+type class string
 
 // set makes a set of records of a case.
 func (c verdictCase) set() *results.Set {
@@ -43,6 +47,10 @@ func (c verdictCase) set() *results.Set {
 
 func findingOf(id string, v any) results.Finding {
 	f := results.Finding{ID: id, Verdict: results.Noted, Value: v, Found: fmt.Sprint(v)}
+	if c, ok := v.(class); ok {
+		f.Value = 1
+		f.Class = string(c)
+	}
 	if reflect.ValueOf(v).Kind() == reflect.Struct {
 		f.Value = nil
 		f.Evidence = results.MustEvidence(v)
@@ -272,18 +280,20 @@ var cases = map[string][]verdictCase{
 		{name: "none", found: values{chunks + "invalid": count(0, 2)}, want: results.Refuted},
 	},
 	"000-unchunked-peers": {
-		{name: "both", found: peers(3, 3), want: results.Holds},
-		{name: "from lines", found: peers(1, 3), want: results.Depends},
-		{name: "to lines", found: peers(3, 1), want: results.Depends},
-		{name: "neither", found: peers(1, 1), want: results.Refuted},
+		{name: "both", found: peers(failures.Sound, failures.Sound), want: results.Holds},
+		{name: "from lines", found: peers(failures.Corrupted, failures.Sound),
+			want: results.Depends},
+		{name: "to lines", found: peers(failures.Sound, failures.Stuck), want: results.Depends},
+		{name: "neither", found: peers(failures.Corrupted, failures.Stuck),
+			want: results.Refuted},
 	},
 	"000-protocol-agnostic": {
-		{name: "none lost", found: values{chunks + "joined": count(9, 9),
-			chunks + "decoded": count(9, 9)}, want: results.Holds},
-		{name: "lost as text", found: values{chunks + "joined": count(9, 9),
-			chunks + "decoded": count(0, 9)}, want: results.Depends},
-		{name: "lost as bytes", found: values{chunks + "joined": count(8, 9),
-			chunks + "decoded": count(0, 9)}, want: results.Refuted},
+		{name: "none lost", found: values{joinedText: class(failures.Sound),
+			decodedText: class(failures.Sound)}, want: results.Holds},
+		{name: "lost as text", found: values{joinedText: class(failures.Sound),
+			decodedText: class(failures.SilentLoss)}, want: results.Depends},
+		{name: "lost as bytes", found: values{joinedText: class(failures.Corrupted),
+			decodedText: class(failures.SilentLoss)}, want: results.Refuted},
 	},
 
 	"001-exact": {
@@ -385,14 +395,8 @@ var cases = map[string][]verdictCase{
 		{name: "linear", records: readers(1, 2, 1, 1), want: results.Holds},
 	},
 	"004-10mb-limit": {
-		{name: "not a word", found: values{memory + "endless-line": held(5)},
-			want: results.Refuted},
-		{name: "at the end", found: values{memory + "endless-line": received(
-			func(r *trials.Received) { r.Refused, r.Read = true, 1000 })}, want: results.Refuted},
-		{name: "late", found: values{memory + "endless-line": received(
-			func(r *trials.Received) { r.Refused, r.Held = true, 301 })}, want: results.Refuted},
-		{name: "in time", found: values{memory + "endless-line": received(
-			func(r *trials.Received) { r.Refused, r.Held = true, 300 })}, want: results.Holds},
+		{name: "late", found: values{endlessLine: class(failures.Grows)}, want: results.Refuted},
+		{name: "in time", found: values{endlessLine: class(failures.Sound)}, want: results.Holds},
 	},
 	"004-skip-hangs": {
 		{name: "no answer", found: values{lines + "skipped": "2"}, want: results.Holds},
@@ -417,8 +421,10 @@ var cases = map[string][]verdictCase{
 	},
 	"004-empty-lines":    serverCases("blank-line"),
 	"004-trailing-space": serverCases("trailing-space"),
-	"004-stdout-reserved": either(lines+"log-line", count(1, 2, "a"), results.Holds,
-		count(2, 2), results.Refuted),
+	"004-stdout-reserved": {
+		{name: "a message", found: logLineCosts(failures.Noticed), want: results.Holds},
+		{name: "nothing", found: logLineCosts(failures.Sound), want: results.Refuted},
+	},
 }
 
 // costCases are those of a claim that chunks cost no more than a bound.
@@ -432,8 +438,18 @@ func costCases(bound float64) []verdictCase {
 	}
 }
 
-func peers(to, from int) values {
-	return values{chunks + "to-lines": count(to, 3), chunks + "from-lines": count(from, 3)}
+func peers(to, from string) values {
+	return values{toLines: class(to), fromLines: class(from)}
+}
+
+// logLineCosts are readers of which one loses a message to a log line, or none does.
+func logLineCosts(of string) values {
+	all := values{}
+	for _, id := range logLines {
+		all[id] = class(failures.Sound)
+	}
+	all[logLines[1]] = class(of)
+	return all
 }
 
 func limitIs(exact, more, after bool) values {

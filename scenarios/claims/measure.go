@@ -14,6 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/claims/trials"
 	"github.com/pipebench/pipebench/scenarios/experiment"
+	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -93,6 +94,13 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 		}
 		return trials.Interview(ctx, command, keepFinding)
 	}
+	if name, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
+		f, err := failures.Find(name)
+		if err != nil {
+			return err
+		}
+		return f.Show(ctx, failures.Options{Run: o.Run}, keepFinding)
+	}
 	e, _ := experimentFor(need)
 	e.Limit = longest
 	work := trials.Work
@@ -106,6 +114,11 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 func experimentFor(need string) (e experiment.Experiment, ok bool) {
 	if strings.HasPrefix(need, results.AreaRule+"/") {
 		return rules.For(need)
+	}
+	if part, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
+		name, _, _ := strings.Cut(part, "/")
+		f, err := failures.Find(name)
+		return experiment.Experiment{ID: results.AreaFailure + "/" + name, Title: f.Title}, err == nil
 	}
 	for _, e := range trials.All() {
 		if need == e.ID || strings.HasPrefix(need, e.ID+"/") {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/experiment"
@@ -17,7 +15,7 @@ import (
 // program of the documented kind does otherwise, that is tried too.
 func receiveChunks(t *experiment.Trial) {
 	for _, do := range []func(*experiment.Trial, framers.Chunker){
-		countHeaders, showProgress, receiveInTurn, receiveWithLoss, receiveInvalid, receiveText,
+		countHeaders, showProgress, receiveInTurn, receiveWithLoss, receiveInvalid,
 	} {
 		f, err := framers.Chunked(4 << 10)
 		if !t.Check(err) {
@@ -25,7 +23,6 @@ func receiveChunks(t *experiment.Trial) {
 		}
 		do(t, f)
 	}
-	exchangeWithLines(t)
 }
 
 // message is JSON of exactly n bytes, 34 at least.
@@ -82,7 +79,7 @@ type slowStream struct {
 
 func (s *slowStream) Read(p []byte) (int, error) {
 	if s.given > 0 && s.given < len(s.frames) {
-		s.early.add(fmt.Sprint("frame ", s.given), s.shown == s.given)
+		s.early.Add(fmt.Sprint("frame ", s.given), s.shown == s.given)
 	}
 	if s.given == len(s.frames) {
 		return 0, io.EOF
@@ -120,7 +117,7 @@ func receiveInTurn(t *experiment.Trial, f framers.Chunker) {
 	in := f.NewReader(bytes.NewReader(bytes.Join(stream, nil)))
 	for _, want := range messages { // the shortest is whole first
 		got, err := in.ReadMessage()
-		c.add(fmt.Sprint(len(want), " B"), err == nil && bytes.Equal(got, want))
+		c.Add(fmt.Sprint(len(want), " B"), err == nil && bytes.Equal(got, want))
 	}
 	c.found(t, "trial/chunks/in-turn", "messages whose frames come in turn, delivered as sent")
 }
@@ -180,60 +177,7 @@ func receiveInvalid(t *experiment.Trial, _ framers.Chunker) {
 		{"altered data", altered},
 	} {
 		_, err := receive(f, frames[0], invalid.frame, frames[2])
-		c.add(invalid.name, err != nil)
+		c.Add(invalid.name, err != nil)
 	}
 	c.found(t, "trial/chunks/invalid", "invalid frames that are refused")
-}
-
-// receiveText sends text of multi-byte characters in frames that end at every offset in them: to a
-// receiver that joins bytes, and to one that takes each frame for text.
-func receiveText(t *experiment.Trial, _ framers.Chunker) {
-	f, err := framers.Chunked(71) // few characters
-	if !t.Check(err) {
-		return
-	}
-	var joined, decoded Count
-	for _, char := range []string{"é", "€", "😀"} {
-		for offset := range len(char) {
-			text := strings.Repeat("x", offset) + strings.Repeat(char, 40)
-			msg := []byte(`{"t":"` + text + `"}`)
-			name := fmt.Sprintf("%s at %d", char, offset)
-			got, err := receive(f, framesOf(f, msg)...)
-			joined.add(name, err == nil && bytes.Equal(got, msg))
-			valid := true
-			for _, frame := range framesOf(f, msg) {
-				data := bytes.SplitN(bytes.TrimSuffix(frame, []byte("\n")), []byte(":"), 4)[3]
-				valid = valid && utf8.Valid(data)
-			}
-			decoded.add(name, valid)
-		}
-	}
-	joined.found(t, "trial/chunks/joined", "text of multi-byte characters, joined as bytes")
-	decoded.found(t, "trial/chunks/decoded", "the same, each frame decoded as text")
-}
-
-// exchangeWithLines has a side that chunks large messages and one that speaks lines send each other
-// small and large messages.
-func exchangeWithLines(t *experiment.Trial) {
-	adaptive, err := framers.Adaptive(4 << 10)
-	if !t.Check(err) {
-		return
-	}
-	for _, way := range []struct {
-		id       string
-		from, to framers.Framing
-	}{
-		{"trial/chunks/to-lines", adaptive, framers.NDJSON()},
-		{"trial/chunks/from-lines", framers.NDJSON(), adaptive},
-	} {
-		var c Count
-		for _, size := range []int{100, 10_000, 100_000} {
-			var wire bytes.Buffer
-			msg := message(size)
-			t.Check(way.from.NewWriter(&wire).WriteMessage(msg))
-			got, err := receive(way.to, wire.Bytes())
-			c.add(fmt.Sprint(size, " B"), err == nil && bytes.Equal(got, msg))
-		}
-		c.found(t, way.id, fmt.Sprintf("%s read as %s: messages understood", way.from, way.to))
-	}
 }

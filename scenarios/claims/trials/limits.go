@@ -68,7 +68,7 @@ func tryContents(t *experiment.Trial, name, title string, contents ...content) {
 		line := bytes.NewReader(append(msg, '\n'))
 		_, err = framers.NDJSON().NewReader(line,
 			framers.WithMaxMessage(FrameLimit)).ReadMessage()
-		fit.add(c.name, err == nil)
+		fit.Add(c.name, err == nil)
 		sizes = append(sizes, fmt.Sprintf("%s: %.1f MiB", c.name, float64(len(msg))/(1<<20)))
 	}
 	fit.Sizes = strings.Join(sizes, ", ")

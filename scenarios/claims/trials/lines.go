@@ -2,11 +2,9 @@ package trials
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,7 +17,6 @@ func readLines(t *experiment.Trial) {
 	readPieces(t)
 	findIDs(t)
 	skipOversized(t)
-	readLogLine(t)
 }
 
 // readPieces sends lines whose ends fall on, before and behind every multiple of 4096, in pieces of
@@ -38,8 +35,8 @@ func readPieces(t *experiment.Trial) {
 		for i, want := range messages {
 			name := fmt.Sprintf("%d B in pieces of %d B", len(want), piece)
 			line, err := in.ReadMessage()
-			ours.add(name, err == nil && bytes.Equal(line, want))
-			printed.add(name, i < len(got) && bytes.Equal(got[i], want))
+			ours.Add(name, err == nil && bytes.Equal(line, want))
+			printed.Add(name, i < len(got) && bytes.Equal(got[i], want))
 		}
 	}
 	ours.found(t, "trial/lines/rescan", "lines that come in pieces, delivered as sent")
@@ -103,7 +100,7 @@ func findIDs(t *experiment.Trial) {
 		{"last", `{"jsonrpc":"2.0","method":"m",` + params + `,"id":7}`},
 	} {
 		id, ok := jsonrpc.FindID([]byte(request.text[:1<<10]))
-		c.add(request.place, ok && string(id) == "7")
+		c.Add(request.place, ok && string(id) == "7")
 	}
 	c.found(t, "trial/lines/id-in-1k", "places at which the id is in the first KiB")
 }
@@ -135,53 +132,6 @@ func skipOversized(t *experiment.Trial) {
 		strings.Join(answered, ", "), "")
 }
 
-// readLogLine puts a log line between two messages, for readers of several kinds.
-func readLogLine(t *experiment.Trial) {
-	const a, b = `{"jsonrpc":"2.0","id":1,"method":"a"}`, `{"jsonrpc":"2.0","id":2,"method":"b"}`
-	const odd = "INFO: started\n"
-	lines := []byte(a + "\n" + odd + b + "\n")
-	headers := fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s%sContent-Length: %d\r\n\r\n%s",
-		len(a), a, odd, len(b), b)
-	var c Count
-	for _, reader := range []struct {
-		name   string
-		next   func() ([]byte, error)
-		strict bool // a message that is no JSON ends it
-	}{
-		{"lines, bad ones skipped",
-			framers.NDJSON().NewReader(bytes.NewReader(lines)).ReadMessage, false},
-		{"lines, the first bad one ends it",
-			framers.NDJSON().NewReader(bytes.NewReader(lines)).ReadMessage, true},
-		{"a JSON decoder on the stream", decoded(lines), true},
-		{"headers", framers.ContentLength().NewReader(bytes.NewReader(headers)).ReadMessage, false},
-	} {
-		var got []string
-		for {
-			msg, err := reader.next()
-			if err != nil {
-				break
-			}
-			if json.Valid(msg) {
-				got = append(got, string(msg))
-			} else if reader.strict {
-				break
-			}
-		}
-		c.add(reader.name, slices.Equal(got, []string{a, b}))
-	}
-	c.found(t, "trial/lines/log-line", "readers that lose no message to a log line")
-}
-
-// decoded returns a function that decodes the next JSON value of a stream.
-func decoded(stream []byte) func() ([]byte, error) {
-	in := json.NewDecoder(bytes.NewReader(stream))
-	return func() ([]byte, error) {
-		var msg json.RawMessage
-		err := in.Decode(&msg)
-		return msg, err
-	}
-}
-
 // sendAwkward sends messages with headers that a line could not carry, or would cut.
 func sendAwkward(t *experiment.Trial) {
 	var wire bytes.Buffer
@@ -198,7 +148,7 @@ func sendAwkward(t *experiment.Trial) {
 	} {
 		t.Check(out.WriteMessage([]byte(m.text)))
 		got, err := in.ReadMessage()
-		c.add(m.name, err == nil && string(got) == m.text)
+		c.Add(m.name, err == nil && string(got) == m.text)
 	}
 	c.found(t, "trial/headers/exact", "messages with a Content-Length, delivered as sent")
 }

@@ -24,7 +24,6 @@ type memoryTrial struct {
 	size    int // bytes of the message
 	limit   int // of the receiver, in bytes; 0: the size
 	small   int // messages of 200 B after it
-	endless bool
 	// whole has the receiver take a line whole before it looks at its length, as a program does
 	// whose transport delivers frames.
 	whole bool
@@ -32,8 +31,8 @@ type memoryTrial struct {
 
 const chunkFraming = "chunked:61440"
 
-// memoryTrials are three sizes for how memory grows; a large message with small ones after it; a
-// message beyond a limit that is checked late, and early; and a line without an end.
+// memoryTrials are three sizes for how memory grows; a large message with small ones after it; and
+// a message beyond a limit that is checked late, and early.
 var memoryTrials = []memoryTrial{
 	{name: "chunks-4MiB", title: "receive 4 MiB in chunks", framing: chunkFraming, size: 4 << 20},
 	{name: "chunks-16MiB", title: "receive 16 MiB in chunks, then 100 small messages",
@@ -43,9 +42,6 @@ var memoryTrials = []memoryTrial{
 		framing: "ndjson", size: 100 << 20, limit: FrameLimit, whole: true},
 	{name: "limit-early", title: "a line of 100 MiB, whose length is checked while it is read",
 		framing: "ndjson", size: 100 << 20, limit: FrameLimit},
-	{name: "endless-line", title: "16 MiB without a newline, to the reader as printed, " +
-		"with a limit of 10 MiB", framing: "ndjson-rescan", size: 16 << 20, limit: 10 << 20,
-		endless: true},
 }
 
 // Received is what a receiver took of a message, in bytes.
@@ -66,7 +62,6 @@ const senderWork = "trials/sender"
 type sendPlan struct {
 	Framing     string
 	Size, Small int
-	Endless     bool
 }
 
 // sendMessages is the sender.
@@ -87,10 +82,6 @@ func sendMessages(w *proc.Work) error {
 }
 
 func (p sendPlan) send(w io.Writer) error {
-	if p.Endless {
-		_, err := w.Write(bytes.Repeat([]byte("x"), p.Size))
-		return err
-	}
 	f, err := framers.Parse(p.Framing)
 	if err != nil {
 		return err
@@ -112,7 +103,7 @@ func (m memoryTrial) measure(t *experiment.Trial) {
 	debug.SetGCPercent(100) // nothing here blocks a thread
 	w, r := t.Open(syspipe.Anonymous)
 	t.Check(r.UsePoller())
-	p := t.Start(senderWork, sendPlan{m.framing, m.size, m.small, m.endless}, w)
+	p := t.Start(senderWork, sendPlan{m.framing, m.size, m.small}, w)
 	if t.Err() != nil {
 		return
 	}

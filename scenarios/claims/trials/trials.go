@@ -55,7 +55,8 @@ type Count struct {
 	Bad  []string `json:"bad,omitempty"` // the other cases, by name
 }
 
-func (c *Count) add(name string, good bool) {
+// Add counts a case.
+func (c *Count) Add(name string, good bool) {
 	c.Of++
 	if good {
 		c.Good++

@@ -61,17 +61,6 @@ func TestClientsOfAnOversizedAnswer(t *testing.T) {
 	}
 }
 
-func TestALineWithoutAnEndIsNoticedTooLate(t *testing.T) {
-	const id = "trial/memory/endless-line"
-	var got Received
-	if err := evidence(t, id)[id].Evidence.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Read != int64(got.Size) || got.Intact || got.Held < int64(got.Limit) {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestTheReaderAsPrinted(t *testing.T) {
 	lines, tooLarge := printedLines(strings.NewReader(" a \n\n\xff\nb\nlast"))
 	if fmt.Sprintf("%s", lines) != "[a b]" || tooLarge != 1 {
