@@ -10,7 +10,10 @@ func TestIDsAreStringsOrIntegers(t *testing.T) {
 	for id, ok := range map[string]bool{
 		`1`: true, `"a"`: true, `-7`: true, `1.0`: true, `1e2`: true, `1.5`: false, `15e-1`: false,
 	} {
-		request := results.Message{Dir: "request", Body: `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`}
+		request := results.Message{
+			Dir:  "request",
+			Body: `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`,
+		}
 		if wrong := breaksMessages([]results.Message{request}); (wrong == "") != ok {
 			t.Errorf("a client with the id %s: %q", id, wrong)
 		}

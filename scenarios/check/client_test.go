@@ -49,7 +49,11 @@ func init() {
 
 // serveRecorded does what serve does with --record FILE and --fault SPEC.
 func serveRecorded(flags []string) error {
-	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Run: fmt.Sprint(os.Getpid())}
+	o := mcpstdio.Options{
+		Tools:  mcpstdio.Samples(),
+		Stderr: os.Stderr,
+		Run:    fmt.Sprint(os.Getpid()),
+	}
 	if i := slices.Index(flags, "--changing-tools"); i >= 0 {
 		o.ChangingTools, flags = true, slices.Delete(slices.Clone(flags), i, i+1)
 	}
@@ -178,7 +182,13 @@ func (c *badVisitor) ask(method, params string) (result map[string]any, err erro
 	if c.id++; c.wrong == "repeats ids" {
 		c.id = 1
 	}
-	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
+	fmt.Fprintf(
+		c.in,
+		`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n",
+		c.id,
+		method,
+		params,
+	)
 	patience := time.After(6 * time.Second)
 	switch {
 	case c.wrong == "patient":
@@ -209,7 +219,11 @@ func (c *badVisitor) ask(method, params string) (result map[string]any, err erro
 			return m.Result, nil
 		case <-patience:
 			if c.wrong != "walks away" {
-				fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", c.id)
+				fmt.Fprintf(
+					c.in,
+					`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n",
+					c.id,
+				)
 			}
 			return nil, fmt.Errorf("no answer to %s", method)
 		}
@@ -219,7 +233,11 @@ func (c *badVisitor) ask(method, params string) (result map[string]any, err erro
 const discovery = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
 func (c *badVisitor) listen() {
-	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},%s}}`+"\n", discovery)
+	fmt.Fprintf(
+		c.in,
+		`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},%s}}`+"\n",
+		discovery,
+	)
 }
 
 func (c *badVisitor) talk() error {
@@ -227,7 +245,10 @@ func (c *badVisitor) talk() error {
 		if c.listening++; c.listening == 1 {
 			c.listen()
 		}
-		_, err := c.ask("tools/call", `{"name":"echo","arguments":{"message":"`+textSent+`"},`+discovery+`}`)
+		_, err := c.ask(
+			"tools/call",
+			`{"name":"echo","arguments":{"message":"`+textSent+`"},`+discovery+`}`,
+		)
 		return err
 	}
 	if c.wrong != "early" {
@@ -292,8 +313,13 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 			}
 			t.Parallel()
 			o := check.Options{
-				Run: runOf(t), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
-				Only: strings.Split(row.situation, ","), Timeout: cmp.Or(row.timeout, 30*time.Second),
+				Run: runOf(
+					t,
+				), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
+				Only: strings.Split(
+					row.situation,
+					",",
+				), Timeout: cmp.Or(row.timeout, 30*time.Second),
 			}
 			if strings.HasPrefix(row.wrong, "trusting") {
 				o.Expect = textSent
@@ -311,14 +337,19 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 			}
 			for _, c := range found {
 				t.Logf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
-				if row.says == "" && c.Verdict != results.OK || row.says != "" && (c.Verdict != wants || !strings.Contains(c.Found, row.says)) {
+				if row.says == "" && c.Verdict != results.OK ||
+					row.says != "" && (c.Verdict != wants || !strings.Contains(c.Found, row.says)) {
 					t.Errorf("%s: %s, %s: want %q", c.Name(), c.Verdict, c.Found, row.says)
 				}
 				// It goes on while it is looked at, and leaves a descriptor at least with each start.
 				var more, starts int
 				if _, err := fmt.Sscanf(c.Found, "has %d descriptors more after %d failed starts", &more, &starts); row.wrong == "leaks" &&
 					(err != nil || starts < 20 || more < starts) {
-					t.Errorf("%s: want a descriptor or more for each of 20 starts or more: %v", c.Found, err)
+					t.Errorf(
+						"%s: want a descriptor or more for each of 20 starts or more: %v",
+						c.Found,
+						err,
+					)
 				}
 			}
 		})
@@ -343,7 +374,8 @@ func TestAClientThatDoesNotWorkIsNotJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 1 || found[0].ID != "check/client/good-server" || found[0].Verdict != results.CannotTell ||
+	if len(found) != 1 || found[0].ID != "check/client/good-server" ||
+		found[0].Verdict != results.CannotTell ||
 		!strings.Contains(found[0].Found, "no such option") {
 		t.Errorf("found %+v", found)
 	}
@@ -360,7 +392,9 @@ func TestClientGetsItsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	const config = "servers.json"
-	template := []byte(`{"all": "{}", "program": "{program}", "arguments": "{arguments}", "line": "sh -c {}"}`)
+	template := []byte(
+		`{"all": "{}", "program": "{program}", "arguments": "{arguments}", "line": "sh -c {}"}`,
+	)
 	for name, row := range map[string]struct {
 		command []string
 		config  string
@@ -372,7 +406,16 @@ func TestClientGetsItsServer(t *testing.T) {
 			`"program": "` + self + `", "arguments": ["` + ourServe + `","--record"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := check.Options{Run: "r", Serve: []string{self, ourServe}, Command: row.command, Config: row.config, Template: template, Expect: row.prints, Only: []string{"good-server"}, Timeout: time.Minute}
+			o := check.Options{
+				Run:      "r",
+				Serve:    []string{self, ourServe},
+				Command:  row.command,
+				Config:   row.config,
+				Template: template,
+				Expect:   row.prints,
+				Only:     []string{"good-server"},
+				Timeout:  time.Minute,
+			}
 			err := check.Client(t.Context(), o, func(l results.Line) error {
 				if c := l.(results.Finding); c.Verdict != results.OK {
 					t.Errorf("%s: %s", c.Verdict, c.Found)

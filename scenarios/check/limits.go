@@ -15,8 +15,8 @@ type limitSearch struct {
 	high int64 // the smallest that did not; 0 if there is none
 }
 
-// run tries sizes until low and high are a byte apart, the largest works, or the time is up. Between
-// the two, sizes about the usual limits come first.
+// run tries sizes until low and high are a byte apart, the largest works, or the time is up.
+// Between the two, sizes about the usual limits come first.
 func (s *limitSearch) run(until time.Time, works func(n int64) (bool, error)) error {
 	at := s.first
 	for time.Now().Before(until) {

@@ -61,12 +61,20 @@ func answerWrongly(wrong string, line []byte) {
 			fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"roots/list"}`)
 		}
 	case "any version":
-		answers["initialize"] = strings.Replace(answers["initialize"], "2025-06-18", r.Params.ProtocolVersion, 1)
+		answers["initialize"] = strings.Replace(
+			answers["initialize"],
+			"2025-06-18",
+			r.Params.ProtocolVersion,
+			1,
+		)
 	case "tells at once", "other id", "deaf to subscribers", "refuses subscribers":
 		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`
 		told := map[string]string{"tells at once": "notifications/tools/list_changed", "other id": "notifications/subscriptions/acknowledged"}[wrong]
 		if r.Method == "subscriptions/listen" && told != "" {
-			fmt.Printf(`{"jsonrpc":"2.0","method":%q,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{}}}`+"\n", told)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","method":%q,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{}}}`+"\n",
+				told,
+			)
 		}
 		if r.Method == "subscriptions/listen" && wrong != "refuses subscribers" {
 			return
@@ -77,7 +85,9 @@ func answerWrongly(wrong string, line []byte) {
 		answers["server/discover"] = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
 	case "answers all":
 		if r.ID == nil {
-			fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such notification"}}`)
+			fmt.Println(
+				`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such notification"}}`,
+			)
 		}
 	case "no schema":
 		answers["tools/list"] = strings.Replace(answers["tools/list"], `"type":"object",`, "", 1)
@@ -89,7 +99,9 @@ func answerWrongly(wrong string, line []byte) {
 	}
 	if wrong == "talkative" {
 		for range 500 {
-			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}`)
+			fmt.Println(
+				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}`,
+			)
 		}
 	}
 	answer, ok := answers[r.Method]
@@ -130,7 +142,16 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			}
 			name, text, _ := strings.Cut(broken, ": ")
 			if o.Only = []string{name}; broken == "" {
-				o.Only = []string{"mcp-opening", "mcp-version", "mcp-discover", "mcp-stateless", "mcp-notifications", "mcp-tools", "mcp-cancel", "mcp-subscriptions"}
+				o.Only = []string{
+					"mcp-opening",
+					"mcp-version",
+					"mcp-discover",
+					"mcp-stateless",
+					"mcp-notifications",
+					"mcp-tools",
+					"mcp-cancel",
+					"mcp-subscriptions",
+				}
 			}
 			found := serverChecks(t, o)
 			if len(found) != len(o.Only) {
@@ -141,7 +162,8 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 				wants = results.Slow
 			}
 			for _, c := range found {
-				if broken == "" && c.Verdict != results.OK || broken != "" && (c.Verdict != wants || !strings.HasPrefix(c.Found, text)) {
+				if broken == "" && c.Verdict != results.OK ||
+					broken != "" && (c.Verdict != wants || !strings.HasPrefix(c.Found, text)) {
 					t.Errorf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
 				}
 			}

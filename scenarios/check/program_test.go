@@ -35,7 +35,12 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 				Deterministic: name == "throws dice",
 			}
 			mark := fmt.Sprintf("CHECK_TEST_OF=%d %s", os.Getpid(), name)
-			o.Env = append(os.Environ(), specimenEnv+"="+name, mark, specimenFile+"="+filepath.Join(t.TempDir(), "starts"))
+			o.Env = append(
+				os.Environ(),
+				specimenEnv+"="+name,
+				mark,
+				specimenFile+"="+filepath.Join(t.TempDir(), "starts"),
+			)
 			if s.stdin != "" {
 				o.Stdin = []byte(s.stdin)
 			}
@@ -44,7 +49,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 				want = results.Fails
 			}
 			c := program(t, o)[s.situation]
-			if c.Verdict != want || !strings.Contains(c.Found, s.found) || (c.Advice == "") != (want == results.OK || want == results.CannotTell) {
+			if c.Verdict != want || !strings.Contains(c.Found, s.found) ||
+				(c.Advice == "") != (want == results.OK || want == results.CannotTell) {
 				t.Errorf("%+v, want %s: %s", c, want, s.found)
 			}
 			if left, _ := proc.EndMarked(mark, 0); len(left) > 0 {
@@ -71,14 +77,16 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 				t.Skip(err)
 			}
 			if s.name == "python3" { // what is called so may be a script that looks for it
-				path, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
+				path, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").
+					Output()
 				if command = string(path); err != nil {
 					t.Skip(err)
 				}
 			}
 			flag := map[string]string{"node": "-e", "python3": "-c", "sh": "-c"}[s.name]
 			c := program(t, check.Options{Command: []string{command, flag, s.text}, Env: append(os.Environ(), "PYTHONUNBUFFERED="), Only: []string{s.situation}})[s.situation]
-			if c.Verdict != results.Verdict(s.verdict) || !strings.Contains(c.Found, s.found) || !strings.Contains(c.Advice, s.advice) {
+			if c.Verdict != results.Verdict(s.verdict) || !strings.Contains(c.Found, s.found) ||
+				!strings.Contains(c.Advice, s.advice) {
 				t.Errorf("%+v", c)
 			}
 		})
@@ -106,7 +114,8 @@ func TestRightProgramsPass(t *testing.T) {
 			found := program(t, check.Options{Command: argv, Stdin: input})
 			for _, m := range catalogue.For(catalogue.Program) {
 				c, ok := found[m.Name]
-				if !ok || c.Verdict == results.Fails || c.Verdict == results.Slow || runtime.GOOS == "linux" && c.Verdict != results.OK && command != "yes" {
+				if !ok || c.Verdict == results.Fails || c.Verdict == results.Slow ||
+					runtime.GOOS == "linux" && c.Verdict != results.OK && command != "yes" {
 					t.Errorf("%s: %s: %s", m.Name, c.Verdict, c.Found)
 				}
 			}
@@ -121,7 +130,8 @@ func TestACommandThatOnlyFailsIsAnError(t *testing.T) {
 		t.Errorf("kept %+v", l)
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "exit 3") || !strings.Contains(err.Error(), "this cannot work") ||
+	if err == nil || !strings.Contains(err.Error(), "exit 3") ||
+		!strings.Contains(err.Error(), "this cannot work") ||
 		!strings.Contains(err.Error(), "--expect-exit 3") {
 		t.Errorf("err = %v", err)
 	}
@@ -135,10 +145,15 @@ func TestACommandThatOnlyFailsIsAnError(t *testing.T) {
 
 // What had not ended when its time was up, and was at work, may end or not.
 func TestAProgramThatIsStillAtWorkIsNotJudged(t *testing.T) {
-	o := check.Options{Command: []string{self(t)}, Env: append(os.Environ(), specimenEnv+"=computes"), Timeout: time.Second}
+	o := check.Options{
+		Command: []string{self(t)},
+		Env:     append(os.Environ(), specimenEnv+"=computes"),
+		Timeout: time.Second,
+	}
 	found := program(t, o)
 	c := found["reference"]
-	if len(found) != 1 || c.Verdict != results.CannotTell || !strings.Contains(c.Found, "--timeout 6s") {
+	if len(found) != 1 || c.Verdict != results.CannotTell ||
+		!strings.Contains(c.Found, "--timeout 6s") {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -146,7 +161,9 @@ func TestAProgramThatIsStillAtWorkIsNotJudged(t *testing.T) {
 // An output that varies may be shorter because there is less to say.
 func TestALittleLessOfWhatVariesIsNoFailure(t *testing.T) {
 	found := program(t, check.Options{
-		Command: []string{self(t)}, Only: []string{"fast-reader", "late-reader", "small-pipe", "socketpair"},
+		Command: []string{
+			self(t),
+		}, Only: []string{"fast-reader", "late-reader", "small-pipe", "socketpair"},
 		Env: append(os.Environ(), specimenEnv+"=lists what is there",
 			specimenFile+"="+filepath.Join(t.TempDir(), "starts")),
 	})
@@ -171,8 +188,14 @@ func TestProgramsThatVaryAreJudgedByTheRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			found := program(t, check.Options{
-				Command: []string{self(t)}, Only: []string{"fast-reader", "late-reader", "small-pipe", "socketpair"},
-				Env: append(os.Environ(), specimenEnv+"="+name, specimenFile+"="+filepath.Join(t.TempDir(), "starts")),
+				Command: []string{
+					self(t),
+				}, Only: []string{"fast-reader", "late-reader", "small-pipe", "socketpair"},
+				Env: append(
+					os.Environ(),
+					specimenEnv+"="+name,
+					specimenFile+"="+filepath.Join(t.TempDir(), "starts"),
+				),
 			})
 			for _, c := range found {
 				if c.Verdict != verdict {

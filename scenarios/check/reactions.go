@@ -20,11 +20,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
 	}
 	gaveUp := o.end != "" && o.code != 0 && !p.ref.ends(o.end)
-	says := ""
-	if o.words() != "" && o.words() != ref.words() {
-		says = ": " + o.words()
-	}
-	grown := o.peak - max(ref.peak, 16<<20)
+	says := o.saysMoreThan(ref)
 	switch {
 	case o.end == "" && !p.ref.endless():
 		endsInTime(p, f, o)
@@ -36,7 +32,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.fails("%s; %s", d.text, cmp.Or(o.end, "running on"))
 	case !p.ref.ends(o.end) && p.ref.endsAlike() && !p.ref.endless():
 		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
-	case o.wait > 0 && ref.peak > 0 && ref.total >= 8*spill && grown > ref.total/2:
+	case o.hoards(ref):
 		f.Class = classMemory
 		f.fails("holds what is not read in memory: %s, where with a file it is %s",
 			results.FormatSize(o.peak), results.FormatSize(ref.peak))
@@ -46,6 +42,23 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	default:
 		f.ok("%s, %s", size(min(o.total, ref.total)), cmp.Or(o.end, "running on"))
 	}
+}
+
+// saysMoreThan quotes the last words of a program, unless it said them with a file, too.
+func (o *outcome) saysMoreThan(ref *outcome) string {
+	if o.words() == "" || o.words() == ref.words() {
+		return ""
+	}
+	return ": " + o.words()
+}
+
+// hoards reports whether a program that wrote much kept what a late reader had not read.
+func (o *outcome) hoards(ref *outcome) bool {
+	const usual = 16 << 20 // bytes that runtimes take in any case
+	if o.wait == 0 || ref.peak == 0 || ref.total < 8*spill {
+		return false
+	}
+	return o.peak-max(ref.peak, usual) > ref.total/2
 }
 
 // crashes are signals by which nobody ends on purpose.
@@ -58,10 +71,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case o.end == "" && p.ref.endless():
 		f.cannotTell("it runs on in any case")
 	case o.end == "" && o.unreadErr:
-		f.slow(
-			"waits for ever: it writes %s to standard error, and nobody reads that",
-			size(ref.logs),
-		)
+		f.slow("waits for ever: it writes %s to standard error, and nobody reads that",
+			size(ref.logs))
 	case o.end == "" && o.working(ref):
 		f.cannotTell("was still at work after %s: give it more time by --timeout", duration(o.took))
 	case o.end == "":
@@ -105,11 +116,8 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	case p.ref.endless() && ref.total < 64<<10:
 		f.cannotTell("it writes too little to notice that the reader has left")
 	default:
-		f.fails(
-			"runs on for %s without its reader, on %s of CPU",
-			duration(o.noticed),
-			duration(o.cpu),
-		)
+		f.fails("runs on for %s without its reader, on %s of CPU",
+			duration(o.noticed), duration(o.cpu))
 	}
 }
 

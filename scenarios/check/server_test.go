@@ -21,7 +21,11 @@ import (
 // serverOptions start a server that the test binary is, with as few starts and requests as tell.
 func serverOptions(t *testing.T, job string) Options {
 	return Options{
-		Run: fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), Command: []string{os.Args[0]}, starts: 6, requests: 400,
+		Run: fmt.Sprintf(
+			"%s-%d",
+			t.Name(),
+			os.Getpid(),
+		), Command: []string{os.Args[0]}, starts: 6, requests: 400,
 		Env: append(os.Environ(), serverJob+"="+job, fmt.Sprintf("%s=%d", testerPID, os.Getpid())),
 	}
 }
@@ -103,7 +107,9 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 				var left struct {
 					NS time.Duration `json:"left_after_ns"`
 				}
-				if err := c.Evidence.Decode(&left); situation == "end-idle" && wrong == "ignores-end" && (err != nil || left.NS < 5*o.patience) {
+				if err := c.Evidence.Decode(&left); situation == "end-idle" &&
+					wrong == "ignores-end" &&
+					(err != nil || left.NS < 5*o.patience) {
 					t.Errorf("%v: given %v to leave, %v", situation, left.NS, err)
 				}
 				if c.Advice == "" && !told {
@@ -113,7 +119,9 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		if left, _ := proc.EndMarked(fmt.Sprintf("%s=sleep %d", serverJob, os.Getpid()), 0); len(left) > 0 {
+		if left, _ := proc.EndMarked(fmt.Sprintf("%s=sleep %d", serverJob, os.Getpid()), 0); len(
+			left,
+		) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})
@@ -128,10 +136,12 @@ func TestAWrapperIsToldFromItsServer(t *testing.T) {
 	o.Only = []string{"sigterm", "many-starts"}
 	o.Command = []string{"sh", "-c", os.Args[0] + "; exit"}
 	found := serverChecks(t, o)
-	if c := found["sigterm"]; c.Verdict != results.Fails || !strings.Contains(c.Found, "what it started stays: ") {
+	if c := found["sigterm"]; c.Verdict != results.Fails ||
+		!strings.Contains(c.Found, "what it started stays: ") {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
 	}
-	if c := found["many-starts"]; c.Verdict != results.OK || !strings.Contains(c.Found, " → "+filepath.Base(os.Args[0])+" runs") {
+	if c := found["many-starts"]; c.Verdict != results.OK ||
+		!strings.Contains(c.Found, " → "+filepath.Base(os.Args[0])+" runs") {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
 	}
 }
@@ -141,7 +151,10 @@ func TestAWrapperIsToldFromItsServer(t *testing.T) {
 // waits for headers, allocates what they announce, and keeps something of each of its first requests.
 func TestServersThatAreRight(t *testing.T) {
 	t.Parallel()
-	known := map[string][]string{"go-sdk": {"dirty-line"}, "gopls": {"wrong-framing", "lying-length", "memory-growth"}}
+	known := map[string][]string{
+		"go-sdk": {"dirty-line"},
+		"gopls":  {"wrong-framing", "lying-length", "memory-growth"},
+	}
 	for _, job := range []string{"well", "ours", "go-sdk", "gopls"} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
@@ -151,18 +164,24 @@ func TestServersThatAreRight(t *testing.T) {
 				if err != nil || testing.Short() {
 					t.Skip("gopls is not installed, or takes too long")
 				}
-				o.Command, o.Env, o.starts, o.requests = []string{path, "serve"}, nil, 2, 100 // each start takes it long
+				o.Command, o.Env, o.starts, o.requests = []string{
+					path,
+					"serve",
+				}, nil, 2, 100 // each start takes it long
 			}
 			checks := serverChecks(t, o)
 			for _, m := range catalogue.For(catalogue.Server) {
 				c, ok := checks[m.Name]
-				if job == "gopls" && strings.HasPrefix(m.Name, "mcp-") { // rules of what it does not speak
+				if job == "gopls" &&
+					strings.HasPrefix(m.Name, "mcp-") { // rules of what it does not speak
 					if ok {
 						t.Errorf("%s was tried", m.Name)
 					}
 					continue
 				}
-				if !ok || c.Verdict != results.OK && c.Verdict != results.CannotTell && !slices.Contains(known[job], m.Name) {
+				if !ok ||
+					c.Verdict != results.OK && c.Verdict != results.CannotTell &&
+						!slices.Contains(known[job], m.Name) {
 					t.Errorf("%s: %s: %s %s", m.Name, c.Verdict, c.Found, c.Evidence)
 				}
 				t.Logf("%s: %s: %s", m.Name, c.Verdict, c.Found)
@@ -175,7 +194,8 @@ func TestServersThatAreRight(t *testing.T) {
 func TestAHeapThatIsNotCollectedYetIsNoLeak(t *testing.T) {
 	o := serverOptions(t, "uncollected")
 	o.Only = []string{"memory-growth"}
-	if c := serverChecks(t, o)["memory-growth"]; c.Verdict != results.OK && c.Verdict != results.CannotTell {
+	if c := serverChecks(t, o)["memory-growth"]; c.Verdict != results.OK &&
+		c.Verdict != results.CannotTell {
 		t.Errorf("%s: %s", c.Verdict, c.Found)
 	}
 }
@@ -199,11 +219,17 @@ func TestWhatComesLateIsSeenFromBothEnds(t *testing.T) {
 	lines := func(first time.Duration) *outcome {
 		o := &outcome{took: first + 500*time.Millisecond}
 		for i := range 10 {
-			o.arrivals = append(o.arrivals, arrival{first + time.Duration(i)*50*time.Millisecond, int64(10 * (i + 1))})
+			o.arrivals = append(
+				o.arrivals,
+				arrival{first + time.Duration(i)*50*time.Millisecond, int64(10 * (i + 1))},
+			)
 		}
 		return o
 	}
-	gathered := &outcome{took: 520 * time.Millisecond, arrivals: []arrival{{510 * time.Millisecond, 100}}}
+	gathered := &outcome{
+		took:     520 * time.Millisecond,
+		arrivals: []arrival{{510 * time.Millisecond, 100}},
+	}
 	if late := lines(300 * time.Millisecond).behind(lines(0)); late != 0 {
 		t.Errorf("a slow start makes lines %v late", late)
 	}
@@ -246,7 +272,8 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 	o.Only = slices.Collect(maps.Keys(wants))
 	found := serverChecks(t, o)
 	for name, want := range wants {
-		if f := found[name]; !strings.Contains(f.Found, want) || (f.Verdict == results.OK) != (name == "split-utf8") {
+		if f := found[name]; !strings.Contains(f.Found, want) ||
+			(f.Verdict == results.OK) != (name == "split-utf8") {
 			t.Errorf("%s: %s: %s, want %q", name, f.Verdict, f.Found, want)
 		}
 	}
@@ -297,7 +324,8 @@ func TestWhatAnotherFramingMeets(t *testing.T) {
 			o.Only = []string{row.situation}
 			o.Framing = row.framing
 			o.patience = 300 * time.Millisecond
-			if f := serverChecks(t, o)[row.situation]; f.Verdict != row.verdict || !strings.Contains(f.Found, row.found) {
+			if f := serverChecks(t, o)[row.situation]; f.Verdict != row.verdict ||
+				!strings.Contains(f.Found, row.found) {
 				t.Errorf("%s: %s", f.Verdict, f.Found)
 			}
 		})

@@ -128,7 +128,9 @@ func (s *specimen) serve() {
 		s.take(lines.Bytes())
 	}
 	switch {
-	case s.is("ignores-end"), s.is("ignores-early-end") && !s.greeted, s.is("hangs-in-flight") && s.requests > 5:
+	case s.is("ignores-end"),
+		s.is("ignores-early-end") && !s.greeted,
+		s.is("hangs-in-flight") && s.requests > 5:
 		time.Sleep(time.Hour)
 	case s.is("farewell"):
 		fmt.Println("bye")
@@ -164,7 +166,10 @@ func (s *specimen) take(line []byte) {
 	case r.ID == nil:
 	case r.Method == "initialize":
 		s.greeted = true
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`+"\n", r.ID)
+		fmt.Printf(
+			`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`+"\n",
+			r.ID,
+		)
 	case r.Method == "ping":
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", r.ID)
 	case r.Method == "tools/list":
@@ -195,7 +200,11 @@ func (s *specimen) refuse(id string) {
 		at := s.requests * 3 << 10 % len(s.heap)
 		copy(s.heap[at:], bytes.Repeat([]byte("h"), 3<<10))
 	}
-	answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`+"\n", id, code)
+	answer := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`+"\n",
+		id,
+		code,
+	)
 	if s.is("twice") {
 		answer += answer
 	}
@@ -227,7 +236,9 @@ func nag() {
 	for lines.Scan() {
 		e := jsonrpc.Scan(lines.Bytes())
 		if e.Kind() != jsonrpc.Request {
-			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}`)
+			fmt.Println(
+				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}`,
+			)
 			select {}
 		}
 		fmt.Printf(refusal+"\n", e.ID)

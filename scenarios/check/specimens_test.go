@@ -102,22 +102,39 @@ func exitWithQueue(p []byte) {
 }
 
 var specimens = map[string]specimen{
-	"begins with the time and exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
-		exitWithQueue(fmt.Appendf(nil, "%d %s", time.Now().UnixNano(), output()[:300_000]))
-	}},
-	"shuffles and exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
-		exitWithQueue(shuffled(output()[:300_000]))
-	}},
-	"babbles and exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
-		exitWithQueue(babble(300_000))
-	}},
-	"refuses terminals": {situation: "terminal", verdict: "ok", found: "refuses to write to a terminal, and says so: exit 1", run: func() {
-		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
-			fmt.Fprintln(os.Stderr, "compressed data not written to a terminal")
-			os.Exit(1)
-		}
-		os.Stdout.Write(output())
-	}},
+	"begins with the time and exits with a queue": {
+		situation: "late-reader",
+		found:     "cut at 65,536 B: what one pipe holds; exit 0",
+		run: func() {
+			exitWithQueue(fmt.Appendf(nil, "%d %s", time.Now().UnixNano(), output()[:300_000]))
+		},
+	},
+	"shuffles and exits with a queue": {
+		situation: "late-reader",
+		found:     "cut at 65,536 B: what one pipe holds; exit 0",
+		run: func() {
+			exitWithQueue(shuffled(output()[:300_000]))
+		},
+	},
+	"babbles and exits with a queue": {
+		situation: "late-reader",
+		found:     "cut at 65,536 B: what one pipe holds; exit 0",
+		run: func() {
+			exitWithQueue(babble(300_000))
+		},
+	},
+	"refuses terminals": {
+		situation: "terminal",
+		verdict:   "ok",
+		found:     "refuses to write to a terminal, and says so: exit 1",
+		run: func() {
+			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
+				fmt.Fprintln(os.Stderr, "compressed data not written to a terminal")
+				os.Exit(1)
+			}
+			os.Stdout.Write(output())
+		},
+	},
 	"begins alike by chance": {run: func() { // the first three times
 		fmt.Println(min(starts(), 4)/4, time.Now().UnixNano())
 	}},
@@ -138,36 +155,40 @@ var specimens = map[string]specimen{
 		for spins := 1; spins != 0; spins++ {
 		}
 	}},
-	"exits with a queue": {situation: "late-reader", found: "cut at 65,536 B: what one pipe holds; exit 0", run: func() {
-		for p := output(); len(p) > 0; {
-			n, err := rawWrite(p)
-			if err != nil {
-				os.Exit(0)
+	"exits with a queue": {
+		situation: "late-reader",
+		found:     "cut at 65,536 B: what one pipe holds; exit 0",
+		run:       func() { exitWithQueue(output()) },
+	},
+	"exits with a queue of a socket": {
+		situation: "socketpair",
+		found:     "what a pair of sockets holds that nobody reads",
+		run: func() {
+			for p := output(); len(p) > 0; {
+				n, err := rawWrite(p[:min(len(p), 1000)])
+				if err != nil {
+					os.Exit(0)
+				}
+				p = p[n:]
 			}
-			p = p[n:]
-		}
-	}},
-	"exits with a queue of a socket": {situation: "socketpair", found: "what a pair of sockets holds that nobody reads", run: func() {
-		for p := output(); len(p) > 0; {
-			n, err := rawWrite(p[:min(len(p), 1000)])
-			if err != nil {
-				os.Exit(0)
+		},
+	},
+	"sends again from the start": {
+		situation: "nonblocking-pipe",
+		found:     "sent again from the beginning at byte 65,536",
+		run: func() {
+			for {
+				n, _ := syscall.Write(1, output())
+				if n == len(output()) {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+				if n > 0 && n < len(output()) {
+					syscall.SetNonblock(1, false)
+				}
 			}
-			p = p[n:]
-		}
-	}},
-	"sends again from the start": {situation: "nonblocking-pipe", found: "sent again from the beginning at byte 65,536", run: func() {
-		for {
-			n, _ := syscall.Write(1, output())
-			if n == len(output()) {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-			if n > 0 && n < len(output()) {
-				syscall.SetNonblock(1, false)
-			}
-		}
-	}},
+		},
+	},
 	// what is written behind the loss may begin as the lost text does
 	"drops what is refused": {situation: "nonblocking-pipe", found: " 64,0", run: func() {
 		for p := output(); len(p) > 0; {
@@ -178,13 +199,17 @@ var specimens = map[string]specimen{
 			p = p[n:]
 		}
 	}},
-	"spins for room": {situation: "nonblocking-pipe", found: "burns a CPU while it waits", run: func() {
-		for p := output(); len(p) > 0; {
-			if n, err := rawWrite(p); err == nil {
-				p = p[n:]
+	"spins for room": {
+		situation: "nonblocking-pipe",
+		found:     "burns a CPU while it waits",
+		run: func() {
+			for p := output(); len(p) > 0; {
+				if n, err := rawWrite(p); err == nil {
+					p = p[n:]
+				}
 			}
-		}
-	}},
+		},
+	},
 	"hoards": {situation: "late-reader", found: "holds what is not read in memory", run: func() {
 		info, _ := os.Stdout.Stat()
 		var queue [][]byte // as event loops write: at once to a file, later to a pipe
@@ -200,96 +225,177 @@ var specimens = map[string]specimen{
 		}
 		time.Sleep(300 * time.Millisecond) // so that its memory is seen
 	}},
-	"goes on without a reader": {situation: "reader-leaves-after-line", found: "without its reader", timeout: 3 * time.Second, run: func() {
-		signal.Ignore(syscall.SIGPIPE)
-		for {
-			syscall.Write(1, output()[:4096])
-			time.Sleep(100 * time.Microsecond)
-		}
-	}},
-	"sees no full device": {situation: "full-device", found: "exit 0, though", run: func() { os.Stdout.Write(output()) }},
-	"fails on a terminal": {situation: "terminal", found: "exit 3, and with a file exit 0", run: func() {
-		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
-			os.Exit(3)
-		}
-	}},
-	"gathers lines": {situation: "block-buffer", verdict: "slow", found: "it gathers them in a buffer of", run: func() {
-		out := io.Writer(os.Stdout)
-		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice == 0 {
-			b := bufio.NewWriter(out)
-			defer b.Flush()
-			out = b
-		}
-		for i := range 10 {
-			fmt.Fprintln(out, "line", i)
-			time.Sleep(80 * time.Millisecond)
-		}
-	}},
-	"floods stderr": {situation: "stderr-unread", verdict: "slow", found: "waits for ever", timeout: 3 * time.Second, run: func() {
-		os.Stderr.Write(output())
-	}},
-	"waits behind the end": {situation: "stdin-empty", found: "had not ended after", stdin: "one\nEND\n", timeout: 3 * time.Second, run: func() {
-		var read strings.Builder
-		for !strings.Contains(read.String(), "END") {
-			io.Copy(&read, os.Stdin)
-			time.Sleep(10 * time.Millisecond)
-		}
-	}},
-	"polls stdin": {situation: "stdin-silent", found: "burns a CPU while it waits", stdin: "x\n", run: pollStdin},
-	"polls stdin in the end": {situation: "stdin-silent", found: "burns a CPU while it waits", stdin: "x\n", run: func() {
-		time.Sleep(200 * time.Millisecond) // as on a machine on which it is slow to begin
-		pollStdin()
-	}},
-	"reads once": {situation: "stdin-trickle", found: "cut at", stdin: strings.Repeat("some words in a line\n", 50), run: func() {
-		p := make([]byte, 4096)
-		n, _ := os.Stdin.Read(p)
-		os.Stdout.Write(p[:n])
-	}},
-	"drops the last line": {situation: "stdin-cut-line", found: "leaves out the last line, of 9 B", stdin: "first line\nlast line\n", run: func() {
-		for in := bufio.NewReader(os.Stdin); ; {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				return
+	"goes on without a reader": {
+		situation: "reader-leaves-after-line",
+		found:     "without its reader",
+		timeout:   3 * time.Second,
+		run: func() {
+			signal.Ignore(syscall.SIGPIPE)
+			for {
+				syscall.Write(1, output()[:4096])
+				time.Sleep(100 * time.Microsecond)
 			}
-			fmt.Print(line)
-		}
-	}},
-	"leaves a child": {situation: "reference", found: "leaves sleep behind, which holds its output", run: func() {
-		cmd := exec.Command("sleep", "1000")
-		cmd.Stdout, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setsid: true}
-		cmd.Start()
-	}},
-	"fights": {situation: "fast-reader", found: "had not ended after", timeout: 4 * time.Second, run: func() {
-		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
-		for range 3 {
-			cmd := exec.Command("sh", "-c", "trap '' TERM INT HUP; (trap '' TERM; sleep 1000) & printf '\\033[2J' > /dev/tty; sleep 1000")
-			cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setsid: true}
+		},
+	},
+	"sees no full device": {
+		situation: "full-device",
+		found:     "exit 0, though",
+		run:       func() { os.Stdout.Write(output()) },
+	},
+	"fails on a terminal": {
+		situation: "terminal",
+		found:     "exit 3, and with a file exit 0",
+		run: func() {
+			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
+				os.Exit(3)
+			}
+		},
+	},
+	"gathers lines": {
+		situation: "block-buffer",
+		verdict:   "slow",
+		found:     "it gathers them in a buffer of",
+		run: func() {
+			out := io.Writer(os.Stdout)
+			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice == 0 {
+				b := bufio.NewWriter(out)
+				defer b.Flush()
+				out = b
+			}
+			for i := range 10 {
+				fmt.Fprintln(out, "line", i)
+				time.Sleep(80 * time.Millisecond)
+			}
+		},
+	},
+	"floods stderr": {
+		situation: "stderr-unread",
+		verdict:   "slow",
+		found:     "waits for ever",
+		timeout:   3 * time.Second,
+		run: func() {
+			os.Stderr.Write(output())
+		},
+	},
+	"waits behind the end": {
+		situation: "stdin-empty",
+		found:     "had not ended after",
+		stdin:     "one\nEND\n",
+		timeout:   3 * time.Second,
+		run: func() {
+			var read strings.Builder
+			for !strings.Contains(read.String(), "END") {
+				io.Copy(&read, os.Stdin)
+				time.Sleep(10 * time.Millisecond)
+			}
+		},
+	},
+	"polls stdin": {
+		situation: "stdin-silent",
+		found:     "burns a CPU while it waits",
+		stdin:     "x\n",
+		run:       pollStdin,
+	},
+	"polls stdin in the end": {
+		situation: "stdin-silent",
+		found:     "burns a CPU while it waits",
+		stdin:     "x\n",
+		run: func() {
+			time.Sleep(200 * time.Millisecond) // as on a machine on which it is slow to begin
+			pollStdin()
+		},
+	},
+	"reads once": {
+		situation: "stdin-trickle",
+		found:     "cut at",
+		stdin:     strings.Repeat("some words in a line\n", 50),
+		run: func() {
+			p := make([]byte, 4096)
+			n, _ := os.Stdin.Read(p)
+			os.Stdout.Write(p[:n])
+		},
+	},
+	"drops the last line": {
+		situation: "stdin-cut-line",
+		found:     "leaves out the last line, of 9 B",
+		stdin:     "first line\nlast line\n",
+		run: func() {
+			for in := bufio.NewReader(os.Stdin); ; {
+				line, err := in.ReadString('\n')
+				if err != nil {
+					return
+				}
+				fmt.Print(line)
+			}
+		},
+	},
+	"leaves a child": {
+		situation: "reference",
+		found:     "leaves sleep behind, which holds its output",
+		run: func() {
+			cmd := exec.Command("sleep", "1000")
+			cmd.Stdout, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setsid: true}
 			cmd.Start()
-		}
-		if info, _ := os.Stdout.Stat(); info.Mode().IsRegular() {
-			os.Exit(0)
-		}
-		select {}
-	}},
-	"throws dice": {situation: "reference", found: "two runs differ from byte ", run: func() { fmt.Println("now", time.Now().UnixNano(), os.Getpid()) }},
-	"opens /dev/stdout": {situation: "socketpair", found: "exit 1, and with a file exit 0: open /dev/stdout", run: func() {
-		if _, err := os.OpenFile("/dev/stdout", os.O_WRONLY, 0); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}},
-	"relies on the capacity": {situation: "small-pipe", found: "cut at 4,096 B: what one pipe holds", run: func() { rawWrite(output()[:60_000]) }},
+		},
+	},
+	"fights": {
+		situation: "fast-reader",
+		found:     "had not ended after",
+		timeout:   4 * time.Second,
+		run: func() {
+			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+			for range 3 {
+				cmd := exec.Command(
+					"sh",
+					"-c",
+					"trap '' TERM INT HUP; (trap '' TERM; sleep 1000) & printf '\\033[2J' > /dev/tty; sleep 1000",
+				)
+				cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{
+					Setsid: true,
+				}
+				cmd.Start()
+			}
+			if info, _ := os.Stdout.Stat(); info.Mode().IsRegular() {
+				os.Exit(0)
+			}
+			select {}
+		},
+	},
+	"throws dice": {
+		situation: "reference",
+		found:     "two runs differ from byte ",
+		run:       func() { fmt.Println("now", time.Now().UnixNano(), os.Getpid()) },
+	},
+	"opens /dev/stdout": {
+		situation: "socketpair",
+		found:     "exit 1, and with a file exit 0: open /dev/stdout",
+		run: func() {
+			if _, err := os.OpenFile("/dev/stdout", os.O_WRONLY, 0); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
+	},
+	"relies on the capacity": {
+		situation: "small-pipe",
+		found:     "cut at 4,096 B: what one pipe holds",
+		run:       func() { rawWrite(output()[:60_000]) },
+	},
 	"has no patience": {situation: "slow-reader", found: "cut at ", run: func() {
 		syscall.SetNonblock(1, true)
 		out := os.NewFile(1, "stdout")
 		out.SetWriteDeadline(time.Now().Add(time.Millisecond))
 		out.Write(output())
 	}},
-	"writes otherwise into a pipe": {situation: "fast-reader", found: "altered at byte 31", run: func() {
-		if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeNamedPipe != 0 {
-			os.Stdout.Write(bytes.ReplaceAll(output()[:9999], []byte("\n"), []byte("\r\n")))
-			return
-		}
-		os.Stdout.Write(output()[:9999])
-	}},
+	"writes otherwise into a pipe": {
+		situation: "fast-reader",
+		found:     "altered at byte 31",
+		run: func() {
+			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeNamedPipe != 0 {
+				os.Stdout.Write(bytes.ReplaceAll(output()[:9999], []byte("\n"), []byte("\r\n")))
+				return
+			}
+			os.Stdout.Write(output()[:9999])
+		},
+	},
 }

@@ -66,8 +66,8 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 // workLooks is how often a program is looked at whose time is up.
 const workLooks = 8
 
-// stillRuns reports whether the program had a CPU, or waited for one, at all looks but one: one that
-// polls has it at some looks alone.
+// stillRuns reports whether the program had a CPU, or waited for one, at all looks but one: a
+// program that polls has it at some looks alone.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {

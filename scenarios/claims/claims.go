@@ -78,7 +78,8 @@ func cannotTell(why string) Judgement {
 
 // All lists the claims in the order of the documents.
 func All() []Claim {
-	return slices.Concat(pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
+	return slices.Concat(
+		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
 // Find returns the claim of that ID, or an error that names those that resemble it.

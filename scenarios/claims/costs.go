@@ -43,7 +43,8 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 		}
 		var same []results.Record
 		for _, b := range e.plainCells(pattern, base) {
-			if b.Run == a.Run && b.Cell.Size == a.Cell.Size && b.Cell.Placement == a.Cell.Placement {
+			alike := b.Cell.Size == a.Cell.Size && b.Cell.Placement == a.Cell.Placement
+			if b.Run == a.Run && alike {
 				same = append(same, b)
 			}
 		}

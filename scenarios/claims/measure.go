@@ -118,7 +118,9 @@ func experimentFor(need string) (e experiment.Experiment, ok bool) {
 	if part, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
 		name, _, _ := strings.Cut(part, "/")
 		f, err := failures.Find(name)
-		return experiment.Experiment{ID: results.AreaFailure + "/" + name, Title: f.Title}, err == nil
+		e.ID = results.AreaFailure + "/" + name
+		e.Title = f.Title
+		return e, err == nil
 	}
 	for _, e := range trials.All() {
 		if need == e.ID || strings.HasPrefix(need, e.ID+"/") {

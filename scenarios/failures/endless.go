@@ -67,8 +67,8 @@ func showEndlessLines(ctx context.Context, r *recorder) error {
 }
 
 // try sends the line to the reader. It is sound if its error came while the line was still
-// arriving, and its memory stayed within four times the limit: a buffer that doubles takes more than
-// three, if nothing of it is collected meanwhile.
+// arriving, and its memory stayed within four times the limit: a buffer that doubles takes more
+// than three, if nothing of it is collected meanwhile.
 func (l endlessLine) try(t *experiment.Trial) {
 	debug.SetGCPercent(100) // what a reader does with it is looked at
 	f, err := framers.Parse(l.framing)
