@@ -96,8 +96,8 @@ func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	return nil
 }
 
-// namesResults reports whether a word names results, and not a build of pipebench. Standard input, a
-// folder, a FIFO, and a file that is no program are results.
+// namesResults reports whether a word names results, and not a build of pipebench. Standard input,
+// a folder, a FIFO, and a file that is no program are results.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
@@ -176,8 +176,8 @@ func someNames(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// compareSets compares two files that were measured at different times. It also returns what the new
-// file holds, nil for benchmark text.
+// compareSets compares two files that were measured at different times. It also returns what the
+// new file holds, nil for benchmark text.
 func (f *compareFlags) compareSets(
 	cmd *cobra.Command, oldPath, newPath string,
 ) (*stat.Comparison, *results.Set, error) {
@@ -328,11 +328,13 @@ func (f *compareFlags) finishBuilds(
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, o); err != nil {
 		return err
 	}
-	f.say(cmd, "pipebench: saved in %s: %s, %s and %s", dir, turns.OldFile, turns.NewFile, benchFile)
+	f.say(cmd, "pipebench: saved in %s: %s, %s and %s",
+		dir, turns.OldFile, turns.NewFile, benchFile)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// usageOfRun gives flags that a build's run command does not take the exit code that they have there.
+// usageOfRun gives flags that a build's run command does not take the exit code that they have
+// there.
 func usageOfRun(err error) error {
 	failed, ok := errors.AsType[*turns.FailedError](err)
 	if ok && failed.Code == exitUsage {

@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// readFiles reads files of results, and says on stderr what of them cannot be read. A signal ends it.
+// readFiles reads files of results, and says on stderr what of them cannot be read. A signal ends
+// it.
 func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 	set, err := readResults(cmd.Context(), paths...)
 	if err != nil {
@@ -23,7 +24,8 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 
 // readResults reads files of results, or returns early when ctx ends.
 func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
-	return interruptibly(ctx, "", func(string) (*results.Set, error) { return results.Read(paths...) })
+	read := func(string) (*results.Set, error) { return results.Read(paths...) }
+	return interruptibly(ctx, "", read)
 }
 
 // wrap says what was being done when an error came, if one did.
@@ -34,9 +36,11 @@ func wrap(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// interruptibly calls read(path) in a goroutine, because opening a FIFO or reading a device can block
-// forever; it returns early when ctx ends. A file that cannot be read is no error of usage.
-func interruptibly[T any](ctx context.Context, path string, read func(string) (T, error)) (T, error) {
+// interruptibly calls read(path) in a goroutine, because opening a FIFO or reading a device can
+// block forever; it returns early when ctx ends. A file that cannot be read is no error of usage.
+func interruptibly[T any](
+	ctx context.Context, path string, read func(string) (T, error),
+) (T, error) {
 	type result struct {
 		value T
 		err   error

@@ -33,7 +33,8 @@ const (
 	stopAfter = "stop after this long, and show what was found (default none)"
 )
 
-// register takes what --max-time is by default, what it means, and formats that not all commands have.
+// register takes what --max-time is by default, what it means, and formats that not all commands
+// have.
 func (f *sharedFlags) register(
 	cmd *cobra.Command, maxTime time.Duration, means string, own ...view.Format,
 ) {
@@ -50,7 +51,8 @@ func (f *sharedFlags) register(
 	flags.Lookup("wait-quiet").NoOptDefVal = "10m"
 }
 
-// registerFormat adds the flag of what is printed: as all commands can, and as this one can besides.
+// registerFormat adds the flag of what is printed: as all commands can, and as this one can
+// besides.
 func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format) {
 	var names []string
 	for _, f := range view.Formats() {
@@ -66,7 +68,8 @@ func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format)
 			return view.Format(name), nil
 		}
 		if _, err := view.ParseFormat(name); err != nil {
-			return "", fmt.Errorf("format %q is not known; known are %s", name, strings.Join(names, ", "))
+			known := strings.Join(names, ", ")
+			return "", fmt.Errorf("format %q is not known; known are %s", name, known)
 		}
 		return "", fmt.Errorf("it is of measurements, and %s makes none: use table, markdown, "+
 			"csv or json", cmd.Name())
@@ -171,7 +174,8 @@ func addCellField(cmd *cobra.Command, c *results.Cell, name string) {
 	if name == "touch" {
 		kind = "bool"
 	}
-	cmd.Flags().Var(&parsed{kind: kind, set: func(s string) error { return f.Set(c, s) }}, flag, usage)
+	set := func(s string) error { return f.Set(c, s) }
+	cmd.Flags().Var(&parsed{kind: kind, set: set}, flag, usage)
 	if kind == "bool" {
 		cmd.Flags().Lookup(flag).NoOptDefVal = "true"
 	}
@@ -179,7 +183,8 @@ func addCellField(cmd *cobra.Command, c *results.Cell, name string) {
 
 // addList adds a flag of a list, which goes on where the flag is given again.
 func addList[T any](
-	cmd *cobra.Command, into *[]T, name, usual string, parse func(string) ([]T, error), usage string,
+	cmd *cobra.Command, into *[]T, name, usual string,
+	parse func(string) ([]T, error), usage string,
 ) {
 	more := func(list string) ([]T, error) {
 		items, err := parse(list)
@@ -266,8 +271,8 @@ func parseShare(s string) (float64, error) {
 	return v, nil
 }
 
-// addChoice adds a flag that takes one of some values, the first by default, and teaches them to the
-// shell.
+// addChoice adds a flag that takes one of some values, the first by default, and teaches them to
+// the shell.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {

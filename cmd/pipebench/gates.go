@@ -57,7 +57,8 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 			err := fmt.Errorf("worse by more than %s: %s", limit, worst(c, g.failAbove))
 			return &statusError{exitGate, err}
 		case stat.OutcomeInconclusive:
-			err := fmt.Errorf("inconclusive: a change of more than %s could be noise: %s", limit, hint(c))
+			err := fmt.Errorf("inconclusive: a change of more than %s could be noise: %s",
+				limit, hint(c))
 			return &statusError{exitInconclusive, err}
 		}
 	}
@@ -110,9 +111,9 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
 }
 
-// judge prints how each assertion on a set turned out, and returns the error of a failed gate if one
-// fails, or of no verdict if none fails and one cannot be told. Benchmark text, a nil set, has no
-// cells that assertions could be about.
+// judge prints how each assertion on a set turned out, and returns the error of a failed gate if
+// one fails, or of no verdict if none fails and one cannot be told. Benchmark text, a nil set, has
+// no cells that assertions could be about.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := beside(cmd, format)
 	var failed, open []string

@@ -36,8 +36,8 @@ func withHelp(name string) *cobra.Command {
 	}
 }
 
-// flagGroups is the annotation with the headings under which a command's help has its flags, one per
-// line: "What is sent: framing size". Flags that no line names stand under the last heading.
+// flagGroups is the annotation with the headings under which a command's help has its flags, one
+// per line: "What is sent: framing size". Flags that no line names stand under the last heading.
 const flagGroups = "flag groups"
 
 // helpWidth is how wide the help is at most.

@@ -190,8 +190,8 @@ func channelState(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// holders are the processes that have an end, with their descriptors: "4711 cat fd 1 (writing)". One
-// that never waits in the call says so.
+// holders are the processes that have an end, with their descriptors: "4711 cat fd 1 (writing)".
+// One that never waits in the call says so.
 func holders(list []inspect.Holder, verb string) string {
 	if len(list) == 0 {
 		return "-"

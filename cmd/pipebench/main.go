@@ -42,7 +42,8 @@ func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// work does what this process was started for, if it was started to work for another one, and exits.
+// work does what this process was started for, if it was started to work for another one, and
+// exits.
 func work() {
 	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), trials.Jobs(), check.Jobs())
 }
@@ -55,7 +56,8 @@ func enoughDescriptors() error {
 	for range fewDescriptors {
 		fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0)
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			return fmt.Errorf("it may open too few files (%w): raise the limit, as with ulimit -n 256", err)
+			return fmt.Errorf(
+				"it may open too few files (%w): raise the limit, as with ulimit -n 256", err)
 		}
 		defer syscall.Close(fd) // one that is not open is none of what is asked here
 	}
@@ -151,12 +153,16 @@ func newRoot(args ...string) *cobra.Command {
 		command("probe", &probeFlags{}, takes(0, anyNumber, "")),
 		command("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
 		command("serve", &serveFlags{}, nil),
-		command("call", &callFlags{}, takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
-		command("check", &checkFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench check -- my-program")),
-		command("drive", &driveFlags{}, takes(1, anyNumber, "which command? put it behind --, as in: pipebench drive -- cat")),
+		command("call", &callFlags{},
+			takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
+		command("check", &checkFlags{}, takes(1, anyNumber,
+			"which command? put it behind --, as in: pipebench check -- my-program")),
+		command("drive", &driveFlags{}, takes(1, anyNumber,
+			"which command? put it behind --, as in: pipebench drive -- cat")),
 		command("tap", &tapFlags{}, tapArgs),
 		command("tune", &tuneFlags{}, cobra.ArbitraryArgs),
-		command("compare", &compareFlags{}, beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
+		command("compare", &compareFlags{},
+			beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
 		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 	)
@@ -218,7 +224,8 @@ func (e *statusError) Unwrap() error { return e.err }
 func usage(err error) error {
 	var status *statusError
 	var refused syscall.Errno
-	if err == nil || errors.As(err, &status) || errors.As(err, &refused) || bench.IsUnsupported(err) {
+	if err == nil || errors.As(err, &status) || errors.As(err, &refused) ||
+		bench.IsUnsupported(err) {
 		return err
 	}
 	return &statusError{exitUsage, err}
@@ -233,7 +240,8 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "pipebench: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintln(stderr, "pipebench:", view.Escape(err.Error())) // a server's last words may be part of it
+	// A server's last words may be part of the error.
+	fmt.Fprintln(stderr, "pipebench:", view.Escape(err.Error()))
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.code
 	}

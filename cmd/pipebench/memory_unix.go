@@ -27,6 +27,7 @@ func enoughMemory() error {
 	if uint64(limit.Cur) >= leastAddresses {
 		return nil
 	}
-	return fmt.Errorf("its address space is limited to %d MiB: raise the limit, as with ulimit -v %d",
+	return fmt.Errorf(
+		"its address space is limited to %d MiB: raise the limit, as with ulimit -v %d",
 		uint64(limit.Cur)>>20, leastAddresses>>10)
 }

@@ -43,10 +43,12 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
 	p.now.Store(new(string))
 	filler := mpb.BarStyle().Build()
-	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for them.
+	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for
+	// them.
 	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
 	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
-	parts := decor.Any(func(s decor.Statistics) string { // until their number is known, the time that passed
+	// Until the number of parts is known, it is the time that passed.
+	parts := decor.Any(func(s decor.Statistics) string {
 		if s.Total > 0 {
 			return fmt.Sprintf("%d of %d", s.Current, s.Total)
 		}

@@ -103,7 +103,9 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 		"messages after which the reader of a stream closes its end; the writer is told")
 	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize,
 		"bytes the reader asks for at once (default 256KiB)")
-	names := []string{"frame_wait", "drain", "work", "touch", "source", "payload_offset", "read_offset"}
+	names := []string{
+		"frame_wait", "drain", "work", "touch", "source", "payload_offset", "read_offset",
+	}
 	for _, name := range names {
 		addCellField(cmd, c, name)
 	}

@@ -167,8 +167,8 @@ func withoutEnd(err error) error {
 }
 
 // finish reads the file again, shows what it says, draws it, says where everything is kept, and
-// judges it. A run that was interrupted or failed in part shows what it finished; measured is why it
-// ended early, nil if it did not.
+// judges it. A run that was interrupted or failed in part shows what it finished; measured is why
+// it ended early, nil if it did not.
 func (s *session) finish(measured error, e ending) error {
 	all, err := results.Read(filepath.Join(s.dir, recordsFile))
 	if err != nil {
@@ -199,7 +199,8 @@ func (s *session) leave(all *results.Set, bench func(*results.Set) *results.Set)
 		if err := view.Write(&text, bench(all), view.FormatBench, view.Options{}); err != nil {
 			return fmt.Errorf("write %s: %w", benchFile, err)
 		}
-		if err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666); err != nil {
+		path := filepath.Join(s.dir, benchFile)
+		if err := results.ReplaceFile(path, text.Bytes(), 0o666); err != nil {
 			return err
 		}
 		kept = append(kept, benchFile)
@@ -240,7 +241,8 @@ func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
 // viewOptions fits what is printed to where it is printed.
 func viewOptions(cmd *cobra.Command, detail bool) view.Options {
 	o := view.Options{Detail: detail}
-	if file, ok := cmd.OutOrStdout().(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
+	file, ok := cmd.OutOrStdout().(interface{ Fd() uintptr })
+	if ok && term.IsTerminal(int(file.Fd())) {
 		o.Width, _, _ = term.GetSize(int(file.Fd())) // one that is not known is 0
 		o.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
@@ -260,8 +262,8 @@ const quietLook = 2 * time.Second
 func (f *sharedFlags) awaitQuiet(cmd *cobra.Command, env results.Environment, p *progress) error {
 	if f.waitQuiet <= 0 {
 		if load := env.Load1; load != nil && env.CPUs > 0 && *load > float64(env.CPUs)/2 {
-			f.say(cmd, "load %.1f on %s: expect wide intervals; --wait-quiet waits for others to end",
-				*load, results.FormatCount(env.CPUs, "CPU"))
+			f.say(cmd, "load %.1f on %s: expect wide intervals; "+
+				"--wait-quiet waits for others to end", *load, results.FormatCount(env.CPUs, "CPU"))
 		}
 		return nil
 	}

@@ -36,15 +36,17 @@ type value struct {
 // parameter behind a colon or an equals sign, as in "raw:4096" and "sleep=10ms".
 var (
 	framingTexts = map[string]string{
-		"raw":             "nothing on the wire, both ends know the size: the floor of every comparison",
+		"raw": "nothing on the wire, both ends know the size: the floor of every " +
+			"comparison",
 		"ndjson":          "one message per line",
 		"ndjson-bytewise": "the same, read one byte per call: slow, as documents print it",
-		"ndjson-rescan":   "the same, the whole buffer searched again after each 4 KiB read: slow, as documents print it",
-		"content-length":  "a Content-Length header before each message, as language servers do",
-		"chunked":         "lines id:index:total:data of at most the given size each",
-		"adaptive":        "a bare line if the message fits the size, chunks above it",
-		"length-prefix":   "four bytes of length before each message: what a framing can reach",
-		"chunked+zstd":    "chunks of compressed data",
+		"ndjson-rescan": "the same, the whole buffer searched again after each 4 KiB read: " +
+			"slow, as documents print it",
+		"content-length": "a Content-Length header before each message, as language servers do",
+		"chunked":        "lines id:index:total:data of at most the given size each",
+		"adaptive":       "a bare line if the message fits the size, chunks above it",
+		"length-prefix":  "four bytes of length before each message: what a framing can reach",
+		"chunked+zstd":   "chunks of compressed data",
 	}
 	pipeTexts = map[string]string{
 		"anonymous":  "pipe(2), CreatePipe on Windows: what a shell's | is",

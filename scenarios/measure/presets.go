@@ -29,7 +29,7 @@ var (
 	Waiting = Preset{"waiting", "how often a writer that does not block is refused (EAGAIN), and " +
 		"when it learns that its reader left (EPIPE)", waitingCells}
 	Large   = Preset{"large", "messages of 16 MB", largeCells}
-	Limits  = Preset{"limits", "the most that raw bytes reach through a pipe of this machine", limitCells}
+	Limits  = Preset{"limits", "the most that raw bytes reach through a pipe here", limitCells}
 	Readers = Preset{"readers", "whether the time per byte of three line readers grows with the " +
 		"size of the line", readerCells}
 )

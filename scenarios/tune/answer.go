@@ -142,7 +142,8 @@ func (d Decision) bestGamble() string {
 	if at == "" {
 		return "No change gains at any placement."
 	}
-	return fmt.Sprintf("Only if you know that the ends run %s: there %s gains %s×. It loses elsewhere.",
+	return fmt.Sprintf("Only if you know that the ends run %s: "+
+		"there %s gains %s×. It loses elsewhere.",
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 

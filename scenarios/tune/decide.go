@@ -25,7 +25,8 @@ const (
 
 // Objectives lists them, each with a line for a list.
 var Objectives = [][2]string{
-	{string(Balanced), "goodput and the time of one message; halving a wait is worth 7 % of goodput"},
+	{string(Balanced),
+		"goodput and the time of one message; halving a wait is worth 7 % of goodput"},
 	{string(Throughput), "goodput; the wait of small messages hardly counts"},
 	{string(Latency), "the time of one message; halving a wait is worth half of the goodput"},
 }

@@ -182,8 +182,8 @@ func (s Side) start(ctx context.Context, flags []string, shared bool) (*run, err
 	return &run{Side: s, process: p, stdin: stdin, said: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn waits until the run gives up its turn, and returns nil, or until it ends, and returns its
-// records.
+// takeTurn waits until the run gives up its turn, and returns nil, or until it ends, and returns
+// its records.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
 	if _, err := r.said.ReadString(enquiry); err == nil {
 		return nil, nil

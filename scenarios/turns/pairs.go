@@ -28,7 +28,7 @@ type Plan struct {
 	Pairs    int           // 0: as many as the comparisons need, and more while Spend lasts
 	Spend    time.Duration // time for pairs beyond those that the comparisons need
 	MaxTime  time.Duration // no pair but the first begins that would end later; 0: DefaultMaxTime
-	Seed     int64         // of the order, and of the first pair; both sides of a pair have the same
+	Seed     int64         // of the order, and of the first pair; it is the same for both sides
 	Dir      string        // a folder for the records, made if it is not there
 
 	// Observe, if set, is called after each pair by the goroutine that called Run.
@@ -60,8 +60,8 @@ func (p Plan) wantedPairs(comparisons int, took time.Duration) int {
 	return max(stat.WantedPairs(comparisons), affordable)
 }
 
-// Run measures the pairs of a plan; before[i] and after[i] are a pair. When ctx or an error stops it,
-// it returns the pairs that are whole, and the error.
+// Run measures the pairs of a plan; before[i] and after[i] are a pair. When ctx or an error stops
+// it, it returns the pairs that are whole, and the error.
 func Run(ctx context.Context, p Plan) (before, after []*results.Set, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, nil, err

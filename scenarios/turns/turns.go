@@ -1,6 +1,6 @@
-// Package turns compares builds of pipebench the way that a verdict needs: both run at once, a round
-// of one and a round of the other in turn, so that whatever disturbs the machine disturbs both. It is
-// for pipebench's commands and may change.
+// Package turns compares builds of pipebench the way that a verdict needs: both run at once, a
+// round of one and a round of the other in turn, so that whatever disturbs the machine disturbs
+// both. It is for pipebench's commands and may change.
 //
 //	plan := turns.Plan{Old: old, New: new, Flags: []string{"--size", "65000"}, Dir: "out"}
 //	before, after, err := turns.Run(ctx, plan)
@@ -10,8 +10,8 @@
 // first. The records of each side are kept in a file of their own, pair by pair, and [Read] makes
 // pairs of them again. [Together] runs the builds of one pair, [Build.Run] a single build.
 //
-// Functions may be called from several goroutines, but runs that share a machine disturb each other's
-// figures.
+// Functions may be called from several goroutines, but runs that share a machine disturb each
+// other's figures.
 package turns
 
 import (
@@ -34,8 +34,8 @@ const enquiry = '\x05'
 // RecordsOnly reports whether nobody wants more of this process than its records.
 func RecordsOnly() bool { return os.Getenv(recordsOnlyVariable) != "" }
 
-// InTurns reports whether this process takes turns with others. Then it is one run of many, and need
-// not start its workers several times to see how much luck is in a start.
+// InTurns reports whether this process takes turns with others. Then it is one run of many, and
+// need not start its workers several times to see how much luck is in a start.
 func InTurns() bool { return os.Getenv(inTurnsVariable) != "" }
 
 // Turn gives up this process's turn and waits for the next. It returns at once if the process does

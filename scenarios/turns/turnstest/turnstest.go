@@ -40,6 +40,9 @@ func Fake(dir string) error {
 	return errors.Join(
 		w.Write(results.Environment{Run: run, Machine: "m1", Time: now}),
 		w.Write(results.Record{Run: run, Time: now, Stopped: "samples", Cell: FakeCell,
-			Samples: []results.Sample{{ElapsedNS: 1_000_000, Messages: 1000, PayloadBytes: 10_000, WireBytes: 11_000}}}),
+			Samples: []results.Sample{{
+				ElapsedNS: 1_000_000, Messages: 1000,
+				PayloadBytes: 10_000, WireBytes: 11_000,
+			}}}),
 		w.Close())
 }
