@@ -70,8 +70,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 		},
 	} {
 		got := resultOf(row.targets)
-		if got.Passed != row.passed || !strings.Contains(got.String(), row.want) {
-			t.Errorf("%s: passed %v, %q; want %v, %q", row.name, got.Passed, got, row.passed, row.want)
+		if got.Passed != row.passed || !strings.Contains(got.text, row.want) {
+			t.Errorf("%s: passed %v, %q; want %v, %q", row.name, got.Passed, got.text, row.passed, row.want)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func answer(s *results.Set, sum Summary) []string {
 		out = append(out, machinesDiffer(s))
 	}
 	for _, own := range driven(s) {
-		out = append(out, serverName(s, own[0])+": "+resultOf(own).String()+".")
+		out = append(out, serverName(s, own[0])+": "+resultOf(own).text+".")
 	}
 	out = slices.Concat(out, findingSentences(s), RecordingSummary(s))
 	out = nonEmpty(out)
@@ -178,10 +178,9 @@ func serverSection(s *results.Set) Section {
 		for _, text := range sentences {
 			out.Lead = append(out.Lead, name+": "+text+".")
 		}
-		sizes, loads := sizeTable(own), loadTable(own)
-		sizes.Title = name + " by message size"
-		loads.Title = name + " by load"
-		out.Tables = append(out.Tables, sizes, loads)
+		t := loadTable(s, own)
+		t.Title = name
+		out.Tables = append(out.Tables, t)
 	}
 	out.Commands = commandsOf(s, s.Targets, "pipebench drive --find-limit -- COMMAND")
 	return out

@@ -11,16 +11,11 @@ import (
 )
 
 // WriteDrive writes what records say about the servers that were driven. For people that is whether
-// the server passed, a table by size, one by load, then the limits, the growth, and advice; as CSV the first of these tables; as JSON the records below the [DriveResult].
+// the server passed, a table of sizes and loads, then the limits, the growth, and advice; as CSV a
+// row for each record; as JSON the records below the [DriveResult].
 func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if len(set.Targets) == 0 {
 		return ErrNothing
-	}
-	var tables []Table
-	for _, t := range []Table{sizeTable(set.Targets), loadTable(set.Targets)} {
-		if t.hasRows() {
-			tables = append(tables, t)
-		}
 	}
 	result := resultOf(set.Targets)
 	switch format {
@@ -30,17 +25,12 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 			setJSON
 		}{result, newSetJSON(set)})
 	case FormatCSV:
-		if len(tables) > 0 {
-			return tables[0].Write(w, format, o)
-		}
-		return Write(w, set, format, o)
+		return targetTable(set, set.Targets).dropEmpty().Write(w, format, o)
 	case FormatBench:
 		return Write(w, set, format, o)
 	}
-	p := Page{Verdict: result.String(), Tone: result.tone(), Header: []string{drivenBy(set)}}
-	for _, t := range tables {
-		p.Tables = append(p.Tables, t.dropEmpty())
-	}
+	p := Page{Verdict: result.text, Tone: result.tone, Header: []string{drivenBy(set)}}
+	p.addTable(loadTable(set, set.Targets))
 	p.Conclusions = append(targetSentences(set.Targets), targetAdvice(set.Targets)...)
 	p.Notes = targetNotes(set.Targets)
 	return p.Write(w, format, o)
@@ -55,6 +45,138 @@ func drivenBy(set *results.Set) string {
 		return command
 	}
 	return fmt.Sprintf("%s: %s, %s framing, %s", command, e.Spoken, e.Framing, e.Request)
+}
+
+// loadTable shows the sizes and loads of one server to a person, who knows what was driven.
+func loadTable(s *results.Set, targets []results.Target) Table {
+	var sized []results.Target
+	for _, t := range targets {
+		if t.Size > 0 {
+			sized = append(sized, t)
+		}
+	}
+	t := targetTable(s, sized)
+	return t.only(func(i int) bool { return t.Columns[i].Style != Code }).dropEmpty()
+}
+
+// targetTable has a row for each record about a server. Times are those of what was answered.
+func targetTable(s *results.Set, targets []results.Target) Table {
+	t := Table{Columns: []Column{
+		{Title: "command", Style: Code, Detail: true},
+		{Title: "machine", Style: Code, Detail: true},
+		{Title: "protocol", Style: Code, Detail: true},
+		{Title: "message", Data: "message (B)", Right: true, Key: true},
+		{Title: "in flight", Right: true, Key: true},
+		{Title: "rate asked", Data: "rate asked (/s)", Right: true},
+		{Title: "verdict", Style: Verdict, Key: true},
+		{Title: "time", Data: "time (ns)", Right: true, Detail: true},
+		{Title: "p50", Data: "p50 (ns)", Right: true},
+		{Title: "p99", Data: "p99 (ns)", Right: true},
+		{Title: "requests/s", Data: "requests (/s)", Right: true},
+		{Title: "ns/B", Data: "time (ns/B)", Right: true},
+		{Title: "MB/s both ways", Data: "both ways (B/s)", Right: true},
+		{Title: "reply", Data: "reply (B)", Right: true, Detail: true},
+		{Title: "server memory", Data: "server memory (B)", Right: true},
+		{Title: "out of order", Right: true},
+		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true, Detail: true},
+		{Title: "n", Right: true},
+		{Title: "request limit", Data: "request limit (B)", Right: true},
+		{Title: "reply limit", Data: "reply limit (B)", Right: true},
+		{Title: "searched to", Data: "searched to (B)", Right: true},
+		{Title: "warnings", Style: Warning, Only: PageOnly},
+	}}
+	for _, target := range targets {
+		f := targetFigures(target)
+		t.AppendValues(
+			textValue(strings.Join(target.Command, " ")),
+			machineValue(s, s.Machine(target.Run)),
+			textValue(target.Protocol),
+			limitValue(&target.Size),
+			f.inFlight,
+			f.asked,
+			verdictValue(target.Verdict),
+			f.time,
+			f.p50,
+			f.p99,
+			f.rate,
+			f.perByte,
+			f.bothWays,
+			f.reply,
+			memoryValue(target),
+			f.outOfOrder,
+			f.driver,
+			f.trips,
+			limitValue(target.RequestLimit),
+			limitValue(target.ReplyLimit),
+			limitValue(target.SearchedTo),
+			textValue(strings.Join(target.Warnings, "; ")),
+		)
+	}
+	return t
+}
+
+// timedFigures are the columns of a target about its time.
+type timedFigures struct {
+	inFlight, asked, rate, outOfOrder Value // of a load
+	perByte, bothWays, reply, trips   Value // of single requests
+	time, p50, p99, driver            Value
+}
+
+// targetFigures works out what the samples of a target say.
+func targetFigures(t results.Target) timedFigures {
+	var f timedFigures
+	load := t.Evidence.Load
+	if load != nil {
+		f.inFlight = countValue(int64(load.Inflight))
+		f.outOfOrder = countValue(load.OutOfOrder)
+		if load.Rate > 0 {
+			f.asked = figureValue(load.Rate, results.FormatNumber(load.Rate, 3))
+		}
+	}
+	if e := t.Evidence.Size; e != nil && e.DriverCPUShare != nil {
+		percent := 100 * *e.DriverCPUShare
+		f.driver = figureValue(percent, results.FormatPercent(percent))
+	}
+	ns := stat.MedianTime(t.Samples)
+	if ns <= 0 || !t.Served() && load == nil {
+		return f
+	}
+	l := latencyOf(t)
+	f.time = nanosValue(ns)
+	f.p50 = quantileValue(l, "p50")
+	f.p99 = quantileValue(l, "p99")
+	if load != nil {
+		f.rate = figureValue(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
+		return f
+	}
+	if t.Size == 0 {
+		return f
+	}
+	if f.p50.Text == "" {
+		f.p50 = Value{Text: "~" + results.FormatDuration(ns)} // so few have a mean alone
+	}
+	var trips int64
+	for _, s := range t.Samples {
+		trips += s.Messages
+	}
+	reply := int64(0)
+	if e := t.Evidence.Size; e != nil {
+		reply = int64(e.ReplyBytes)
+	}
+	f.trips = countValue(trips)
+	f.reply = bytesValue(reply)
+	f.perByte = figureValue(ns/float64(t.Size), results.FormatNumber(ns/float64(t.Size), 3))
+	bothWays := float64(t.Size+reply) / ns * 1e9
+	f.bothWays = figureValue(bothWays, results.FormatNumber(bothWays/1e6, 3))
+	return f
+}
+
+// limitValue shows a size, nothing if it is not known.
+func limitValue(n *int64) Value {
+	if n == nil || *n == 0 {
+		return Value{}
+	}
+	return bytesValue(*n)
 }
 
 // quantileValue shows one of [results.Quantiles], nothing if the latency does not carry it.
@@ -87,77 +209,6 @@ func latencyOf(t results.Target) results.Latency {
 	return l
 }
 
-// sizeTable has a row a size. Times are those of sizes that were answered.
-func sizeTable(targets []results.Target) Table {
-	t := Table{Columns: []Column{
-		{Title: "message", Data: "message (B)", Right: true, Key: true},
-		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "time", Data: "time (ns)", Right: true, Detail: true},
-		{Title: "p50", Data: "p50 (ns)", Right: true},
-		{Title: "p99", Data: "p99 (ns)", Right: true},
-		{Title: "ns/B", Data: "time (ns/B)", Right: true},
-		{Title: "MB/s both ways", Data: "both ways (B/s)", Right: true},
-		{Title: "reply", Data: "reply (B)", Right: true, Detail: true},
-		{Title: "server memory", Data: "server memory (B)", Right: true},
-		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true, Detail: true},
-		{Title: "n", Right: true},
-	}}
-	for _, target := range targets {
-		if target.Size == 0 || target.Evidence.Load != nil {
-			continue
-		}
-		row := []Value{bytesValue(target.Size), verdictValue(target.Verdict)}
-		row = append(row, sizeFigures(target)...)
-		t.AppendValues(row...)
-	}
-	return t
-}
-
-// sizeFigures are the columns of sizeTable from the time to n.
-func sizeFigures(t results.Target) []Value {
-	memory := memoryValue(t)
-	ns := stat.MedianTime(t.Samples)
-	if ns <= 0 || !t.Served() {
-		return []Value{{}, {}, {}, {}, {}, {}, memory, {}, {}}
-	}
-	l := latencyOf(t)
-	p50 := quantileValue(l, "p50")
-	if p50.Text == "" {
-		p50 = Value{Text: "~" + results.FormatDuration(ns)} // so few have a mean alone
-	}
-	reply := int64(0)
-	if e := t.Evidence.Size; e != nil {
-		reply = int64(e.ReplyBytes)
-	}
-	var trips int64
-	for _, s := range t.Samples {
-		trips += s.Messages
-	}
-	perByte := ns / float64(t.Size)
-	rate := float64(t.Size+reply) / ns * 1e9
-	return []Value{
-		nanosValue(ns),
-		p50,
-		quantileValue(l, "p99"),
-		figureValue(perByte, results.FormatNumber(perByte, 3)),
-		figureValue(rate, results.FormatNumber(rate/1e6, 3)),
-		bytesValue(reply),
-		memory,
-		shareValue(t),
-		countValue(trips),
-	}
-}
-
-// shareValue shows the driver's share of the CPU time that both sides used.
-func shareValue(t results.Target) Value {
-	e := t.Evidence.Size
-	if e == nil || e.DriverCPUShare == nil {
-		return Value{}
-	}
-	percent := 100 * *e.DriverCPUShare
-	return figureValue(percent, results.FormatPercent(percent))
-}
-
 // memoryValue shows the server's largest resident memory.
 func memoryValue(t results.Target) Value {
 	peak := int64(0)
@@ -174,103 +225,6 @@ func memoryValue(t results.Target) Value {
 	}
 	text := results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB"
 	return Value{Text: text, Base: strconv.FormatInt(peak, 10)}
-}
-
-// loadTable has a row a load.
-func loadTable(targets []results.Target) Table {
-	t := Table{Columns: []Column{
-		{Title: "message", Data: "message (B)", Right: true, Key: true},
-		{Title: "in flight", Right: true, Key: true},
-		{Title: "rate asked", Data: "rate asked (/s)", Right: true},
-		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "requests/s", Data: "requests (/s)", Right: true},
-		{Title: "p50", Data: "p50 (ns)", Right: true},
-		{Title: "p99", Data: "p99 (ns)", Right: true},
-		{Title: "out of order", Right: true},
-		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true},
-	}}
-	for _, target := range targets {
-		e := target.Evidence.Load
-		if e == nil {
-			continue
-		}
-		var asked, rate Value
-		if e.Rate > 0 {
-			asked = figureValue(e.Rate, results.FormatNumber(e.Rate, 3))
-		}
-		if ns := stat.MedianTime(target.Samples); ns > 0 {
-			rate = figureValue(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
-		}
-		l := latencyOf(target)
-		t.AppendValues(
-			bytesValue(target.Size),
-			countValue(int64(e.Inflight)),
-			asked,
-			verdictValue(target.Verdict),
-			rate,
-			quantileValue(l, "p50"),
-			quantileValue(l, "p99"),
-			countValue(e.OutOfOrder),
-			shareValue(target),
-		)
-	}
-	return t
-}
-
-// targetTable has a row for each record about a server.
-func targetTable(s *results.Set) Table {
-	t := Table{Title: "What the servers did", Columns: []Column{
-		{Title: "command", Style: Code, Key: true},
-		{Title: "machine"},
-		{Title: "protocol"},
-		{Title: "message", Data: "message (B)", Right: true, Key: true},
-		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "request limit", Data: "request limit (B)", Right: true},
-		{Title: "reply limit", Data: "reply limit (B)", Right: true},
-		{Title: "searched to", Data: "searched to (B)", Right: true},
-		{Title: "time/msg", Data: "time/msg (ns)", Right: true},
-		{Title: "warnings", Style: Warning},
-	}}
-	for _, target := range s.Targets {
-		var size Value
-		if target.Size > 0 {
-			size = bytesValue(target.Size)
-		}
-		verdict := verdictValue(target.Verdict)
-		if target.Size == 0 && target.RequestLimit == nil && target.ReplyLimit == nil {
-			// how a recorded server ended, which may be as it should
-			verdict = textValue(target.Verdict)
-		}
-		t.AppendValues(
-			textValue(strings.Join(target.Command, " ")),
-			machineValue(s, s.Machine(target.Run)),
-			textValue(target.Protocol),
-			size,
-			verdict,
-			limitValue(target.RequestLimit),
-			limitValue(target.ReplyLimit),
-			limitValue(target.SearchedTo),
-			estimateValue("time", target.Samples),
-			textValue(strings.Join(target.Warnings, "; ")),
-		)
-	}
-	return t
-}
-
-func limitValue(n *int64) Value {
-	if n == nil {
-		return Value{}
-	}
-	return bytesValue(*n)
-}
-
-// estimateValue shows the median of a metric with its spread.
-func estimateValue(metric string, samples []results.Sample) Value {
-	e := stat.EstimateOf(metric, samples)
-	if e.N == 0 {
-		return Value{}
-	}
-	return figureValue(e.Median, withSpread(stat.MustMetric(metric).Format(e.Median), e))
 }
 
 // TargetLine writes a record in a line, for the progress of a run.
@@ -428,115 +382,114 @@ func withoutDigits(text string) string {
 
 // A DriveResult is what was found about a server, in short.
 type DriveResult struct {
-	wrote bool // what failed wrote to its standard error
-
 	Passed  bool   `json:"passed"`
 	Limit   int64  `json:"limit,omitempty"`   // bytes of the largest message that works, on the side that breaks first
 	Failure string `json:"failure,omitempty"` // the verdict on what lies beyond it
 
-	failedAt int64  // bytes of the smallest message that fails, 0 if that is not known
-	whole    string // of what has no size, what was done
-	growth   string // the verdict on the growth of time, where it is too fast
-	flaky    bool   // the failure depends on more than the size
-
-	incomplete bool // nothing is wrong as far as it can be told
-}
-
-// tone is that of the line.
-func (r DriveResult) tone() Tone {
-	switch {
-	case r.incomplete:
-		return Mixed
-	case r.Passed:
-		return Good
-	}
-	return Bad
+	text string // the result in a line
+	tone Tone
 }
 
 // resultOf sums up what was found. A server that refuses large messages with an error passes; one
 // that is silent, or answers wrongly, does not.
 func resultOf(targets []results.Target) DriveResult {
-	var r DriveResult
-	served := int64(0)
-	limited := false
-	for _, t := range targets {
-		if e := t.Evidence.Replay; e != nil {
-			r.Passed = t.Served()
-			r.whole = results.FormatCount(e.Replayed, "message") + " replayed"
-			r.incomplete = t.Verdict == string(results.CannotTell)
-			if !r.Passed {
-				r.Failure, r.wrote = t.Verdict, wroteErrors(t)
-			}
-			return r
-		}
-		limit := t.RequestLimit
-		if limit == nil {
-			limit = t.ReplyLimit
-		}
+	var served int64
+	var failed, limited *results.Target // the first size that fails, and the limit of the weaker side
+	growth := ""
+	for i := range targets {
+		t := &targets[i]
 		switch {
-		case limit != nil:
-			if limited && *limit >= r.Limit {
-				continue // the other side breaks sooner
-			}
-			limited = true
-			r.Limit = *limit
-			r.Failure, r.wrote = t.Verdict, wroteErrors(t)
-			r.failedAt = *limit + 1
-			r.flaky = false
-			if e := t.Evidence.Limit; e != nil {
-				r.flaky = e.Flaky
-				if e.Side == "request" {
-					r.failedAt = max(r.failedAt, int64(e.FailedAt)) // where the exact byte was not found
-				}
+		case t.Evidence.Replay != nil:
+			return replayResult(*t)
+		case t.RequestLimit != nil || t.ReplyLimit != nil:
+			if limited == nil || limitOf(*t) < limitOf(*limited) {
+				limited = t
 			}
 		case t.SearchedTo != nil:
 			served = max(served, *t.SearchedTo)
 		case t.Size > 0 && t.Served():
 			served = max(served, t.Size)
-		case t.Size > 0 && r.Failure == "":
-			r.Failure, r.wrote = t.Verdict, wroteErrors(t)
-			r.failedAt = t.Size
+		case t.Size > 0 && failed == nil:
+			failed = t
 		case t.Verdict == results.VerdictSuperlinear:
-			r.growth = ", " + t.Verdict
+			growth = ", " + t.Verdict
 		}
 	}
-	if !limited {
-		r.Limit = served
+	r := DriveResult{Limit: served}
+	failure, breaks := "", ""
+	if failed != nil {
+		r.Failure = failed.Verdict
+		failure = failureText(*failed)
+		breaks = "breaks at " + stat.FormatBytes(failed.Size) + ": "
+	}
+	if limited != nil {
+		r.Limit = limitOf(*limited)
+		r.Failure = limited.Verdict
+		failure = failureText(*limited)
+		breaks = breakingText(*limited)
 	}
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
+	r.tone = Bad
+	if r.Passed {
+		r.tone = Good
+	}
+	switch {
+	case !r.Passed && r.Limit == 0:
+		r.text = "FAIL at every size: " + failure
+	case !r.Passed:
+		r.text = breaks + failure
+	case r.Failure != "":
+		r.text = "works to " + exactSize(r.Limit) + ", then " + failure + growth
+	default:
+		r.text = "works to " + exactSize(r.Limit) + growth
+	}
 	return r
 }
 
-// String returns the result in a line: "works to 64 MiB", "breaks at 10,485,760 B: no reply,
-// process alive". PASS and FAIL are for what was to be done as a whole: a limit that was looked for
-// and found is an answer.
-func (r DriveResult) String() string {
-	failure := EndText(r.Failure, r.wrote)
-	limit := results.FormatSize(r.Limit)
-	if strings.HasSuffix(limit, " B") { // not a whole number of a binary unit
-		limit = stat.FormatBytes(r.Limit)
+// limitOf is the limit that a record is about.
+func limitOf(t results.Target) int64 {
+	if t.RequestLimit != nil {
+		return *t.RequestLimit
 	}
-	switch {
-	case r.whole != "":
-		s := "FAIL: " + r.whole
-		if r.Passed {
-			s = "PASS: " + r.whole
-		}
-		if r.incomplete {
-			s = "INCOMPLETE: " + r.whole
-		}
-		if failure != "" {
-			s += "; " + failure
-		}
-		return s
-	case !r.Passed && r.Limit == 0:
-		return "FAIL at every size: " + failure
-	case !r.Passed && r.flaky:
-		return "breaks near " + stat.FormatBytes(r.failedAt) + ", but not every time: " + failure
-	case !r.Passed:
-		return "breaks at " + stat.FormatBytes(r.failedAt) + ": " + failure
-	case r.Failure != "":
-		return "works to " + limit + ", then " + failure + r.growth
+	return *t.ReplyLimit
+}
+
+// breakingText says where a server breaks: a byte above the limit, if the exact byte was found.
+func breakingText(t results.Target) string {
+	at := limitOf(t) + 1
+	e := t.Evidence.Limit
+	if e != nil && e.Side == "request" {
+		at = max(at, int64(e.FailedAt))
 	}
-	return "works to " + limit + r.growth
+	if e != nil && e.Flaky {
+		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
+	}
+	return "breaks at " + stat.FormatBytes(at) + ": "
+}
+
+// exactSize writes a whole number of a binary unit as such, and other sizes to the byte.
+func exactSize(n int64) string {
+	text := results.FormatSize(n)
+	if strings.HasSuffix(text, " B") {
+		return stat.FormatBytes(n)
+	}
+	return text
+}
+
+// replayResult is what came of a recording that was replayed as a whole.
+func replayResult(t results.Target) DriveResult {
+	r := DriveResult{Passed: t.Served(), tone: Good}
+	r.text = "PASS: " + results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
+	if r.Passed {
+		return r
+	}
+	r.Failure = t.Verdict
+	grade := "FAIL: "
+	r.tone = Bad
+	if t.Verdict == string(results.CannotTell) {
+		grade = "INCOMPLETE: "
+		r.tone = Mixed
+	}
+	r.text = grade + strings.TrimPrefix(r.text, "PASS: ") + "; " + failureText(t)
+	return r
 }

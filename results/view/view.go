@@ -149,7 +149,7 @@ func dataTables(s *results.Set) []Table {
 	for _, a := range areas {
 		p.addTable(findingTable(s, sorted(s.FindingsOf(a.area))))
 	}
-	p.addTable(targetTable(s))
+	p.addTable(targetTable(s, s.Targets))
 	p.addTable(messageTable(s))
 	for i := range p.Tables {
 		p.Tables[i] = p.Tables[i].dropEmpty()
