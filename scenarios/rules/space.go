@@ -118,13 +118,14 @@ func (t *trial) findLargestCapacity() {
 		best = got
 		how = fmt.Sprintf("doubled up to %d bytes without a refusal", n)
 	}
-	f := t.finding(Step{Name: "settable/largest"}, best, "B", how)
+	step := Step{Name: "settable/largest"}
 	// If best is above the limit this process is privileged, which the rule allows.
 	limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size")
 	if ok && best <= limit && t.system().os == "linux" {
-		f = f.compare(limit, "Linux fs/pipe.c pipe_set_size")
+		t.foundBeside(step, best, "B", how, limit, "Linux fs/pipe.c pipe_set_size")
+		return
 	}
-	t.emit(f)
+	t.found(step, best, "B", how)
 }
 
 // findAllOrNothing looks for the largest write that is never taken in part. It does so by
@@ -201,8 +202,8 @@ func writeToFullPipe(t *trial) {
 	t.found(Step{Name: "full/write"}, syspipe.ErrorName(err), "", how)
 	if n, err := r.Buffered(); err == nil {
 		how = "ask the reading end how much is in it (FIONREAD)"
-		f := t.finding(Step{Name: "full/buffered"}, n, "B", how)
-		t.emit(f.compare(capacity, "the bytes that were accepted"))
+		t.foundBeside(Step{Name: "full/buffered"}, n, "B", how, capacity,
+			"the bytes that were accepted")
 	}
 	for err = nil; err == nil; {
 		_, err = r.TryRead(make([]byte, 1<<20))

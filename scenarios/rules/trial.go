@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -26,71 +28,59 @@ type trial struct {
 // found reports what was found beside what is documented: the value that the rules of this system
 // predict, or else what the rule that covers the step says.
 func (t *trial) found(s Step, value any, unit, how string) {
-	t.emit(t.finding(s, value, unit, how))
-}
-
-// A finding is what was found in a step, before it is reported.
-type finding struct {
-	step       Step
-	value      any
-	unit       string
-	how        string
-	documented string
-	verdict    results.Verdict
-}
-
-func (t *trial) finding(s Step, value any, unit, how string) finding {
-	f := finding{step: s, value: value, unit: unit, how: how, verdict: results.Noted}
-	if how == "" {
-		f.how = t.how
-	}
-	if t.Err() != nil || t.general {
-		return f
+	if t.general {
+		t.report(s, value, unit, how, results.Noted, "")
+		return
 	}
 	sys := t.system()
 	rule, covered := documentedRule(sys.os, s)
 	want, predicted := sys.predict(s)
-	if predicted && value != "unsupported" && value != "refused" {
-		return f.compare(want, rule.Source)
+	switch {
+	case predicted && !slices.Contains(undecided, value):
+		t.foundBeside(s, value, unit, how, want, rule.Source)
+	case covered:
+		documented := fmt.Sprintf("%s (%s)", rule.Says, rule.Source)
+		t.report(s, value, unit, how, results.Noted, documented)
+	default:
+		t.report(s, value, unit, how, results.Noted, "")
 	}
-	if covered {
-		f.documented = fmt.Sprintf("%s (%s)", rule.Says, rule.Source)
-	}
-	return f
 }
 
-// compare notes what a rule predicts, and whether that was found.
-func (f finding) compare(want any, source string) finding {
-	f.verdict = results.Refuted
-	if fmt.Sprint(f.value) == fmt.Sprint(want) {
-		f.verdict = results.Holds
+// undecided are values that say nothing about a prediction.
+var undecided = []any{"unsupported", "refused", tooFew}
+
+// foundBeside reports what was found beside what should be, by whatever says so.
+func (t *trial) foundBeside(s Step, value any, unit, how string, want any, source string) {
+	verdict := results.Refuted
+	if fmt.Sprint(value) == fmt.Sprint(want) {
+		verdict = results.Holds
 	}
-	f.documented = strings.TrimSpace(fmt.Sprintf("%v %s", want, f.unit))
+	documented := strings.TrimSpace(fmt.Sprintf("%v %s", want, unit))
 	if source != "" {
-		f.documented += " (" + source + ")"
+		documented += " (" + source + ")"
 	}
-	return f
+	t.report(s, value, unit, how, verdict, documented)
 }
 
-// emit reports a finding.
-func (t *trial) emit(f finding) {
-	kind := t.kind
+// report reports a finding. Without a word on how, the inquiry's stands.
+func (t *trial) report(s Step, value any, unit, how string, verdict results.Verdict,
+	documented string) {
+	f := results.Finding{
+		ID:      ID(t.kind, s.String()),
+		Title:   cmp.Or(how, t.how),
+		Verdict: verdict,
+		Value:   value,
+		Unit:    unit,
+		Found:   valueText(value, unit),
+	}
 	if t.general {
-		kind = ""
+		f.ID = ID("", s.String())
 	}
-	out := results.Finding{
-		ID:      ID(kind, f.step.String()),
-		Title:   f.how,
-		Verdict: f.verdict,
-		Value:   f.value,
-		Unit:    f.unit,
-		Found:   valueText(f.value, f.unit),
+	if documented != "" {
+		f.Found += "; documented: " + documented
+		f.Evidence = results.MustEvidence(Evidence{documented})
 	}
-	if f.documented != "" {
-		out.Found += "; documented: " + f.documented
-		out.Evidence = results.MustEvidence(Evidence{f.documented})
-	}
-	t.Found(out)
+	t.Found(f)
 }
 
 // valueText writes a value for people.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -142,13 +141,15 @@ func (c *runCounter) enough(spent time.Duration) bool {
 func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	how := fmt.Sprintf("two processes write %d bytes a call, reads of %d: "+
 		"of %d runs of one writer's bytes %d were no whole messages", size, read, c.runs, c.broken)
-	f := t.finding(interleaved(size, read), c.broken > 0, "", how)
+	var cut any = c.broken > 0
 	if c.broken == 0 && (c.whole() < fewMessages || c.runs < fewRuns) {
-		f.value = "too few"
-		f.verdict = results.Noted
+		cut = tooFew
 	}
-	t.emit(f)
+	t.found(interleaved(size, read), cut, "", how)
 }
+
+// tooFew is the value where too little came through to say that nothing is cut.
+const tooFew = "too few"
 
 func echo(w *proc.Work) error {
 	var block int
@@ -190,19 +191,19 @@ func deadlock(t *trial) {
 	stuck := t.writeUntilStuck(toChild, capacity)
 	how := fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, "+
 		"then writes them; nothing for %v is a hang", capacity, stallTime)
-	f := t.finding(Step{Name: "deadlock/parent-writes"}, stuck, "B", how)
+	step := Step{Name: "deadlock/parent-writes"}
 	if t.system().os == "linux" {
-		f = f.compare(3*capacity, "both capacities and what the child holds")
+		t.foundBeside(step, stuck, "B", how, 3*capacity, "both capacities and what the child holds")
+	} else {
+		t.found(step, stuck, "B", how)
 	}
-	t.emit(f)
 
 	toChild.Close() // and now the parent reads, which resolves it
 	got, err := io.Copy(io.Discard, fromChild)
 	t.Check(err)
 	t.Check(child.Wait())
 	how = "whether all of it came back once the parent read"
-	f = t.finding(Step{Name: "deadlock/resolved"}, got == int64(stuck), "", how)
-	t.emit(f.compare(true, ""))
+	t.foundBeside(Step{Name: "deadlock/resolved"}, got == int64(stuck), "", how, true, "")
 }
 
 // writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its
