@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 const (
@@ -26,10 +27,10 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		return nil
 	}
 	var failed *visit
-	s := limitSearch{first: fairLimit / 16, factor: 4, most: largestAnswer}
+	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
 	until := time.Now().Add(searchTime * f.o.Timeout)
-	err := s.run(until, func(n int64) (bool, error) {
-		v, err := f.refusesAnswer(ctx, n)
+	err := s.Run(until, func(n int) (bool, error) {
+		v, err := f.refusesAnswer(ctx, int64(n))
 		if v != nil {
 			failed = v
 		}
@@ -38,12 +39,12 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	switch {
 	case err != nil:
 		return err
-	case s.isLate():
-		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(s.low))
+	case s.IsLate():
+		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(int64(s.Low)))
 	case failed == nil:
-		f.ok("takes answers of %s", size(s.low))
+		f.ok("takes answers of %s", size(int64(s.Low)))
 	default:
-		judgeLimit(f, failed, s.low, s.high)
+		judgeLimit(f, failed, int64(s.Low), int64(s.High))
 	}
 	return nil
 }

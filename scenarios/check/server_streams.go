@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -65,58 +64,37 @@ func writesAtOnce(ctx context.Context, c *serverCase) error {
 // exchange sends requests without waiting for their answers, and compares those. If late is set
 // nobody reads them for a while.
 func (c *serverCase) exchange(ctx context.Context, size, n int, late bool) error {
-	asked, err := c.echo(size)
+	r, err := c.echo(size)
 	if err != nil {
 		return err
 	}
-	c.asked = asked
-	answers := make(chan target.Outcome, n)
-	checked := asked.Clone()
-	heard := int64(0)
-	c.server.Receive(func(m child.Message) {
-		i := heard
-		if checked.Numbered() {
-			var ok bool
-			i, ok = target.NumberOf(m.Envelope.ID)
-			if !ok {
-				return
-			}
-		}
-		checked.Number(i)
-		heard++
-		if heard <= int64(n) {
-			answers <- checked.Check(m.Raw, m.Envelope)
-		}
-	})
-	defer c.server.Receive(nil)
+	c.asked = r
+	before := c.server.Usage()
+	limit := c.server.LimitOf(r.Kind, n*size)
+	patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
+	defer stop()
 	if late {
 		c.server.Out.Hold()
 		reads := time.AfterFunc(c.o.Patience, c.server.Out.Resume)
 		defer reads.Stop()
 	}
-
-	before := c.server.Usage()
-	limit := c.server.LimitOf(asked.Kind, n*asked.Size())
-	patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
-	defer stop()
 	for i := range n {
-		err := c.server.Send(patient, asked.Number(int64(i)))
+		err := c.server.Send(patient, r.Number(int64(i)))
 		if err != nil {
 			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
 		}
 	}
-	for range n {
-		var out target.Outcome
-		select {
-		case out = <-answers:
-		case <-patient.Done():
-			out = target.Outcome{Verdict: target.Deaf, Why: "not all answers came"}
-		case <-c.server.Closed():
-			out = target.Outcome{Verdict: target.Deaf, Why: c.server.Err().Error()}
-			if len(answers) > 0 {
-				out = <-answers
-			}
+	for i := range n {
+		m, err := c.server.Next(patient)
+		if err != nil {
+			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
 		}
+		number := int64(i)
+		if r.Numbered() { // answers may come in any order
+			number, _ = target.NumberOf(m.Envelope.ID)
+		}
+		r.Number(number)
+		out := r.Check(m.Raw, m.Envelope)
 		if out.Verdict != target.OK {
 			return c.lostAnswer(ctx, before, out)
 		}
@@ -245,9 +223,10 @@ const (
 // asksForMore grows a request, and looks for the largest that the server takes.
 func asksForMore(ctx context.Context, c *serverCase) error {
 	var failure target.Outcome
-	s := limitSearch{first: 1 << 10, factor: 2, most: fairRequest}
-	err := s.run(time.Now().Add(limitTime), func(n int64) (bool, error) {
-		out, err := c.try(ctx, int(n))
+	s := target.Search{First: 1 << 10, Factor: 2, Most: fairRequest}
+	s.Least = c.protocol.Smallest(target.Transport).Size()
+	err := s.Run(time.Now().Add(limitTime), func(size int) (bool, error) {
+		out, err := c.try(ctx, size)
 		if out.Verdict != target.OK {
 			failure = out
 		}
@@ -256,12 +235,12 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	if err != nil {
 		return err
 	}
-	failed := stat.FormatBytes(s.high)
-	works := stat.FormatBytes(max(s.low, int64(c.protocol.Smallest(target.Transport).Size())))
+	failed := stat.FormatBytes(int64(s.High))
+	works := stat.FormatBytes(int64(s.Low))
 	switch {
-	case s.isLate():
+	case s.IsLate():
 		return errors.New("requests took too long to be made larger")
-	case s.high == 0:
+	case s.High == 0:
 		c.ok("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
 			works)
 	case failure.Verdict == target.ErrorReply:

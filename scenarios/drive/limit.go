@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -129,21 +129,19 @@ func (f *limitFinder) warnOfFailure() {
 	}
 	t := &f.found[0]
 	if *t.SearchedTo >= int64(f.most) {
-		warn(t, "the failure in the sweep is not one of size, since all sizes work when tried again: %s",
-			f.d.failure)
+		warn(t, "the failure in the sweep is not one of size, "+
+			"since all sizes work when tried again: %s", f.d.failure)
 	}
 }
 
 // A search is the sizes that were tried so far, and what came of them.
 type search struct {
+	target.Search
 	d     *Driver
 	make  func(size int) *target.Request // a request that tries a size
 	side  string
-	most  int                    // bytes, up to which it is to go
 	tried map[int]target.Outcome // of a size each
 	flaky bool                   // the largest size that works failed, too, when it was tried again
-
-	good, bad int // the largest size that works below the smallest that failed; 0 if none did
 }
 
 // findLimit searches one side up to most bytes. When ctx ends it returns what is known by then,
@@ -151,24 +149,23 @@ type search struct {
 func (d *Driver) findLimit(
 	ctx context.Context, side string, tries func(int) *target.Request, most int,
 ) (results.Target, error) {
-	s := &search{d: d, make: tries, side: side, most: most, tried: map[int]target.Outcome{}}
-	err := s.run(ctx)
-	if err != nil && (ctx.Err() == nil || s.good == 0) {
+	s := &search{d: d, make: tries, side: side, tried: map[int]target.Outcome{}}
+	s.First = 1 << 10
+	s.Factor = 2
+	s.Most = most
+	s.Least = d.protocol.Smallest(target.Transport).Size()
+	smallest := tries(0)
+	for smallest.Demands == 0 && s.First < smallest.Size() {
+		s.First *= 2
+	}
+	err := s.Run(time.Time{}, func(size int) (bool, error) { return s.try(ctx, size) })
+	if err == nil && s.High > 0 {
+		err = s.verify(ctx)
+	}
+	if err != nil && (ctx.Err() == nil || s.Low == 0) {
 		return results.Target{}, err
 	}
 	return s.record(), err
-}
-
-// run looks for the limit from the smallest size on, and makes sure of it.
-func (s *search) run(ctx context.Context) error {
-	err := s.double(ctx)
-	if err != nil || s.bad == 0 {
-		return err
-	}
-	if err := s.bisect(ctx); err != nil {
-		return err
-	}
-	return s.verify(ctx)
 }
 
 // try tries a size, whether it was tried before or not. A failure that does not come a second time
@@ -201,74 +198,6 @@ func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
 	return out, err
 }
 
-// narrow tries a size, and makes it the one end of the search or the other.
-func (s *search) narrow(ctx context.Context, size int) error {
-	works, err := s.try(ctx, size)
-	if err != nil {
-		return err
-	}
-	if works {
-		s.good = size
-	} else {
-		s.bad = size
-	}
-	return nil
-}
-
-// double tries doubling sizes, from the smallest request on, until one fails.
-func (s *search) double(ctx context.Context) error {
-	smallest := s.make(0)
-	for _, size := range Doubling(1<<10, s.most) {
-		if s.bad > 0 || size < smallest.Size() && smallest.Demands == 0 {
-			continue
-		}
-		if err := s.narrow(ctx, size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bisect closes in on the last size that works, between one that does and one that does not.
-func (s *search) bisect(ctx context.Context) error {
-	if s.good == 0 {
-		smallest := s.d.protocol.Smallest(target.Transport).Size()
-		works, err := s.try(ctx, smallest)
-		if err != nil || !works {
-			return err
-		}
-		s.good = smallest
-	}
-	// the round sizes between the two, each with its neighbours: N bytes, N with the terminator, N
-	// exclusive. They are tried first, since a wrong guess costs no more than a step of bisection
-	// that is a little off the middle
-	var between []int
-	for _, n := range roundSizes {
-		if n+1 > s.good && n-2 < s.bad {
-			between = append(between, n)
-		}
-	}
-	middle := math.Sqrt(float64(s.good) * float64(s.bad))
-	slices.SortFunc(between, func(a, b int) int {
-		return int(math.Abs(float64(a)-middle) - math.Abs(float64(b)-middle))
-	})
-	var guesses []int
-	for _, n := range between {
-		guesses = append(guesses, n, n-1, n+1, n-2)
-	}
-	for s.bad-s.good > 1 {
-		size := s.good + (s.bad-s.good)/2
-		guesses = slices.DeleteFunc(guesses, func(n int) bool { return n <= s.good || n >= s.bad })
-		if len(guesses) > 0 {
-			size = guesses[0]
-		}
-		if err := s.narrow(ctx, size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a
 // hole.
 const beyond = 2
@@ -276,12 +205,12 @@ const beyond = 2
 // verify tries the limit again, and sizes beyond it.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int
-	if s.good > 0 {
-		sizes = append(sizes, s.good, 2*s.good)
+	if s.Low > 0 {
+		sizes = append(sizes, s.Low, 2*s.Low)
 	}
 	looked := 0
-	for _, size := range Doubling(1<<10, s.most) {
-		if size <= 2*s.good || looked == beyond {
+	for _, size := range Doubling(1<<10, s.Most) {
+		if size <= 2*s.Low || looked == beyond {
 			continue
 		}
 		looked++
@@ -294,34 +223,26 @@ func (s *search) verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.flaky = s.flaky || size == s.good && !works
+		s.flaky = s.flaky || size == s.Low && !works
 	}
 	return nil
-}
-
-// roundSizes are those at which programmers put limits.
-var roundSizes = []int{
-	1e3, 1e4, 1e5, 1e6, 1e7, 5e7,
-	4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
-	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20,
-	50 << 20, 64 << 20, 100 << 20,
 }
 
 // record sums the search up.
 func (s *search) record() results.Target {
 	t := s.d.record()
 	e := &results.LimitEvidence{
-		Side: s.side, Tried: len(s.tried), FailedAt: s.bad, Flaky: s.flaky,
+		Side: s.side, Tried: len(s.tried), FailedAt: s.High, Flaky: s.flaky,
 	}
 	t.Evidence.Limit = e
-	largest := int64(s.tried[s.good].Size)
+	largest := int64(s.tried[s.Low].Size)
 	if s.side == requestSide && s.d.unswept > 0 {
 		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
 			stat.FormatBytes(int64(s.d.unswept)))
 	}
-	if s.bad == 0 {
+	if s.High == 0 {
 		t.SearchedTo = &largest
-		if s.good < s.most {
+		if s.Low < s.Most {
 			warn(&t, "the search was cut short: larger ones were not tried")
 		}
 		return t
@@ -331,19 +252,19 @@ func (s *search) record() results.Target {
 	} else {
 		t.ReplyLimit = &largest
 	}
-	setFailure(&t, s.tried[s.bad])
-	good := s.make(s.good)
+	setFailure(&t, s.tried[s.High])
+	good := s.make(s.Low)
 	t.Evidence.Size = &results.SizeEvidence{
 		PayloadBytes: cmp.Or(good.Demands, len(good.Payload())),
 	}
-	e.AtTwice = string(s.tried[2*s.good].Verdict)
+	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	for size, out := range s.tried {
-		if size > s.bad && out.Verdict == OK {
+		if size > s.High && out.Verdict == OK {
 			e.Uneven = append(e.Uneven, out.Size)
 		}
 	}
 	slices.Sort(e.Uneven)
-	if s.bad-s.good > 1 && s.good > 0 {
+	if s.High-s.Low > 1 && s.Low > 0 {
 		warn(&t, "the search was cut short: the exact byte of the limit was not found")
 	}
 	if s.flaky {

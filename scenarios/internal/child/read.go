@@ -188,7 +188,7 @@ func (c *Conn) Ask(ctx context.Context, method string, params any) (jsonrpc.Mess
 	for {
 		select {
 		case m := <-answer:
-			return readAnswer(m)
+			return ReadAnswer(m)
 		case err := <-sent:
 			if err != nil {
 				return lastAnswer(answer, err)
@@ -206,15 +206,16 @@ func (c *Conn) Ask(ctx context.Context, method string, params any) (jsonrpc.Mess
 func lastAnswer(answer <-chan Message, err error) (jsonrpc.Message, error) {
 	select {
 	case m := <-answer:
-		return readAnswer(m)
+		return ReadAnswer(m)
 	default:
 		return jsonrpc.Message{}, err
 	}
 }
 
-// readAnswer decodes an answer. It is less strict than [jsonrpc.Parse]: a server whose answers lack
-// their version, or hold a null error beside a result, is understood all the same.
-func readAnswer(m Message) (jsonrpc.Message, error) {
+// ReadAnswer decodes an answer; one that is an error is returned as a *jsonrpc.Error. It is less
+// strict than [jsonrpc.Parse]: a server whose answers lack their version, or hold a null error
+// beside a result, is understood all the same.
+func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {
 		return jsonrpc.Message{}, fmt.Errorf("the answer cannot be read: %w", err)

@@ -338,9 +338,9 @@ func speakMCP(g greeting, o Options) (*Protocol, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing(), err)
-	case bytes.Equal(reply.raw, sent):
+	case bytes.Equal(reply.Raw, sent):
 		return newLines(g.Framing(), true), nil
-	case reply.kind == jsonrpc.None:
+	case reply.Envelope.Kind() == jsonrpc.None:
 		return newLines(g.Framing(), false), g.checkFilter()
 	}
 	m := newMCP(o, g.Framing())

@@ -35,42 +35,19 @@ type greeting struct {
 	said   *proc.Tail    // what the server says, as it comes; nil if nobody listens
 }
 
-// An answer to a request of the handshake.
-type answer struct {
-	result  json.RawMessage
-	failure *jsonrpc.Error
-	raw     []byte
-	kind    jsonrpc.Kind
-}
-
-func (a answer) decode(to any) error {
-	if a.failure != nil {
-		return fmt.Errorf("the server refuses: %w", a.failure)
+// decode reads the result of an answer. One that is an error is returned as a *jsonrpc.Error.
+func decode(m child.Message, result any) error {
+	a, err := child.ReadAnswer(m)
+	if a.Failure != nil {
+		return fmt.Errorf("the server refuses: %w", err)
 	}
-	if err := json.Unmarshal(a.result, to); err != nil {
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(a.Result, result); err != nil {
 		return fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return nil
-}
-
-// readAnswer decodes a message if it is an answer. It is less strict than [jsonrpc.Parse]: a server
-// whose answers lack their version, or hold a null error beside a result, is to be driven all the
-// same.
-func readAnswer(m child.Message) answer {
-	a := answer{raw: m.Raw, kind: m.Envelope.Kind()}
-	if !a.kind.Answers() {
-		return a
-	}
-	var parts struct{ Result, Error json.RawMessage }
-	if err := json.Unmarshal(a.raw, &parts); err != nil {
-		a.kind = jsonrpc.None
-		return a
-	}
-	a.result = parts.Result
-	if parts.Error != nil && string(parts.Error) != "null" {
-		a.failure = jsonrpc.ParseError(parts.Error)
-	}
-	return a
 }
 
 // patient returns a context for one step.
@@ -86,25 +63,29 @@ func (g greeting) say(msg []byte) error {
 }
 
 // call sends a request and waits for its answer.
-func (g greeting) call(method, params string) (answer, error) {
+func (g greeting) call(method, params string) (child.Message, error) {
 	return g.ask(method, jsonrpc.AppendRequest(nil, callID, method, []byte(params)))
 }
 
 // ask sends a message, which errors call by a name, and waits for the answer: the next that comes.
-func (g greeting) ask(name string, msg []byte) (answer, error) {
-	if err := g.say(msg); err != nil {
-		return answer{}, fmt.Errorf("%s: %w", name, err)
-	}
-	ctx, stop := g.patient()
-	defer stop()
-	m, err := g.Next(ctx)
+func (g greeting) ask(name string, msg []byte) (child.Message, error) {
+	m, err := g.askOnce(msg)
 	if err == nil && m.Envelope.Kind() == jsonrpc.Request {
 		err = errEcho
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("%s: %w", name, err)
+		return m, fmt.Errorf("%s: %w", name, err)
 	}
-	return readAnswer(m), nil
+	return m, nil
+}
+
+func (g greeting) askOnce(msg []byte) (child.Message, error) {
+	if err := g.say(msg); err != nil {
+		return child.Message{}, err
+	}
+	ctx, stop := g.patient()
+	defer stop()
+	return g.Next(ctx)
 }
 
 // settle is how long after a line that is no answer the answer may still come: some servers greet
@@ -113,49 +94,46 @@ const settle = time.Second
 
 // askFirst sends the first request to a server of which nothing is known, and waits for its answer.
 // Lines before it are strays, unless nothing else comes: then the first of them is returned.
-func (g greeting) askFirst(sent []byte) (answer, error) {
+func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
-		return answer{}, err
+		return child.Message{}, err
 	}
 	ctx, stop := g.patient()
 	defer stop()
 	first, err := g.hear(ctx)
-	if err != nil || first.isTo(sent) {
+	if err != nil || isTo(first, sent) {
 		return first, err
 	}
-	g.Strays.add(first.raw)
+	g.Strays.add(first.Raw)
 	settled, cancel := context.WithTimeoutCause(g.ctx, min(settle, g.within), child.ErrSilent)
 	defer cancel()
 	for {
-		a, err := g.hear(settled)
+		m, err := g.hear(settled)
 		if errors.Is(err, child.ErrSilent) {
 			return first, nil
 		}
-		if err != nil || a.isTo(sent) {
-			return a, err
+		if err != nil || isTo(m, sent) {
+			return m, err
 		}
-		g.Strays.add(a.raw)
+		g.Strays.add(m.Raw)
 	}
 }
 
 // isTo reports whether a message answers a request, or is the request itself, as a filter of lines
 // gives it back.
-func (a answer) isTo(sent []byte) bool { return a.kind.Answers() || bytes.Equal(a.raw, sent) }
+func isTo(m child.Message, sent []byte) bool {
+	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
+}
 
 // hear returns the next answer, or the next line that is no JSON-RPC or a request of our own.
-func (g greeting) hear(ctx context.Context) (answer, error) {
-	for {
-		m, err := g.Next(ctx)
-		if err != nil {
-			return answer{}, err
-		}
-		a := readAnswer(m)
-		if bytes.HasPrefix(bytes.ToLower(a.raw), []byte("content-length")) {
-			return a, fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
-		}
+func (g greeting) hear(ctx context.Context) (child.Message, error) {
+	m, err := g.Expect(ctx, func(m child.Message) bool {
+		kind := m.Envelope.Kind()
 		own := slices.Contains(ourMethods, string(m.Envelope.Method))
-		if a.kind.Answers() || a.kind == jsonrpc.None || own {
-			return a, nil
-		}
+		return kind.Answers() || kind == jsonrpc.None || own
+	})
+	if err == nil && bytes.HasPrefix(bytes.ToLower(m.Raw), []byte("content-length")) {
+		err = fmt.Errorf("%w: it answers with Content-Length headers", errGarbage)
 	}
+	return m, err
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 )
 
 // lsp is the Language Server Protocol.
@@ -53,7 +53,7 @@ func (l *lsp) greet(g greeting) error {
 		Capabilities    json.RawMessage
 		ProtocolVersion string // which language servers have none of
 	}
-	err = reply.decode(&hello)
+	err = decode(reply, &hello)
 	switch {
 	case knowsNoInitialize(err):
 		return fmt.Errorf("initialize: %w: %w", errNotLSP, err)
@@ -76,17 +76,19 @@ func (l *lsp) greet(g greeting) error {
 // chooseDocument offers a small document of each language, or of the one that is asked for, until
 // one's symbol is found; if none is, the first that is not refused will do.
 func (l *lsp) chooseDocument(g greeting) error {
-	var refused *jsonrpc.Error
+	var refused error
 	for _, d := range l.offers() {
 		reply, err := g.offer(d.template(l.root, 0))
 		if err != nil {
 			return err
 		}
-		if reply.failure != nil {
-			refused = reply.failure
+		var symbols json.RawMessage
+		err = decode(reply, &symbols)
+		if err != nil {
+			refused = err
 			continue
 		}
-		found := holdsText(reply.result, d.symbol)
+		found := holdsText(symbols, d.symbol)
 		if found || l.document == nil {
 			l.document = &d
 			l.sends = fmt.Sprintf(
@@ -119,13 +121,13 @@ func (l *lsp) offers() []document {
 }
 
 // offer opens a document, asks for its symbols, and closes it.
-func (g greeting) offer(r *Request) (answer, error) {
+func (g greeting) offer(r *Request) (child.Message, error) {
 	if err := g.say(r.Number(0)); err != nil {
-		return answer{}, err
+		return child.Message{}, err
 	}
 	reply, err := g.ask("textDocument/documentSymbol", r.Query.Number(0))
 	if err != nil {
-		return answer{}, err
+		return reply, err
 	}
 	return reply, g.say(r.Release.Number(0))
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -46,7 +48,7 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
 func (m *mcp) greet(g greeting) error {
-	var reply answer
+	var reply child.Message
 	if !m.known {
 		var err error
 		reply, err = g.call("server/discover", discoverParams)
@@ -59,9 +61,9 @@ func (m *mcp) greet(g greeting) error {
 
 // enter ends the handshake with a server that answered server/discover, or did so when it was first
 // started, in the way of its era.
-func (m *mcp) enter(g greeting, reply answer) error {
+func (m *mcp) enter(g greeting, reply child.Message) error {
 	var about struct{ SupportedVersions []string }
-	if reply.decode(&about) == nil &&
+	if decode(reply, &about) == nil &&
 		slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		m.meta = mcpstdio.Meta(mcpstdio.FirstWithout) + ","
 		m.Name = "mcp " + mcpstdio.FirstWithout
@@ -83,7 +85,7 @@ func (m *mcp) initialize(g greeting) error {
 		return err
 	}
 	var hello struct{ ProtocolVersion string }
-	if err := reply.decode(&hello); err != nil {
+	if err := decode(reply, &hello); err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	if hello.ProtocolVersion == "" {
@@ -130,8 +132,9 @@ func (m *mcp) chooseTools(g greeting) error {
 		return err
 	}
 	var list struct{ Tools []tool }
-	err = reply.decode(&list)
-	if err != nil && reply.failure == nil { // a server without any may refuse
+	err = decode(reply, &list)
+	_, refuses := errors.AsType[*jsonrpc.Error](err)
+	if err != nil && !refuses { // a server without any may refuse
 		return fmt.Errorf("tools/list: %w", err)
 	}
 	m.known = true

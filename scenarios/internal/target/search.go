@@ -1,0 +1,82 @@
+package target
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// A Search looks for the largest message that works, in bytes.
+type Search struct {
+	First  int // the size that is tried first
+	Factor int // by which sizes grow until one fails
+	Most   int // the largest size that is tried
+	// the smallest size that there is, tried if First fails; 0 works and need not be tried
+	Least int
+
+	Low  int // the largest size so far that worked; 0 if none did
+	High int // the smallest that did not; 0 if there is none
+}
+
+// roundSizes are those at which programmers put limits.
+var roundSizes = []int{
+	1e3, 1e4, 1e5, 1e6, 1e7, 5e7,
+	4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
+	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20,
+	50 << 20, 64 << 20, 100 << 20,
+}
+
+// Run tries sizes until Low and High are a byte apart, the largest works, or the time is up; the
+// zero time is never. Round sizes come first: a wrong guess costs no more than a step of bisection
+// that is a little off the middle.
+func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
+	size := min(s.First, s.Most)
+	for until.IsZero() || time.Now().Before(until) {
+		ok, err := works(size)
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.Low = size
+		} else {
+			s.High = size
+		}
+		switch {
+		case s.High == 0 && s.Low >= s.Most, s.High > 0 && s.High-s.Low <= 1:
+			return nil
+		case s.High == 0:
+			size = min(s.Factor*s.Low, s.Most)
+		case s.Low == 0 && s.Least > 0:
+			if size <= s.Least {
+				return nil
+			}
+			size = s.Least
+		default:
+			size = s.between()
+		}
+	}
+	return nil
+}
+
+// IsLate reports whether the time was up before a size failed, or the largest worked.
+func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
+
+// between returns a size between Low and High: the round one that is nearest to their middle on a
+// scale of powers or, for a limit that is one byte off, a neighbour of it, or else the middle.
+func (s *Search) between() int {
+	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
+	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }
+	round := slices.Clone(roundSizes)
+	slices.SortStableFunc(round, func(a, b int) int {
+		return cmp.Compare(distance(a), distance(b))
+	})
+	for _, r := range round {
+		for _, n := range []int{r, r - 1, r + 1, r - 2} {
+			if s.Low < n && n < s.High {
+				return n
+			}
+		}
+	}
+	return s.Low + (s.High-s.Low)/2
+}
