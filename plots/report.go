@@ -24,7 +24,8 @@ const ReportLimit = 2 << 20
 const (
 	pictureLimit = ReportLimit / 2 // bytes of pictures; the rest is for the tables
 	maxTableRows = 400             // of a table: a page is for reading, the file has the rest
-	shortTable   = 12              // rows of a table that is not folded
+	fewRows      = 60              // of all tables of a section, to be shown and not folded
+	veryFewRows  = 12              // beside pictures
 	maxCSVLines  = 500             // records of which a page holds the figures for programs
 )
 
@@ -64,7 +65,9 @@ type page struct {
 type section struct {
 	view.Section
 	Pictures, MorePictures []template.HTML
-	Tables, MoreTables     []template.HTML
+	Tables                 []template.HTML
+	Rows                   int // of all tables
+	FoldTables             bool
 }
 
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
@@ -196,13 +199,13 @@ func (r *reporter) csv() string {
 	return csv.String()
 }
 
-// section renders the tables of a section, without the rows beyond maxRows.
+// section renders the tables of a section, without the rows beyond maxRows. Many rows are folded.
 func (r *reporter) section(s view.Section, maxRows int) (section, error) {
 	out := section{Section: s, Pictures: r.pictures[s.ID], MorePictures: r.more[s.ID]}
 	out.Notes = slices.Clone(s.Notes)
 	for _, t := range s.Tables {
-		rows := len(t.Rows)
-		if left := rows - maxRows; left > 0 {
+		out.Rows += len(t.Rows)
+		if left := len(t.Rows) - maxRows; left > 0 {
 			t.Rows = t.Rows[:maxRows]
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s more in the file.",
 				cmp.Or(t.Title, s.Title), results.FormatCount(left, "row")))
@@ -211,11 +214,9 @@ func (r *reporter) section(s view.Section, maxRows int) (section, error) {
 		if err != nil {
 			return section{}, err
 		}
-		if rows > shortTable && !s.Folded {
-			out.MoreTables = append(out.MoreTables, table)
-		} else {
-			out.Tables = append(out.Tables, table)
-		}
+		out.Tables = append(out.Tables, table)
 	}
+	many := out.Rows > fewRows || len(out.Pictures) > 0 && out.Rows > veryFewRows
+	out.FoldTables = many && !s.Folded
 	return out, nil
 }

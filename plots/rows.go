@@ -226,19 +226,6 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an inter
 const mediansNote = "Points are medians over the samples; bars are the 95 % interval of the " +
 	"median, with fewer than six samples their range."
 
-// whereEndsRun says in a title where the two ends of a placement run.
-func whereEndsRun(placement string) string {
-	switch placement {
-	case "same":
-		return "on one CPU"
-	case "apart":
-		return "on two CPUs"
-	case "free":
-		return "unpinned"
-	}
-	return view.PlacementPhrase(placement)
-}
-
 // panelName is the title of a placement's panel.
 func panelName(placement string) string {
 	return placement + ": " + view.PlacementPhrase(placement)

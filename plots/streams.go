@@ -113,7 +113,7 @@ func goodputTitle(r rows) string {
 	for _, placement := range values(r, placementOf) {
 		low, high, ok := spanOf(r.at(placement).of(largest), "goodput")
 		if ok && len(parts) < 2 {
-			parts = append(parts, fromTo(low, high, Rate)+" "+whereEndsRun(placement))
+			parts = append(parts, fromTo(low, high, Rate)+" "+view.PlacementPhrase(placement))
 		}
 	}
 	if largest == 0 || len(parts) == 0 {
@@ -180,7 +180,7 @@ func ratioTitle(r rows) string {
 		cost := math.Round(100 * (1 - row.ToRaw.Median))
 		least, most = min(least, cost), max(most, cost)
 	}
-	place := fmt.Sprintf(" at %s %s", sizeText(int64(size)), whereEndsRun(placement))
+	place := fmt.Sprintf(" at %s %s", sizeText(int64(size)), view.PlacementPhrase(placement))
 	switch {
 	case most <= 0:
 		return "Framing costs nothing that can be seen" + place
@@ -204,7 +204,7 @@ func machineCharts(all rows) []Chart {
 		}
 		c := Chart{
 			Name:     "machines-" + fileName(placement),
-			Title:    "What framing costs on each machine, " + whereEndsRun(placement),
+			Title:    "What framing costs on each machine, " + view.PlacementPhrase(placement),
 			Subtitle: own.subtitle("size"),
 			X:        sizeAxis,
 			Y:        ratioAxis,

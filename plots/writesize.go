@@ -124,7 +124,7 @@ func (r rows) writeSizeTitle(usual int) string {
 			}
 		}
 		if placement != "free" && whole > 0 && best/whole > gain {
-			gain, where = best/whole, whereEndsRun(placement)
+			gain, where = best/whole, view.PlacementPhrase(placement)
 		}
 	}
 	size := sizeText(int64(r.all[0].Cell.Size))
