@@ -46,6 +46,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 			"(default any, if it writes something)")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
 		"of one start; a client has to notice in it what is wrong")
+	addChoice(cmd, &o.Protocol, "protocol", check.Protocols(),
+		"what a client reads: messages of MCP, or lines of JSON of any kind")
 	flags.StringVar(&o.Config, "config", "",
 		`of a client, a file that "{config}" in its arguments becomes a copy of, `+
 			`with "{}" replaced`)

@@ -48,7 +48,7 @@ func For(side Side) []Situation {
 	case Server:
 		return slices.Concat(clients, lives)
 	}
-	return slices.Concat(faults, habits)
+	return slices.Concat(faults, habits, shapes)
 }
 
 // Faults returns what a server does to its client: serve --fault does it, and check --client looks

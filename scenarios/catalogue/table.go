@@ -279,3 +279,23 @@ var habits = []Situation{
 		Title:  "how the server is ended",
 		Advice: "close the server's input and wait, then SIGTERM, then SIGKILL"},
 }
+
+// shapes are what a server of lines writes to a client that reads lines, of MCP or not.
+var shapes = []Situation{
+	{Name: "line-64KiB",
+		Title: "of ten lines one has a little more than 64 KiB",
+		Advice: "give the reader of lines the limit that messages need: that of asyncio is 64 KiB, " +
+			"and of Go's Scanner, too"},
+	{Name: "line-1MiB",
+		Title:  "of ten lines one has a little more than 1 MiB",
+		Advice: "give the reader of lines the limit that messages need, and say it when it is met"},
+	{Name: "no-last-newline",
+		Title:  "the last of ten lines ends with the stream, without a newline",
+		Advice: "take what stands before the end of the stream for a line"},
+	{Name: "blank-lines",
+		Title:  "blank lines stand between ten lines",
+		Advice: "skip lines that hold nothing but white space"},
+	{Name: "crlf",
+		Title:  "each of ten lines ends with CR and LF",
+		Advice: "take CR away with the newline: it is white space to JSON"},
+}

@@ -50,6 +50,7 @@ type Options struct {
 	Framing string // in which it is spoken to, a framers spec; "" finds out
 
 	// Of a client.
+	Protocol string   // one of Protocols; "" is the first
 	Config   string   // the name of a file, a template of the client's configuration
 	Template []byte   // what that file holds
 	Expect   string   // what the client has to say when its server is good
@@ -64,6 +65,7 @@ type Options struct {
 	starts, requests int
 	patience, start  time.Duration
 
+	lines   []byte // what the server of a client of lines writes; nil: it is one of MCP
 	runtime string // what the command runs on, "" if that is not known
 }
 

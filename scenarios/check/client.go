@@ -14,7 +14,8 @@ import (
 
 // A clientCheck is what the situations of a client share.
 type clientCheck struct {
-	good *visit // with a server that has no fault
+	good  *visit // with a server that has no fault
+	alike bool   // it printed as many lines when it was tried again
 }
 
 // A reaction is what a client has to do about a fault of its server.
@@ -68,6 +69,14 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 		o.Timeout = usualTime
 	}
 	c := new(clientCheck)
+	if o.Protocol == "lines" {
+		o.lines = plainLines()
+		works, err := c.visitGood(ctx, o, sink)
+		if err != nil || !works {
+			return err
+		}
+		return o.try(ctx, catalogue.Client, c.lineSituations(), sink)
+	}
 	if !slices.Equal(o.Only, []string{"failed-starts"}) {
 		works, err := c.visitGood(ctx, o, sink)
 		if err != nil || !works {
@@ -131,6 +140,13 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 		case c.good.Ended && c.good.Code != 0:
 			f.cannotTell("does not work with a good server: it ends with code %d: %s",
 				c.good.Code, c.good.last())
+		case o.lines != nil:
+			works = true
+			again, err := f.visit(ctx, nil)
+			if err != nil {
+				return err
+			}
+			c.alike = again.printedLines() == c.good.printedLines()
 		case len(c.good.messages) == 0:
 			f.cannotTell("sends a good server nothing within %v%s", o.Timeout, c.good.quote())
 		default:

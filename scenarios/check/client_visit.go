@@ -65,6 +65,12 @@ func (f *finding) visit(
 	}
 	v := &visit{}
 	v.Server = slices.Concat(f.o.Serve, []string{"--record", record}, flags)
+	if f.o.lines != nil {
+		v.Server, err = linesServer(dir, f.o.lines)
+		if err != nil {
+			return nil, err
+		}
+	}
 	argv, err := withServer(f.o, v.Server, dir)
 	if err != nil {
 		return nil, err

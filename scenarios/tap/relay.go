@@ -23,12 +23,11 @@ type relay struct {
 
 	bytes   atomic.Int64
 	reads   atomic.Int64
-	stalled atomic.Int64 // ns in which the other side did not take what there was
-	writing atomic.Int64 // when the write that is under way began, in ns; 0: none is
-	inHand  atomic.Int64 // bytes that it has to write
+	stalled atomic.Int64          // ns in which the other side did not take what there was
+	writing atomic.Int64          // when the write that is under way began, in ns; 0: none is
+	inHand  atomic.Int64          // bytes that it has to write
+	failed  atomic.Pointer[error] // why the other side could not take all; nil if it left
 	done    chan struct{}
-	// Why the other side could not take all; nil if it left. Set before done is closed.
-	failed error
 
 	yielded int64 // when it last let others run
 }
@@ -54,7 +53,7 @@ func (r *relay) run() {
 		if n > 0 {
 			unwritten := r.pass(buf[:n])
 			if unwritten != nil && !syspipe.ReaderLeft(unwritten) {
-				r.failed = unwritten
+				r.failed.Store(&unwritten)
 			}
 			err = errors.Join(unwritten, err)
 		}
@@ -72,9 +71,9 @@ func (r *relay) run() {
 			break
 		}
 	}
+	r.end() // before the streams close: then the session may be over
 	r.to.close()
 	r.from.close()
-	r.end()
 }
 
 // yieldInterval is the longest time for which a direction does not yield, in ns: half of what the

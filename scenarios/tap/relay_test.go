@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -107,5 +108,42 @@ func TestAProcessMayTapTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		end.Release()
+	}
+}
+
+// A fullStream takes nothing, and gives one message without a newline.
+type fullStream struct {
+	given  bool
+	closed func()
+}
+
+func (f *fullStream) read(p []byte) (int, error) {
+	if f.given {
+		return 0, io.EOF
+	}
+	f.given = true
+	return copy(p, "last"), nil
+}
+
+func (f *fullStream) writeAll([]byte) error { return errors.New("no space left") }
+func (f *fullStream) awaitReader() bool     { return true }
+func (f *fullStream) close()                { f.closed() }
+
+// When the streams close the session may be over: all that it asks of a relay has to be known.
+func TestARelayKnowsWhatWasLostBeforeItsStreamsClose(t *testing.T) {
+	full := &fullStream{}
+	track := newRecorder(Options{Record: io.Discard}).track(fromServer)
+	r := newRelay(full, full, track, lines())
+	s := &session{out: r}
+	closed := 0
+	full.closed = func() {
+		closed++
+		if s.outputLost() == nil {
+			t.Error("it is not known that the output was lost")
+		}
+	}
+	r.run()
+	if closed != 2 {
+		t.Errorf("%d streams were closed, want both", closed)
 	}
 }

@@ -307,15 +307,11 @@ func (s *session) summary(e *Ending) results.Target {
 // outputLost returns why the server's output could not be written on, other than that its reader
 // has left, which the server learns as it would without a tap.
 func (s *session) outputLost() error {
-	select {
-	case <-s.out.done:
-	default:
-		return nil // it goes on, and what becomes of it is not waited for
-	}
-	if s.out.failed == nil {
+	why := s.out.failed.Load()
+	if why == nil {
 		return nil
 	}
-	return fmt.Errorf("output was lost: write to standard output: %w", s.out.failed)
+	return fmt.Errorf("output was lost: write to standard output: %w", *why)
 }
 
 // cutEvidence says how much of the output the client has not taken.

@@ -1,0 +1,94 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Protocols are what a client that is checked may speak: MCP, or lines of JSON of any kind.
+func Protocols() []string { return []string{"mcp", "lines"} }
+
+// A lineShape is what a server writes to a client of lines. A mild one is no failure of the client:
+// no format of lines demands that it is read.
+type lineShape struct {
+	lines func() []byte
+	mild  bool
+}
+
+// lineShapes are by situation. All of them hold the same messages, but for the text of one.
+var lineShapes = map[string]lineShape{
+	"line-64KiB": {lines: func() []byte { return linesOf(64<<10, "\n") }},
+	"line-1MiB":  {lines: func() []byte { return linesOf(1<<20, "\n") }},
+	"no-last-newline": {mild: true, lines: func() []byte {
+		return bytes.TrimSuffix(plainLines(), []byte("\n"))
+	}},
+	"blank-lines": {mild: true, lines: func() []byte { return linesOf(0, "\n\n  \n") }},
+	"crlf":        {lines: func() []byte { return linesOf(0, "\r\n") }},
+}
+
+func plainLines() []byte { return linesOf(0, "\n") }
+
+// linesOf returns ten lines of JSON. One in the middle has so long a text more.
+func linesOf(long int, end string) []byte {
+	var b bytes.Buffer
+	for i := range 10 {
+		text := fmt.Sprintf("line %d", i)
+		if i == 5 {
+			text += strings.Repeat("x", long)
+		}
+		fmt.Fprintf(&b, `{"n":%d,"text":"%s"}%s`, i, text, end)
+	}
+	return b.Bytes()
+}
+
+// linesServer returns a command that writes lines and ends.
+func linesServer(dir string, lines []byte) ([]string, error) {
+	path := filepath.Join(dir, "lines.json")
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/c", "type", path}, os.WriteFile(path, lines, 0o600)
+	}
+	return []string{"cat", path}, os.WriteFile(path, lines, 0o600)
+}
+
+// lineSituations are what is tried on a client that reads lines, and works with plain ones.
+func (c *clientCheck) lineSituations() map[string]situation {
+	tries := map[string]situation{}
+	for name, shape := range lineShapes {
+		tries[name] = func(ctx context.Context, f *finding) error {
+			f.o.lines = shape.lines()
+			v, err := f.visit(ctx, nil)
+			if err != nil {
+				return err
+			}
+			f.evidence = v.ClientEvidence
+			c.judge(f, v, carriesOn)
+			printed := v.printedLines()
+			plain := c.good.printedLines()
+			if c.good.Ended && printed < plain && c.alike {
+				f.fails("ends with code %d, and prints %d lines where it prints %d for plain lines",
+					v.Code, printed, plain)
+			}
+			if f.Verdict == results.Fails && shape.mild {
+				f.Verdict = results.Slow
+			}
+			return nil
+		}
+	}
+	return tries
+}
+
+// printedLines counts the lines that a client printed, blank ones at the end left out.
+func (v *visit) printedLines() int {
+	text := strings.TrimSpace(v.out)
+	if text == "" {
+		return 0
+	}
+	return strings.Count(text, "\n") + 1
+}
