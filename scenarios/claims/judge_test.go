@@ -190,7 +190,8 @@ var cases = map[string][]verdictCase{
 		{name: "none", found: values{pipe("interleave/4096/read-4096"): false},
 			want: results.Depends},
 	},
-	"000-capacity": either(pipe("capacity/fill/4096"), 65536, results.Holds, 16384, results.Refuted),
+	"000-capacity": either(pipe("capacity/fill/4096"), 65536, results.Holds,
+		16384, results.Refuted),
 	"000-write-blocks": {
 		{name: "waits", found: values{pipe("broken/after-0/accepted"): 65536,
 			pipe("broken/after-0/error"): "EPIPE"}, want: results.Holds},

@@ -13,7 +13,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-var twoCores = placement.Topology{CPUs: []placement.CPU{{ID: 0, Core: "0", Cache: "0-1"}, {ID: 1, Core: "1", Cache: "0-1"}}}
+var twoCores = placement.Topology{CPUs: []placement.CPU{
+	{ID: 0, Core: "0", Cache: "0-1"}, {ID: 1, Core: "1", Cache: "0-1"},
+}}
 
 func TestParseSizes(t *testing.T) {
 	for _, c := range []struct {
@@ -22,7 +24,8 @@ func TestParseSizes(t *testing.T) {
 		err        string
 	}{
 		{"one", "64", []int{64}, ""},
-		{"units are powers of 1024", "4k,4K,4kb,4KiB,1MiB", []int{4096, 4096, 4096, 4096, 1 << 20}, ""},
+		{"units are powers of 1024", "4k,4K,4kb,4KiB,1MiB",
+			[]int{4096, 4096, 4096, 4096, 1 << 20}, ""},
 		{"a range doubles", "4KiB..32KiB", []int{4096, 8192, 16384, 32768}, ""},
 		{"a range that misses its end", "3..20", []int{3, 6, 12, 20}, ""},
 		{"a range of one", "7..7", []int{7}, ""},
@@ -35,7 +38,12 @@ func TestParseSizes(t *testing.T) {
 		{"too large", "2GiB", nil, "1 GiB"},
 	} {
 		got, err := ParseSizes(c.list)
-		if !slices.Equal(got, c.want) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+		failed := ""
+		if err != nil {
+			failed = err.Error()
+		}
+		asExpected := (failed == "") == (c.err == "") && strings.Contains(failed, c.err)
+		if !slices.Equal(got, c.want) || !asExpected {
 			t.Errorf("%s: got %v, %v; want %v, %q", c.name, got, err, c.want, c.err)
 		}
 	}
@@ -70,7 +78,9 @@ func TestTheDefaultSweepIsWhatTheHelpSays(t *testing.T) {
 }
 
 func TestPlacesAreThoseTheMachineHas(t *testing.T) {
-	siblings := placement.Topology{CPUs: []placement.CPU{{ID: 0, Core: "0-1"}, {ID: 1, Core: "0-1"}}}
+	siblings := placement.Topology{
+		CPUs: []placement.CPU{{ID: 0, Core: "0-1"}, {ID: 1, Core: "0-1"}},
+	}
 	for _, c := range []struct {
 		name string
 		on   placement.Topology
@@ -114,7 +124,8 @@ func TestChunkSizesFillSpecsWithoutOne(t *testing.T) {
 	s := Sweep{}
 	s.Framings, s.Chunks = []string{"ndjson", "chunked", "chunked:4KiB"}, []int{4096, 61440}
 	got, err := s.framings()
-	if want := []string{"ndjson", "chunked:4096", "chunked:61440"}; err != nil || !slices.Equal(got, want) {
+	want := []string{"ndjson", "chunked:4096", "chunked:61440"}
+	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 }
@@ -126,7 +137,8 @@ func TestAllFramingsAreThoseThatCanBeParsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"raw", "ndjson-bytewise", "ndjson-rescan", "chunked:4096", "adaptive:4096", "chunked+zstd:4096", "length-prefix"} {
+	for _, want := range []string{"raw", "ndjson-bytewise", "ndjson-rescan", "chunked:4096",
+		"adaptive:4096", "chunked+zstd:4096", "length-prefix"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s among %v", want, got)
 		}
@@ -153,7 +165,8 @@ func TestARecordingHasItsOwnSizes(t *testing.T) {
 	}
 	for _, c := range cells {
 		want := results.Cell{Size: 0, Payload: "recorded", Messages: s.Recording.Hash}
-		if got := (results.Cell{Size: c.Size, Payload: c.Payload, Messages: c.Messages}); got != want {
+		got := results.Cell{Size: c.Size, Payload: c.Payload, Messages: c.Messages}
+		if got != want {
 			t.Errorf("got %+v", c)
 		}
 	}

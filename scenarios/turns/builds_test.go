@@ -42,7 +42,8 @@ func TestInvocationsTakeTurns(t *testing.T) {
 				t.Errorf("%v: side %d left %+v", tt.sides, i, set)
 			}
 		}
-		if got, err := os.ReadFile(filepath.Join(folder, "log")); err != nil || string(got) != tt.want {
+		got, err := os.ReadFile(filepath.Join(folder, "log"))
+		if err != nil || string(got) != tt.want {
 			t.Errorf("%v: rounds %q, %v; want %q", tt.sides, got, err, tt.want)
 		}
 	}
@@ -61,7 +62,9 @@ func TestOneThatFailsEndsTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *FailedError
-	if _, err := Together(t.Context(), nil, Side{self, filepath.Join(folder, "a")}, Side{self, taken}); !errors.As(err, &failed) || failed.Code != 1 {
+	first := Side{self, filepath.Join(folder, "a")}
+	_, err = Together(t.Context(), nil, first, Side{self, taken})
+	if !errors.As(err, &failed) || failed.Code != 1 {
 		t.Errorf("got %v, want that the second failed", err)
 	}
 }
@@ -83,7 +86,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", asked, b, err)
 		}
 	}
-	if _, err := Find("no-such-build"); !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
+	_, err = Find("no-such-build")
+	if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a binary that is not there: %v", err)
 	}
 }

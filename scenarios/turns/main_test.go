@@ -15,8 +15,9 @@ import (
 // Variables that make this test binary a pipebench whose run command measures nothing. The real
 // binary is tested where the command is.
 const (
-	fakeEnv = "PIPEBENCH_TEST_FAKE_RUN"  // what run does: see fakeRun
-	logEnv  = "PIPEBENCH_TEST_TURNS_LOG" // a file in which run notes its rounds, by the name of its folder
+	fakeEnv = "PIPEBENCH_TEST_FAKE_RUN" // what run does: see fakeRun
+	// a file in which run notes its rounds, by the name of its folder
+	logEnv = "PIPEBENCH_TEST_TURNS_LOG"
 )
 
 func TestMain(m *testing.M) {

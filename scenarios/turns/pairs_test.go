@@ -43,7 +43,8 @@ func TestPairsAreKeptAndReadAgain(t *testing.T) {
 		t.Fatalf("read again: %d and %d runs: %v", len(again), len(againAfter), err)
 	}
 	for i := range again {
-		if again[i].Environments[0].Run != before[i].Environments[0].Run || len(again[i].Records) != 1 {
+		same := again[i].Environments[0].Run == before[i].Environments[0].Run
+		if !same || len(again[i].Records) != 1 {
 			t.Errorf("pair %d is another one after it was read again", i)
 		}
 	}
@@ -65,7 +66,9 @@ func TestHowManyPairs(t *testing.T) {
 		}
 	}
 	spend := Plan{Spend: 45 * time.Second}
-	for took, want := range map[time.Duration]int{10 * time.Second: 20, time.Second: 45, time.Millisecond: 100, 0: 100} {
+	for took, want := range map[time.Duration]int{
+		10 * time.Second: 20, time.Second: 45, time.Millisecond: 100, 0: 100,
+	} {
 		if got := spend.wantedPairs(1, took); got != want {
 			t.Errorf("pairs of %s in 45 s: %d, want %d", took, got, want)
 		}
@@ -116,7 +119,8 @@ func TestTimeEndsPairs(t *testing.T) {
 			r.began = r.began.Add(-p.MaxTime) // an hour goes by
 		}
 	}
-	if err := errors.Join(r.run(deadline(t)), r.close()); err != nil || len(r.before) != 2 || len(r.after) != 2 {
+	err = errors.Join(r.run(deadline(t)), r.close())
+	if err != nil || len(r.before) != 2 || len(r.after) != 2 {
 		t.Errorf("%d and %d runs: %v", len(r.before), len(r.after), err)
 	}
 }
@@ -136,7 +140,8 @@ func TestWhatEndsARun(t *testing.T) {
 				p.MaxTime = 2 * time.Second
 			}
 			before, after, err := Run(deadline(t), p)
-			if err == nil || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), "pair 1") {
+			if err == nil || !strings.Contains(err.Error(), c.said) ||
+				!strings.Contains(err.Error(), "pair 1") {
 				t.Errorf("got %v, want %q", err, c.said)
 			}
 			if len(before)+len(after) != 0 {
@@ -179,14 +184,15 @@ func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
 	if _, _, err := Run(deadline(t), p); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Run(deadline(t), p); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "another folder") {
+	_, _, err := Run(deadline(t), p)
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "another folder") {
 		t.Errorf("into the same folder: %v", err)
 	}
 	old := filepath.Join(p.Dir, OldFile)
 	if err := os.Remove(old); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := Run(deadline(t), p)
+	_, _, err = Run(deadline(t), p)
 	if _, left := os.Stat(old); !errors.Is(err, fs.ErrExist) || left == nil {
 		t.Errorf("an empty file is left behind: %v, %v", err, left)
 	}
@@ -213,7 +219,9 @@ func TestFilesThatAreNoPairs(t *testing.T) {
 		}
 		for i, m := range minutes {
 			run := string(rune('a'+i)) + path
-			if err := w.Write(results.Environment{Run: run, Machine: "m1", Time: t0.Add(time.Duration(m) * time.Minute)}); err != nil {
+			at := t0.Add(time.Duration(m) * time.Minute)
+			err := w.Write(results.Environment{Run: run, Machine: "m1", Time: at})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -234,7 +242,8 @@ func TestFilesThatAreNoPairs(t *testing.T) {
 	} {
 		before, after, err := Read(file(c.old...), file(c.new...))
 		if len(before) != c.pairs || len(after) != c.pairs || (err == nil) != (c.pairs > 0) {
-			t.Errorf("%s: %d and %d runs, %v; want %d pairs", c.name, len(before), len(after), err, c.pairs)
+			t.Errorf("%s: %d and %d runs, %v; want %d pairs",
+				c.name, len(before), len(after), err, c.pairs)
 		}
 	}
 }
