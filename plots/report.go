@@ -177,11 +177,7 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 		CSV:           r.csv(),
 	}
 	for _, s := range r.sections {
-		made, err := r.section(s, maxRows)
-		if err != nil {
-			return nil, err
-		}
-		p.Sections = append(p.Sections, made)
+		p.Sections = append(p.Sections, r.section(s, maxRows))
 	}
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, p)
@@ -200,7 +196,7 @@ func (r *reporter) csv() string {
 }
 
 // section renders the tables of a section, without the rows beyond maxRows. Many rows are folded.
-func (r *reporter) section(s view.Section, maxRows int) (section, error) {
+func (r *reporter) section(s view.Section, maxRows int) section {
 	out := section{Section: s, Pictures: r.pictures[s.ID], MorePictures: r.more[s.ID]}
 	out.Notes = slices.Clone(s.Notes)
 	for _, t := range s.Tables {
@@ -210,13 +206,9 @@ func (r *reporter) section(s view.Section, maxRows int) (section, error) {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s more in the file.",
 				cmp.Or(t.Title, s.Title), results.FormatCount(left, "row")))
 		}
-		table, err := t.HTML()
-		if err != nil {
-			return section{}, err
-		}
-		out.Tables = append(out.Tables, table)
+		out.Tables = append(out.Tables, t.HTML())
 	}
 	many := out.Rows > fewRows || len(out.Pictures) > 0 && out.Rows > veryFewRows
 	out.FoldTables = many && !s.Folded
-	return out, nil
+	return out
 }

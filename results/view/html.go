@@ -1,105 +1,84 @@
 package view
 
 import (
-	_ "embed"
+	"fmt"
+	"html"
 	"html/template"
 	"strings"
-	"sync"
 )
 
 // maxCellText is the number of characters of a value that a page shows: a page is for reading, the
 // file has the rest.
 const maxCellText = 1000
 
-//go:embed table.html
-var tableText string
-
-// A pageTable is what the template shows of a table.
-type pageTable struct {
-	Title   string
-	Columns []pageColumn
-	Rows    []pageRow
-	Width   int // columns
-}
-
-type pageColumn struct{ Title, Class string }
-
-type pageRow struct {
-	Values   []pageValue
-	Warnings []string
-}
-
-// A pageValue is a cell. Base is what a column is sorted by, if it is another text.
-type pageValue struct {
-	Text, Class, Base, How string
-	Code, Long             bool
-}
-
-var tableTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("table").Parse(tableText))
-})
-
 // HTML returns the table as an element of a page, without the columns that are empty in all rows.
 // The page's own style sheet decides what its classes look like: code, long, right, and good, bad
-// and mixed for verdicts. Texts are escaped, and cut where they are very long.
-func (t Table) HTML() (template.HTML, error) {
+// and mixed for verdicts. Texts are escaped, and cut where they are very long. A warning has a line
+// of its own below its row.
+func (t Table) HTML() template.HTML {
 	t = t.only(func(i int) bool { return t.Columns[i].Only != DataOnly }).dropEmpty()
-	page := pageTable{Title: t.Title}
+	var out strings.Builder
+	out.WriteString("<div class=\"table\"><table>\n")
+	if t.Title != "" {
+		fmt.Fprintf(&out, "<caption>%s</caption>\n", html.EscapeString(t.Title))
+	}
+	out.WriteString("<thead><tr>")
+	width := 0
 	for _, c := range t.Columns {
 		if c.Style == Warning {
 			continue
 		}
+		width++
 		class := ""
 		if c.Right {
-			class = "right"
+			class = ` class="right"`
 		}
-		page.Columns = append(page.Columns, pageColumn{c.Title, class})
+		fmt.Fprintf(&out, `<th scope="col"%s>%s</th>`, class, html.EscapeString(c.Title))
 	}
-	page.Width = len(page.Columns)
+	out.WriteString("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
-		page.Rows = append(page.Rows, t.pageRow(row))
-	}
-	var out strings.Builder
-	err := tableTemplate().Execute(&out, page)
-	return template.HTML(out.String()), err // the template escapes every text
-}
-
-func (t Table) pageRow(row []Value) pageRow {
-	var out pageRow
-	for i, v := range row {
-		c := t.Columns[i]
-		text := Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText)
-		if c.Style == Warning {
-			if text != "" {
-				out.Warnings = append(out.Warnings, text)
+		out.WriteString("<tr>")
+		var warnings []string
+		for i, v := range row {
+			text := html.EscapeString(Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText))
+			switch {
+			case t.Columns[i].Style != Warning:
+				out.WriteString(t.Columns[i].cell(v, text))
+			case text != "":
+				warnings = append(warnings, text)
 			}
-			continue
 		}
-		cell := pageValue{Text: text, How: v.How, Code: c.Style == Code, Long: c.Style == Long}
-		if v.Base != v.Text {
-			cell.Base = v.Base
+		out.WriteString("</tr>\n")
+		for _, text := range warnings {
+			fmt.Fprintf(&out, "<tr class=\"warning\"><td colspan=\"%d\">⚠ %s</td></tr>\n", width, text)
 		}
-		cell.Class = valueClass(c, v)
-		out.Values = append(out.Values, cell)
 	}
-	return out
+	out.WriteString("</tbody>\n</table></div>\n")
+	return template.HTML(out.String())
 }
 
-// valueClass returns the classes of a cell: its style or what its verdict means, and its alignment.
-func valueClass(c Column, v Value) string {
-	var classes []string
-	switch c.Style {
-	case Code:
-		return "code"
-	case Long:
-		return "long"
-	case Verdict:
-		if v.Tone != Neutral {
-			classes = append(classes, string(v.Tone))
-		}
+// cell writes a value of the column, whose text is escaped. What a page sorts by stands beside the
+// text if it is another.
+func (c Column) cell(v Value, text string) string {
+	class := ""
+	switch {
+	case c.Style == Code:
+		class = "code"
+		text = "<code>" + text + "</code>"
+	case c.Style == Long:
+		class = "long"
+		text = "<div>" + text + "</div>"
+	case c.Style == Verdict:
+		class = string(v.Tone)
+	case c.Right:
+		class = "right"
 	}
-	if c.Right {
-		classes = append(classes, "right")
+	attributes := ""
+	if class != "" {
+		attributes = ` class="` + class + `"`
 	}
-	return strings.Join(classes, " ")
+	if v.Base != v.Text && v.Base != "" {
+		attributes += ` data-v="` + html.EscapeString(v.Base) + `"`
+	}
+	return "<td" + attributes + ">" + text + "</td>"
 }

@@ -12,7 +12,6 @@ type Page struct {
 	Tone        Tone   // of the verdict
 	Header      []string
 	Answer      []string // sentences before the tables
-	Blocks      []string // lines that are laid out already, for a terminal
 	Tables      []Table
 	Conclusions []string // sentences after them
 	Notes       []string // what has to be known to read the tables
@@ -25,8 +24,8 @@ func (p *Page) addTable(t Table) {
 	}
 }
 
-// Write writes the page as text or markdown. CSV is the tables alone, and so is JSON, as an object
-// by the tables' titles; bench is an error.
+// Write writes the page as text or markdown. CSV is the tables alone; the other formats are
+// errors.
 func (p Page) Write(w io.Writer, format Format, o Options) error {
 	var text strings.Builder
 	switch format {
@@ -43,12 +42,6 @@ func (p Page) Write(w io.Writer, format Format, o Options) error {
 				return err
 			}
 		}
-	case FormatJSON:
-		tables := make(map[string][]map[string]string)
-		for _, t := range p.Tables {
-			tables[t.Title] = t.objects()
-		}
-		return WriteJSON(w, tables)
 	default:
 		if _, err := ParseFormat(string(format)); err != nil {
 			return err
@@ -122,9 +115,6 @@ func (p Page) writeText(text *strings.Builder, format Format, o Options) error {
 		t.lines(p.Header, "- ")
 	}
 	t.sentences(p.Answer)
-	for _, line := range p.Blocks {
-		text.WriteString(line + "\n")
-	}
 	for _, table := range p.Tables {
 		t.begin()
 		if err := table.Write(text, format, o); err != nil {

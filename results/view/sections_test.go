@@ -179,10 +179,7 @@ func TestTableOfAPage(t *testing.T) {
 		textValue("long"), Value{})
 	table.AppendValues(textValue("c"), verdictValue("broken"), Value{}, Value{},
 		textValue(strings.Repeat("x", 2*maxCellText)), textValue("it was <noisy>"))
-	got, err := table.HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := table.HTML()
 	for _, want := range []string{
 		"<caption>Faults</caption>", `<td class="code"><code>a&lt;b</code></td><td class="good">holds</td><td class="right">12</td>`, `<td class="bad">broken</td><td class="right"></td>`,
 		`<th scope="col" class="right">bytes</th>`, `<tr class="warning"><td colspan="4">⚠ it was &lt;noisy&gt;</td></tr>`, `<td class="long"><div>` + strings.Repeat("x", maxCellText) + "…</div></td>",

@@ -20,7 +20,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Table is rows of values under named columns, which can be written in every format but bench.
+// A Table is rows of values under named columns, which can be written as text, Markdown, CSV and HTML.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -65,8 +65,7 @@ const (
 // value is a figure that is not known.
 type Value struct {
 	Text, Base string
-	Tone       Tone   // what a verdict means for a person
-	How        string // how it was found, which a page shows where one points at it
+	Tone       Tone // what a verdict means for a person
 }
 
 // A Tone is what a verdict means for a person.
@@ -122,7 +121,7 @@ func verdictValue(verdict string) Value {
 }
 
 // Write writes the table: as text for a terminal, as wide as o allows, as markdown with its title
-// in bold, as CSV without the title, or as a JSON array of objects.
+// in bold, or as CSV without the title.
 func (t Table) Write(w io.Writer, format Format, o Options) error {
 	switch format {
 	case FormatTable:
@@ -131,8 +130,6 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 		return t.writeMarkdown(w)
 	case FormatCSV:
 		return failedTo("write CSV", csv.NewWriter(w).WriteAll(t.data()))
-	case FormatJSON:
-		return WriteJSON(w, t.objects())
 	}
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
@@ -288,20 +285,6 @@ func (t Table) data() [][]string {
 		out = append(out, values)
 	}
 	return out
-}
-
-// objects returns the rows by the titles of the columns.
-func (t Table) objects() []map[string]string {
-	rows := t.data()
-	objects := make([]map[string]string, 0, len(rows))
-	for _, row := range rows[1:] {
-		o := make(map[string]string)
-		for i, title := range rows[0] {
-			o[title] = row[i]
-		}
-		objects = append(objects, o)
-	}
-	return objects
 }
 
 // WriteJSON writes a value as JSON, with escapes for what could steer a terminal that shows it.

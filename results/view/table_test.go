@@ -35,19 +35,6 @@ func TestTableFormats(t *testing.T) {
 | much longer |  1000 |
 `},
 		{FormatCSV, "name,count,how\na|b,1,by hand\nmuch longer,1000,\"by, machine\"\n"},
-		{FormatJSON, `[
-  {
-    "count": "1",
-    "how": "by hand",
-    "name": "a|b"
-  },
-  {
-    "count": "1000",
-    "how": "by, machine",
-    "name": "much longer"
-  }
-]
-`},
 	} {
 		var out bytes.Buffer
 		if err := table.Write(&out, tt.format, Options{}); err != nil {
@@ -59,13 +46,6 @@ func TestTableFormats(t *testing.T) {
 	}
 	if err := table.Write(&bytes.Buffer{}, FormatBench, Options{}); err == nil {
 		t.Error("a table of words was written as benchmark text")
-	}
-}
-
-func TestTableOfNothing(t *testing.T) {
-	var out bytes.Buffer
-	if err := (Table{Columns: []Column{{Title: "name", Key: true}}}).Write(&out, FormatJSON, Options{}); err != nil || out.String() != "[]\n" {
-		t.Errorf("got %q, %v; want an empty list", out.String(), err)
 	}
 }
 
