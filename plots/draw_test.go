@@ -8,7 +8,9 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,8 +77,10 @@ func drawn(t *testing.T, c Chart) []byte {
 			t.Fatalf("svg: %v", err)
 		}
 	}
-	if i := bytes.Index(svg, []byte("NaN")); i >= 0 {
-		t.Errorf("svg holds a coordinate that is no number: …%s…", svg[max(0, i-40):i+10])
+	for _, broken := range []string{"NaN", "#-"} {
+		if i := bytes.Index(svg, []byte(broken)); i >= 0 {
+			t.Errorf("svg holds what is no number or colour: …%s…", svg[max(0, i-40):i+10])
+		}
 	}
 	return svg
 }
@@ -174,6 +178,32 @@ func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
 			t.Errorf("%s and %s have the same colour and marker", name, other)
 		}
 		seen[look] = name
+	}
+}
+
+// shaded matches the left and the right end of what is shaded.
+var shaded = regexp.MustCompile(`d="M([\d.]+),[\d.]+L([\d.]+),[^"]*" style="fill:#[0-9A-F]*;fill-opacity`)
+
+// The part of a panel in which a server fails is seen wherever it begins.
+func TestWhereAServerFailsIsSeen(t *testing.T) {
+	for _, from := range []float64{1, 1500, 4097, 1 << 40} {
+		s := Series{Name: "server", Points: []Point{exact(1024, 1), exact(4096, 2)}}
+		c := Chart{X: sizeAxis, Panels: []Panel{{Series: []Series{s}, Fails: &Failing{From: from}}}}
+		m := shaded.FindStringSubmatch(string(drawn(t, c)))
+		if m == nil {
+			t.Fatal("nothing is shaded")
+		}
+		left, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if right-left < 40 || right > float64(pictureWidth) {
+			t.Errorf("from %v: shaded from %v to %v", from, left, right)
+		}
 	}
 }
 

@@ -86,7 +86,8 @@ func (d *panelDrawing) plot(title string) *plot.Plot {
 	return out
 }
 
-// setUpAxis styles an axis. Its grid says where its labels belong: it has room for ticks, and none.
+// setUpAxis styles an axis. Its grid says where its labels belong: its ticks are not seen, but keep
+// the labels away from it.
 func setUpAxis(a *plot.Axis, f fitted, x draw.XAlignment, y draw.YAlignment) {
 	a.Label.Text = f.Label
 	a.Label.TextStyle = letters(9, muted, false)
@@ -98,7 +99,7 @@ func setUpAxis(a *plot.Axis, f fitted, x draw.XAlignment, y draw.YAlignment) {
 	a.Tick.Label = letters(labelSize, foreground, false)
 	a.Tick.Label.XAlign = x
 	a.Tick.Label.YAlign = y
-	a.Tick.LineStyle = draw.LineStyle{Color: color.Transparent, Width: 0.6}
+	a.Tick.LineStyle = draw.LineStyle{Color: background, Width: 0.6}
 	a.Tick.Length = 4
 	a.Tick.Marker = plot.ConstantTicks(f.ticks)
 	a.Min = f.min
@@ -239,7 +240,8 @@ func (d *panelDrawing) failing(c draw.Canvas, of *plot.Plot) {
 		return
 	}
 	atX, _ := of.Transforms(&c)
-	left := max(c.Min.X, atX(d.x.at(d.panel.Fails.From)))
+	most := c.Max.X - 0.1*(c.Max.X-c.Min.X) // of a limit far beyond what was tried, too, it is seen
+	left := min(max(c.Min.X, atX(d.x.at(d.panel.Fails.From))), most)
 	from := vg.Point{X: left, Y: c.Min.Y}
 	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})
 	c.Fill(vg.Rectangle{Min: from, Max: c.Max}.Path())

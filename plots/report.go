@@ -130,6 +130,7 @@ func (r *reporter) draw() error {
 	r.pictures = make(map[string][]template.HTML)
 	r.more = make(map[string][]template.HTML)
 	charts, _ := Charts(r.set)
+	several := len(values(rowsOf(r.set), machineOf)) > 1
 	total := 0
 	var kinds []string
 	for _, c := range charts {
@@ -146,7 +147,8 @@ func (r *reporter) draw() error {
 		_, element, _ := bytes.Cut(svg, []byte("<svg "))
 		open := `<figure id="plot-` + c.Name + `"><svg class="plot" `
 		picture := template.HTML(open + string(element) + "</figure>") // its texts are escaped
-		if slices.Contains(kinds, c.kind) {
+		ofOneMachine := several && c.section == "measurements" && c.kind != "overhead"
+		if ofOneMachine || slices.Contains(kinds, c.kind) {
 			r.more[c.section] = append(r.more[c.section], picture)
 			continue
 		}
