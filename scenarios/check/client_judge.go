@@ -24,16 +24,11 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
 	case !c.good.Ended:
 		c.judgeLongLived(f, v, due)
 	case c.good.Asked == 0 && due != carriesOn && f.name != "odd-version":
-		f.cannotTell(
-			"asks for nothing after the handshake, which the fault needs: have it call a tool",
-		)
+		f.cannotTell("asks for nothing after the handshake, which the fault needs: " +
+			"have it call a tool")
 	case !v.Ended:
-		f.fails(
-			"is still there after %v, and prints %q in the end%s",
-			round(v.TookNS),
-			v.last(),
-			v.story(),
-		)
+		f.fails("is still there after %v, and prints %q in the end%s",
+			round(v.TookNS), v.last(), v.story())
 	case due == givesUp:
 		gaveUp(f, v)
 	case due == passesOn:

@@ -1,15 +1,11 @@
 package check
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -84,49 +80,4 @@ func judgeLimit(f *finding, failed *visit, low, high int64) {
 	default:
 		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
 	}
-}
-
-// manyStarts is the number of failed starts after which a leak of a descriptor each is seen.
-const manyStarts = 20
-
-// failStarts has a client that lives on start a server that fails, again and again.
-func failStarts(ctx context.Context, f *finding) error {
-	starts, first, last, firstStart := 0, 0, 0, 0
-	watch := func(pid int, record string) bool {
-		text, _ := os.ReadFile(record) // nothing before the first start
-		fds, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
-		starts = bytes.Count(text, []byte(`"kind":"environment"`))
-		if err != nil || starts == 0 {
-			return false
-		}
-		last = len(fds)
-		if firstStart == 0 {
-			first, firstStart = last, starts
-		}
-		return starts > manyStarts+firstStart
-	}
-	v, err := f.visit(ctx, watch, "--fault", "limit@1")
-	if err != nil {
-		return err
-	}
-	more := last - first
-	v.Descriptors = &more
-	f.evidence = v.ClientEvidence
-	since := starts - firstStart
-	failed := results.FormatCount(len(v.Sessions), "failed start")
-	switch {
-	case v.LeftAlive > 0:
-		f.fails("leaves %s of its servers behind", results.FormatCount(v.LeftAlive, "process"))
-	case since >= manyStarts && 2*more > since:
-		f.fails("has %d descriptors more after %d failed starts of its server", more, since)
-	case since >= manyStarts:
-		f.ok("has %d descriptors more after %d failed starts of its server", more, since)
-	case v.Ended && v.Code == 0:
-		f.fails("ends with code 0 though its server does not start")
-	case v.Ended:
-		f.ok("ends with code %d after %s: %s", v.Code, failed, v.last())
-	default:
-		f.cannotTell("tried %s in %v, where %d show a leak", failed, round(v.TookNS), manyStarts)
-	}
-	return nil
 }

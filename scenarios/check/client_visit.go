@@ -59,7 +59,8 @@ func (f *finding) visit(
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	temp, record := filepath.Join(dir, "tmp"), filepath.Join(dir, "record.jsonl")
+	temp := filepath.Join(dir, "tmp")
+	record := filepath.Join(dir, "record.jsonl")
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		return nil, err
 	}
@@ -75,8 +76,9 @@ func (f *finding) visit(
 	if err != nil {
 		return nil, err
 	}
-	p, out := f.command(argv), &proc.Tail{Limit: 1 << 20}
+	p := f.command(argv)
 	defer p.Close()
+	out := &proc.Tail{Limit: 1 << 20}
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
 	p.Cmd.Stdout = out
 	if f.o.Stdin != nil {
@@ -101,8 +103,11 @@ func (f *finding) visit(
 		patience = killedTime
 	}
 	left, _ := proc.EndMarked(f.mark, patience)
-	v.LeftAlive, v.Code = len(left), p.ExitCode()
-	v.Stdout, v.Said, v.out = out.Total(), p.Stderr().String(), out.String()
+	v.Code = p.ExitCode()
+	v.Said = p.Stderr().String()
+	v.Stdout = out.Total()
+	v.out = out.String()
+	v.LeftAlive = len(left)
 	v.LeftFiles = filesIn(temp)
 	if err := v.read(record); err != nil {
 		return nil, err
@@ -164,7 +169,8 @@ func (v *visit) count() {
 // withServer returns the command of the client with that of its server in it. "{}" alone becomes
 // its words, each an argument; within an argument, and as "{command}", it is one text for a shell.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
-	line, config := proc.ShellLine(server), ""
+	line := proc.ShellLine(server)
+	config := ""
 	if o.Config != "" {
 		config = filepath.Join(dir, filepath.Base(o.Config))
 		if err := writeConfig(o.Template, config, server); err != nil {

@@ -63,11 +63,8 @@ func negotiatesVersion(s *mcpSession) error {
 	}
 	version := answer.ProtocolVersion
 	if version == noVersion || !versionForm.MatchString(version) {
-		return fmt.Errorf(
-			"asked for version %s, it answers with %q, where one belongs that it supports",
-			noVersion,
-			version,
-		)
+		return fmt.Errorf("asked for version %s, it answers with %q, "+
+			"where one belongs that it supports", noVersion, version)
 	}
 	return nil
 }
@@ -99,10 +96,8 @@ func answersDiscover(s *mcpSession) error {
 		return err
 	}
 	if !refusesVersion(m) {
-		return fmt.Errorf(
-			"does not refuse version %s with -32022 and the versions that it supports",
-			futureVersion,
-		)
+		return fmt.Errorf("does not refuse version %s with -32022 "+
+			"and the versions that it supports", futureVersion)
 	}
 	return nil
 }
@@ -224,9 +219,8 @@ func acknowledgesSubscriptions(s *mcpSession) error {
 		return departure{results.OK, "speaks no version that has subscriptions"}
 	}
 	const id = `"listen"`
-	asked := `{"notifications":{"toolsListChanged":true},` + mcpstdio.Meta(
-		mcpstdio.FirstWithout,
-	) + "}"
+	revision := mcpstdio.Meta(mcpstdio.FirstWithout)
+	asked := `{"notifications":{"toolsListChanged":true},` + revision + "}"
 	if err := s.send(id, mcpstdio.Listen, []byte(asked)); err != nil {
 		return err
 	}

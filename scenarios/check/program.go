@@ -134,11 +134,9 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 			return err
 		}
 		if p.unfinished() {
-			f.cannotTell(
-				"was still at work after %s: give it more time by --timeout, such as --timeout %s",
-				duration(p.ref.last().took),
-				6*p.o.Timeout,
-			)
+			f.cannotTell("was still at work after %s: "+
+				"give it more time by --timeout, such as --timeout %s",
+				duration(p.ref.last().took), 6*p.o.Timeout)
 		} else {
 			p.judgeReference(f)
 		}

@@ -213,12 +213,8 @@ func (p *program) judgeReference(f *finding) {
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
 			strings.Join(ref.holding, ", "))
 	case p.o.ExpectExit != nil && !p.ref.ends(fmt.Sprint("exit ", *p.o.ExpectExit)):
-		f.fails(
-			"ends with %s, where exit %d is expected: %s",
-			ref.end,
-			*p.o.ExpectExit,
-			ref.words(),
-		)
+		f.fails("ends with %s, where exit %d is expected: %s",
+			ref.end, *p.o.ExpectExit, ref.words())
 	case p.ref.endless():
 		f.ok("runs on: what it writes at first is compared")
 	case alike > sameBytes && p.o.Deterministic:

@@ -81,16 +81,11 @@ func (c *serverCase) holders(known []holder) ([]holder, error) {
 		if pid == server || isKnown {
 			continue
 		}
-		folder := fmt.Sprintf("/proc/%d/", pid)
-		open, _ := os.ReadDir(folder + "fd") // a process that has ended holds nothing
-		for _, fd := range open {
-			file, _ := os.Readlink(folder + "fd/" + fd.Name())
-			stream := streams[file]
-			if stream == "" {
-				continue
+		files, _ := openFiles(pid) // a process that has ended holds nothing
+		for _, file := range files {
+			if streams[file] != "" {
+				all = append(all, holder{pid, processName(pid), streams[file]})
 			}
-			name, _ := os.ReadFile(folder + "comm")
-			all = append(all, holder{pid, strings.TrimSpace(string(name)), stream})
 		}
 	}
 	return all, nil

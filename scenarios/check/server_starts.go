@@ -110,7 +110,7 @@ func (e *StartsEvidence) start(ctx context.Context, c *serverCase, watch bool) e
 
 // end notes what a server has that is ready, and ends it.
 func (e *StartsEvidence) end(s *target.Server) {
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.Process.Cmd.Process.Pid))
+	open, err := openFiles(s.Process.Cmd.Process.Pid)
 	if err == nil {
 		e.Open = append(e.Open, len(open))
 	}

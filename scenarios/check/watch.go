@@ -1,9 +1,7 @@
 package check
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,18 +98,14 @@ func (o *outcome) findLeft(mark string) {
 // path open; none where the system has no /proc.
 func holders(pids []int, path string) (names, holding []string) {
 	for _, pid := range pids {
-		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err != nil {
+		name := processName(pid)
+		if name == "" {
 			continue // it has ended
 		}
-		name := strings.TrimSpace(string(comm))
 		names = append(names, name)
-		links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-		for _, link := range links {
-			if to, _ := os.Readlink(link); to == path {
-				holding = append(holding, name)
-				break
-			}
+		files, _ := openFiles(pid)
+		if slices.Contains(files, path) {
+			holding = append(holding, name)
 		}
 	}
 	return names, holding
