@@ -100,8 +100,12 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e
 // the data of an error with code 0.
 func ParseError(text []byte) *Error {
 	var e Error
-	if err := json.Unmarshal(text, &e); err != nil {
-		return &Error{Message: "the peer's error is not of the form {code, message}", Data: append(json.RawMessage(nil), text...)}
+	err := json.Unmarshal(text, &e)
+	if err != nil {
+		return &Error{
+			Message: "the peer's error is not of the form {code, message}",
+			Data:    bytes.Clone(text),
+		}
 	}
 	return &e
 }
@@ -114,12 +118,14 @@ const prefix = `{"jsonrpc":"2.0"`
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	dst = append(dst, prefix...)
 	if id != "" {
-		dst = append(append(dst, `,"id":`...), id...)
+		dst = append(dst, `,"id":`...)
+		dst = append(dst, id...)
 	}
 	dst = append(dst, `,"method":`...)
 	dst = AppendString(dst, method)
 	if params != nil {
-		dst = append(append(dst, `,"params":`...), params...)
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, params...)
 	}
 	return append(dst, '}')
 }
@@ -132,9 +138,11 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 // AppendError appends an answer that says that the request id failed.
 func AppendError(dst []byte, id ID, e Error) []byte {
 	failure := strconv.AppendInt([]byte(`{"code":`), e.Code, 10)
-	failure = AppendString(append(failure, `,"message":`...), e.Message)
+	failure = append(failure, `,"message":`...)
+	failure = AppendString(failure, e.Message)
 	if e.Data != nil {
-		failure = append(append(failure, `,"data":`...), e.Data...)
+		failure = append(failure, `,"data":`...)
+		failure = append(failure, e.Data...)
 	}
 	return AppendFailure(dst, id, append(failure, '}'))
 }
@@ -146,8 +154,12 @@ func AppendFailure(dst []byte, id ID, failure []byte) []byte {
 }
 
 func appendAnswer(dst []byte, id ID, member string, value []byte) []byte {
-	dst = append(append(append(dst, prefix...), `,"id":`...), id...)
-	return append(append(append(dst, member...), value...), '}')
+	dst = append(dst, prefix...)
+	dst = append(dst, `,"id":`...)
+	dst = append(dst, id...)
+	dst = append(dst, member...)
+	dst = append(dst, value...)
+	return append(dst, '}')
 }
 
 // AppendString appends a text as a JSON string.
@@ -202,14 +214,17 @@ func Parse(line []byte) (Message, error) {
 	} else {
 		_, err = dec.ReadValue()
 	}
-	if _, end := dec.ReadToken(); err == nil && end != io.EOF {
+	_, end := dec.ReadToken()
+	if err == nil && end != io.EOF {
 		err = errors.New("more than one value")
 	}
 	switch {
 	case err != nil:
 		return Message{}, &SyntaxError{Err: err}
 	case kind == '[':
-		return Message{}, &FormError{Why: "a batch, which this protocol does not have: send its messages one by one"}
+		return Message{}, &FormError{
+			Why: "a batch, which this protocol does not have: send its messages one by one",
+		}
 	case kind != '{':
 		return Message{}, &FormError{Why: "not an object"}
 	}
@@ -230,7 +245,8 @@ func decoder(b []byte) *jsontext.Decoder {
 
 // eachMember calls set for each member of the object that dec is at, until it returns false.
 func eachMember(dec *jsontext.Decoder, set func(name string, value jsontext.Value) bool) error {
-	if _, err := dec.ReadToken(); err != nil {
+	_, err := dec.ReadToken()
+	if err != nil {
 		return err
 	}
 	for dec.PeekKind() != '}' {
@@ -247,7 +263,7 @@ func eachMember(dec *jsontext.Decoder, set func(name string, value jsontext.Valu
 			return nil
 		}
 	}
-	_, err := dec.ReadToken()
+	_, err = dec.ReadToken()
 	return err
 }
 
@@ -260,12 +276,14 @@ type members struct {
 var memberNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 func (e *members) set(name string, value jsontext.Value) bool {
-	if i := slices.Index(memberNames, name); i >= 0 {
-		if e.values[i] != nil {
-			e.twice = name
-		}
-		e.values[i] = value
+	i := slices.Index(memberNames, name)
+	if i < 0 {
+		return true
 	}
+	if e.values[i] != nil {
+		e.twice = name
+	}
+	e.values[i] = value
 	return true
 }
 
@@ -278,7 +296,8 @@ func (e *members) message() (m Message, why string) {
 	}
 	if method.Kind() == '"' {
 		text, _ := jsontext.AppendUnquote(nil, method) // it is valid
-		m.Method, m.named = string(text), true
+		m.Method = string(text)
+		m.named = true
 	}
 	answer := m.Result != nil || m.Failure != nil
 	switch {
@@ -310,8 +329,10 @@ func FindID(head []byte) (ID, bool) {
 		return "", false
 	}
 	var id ID
-	_ = eachMember(dec, func(name string, value jsontext.Value) bool { // head ends somewhere: that is no error
-		whole := value.Kind() == '"' || dec.InputOffset() < int64(len(head)) // the digits may go on
+	// That head ends somewhere is no error.
+	_ = eachMember(dec, func(name string, value jsontext.Value) bool {
+		// The digits of a number may go on.
+		whole := value.Kind() == '"' || dec.InputOffset() < int64(len(head))
 		if name == "id" && answerable(value.Kind()) && whole {
 			id = ID(value)
 		}

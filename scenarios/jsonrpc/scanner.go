@@ -11,11 +11,13 @@ const maxKept = 128
 
 // An Envelope is what a Scanner knows of a message.
 type Envelope struct {
-	ID     []byte // raw JSON, quotes and all; empty where there is none, or it is longer than 128 bytes
-	Method []byte // without its quotes, escapes as they stand, what is no UTF-8 as U+FFFD; cut at 128 bytes
-	Result bool   // there is a member "result"
-	Error  bool   // there is a member "error"
-	Whole  bool   // the outermost value is an object, and it was closed
+	// Raw JSON, quotes and all; empty if there is none, or it is longer than 128 bytes.
+	ID []byte
+	// Without its quotes, escapes as they stand, what is no UTF-8 as U+FFFD; cut at 128 bytes.
+	Method []byte
+	Result bool // there is a member "result"
+	Error  bool // there is a member "error"
+	Whole  bool // the outermost value is an object, and it was closed
 }
 
 // Kind returns what the message is: None until it is whole.
@@ -32,11 +34,13 @@ func Scan(msg []byte) Envelope {
 	var s Scanner
 	s.Write(msg)
 	e := s.found
-	if t := &s.texts[textID]; t.set {
-		e.ID = t.of(msg)
+	id := &s.texts[textID]
+	if id.set {
+		e.ID = id.of(msg)
 	}
-	if t := &s.texts[textMethod]; t.set {
-		e.Method = validText(t.of(msg), t.n > maxKept)
+	method := &s.texts[textMethod]
+	if method.set {
+		e.Method = validText(method.of(msg), method.n > maxKept)
 	}
 	return e
 }
@@ -81,11 +85,13 @@ func (s *Scanner) Reset() { *s = Scanner{} }
 // Envelope returns what is known by now. Its slices are valid until the next Write or Reset.
 func (s *Scanner) Envelope() Envelope {
 	e := s.found
-	if t := &s.texts[textID]; t.set {
-		e.ID = t.bytes()
+	id := &s.texts[textID]
+	if id.set {
+		e.ID = id.bytes()
 	}
-	if t := &s.texts[textMethod]; t.set {
-		e.Method = validText(t.bytes(), t.n > maxKept)
+	method := &s.texts[textMethod]
+	if method.set {
+		e.Method = validText(method.bytes(), method.n > maxKept)
 	}
 	return e
 }
@@ -97,7 +103,8 @@ func validText(text []byte, cut bool) []byte {
 		return text
 	}
 	for i := 1; cut && i < min(utf8.UTFMax, len(text)); i++ {
-		if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) && !utf8.FullRune(tail) {
+		tail := text[len(text)-i:]
+		if utf8.RuneStart(tail[0]) && !utf8.FullRune(tail) {
 			text = text[:len(text)-i]
 			break
 		}
@@ -110,7 +117,8 @@ func (s *Scanner) Write(p []byte) {
 	if s.seen == 0 {
 		s.keeping = noText
 	}
-	s.piece, s.from = p, 0
+	s.piece = p
+	s.from = 0
 	quote := -1 // the next quotation mark at or after the position, once looked for
 	for i := 0; i < len(p) && !s.broken; {
 		if s.inside {
@@ -136,11 +144,13 @@ func (s *Scanner) string(i, quote int) (next, nextQuote int) {
 	}
 	if quote < i {
 		quote = len(p)
-		if at := bytes.IndexByte(p[i:], '"'); at >= 0 {
+		at := bytes.IndexByte(p[i:], '"')
+		if at >= 0 {
 			quote = i + at
 		}
 	}
-	if at := bytes.IndexByte(p[i:quote], '\\'); at >= 0 {
+	at := bytes.IndexByte(p[i:quote], '\\')
+	if at >= 0 {
 		s.escaped = true
 		return i + at + 1, quote
 	}
@@ -229,9 +239,12 @@ func (s *Scanner) endValue(i int) {
 
 // begin keeps what follows byte i of the piece.
 func (s *Scanner) begin(name textName, i int) {
-	s.keeping, s.from = name, i
+	s.keeping = name
+	s.from = i
 	t := &s.texts[name]
-	t.set, t.begin, t.n = false, s.seen+i, 0
+	t.set = false
+	t.begin = s.seen + i
+	t.n = 0
 }
 
 // finish ends what is being kept at byte i of the piece.

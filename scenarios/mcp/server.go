@@ -185,37 +185,52 @@ func (s *Server) supervise(ctx context.Context) {
 	flushed, dropped := s.pending.close()
 	failure := context.Cause(s.failed)
 	why := s.whyOver(reading, failure)
-	var abort *abortError
-	switch {
-	case errors.As(failure, &abort):
-		s.err = abort.err
-	case failure != nil && closedByPeer(failure): // the client has left
-	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
-		s.err = cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
-	case dropped > 0:
-		lost := fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost)
-		s.err = cmp.Or(s.err, lost)
-	}
-	if abort == nil {
-		counts := fmt.Sprintf("flushed %d responses, dropped %d responses", flushed, dropped)
-		s.log.Info(why + ", " + counts)
-	}
-	if s.opts.Record != nil && abort == nil {
-		end := "stopped"
-		if !reading && s.err == nil {
-			end = EndOfInput
-		}
-		err := s.keep(results.Target{
-			Kind: results.KindTarget, Run: s.opts.Run, Time: time.Now().UTC(),
-			Protocol: "mcp", Verdict: end,
-		})
-		if err != nil {
-			s.log.Error("Record failed", "error", err)
-		}
+	_, aborted := errors.AsType[*abortError](failure)
+	s.err = s.ending(failure, dropped)
+	if !aborted {
+		s.log.Info(fmt.Sprintf("%s, flushed %d responses, dropped %d responses",
+			why, flushed, dropped))
+		s.recordEnd(!reading && s.err == nil)
 	}
 	boundRead(s.in, time.Time{}) // the streams are given back as they came
 	boundWrite(s.out, time.Time{})
 	close(s.stopped)
+}
+
+// ending returns what Wait returns: failure is that of the output, if it failed, and dropped counts
+// the answers that could not be given.
+func (s *Server) ending(failure error, dropped int) error {
+	abort, aborted := errors.AsType[*abortError](failure)
+	switch {
+	case aborted:
+		return abort.err
+	case failure != nil && closedByPeer(failure): // the client has left
+		return s.err
+	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
+		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
+	case dropped > 0:
+		lost := fmt.Errorf("%d %w: not taken in time after the end of the input", dropped, ErrLost)
+		return cmp.Or(s.err, lost)
+	}
+	return s.err
+}
+
+// recordEnd writes the last record of a session, if it is recorded.
+func (s *Server) recordEnd(endOfInput bool) {
+	if s.opts.Record == nil {
+		return
+	}
+	end := "stopped"
+	if endOfInput {
+		end = EndOfInput
+	}
+	err := s.keep(results.Target{
+		Kind: results.KindTarget, Run: s.opts.Run, Time: time.Now().UTC(),
+		Protocol: "mcp", Verdict: end,
+	})
+	if err != nil {
+		s.log.Error("Record failed", "error", err)
+	}
 }
 
 // whyOver says in the log's words why the server ends; failure is that of the output, if it failed.

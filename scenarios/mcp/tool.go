@@ -24,8 +24,8 @@ type Tool struct {
 	// Size returns how many bytes the answer to args may have; nil: few. Answers that wait for the
 	// client are bounded by it, so a tool says it whose answers are larger than its arguments.
 	Size func(args json.RawMessage) int
-	// Content is what it answers in place of the text that Call returns: a JSON array of contents as
-	// MCP has them, such as images; nil: the text.
+	// Content is what it answers in place of the text that Call returns: a JSON array of contents
+	// as MCP has them, such as images; nil: the text.
 	Content json.RawMessage
 	// Call does it and returns the text of the answer. args is a JSON object that fits Schema. An
 	// error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error] becomes an
