@@ -340,9 +340,9 @@ func TestADisturbanceIsReadFromAnOldWarning(t *testing.T) {
 		warning string
 		want    bool
 	}{
-		{results.Fault{ID: "load", Verdict: "others kept about 0.4 of 2 CPUs busy", Advice: "stop them"}.Warning(), true},
-		{results.Fault{ID: "steal", Verdict: "it took 10 %", Advice: "another host"}.Warning(), true},
-		{results.Fault{ID: "governor", Verdict: "powersave", Advice: "performance"}.Warning(), false},
+		{"load: others kept about 0.4 of 2 CPUs busy; stop them", true},
+		{"steal: it took 10 %; another host", true},
+		{"governor: powersave; performance", false},
 		{"2 of 6 samples lie far from the others", false},
 	} {
 		r := resultstest.Record(resultstest.Cell("ndjson", 4096), 4097, 1000)

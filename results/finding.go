@@ -98,16 +98,6 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// Warning returns a finding about the machine in a line, as the records of a run have it, with its
-// remedy.
-func (f Finding) Warning() string {
-	text := f.Name() + ": " + f.Found
-	if f.Advice != "" {
-		text += "; " + f.Advice
-	}
-	return text
-}
-
 // Validate reports what is wrong with a finding: no name, or a verdict that there is not.
 func (f Finding) Validate() error {
 	if f.ID == "" {

@@ -71,13 +71,12 @@ func decodeOld(kind string, text []byte) (Line, error) {
 		f.ID = AreaCheck + "/" + old.Side + "/" + old.Name
 		f.Found = old.checked()
 	case "noise":
-		f.ID = AreaMachine + "/noise/" + old.Metric
-		f.Title = CellLabel(old.Cell, nil)
+		f.ID = AreaMachine + "/noise"
 		f.Verdict = Noted
 		f.Value = 100 * old.Spread
 		f.Unit = "%"
-		f.Found = fmt.Sprintf("%d runs differ by up to %s",
-			len(old.Values), FormatPercent(100*old.Spread))
+		f.Found = fmt.Sprintf("%d runs of %s differ by up to %s in %s", len(old.Values),
+			CellLabel(old.Cell, nil), FormatPercent(100*old.Spread), old.Metric)
 	default:
 		return nil, fmt.Errorf("kind %q is not known to this version", kind)
 	}

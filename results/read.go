@@ -187,8 +187,6 @@ func decode(text []byte) (Line, error) {
 		line, err = decodeAs[Target](text)
 	case KindMessage:
 		line, err = decodeAs[Message](text)
-	case KindNoise:
-		line, err = decodeAs[Noise](text)
 	default:
 		line, err = decodeOld(head.Kind, text)
 	}

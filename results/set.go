@@ -11,7 +11,6 @@ type Set struct {
 	Records      []Record      `json:"records,omitempty"`
 	Findings     []Finding     `json:"findings,omitempty"`
 	Targets      []Target      `json:"targets,omitempty"`
-	Noise        []Noise       `json:"noise,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
 
 	// Problems are lines that were skipped, and other doubts about the files.
@@ -93,19 +92,13 @@ func (s *Set) Add(line Line) {
 		s.Targets = append(s.Targets, l)
 	case Message:
 		s.Messages = append(s.Messages, l)
-	case Fault:
-		s.Findings = append(s.Findings, l.Finding())
-	case Claim:
-		s.Findings = append(s.Findings, l.Finding())
-	case Noise:
-		s.Noise = append(s.Noise, l)
 	}
 }
 
 // Len returns the number of lines that were read.
 func (s *Set) Len() int {
 	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) +
-		len(s.Messages) + len(s.Noise)
+		len(s.Messages)
 }
 
 // Merge returns one set of all that the sets hold, in their order. They are left as they are.
@@ -117,7 +110,6 @@ func Merge(sets ...*Set) *Set {
 		all.Findings = append(all.Findings, s.Findings...)
 		all.Targets = append(all.Targets, s.Targets...)
 		all.Messages = append(all.Messages, s.Messages...)
-		all.Noise = append(all.Noise, s.Noise...)
 		all.Problems = append(all.Problems, s.Problems...)
 	}
 	return all
@@ -132,7 +124,6 @@ func (s *Set) OfRun(run string) *Set {
 		Findings:     linesOf(run, s.Findings),
 		Targets:      linesOf(run, s.Targets),
 		Messages:     linesOf(run, s.Messages),
-		Noise:        linesOf(run, s.Noise),
 	}
 }
 

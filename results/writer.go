@@ -159,13 +159,6 @@ func prepare(line Line) (Line, error) {
 	case Message:
 		l.Kind = KindMessage
 		return l, nil
-	case Fault:
-		return prepare(l.Finding())
-	case Claim:
-		return prepare(l.Finding())
-	case Noise:
-		l.Kind = KindNoise
-		return l, nil
 	}
 	return nil, fmt.Errorf("a line of type %T has no place in a results file: "+
 		"give the value, not a pointer", line)

@@ -34,7 +34,7 @@ var campaign = []string{
 	"run --preset limits --out OUT",
 	"probe --claims --out OUT",
 	"tune --max-time 20s --out OUT",
-	"doctor --over 10h --out OUT -- --framing raw --size 256 --samples 2 --duration 1ms",
+	"run --repeat 2 --over 10h --out OUT --framing raw --size 256 --samples 2 --duration 1ms",
 	"ab SELF SELF --pairs 100 --out OUT -- --framing raw --size 256 --samples 2 --duration 1ms",
 	"drive --out OUT -- SELF serve",
 	"check --server --out OUT -- SELF serve",

@@ -15,7 +15,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/doctor"
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
@@ -37,7 +36,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.interleaved, "interleaved", false,
 		"the files hold runs that took turns: compare them pair by pair")
 	flags.StringSliceVar(&f.noise, "noise", nil,
-		"files with what doctor found, besides those it kept for this user")
+		"files with several runs of the same cells (see run --repeat): how far figures vary")
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted,
 		"how many pairs to run (default what the number of comparisons asks for, at least 20)")
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")
@@ -193,8 +192,7 @@ func (f *compareFlags) compareSets(
 		return nil, nil, fmt.Errorf("%s and %s are of two kinds, records and benchmark text, "+
 			"which name their figures differently: compare two of one kind", oldPath, newPath)
 	}
-	known, err := f.knownNoise(cmd, append(before.Series[:len(before.Series):len(before.Series)],
-		after.Series...))
+	known, err := f.knownNoise(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,33 +200,16 @@ func (f *compareFlags) compareSets(
 		f.say(cmd, "pipebench: %s", p)
 	}
 	before.Name, after.Name = oldPath, newPath
-	o := stat.CompareOptions{Noise: known.Noise, Across: f.across, Metrics: f.metrics}
+	o := stat.CompareOptions{Noise: stat.NoiseOf(known), Across: f.across, Metrics: f.metrics}
 	return stat.Compare(before, after, o), after.Set, nil
 }
 
-// knownNoise reads what doctor found of the machines that the series are from: in the user's cache,
-// and in the files named.
-func (f *compareFlags) knownNoise(cmd *cobra.Command, series []stat.Series) (*results.Set, error) {
-	var paths []string
-	paths = append(paths, f.noise...)
-	seen := map[string]bool{}
-	for _, s := range series {
-		if s.Machine == "" || s.Cell == nil || seen[s.Machine] {
-			continue
-		}
-		seen[s.Machine] = true
-		path, err := doctor.File(s.Machine)
-		if err != nil {
-			continue // a user without a cache folder has nothing in it
-		}
-		if _, err := os.Stat(path); err == nil {
-			paths = append(paths, path)
-		}
-	}
-	if len(paths) == 0 {
+// knownNoise reads the runs that --noise names.
+func (f *compareFlags) knownNoise(cmd *cobra.Command) (*results.Set, error) {
+	if len(f.noise) == 0 {
 		return &results.Set{}, nil
 	}
-	return readResults(cmd.Context(), paths...)
+	return readResults(cmd.Context(), f.noise...)
 }
 
 // comparePairs compares two files of runs that took turns, pair by pair.

@@ -94,11 +94,8 @@ func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) erro
 
 // keepLine writes a line of this run. What experiments conclude is written as findings.
 func (s *session) keepLine(l results.Line) error {
-	switch l := l.(type) {
-	case results.Fault:
-		return s.keepFinding(l.Finding())
-	case results.Finding:
-		return s.keepFinding(l)
+	if f, ok := l.(results.Finding); ok {
+		return s.keepFinding(f)
 	}
 	return s.Write(l)
 }

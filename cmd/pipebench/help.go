@@ -48,7 +48,7 @@ var commandGroups = []struct {
 	title string
 	names []string
 }{
-	{"Measure a pipe", []string{"run", "tune", "probe", "claims", "doctor"}},
+	{"Measure a pipe", []string{"run", "tune", "probe"}},
 	{"Test a program", []string{"check", "drive", "inspect"}},
 	{"Stand at an end", []string{"serve", "call", "tap"}},
 	{"Look and compare", []string{"compare", "report"}},

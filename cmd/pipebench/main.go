@@ -163,7 +163,6 @@ func newRoot(args ...string) *cobra.Command {
 		command("tune", &tuneFlags{}, cobra.ArbitraryArgs),
 		command("compare", &compareFlags{},
 			beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
-		command("doctor", &doctorFlags{}, beforeDash(0, "doctor takes no arguments")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 	)
 	root.AddCommand(newSpecimenCommand())

@@ -11,6 +11,7 @@ var oldCommands = []struct{ name, instead string }{
 	{"ab", "pipebench compare OLD-BINARY NEW-BINARY [-- RUN-FLAGS]"},
 	{"list", "pipebench help values"},
 	{"claims", "pipebench probe --claims"},
+	{"doctor", "pipebench probe --machine, or pipebench run --repeat 8 --over 1h -o FOLDER"},
 	{"plot", "pipebench report FILE... -o FOLDER"},
 	{"profile", "pipebench run --preset limits"},
 }

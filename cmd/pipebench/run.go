@@ -35,6 +35,8 @@ type runFlags struct {
 	capacities string        // as typed
 	plan       bench.Plan    // without cells
 	dryRun     bool
+	repeat     int           // how many runs
+	over       time.Duration // that they are spread over
 	scenarios  []string
 	assertFlags
 	sharedFlags
@@ -59,6 +61,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be measured, and how long that takes")
+	addCount(cmd, &f.repeat, "repeat", 1, 1, mostCounted,
+		"measure it all so many times, as runs of their own, and show how far figures vary")
+	addDuration(cmd, &f.over, "over", 0, "spread the runs of --repeat over this long")
 	flags.StringSliceVar(&f.scenarios, "scenario", nil, "now: probe --failures --only NAME")
 	if err := flags.MarkHidden("scenario"); err != nil {
 		panic(err) // the flag is the line above
@@ -319,18 +324,55 @@ func (f *runFlags) measureCells(cmd *cobra.Command, plan bench.Plan) error {
 	if err != nil {
 		return err
 	}
-	limit := plan.MaxTime + plan.MaxTime/4 + overrun
+	limit := time.Duration(f.repeat)*(plan.MaxTime+plan.MaxTime/4+overrun) + f.over
 	measured := s.measure(limit, func(ctx context.Context) error {
-		return s.runPlan(ctx, plan, nil)
+		return f.measureRuns(ctx, s, plan)
 	})
 	e := ending{
-		show:  func(all, own *results.Set) error { return f.view(cmd, own) },
+		show:  func(_, own *results.Set) error { return f.showRuns(cmd, own) },
 		bench: whole,
 	}
 	if measured == nil { // an interrupted run is not judged
 		e.gate = func(own *results.Set) error { return f.judge(cmd, f.format, own) }
 	}
 	return s.finish(measured, e)
+}
+
+// measureRuns measures the plan as often as --repeat asks for.
+func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan) error {
+	s.planned = f.repeat
+	began := time.Now()
+	for i := range f.repeat {
+		if i > 0 {
+			due := began.Add(f.over * time.Duration(i) / time.Duration(f.repeat-1))
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(time.Until(due)):
+			}
+			if err := s.beginRun(); err != nil {
+				return err
+			}
+			plan.Seed++
+		}
+		if err := s.runPlan(ctx, plan, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showRuns shows what was measured, and how far figures moved between several runs.
+func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
+	err := f.view(cmd, own)
+	if err != nil || f.repeat == 1 || !readable(f.format) {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
 // runPlan measures the cells of a plan and keeps their records. It also hands each of them to also,
@@ -358,7 +400,7 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan, also func(results.R
 		s.progress.units(done, total)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
-		s.progress.finish(len(p.Cells), bench.Label(r.Cell)+": "+outcome(r))
+		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))
 		if also != nil {
 			also(r)
 		}

@@ -25,7 +25,7 @@ var updateScreens = flag.Bool("update", false, "write what README and docs/scree
 // asShown are the commands of which README and docs/screens.md show what they print of the recorded
 // runs, by the names of those.
 var asShown = map[string]string{
-	"run": "run", "probe": "probe", "tune": "tune", "probe --claims": "probe --claims", "doctor": "doctor",
+	"run": "run", "probe": "probe", "tune": "tune", "probe --claims": "probe --claims",
 	"probe --failures": "probe --failures",
 	"drive":            "drive -- pipebench serve --fault deaf@1MiB",
 	"check":            "check --server -- pipebench serve --fault deaf@64KiB",
@@ -114,7 +114,6 @@ func TestScreensFitATerminal(t *testing.T) {
 		show  show
 	}{
 		"run":          {twice, 125, set},
-		"doctor":       {recorded("doctor"), 40, set},
 		"drive":        {recorded("drive"), 40, drive},
 		"drive --load": {recorded("load"), 40, drive},
 		"tune": {recorded("tune"), 60, func(w io.Writer, set *results.Set, o view.Options) error {

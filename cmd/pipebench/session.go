@@ -38,6 +38,8 @@ type session struct {
 	cmd             *cobra.Command
 	env             results.Environment
 	dir, run        string
+	runs            []string // all of this session; most have one
+	planned         int      // how many runs there will be
 }
 
 // openSession makes the folder of a run, and begins its file with where the run takes place. A
@@ -67,12 +69,26 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 		env:      describeRun(run, f.seed),
 		dir:      dir,
 		run:      run,
+		runs:     []string{run},
+		planned:  1,
 	}
 	if err := w.Write(s.env); err != nil {
 		w.Close() // the first error says more
 		return nil, err
 	}
 	return s, nil
+}
+
+// beginRun goes on with a further run in the same file.
+func (s *session) beginRun() error {
+	run, err := results.NewRun()
+	if err != nil {
+		return err
+	}
+	s.run = run
+	s.runs = append(s.runs, run)
+	s.env = describeRun(run, s.flags.seed)
+	return s.Write(s.env)
 }
 
 // describeRun returns the first record of a run's file.
@@ -174,7 +190,10 @@ func (s *session) finish(measured error, e ending) error {
 	if err != nil {
 		return errors.Join(measured, err)
 	}
-	own := all.OfRun(s.run)
+	own := &results.Set{}
+	for _, run := range s.runs {
+		own = results.Merge(own, all.OfRun(run))
+	}
 	err = e.show(all, own)
 	if err == nil {
 		err = s.leave(all, e.bench)

@@ -39,7 +39,7 @@ func TestSignalsLeaveNothing(t *testing.T) {
 		name, after string
 		args        []string
 	}{
-		{"doctor", "invocation 1/", append([]string{"doctor", "--over", "10h", "--"}, raw...)},
+		{"run", "1/2 ", append([]string{"run", "--repeat", "2", "--over", "10h"}, raw...)},
 		{"compare", "pair 1/", append([]string{"compare", os.Args[0], os.Args[0], "--pairs", "1000", "--max-time", "10h", "--"}, raw...)},
 		{"drive", "1 KiB: ", append([]string{"drive", "--protocol", "lines", "--size", "1KiB,2KiB,64MiB", "--small-pipe", "none"}, stubborn...)},
 	} {

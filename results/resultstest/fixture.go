@@ -141,15 +141,6 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Noise are records of so many runs of a cell's goodput, moving by ± share.
-func Noise(c results.Cell, share float64, runs int) results.Noise {
-	n := results.Noise{Run: "run-1", Machine: "m1", Cell: c, Metric: "goodput"}
-	for i := range runs {
-		n.Values = append(n.Values, 1e9*(1+share*(2*float64(i)/float64(runs-1)-1)))
-	}
-	return n
-}
-
 // Pairs are so many interleaved pairs of runs of cells, the new side slower by the given factor,
 // while the machine drifts by up to a half.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {

@@ -39,7 +39,7 @@ const DefaultAlpha = 0.01
 type CompareOptions struct {
 	// Noise is how far figures move between runs on these machines. Without it two files measured
 	// at different times allow no verdict on times.
-	Noise []results.Noise
+	Noise []Noise
 
 	// Metrics are the only ones to compare, by name. None is all of them.
 	Metrics []string
@@ -266,10 +266,10 @@ func (c Change) lasted() time.Duration {
 }
 
 const unknownBasis = "how far this moves between runs is not known; " +
-	"doctor measures it, two builds compare in pairs"
+	"--noise FILE tells (see run --repeat), two builds compare in pairs"
 
 const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
-	"doctor watches it for longer, two builds compare in pairs"
+	"repeat runs over a longer time, or compare two builds in pairs"
 
 const disturbedBasis = "disturbed while it was measured, as its file warns: " +
 	"measure again when nothing else runs, or compare two builds in turns"

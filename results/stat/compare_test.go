@@ -35,7 +35,6 @@ func find(t *testing.T, c *Comparison, metric string) Change {
 
 func TestVerdictsOnTimes(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
-	other := resultstest.Cell("raw", 65536)
 	elsewhere := cell
 	elsewhere.Placement = "apart"
 	for _, tt := range []struct {
@@ -46,18 +45,17 @@ func TestVerdictsOnTimes(t *testing.T) {
 		want     Verdict
 		outcome  Outcome // above 5 %
 	}{
-		{"half the speed in a quiet place", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}}, Slower, OutcomeRegression},
-		{"twice the speed", 2000, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}}, Faster, OutcomeOK},
-		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.003, 20)}}, NoChange, OutcomeOK},
-		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.002, 80)}}, Slower, OutcomeOK},
-		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.1, 8)}}, TooNoisy, OutcomeInconclusive},
-		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
-		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.002, 20)}}, TooNoisy, OutcomeInconclusive},
+		{"half the speed in a quiet place", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Slower, OutcomeRegression},
+		{"twice the speed", 2000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Faster, OutcomeOK},
+		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.003, 20)}}, NoChange, OutcomeOK},
+		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 80)}}, Slower, OutcomeOK},
+		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.1, 8)}}, TooNoisy, OutcomeInconclusive},
+		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
+		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 20)}}, TooNoisy, OutcomeInconclusive},
 		{"no noise known", 1000, 2000, 0.01, CompareOptions{}, Indicative, OutcomeInconclusive},
-		{"noise of another placement says nothing", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(elsewhere, 0.005, 8)}}, Indicative, OutcomeInconclusive},
-		{"noise of a cell that runs alike stands in", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(other, 0.005, 8)}}, Slower, OutcomeRegression},
-		{"a tenth slower, but a neighbour may cost as much, and eight runs need not have met one", 1000, 1100, 0.001, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.002, 8)}}, TooNoisy, OutcomeInconclusive},
-		{"two runs are no noise", 1000, 2000, 0.01, CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 2)}}, Indicative, OutcomeInconclusive},
+		{"noise of another placement says nothing", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noiseAround(elsewhere, 0.005, 8)}}, Indicative, OutcomeInconclusive},
+		{"a tenth slower, but a neighbour may cost as much, and eight runs need not have met one", 1000, 1100, 0.001, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 8)}}, TooNoisy, OutcomeInconclusive},
+		{"two runs are no noise", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 2)}}, Indicative, OutcomeInconclusive},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Compare(side("old", resultstest.Record(cell, 4097, resultstest.Around(tt.old, tt.scatter)...)), side("new", resultstest.Record(cell, 4097, resultstest.Around(tt.new, tt.scatter)...)), tt.o)
@@ -156,7 +154,7 @@ func TestDifferentMachines(t *testing.T) {
 	there.Add(e)
 	there.Add(resultstest.Record(cell, 4097, resultstest.Around(2000, 0.01)...))
 	here := side("here", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
-	quiet := []results.Noise{resultstest.Noise(cell, 0.005, 8)}
+	quiet := []Noise{noiseAround(cell, 0.005, 8)}
 	for i := range there.Records[0].Samples {
 		there.Records[0].Samples[i].WireBytes *= 2
 	}
@@ -180,7 +178,7 @@ func TestDifferentMachines(t *testing.T) {
 	if v := find(t, c, "wire").Verdict; v != More {
 		t.Errorf("a counter, across: got %q, want more", v)
 	}
-	its := resultstest.Noise(cell, 0.005, 8)
+	its := noiseAround(cell, 0.005, 8)
 	its.Machine = "m2"
 	c = Compare(here, DatasetOf("there", there), CompareOptions{Noise: append(quiet, its), Across: true})
 	if v := find(t, c, "goodput").Verdict; v != Slower {
@@ -194,7 +192,7 @@ func TestAMachineThatIsNotKnown(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
 	cut := &results.Set{Records: []results.Record{resultstest.Record(cell, 4098, resultstest.Around(2000, 0.01)...)}}
 	here := side("here", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
-	o := CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}}
+	o := CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}
 	c := Compare(here, DatasetOf("cut", cut), o)
 	for _, metric := range []string{"wire", "goodput"} {
 		if ch := find(t, c, metric); ch.Verdict != Indicative || !strings.Contains(ch.Basis, "does not say on which machine") {
@@ -231,7 +229,7 @@ func TestCompareFindsNothingWhereNothingIs(t *testing.T) {
 			}
 			runs = append(runs, run)
 		}
-		all := BetweenRuns(runs)
+		all := noiseBetween(runs)
 		for i := range cells {
 			cell := resultstest.Cell("ndjson", 1024<<i)
 			a.Add(resultstest.Record(cell, 1024<<i, resultstest.Around(level(), 0.002)...))
@@ -247,7 +245,7 @@ func TestCompareFindsNothingWhereNothingIs(t *testing.T) {
 	}
 }
 
-func TestBetweenRuns(t *testing.T) {
+func TestNoiseBetweenRuns(t *testing.T) {
 	var runs []*results.Set
 	for _, ns := range []float64{1000, 1250, 1100} {
 		run := &results.Set{}
@@ -260,17 +258,17 @@ func TestBetweenRuns(t *testing.T) {
 	}
 	once := resultstest.Record(resultstest.Cell("ndjson", 1), 2, 100)
 	runs[0].Add(once)
-	got := BetweenRuns(runs)
+	got := noiseBetween(runs)
 	if len(got) != 2 || got[0].Metric != "goodput" || got[1].Metric != "p50" {
 		t.Fatalf("got %+v, want goodput of the stream and p50 of the round trip", got)
 	}
 	for _, n := range got {
-		if len(n.Values) != 3 || n.Machine != "m1" || n.Spread < 0.245 || n.Spread > 0.255 {
-			t.Errorf("%s: got %d runs of machine %q, spread %v; want 3 of m1, 0.25", n.Metric, len(n.Values), n.Machine, n.Spread)
+		if len(n.Values) != 3 || n.Machine != "m1" || n.Spread() < 0.245 || n.Spread() > 0.255 {
+			t.Errorf("%s: got %d runs of machine %q, spread %v; want 3 of m1, 0.25", n.Metric, len(n.Values), n.Machine, n.Spread())
 		}
 	}
-	if n := got[0]; n.Run != "" || n.Cell != resultstest.Cell("raw", 4096) {
-		t.Errorf("got run %q of cell %s", n.Run, n.Cell.Key())
+	if n := got[0]; n.Cell != resultstest.Cell("raw", 4096) {
+		t.Errorf("got cell %s", n.Cell.Key())
 	}
 }
 

@@ -144,7 +144,10 @@ func Outliers(values []float64) []int {
 // where more than half the values are the same and the median is nought. The factors make both the
 // standard deviation of a normal distribution.
 func deviation(values []float64, centre float64) float64 {
-	abs := Map(values, func(v float64) float64 { return math.Abs(v - centre) })
+	var abs []float64
+	for _, v := range values {
+		abs = append(abs, math.Abs(v-centre))
+	}
 	if mad := median(abs); mad > 0 {
 		return 1.4826 * mad
 	}
@@ -248,7 +251,12 @@ const mostLeftOut = 1.0 / 3
 
 // undisturbed leaves out what was disturbed by others, unless too little would be left.
 func undisturbed[T any](all []T, disturbed func(T) bool) []T {
-	quiet := Filter(all, func(v T) bool { return !disturbed(v) })
+	var quiet []T
+	for _, v := range all {
+		if !disturbed(v) {
+			quiet = append(quiet, v)
+		}
+	}
 	if len(quiet) < LeastSamples || float64(len(all)-len(quiet)) > mostLeftOut*float64(len(all)) {
 		return all
 	}
@@ -282,18 +290,32 @@ func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.place.fork > 0 }) {
 		return nil
 	}
-	groups := GroupBy(all, func(o observation) place {
-		o.place.round = 0
-		return o.place
-	})
+	var order []place
+	groups := make(map[place][]float64)
+	for _, o := range all {
+		fork := o.place
+		fork.round = 0
+		if groups[fork] == nil {
+			order = append(order, fork)
+		}
+		groups[fork] = append(groups[fork], o.value)
+	}
 	if len(groups) == len(all) {
 		return nil
 	}
-	return Map(groups, valuesOf)
+	var out [][]float64
+	for _, fork := range order {
+		out = append(out, groups[fork])
+	}
+	return out
 }
 
 func valuesOf(all []observation) []float64 {
-	return Map(all, func(o observation) float64 { return o.value })
+	var out []float64
+	for _, o := range all {
+		out = append(out, o.value)
+	}
+	return out
 }
 
 // forkInterval returns the interval of the median of slices within forks: Student's of the medians
@@ -302,14 +324,22 @@ func valuesOf(all []observation) []float64 {
 // correlation and heterogeneity robust inference, JBES 28, 2010) show that the test keeps its
 // level. A bootstrap of few clusters does not.
 func forkInterval(forks [][]float64, centre float64) *Interval {
-	medians := Map(forks, median)
-	unscale := func(v float64) float64 { return v }
-	if slices.Min(medians) > 0 {
-		medians, unscale = Map(medians, math.Log), math.Exp
+	var medians []float64
+	for _, fork := range forks {
+		medians = append(medians, median(fork))
+	}
+	logarithmic := slices.Min(medians) > 0
+	if logarithmic {
+		for i, v := range medians {
+			medians[i] = math.Log(v)
+		}
 	}
 	n := float64(len(medians))
 	half := studentQuantile(n-1, 1-(1-Confidence)/2) * stats.StdDev(medians) / math.Sqrt(n)
-	lo, hi := unscale(stats.Mean(medians)-half), unscale(stats.Mean(medians)+half)
+	lo, hi := stats.Mean(medians)-half, stats.Mean(medians)+half
+	if logarithmic {
+		lo, hi = math.Exp(lo), math.Exp(hi)
+	}
 	return &Interval{min(lo, centre), max(hi, centre), Confidence}
 }
 
@@ -330,115 +360,4 @@ func forkWarning(figure string, format func(float64) string, all []observation) 
 	}
 	return fmt.Sprintf("forks differ beyond chance: %s is %s in one start of the processes and %s in another; more forks tell what is usual",
 		figure, format(least), format(most))
-}
-
-// kruskalWallis returns the chance that groups of one distribution differ in their ranks as much as
-// these do: Kruskal and Wallis's test (JASA 47, 1952), its χ² by Wilson and Hilferty's cube root.
-func kruskalWallis(groups [][]float64) float64 {
-	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
-	ranks := doubledRanks(all)
-	n := float64(len(all))
-	var h float64
-	for _, group := range groups {
-		var sum float64
-		for _, v := range group {
-			i, _ := slices.BinarySearch(all, v)
-			sum += float64(ranks[i]) / 2
-		}
-		h += sum * sum / float64(len(group))
-	}
-	h = 12/(n*(n+1))*h - 3*(n+1)
-	spread := 2 / (9 * float64(len(groups)-1))
-	return 1 - stats.StdNormal.CDF((math.Cbrt(h/float64(len(groups)-1))-(1-spread))/math.Sqrt(spread))
-}
-
-// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 quadratic, 0 no
-// growth at all.
-type Growth struct {
-	Slope    float64   `json:"slope"`
-	Interval *Interval `json:"interval,omitempty"` // of the slope; nil for fewer than three points
-	Points   int       `json:"points"`
-}
-
-// FastGrowth is the slope above which something is said to grow faster than linear.
-const FastGrowth = 1.3
-
-// sureFrom is how many points it takes to be sure of a slope. Of three, a single residual makes the
-// interval, and by chance it is narrow often enough: a server whose time is linear came to 1.47
-// [1.22, 1.72] over three sizes on a busy machine.
-const sureFrom = 4
-
-// Fast reports whether the growth is faster than linear: by its slope, and beyond what the scatter
-// of its points could explain.
-func (g Growth) Fast() bool {
-	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
-}
-
-// String says how something grows: "linear (exponent 1.04 [0.98, 1.10])".
-func (g Growth) String() string {
-	word := "linear"
-	switch {
-	case g.Slope > FastGrowth:
-		word = "faster than linear"
-	case g.Slope < 2-FastGrowth:
-		word = "less than linear"
-	}
-	return word + " (" + g.exponent() + ")"
-}
-
-// exponent writes the slope with its interval.
-func (g Growth) exponent() string {
-	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // noise alone makes it less
-	if i := g.Interval; i != nil {
-		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
-	}
-	return s
-}
-
-// MayBeFast reports whether the slope says so and the points leave it open.
-func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
-
-// FitGrowth fits a straight line through the logarithms of the points by least squares. Its
-// interval is Student's, and only as good as a straight line fits: a curve that bends (a fixed cost
-// at the small end) widens it. The points must be above zero, and lie at two different x at least.
-func FitGrowth(x, y []float64) (Growth, error) {
-	if len(x) != len(y) {
-		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
-	}
-	for i := range x {
-		if !(x[i] > 0 && y[i] > 0) || math.IsInf(x[i], 0) || math.IsInf(y[i], 0) {
-			return Growth{}, fmt.Errorf("fit growth: point (%v, %v) has no logarithm", x[i], y[i])
-		}
-	}
-	return FitLine(Map(x, math.Log), Map(y, math.Log))
-}
-
-// FitLine fits a straight line by least squares, with Student's interval of its slope. The points
-// must lie at two different x at least.
-func FitLine(x, y []float64) (Growth, error) {
-	if len(x) != len(y) {
-		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
-	}
-	mx, my := stats.Mean(x), stats.Mean(y)
-	var sxx, sxy float64
-	for i := range x {
-		sxx += (x[i] - mx) * (x[i] - mx)
-		sxy += (x[i] - mx) * (y[i] - my)
-	}
-	if !(sxx > 0) {
-		return Growth{}, fmt.Errorf("fit growth: %d points at one size; a slope takes two sizes", len(x))
-	}
-	g := Growth{Slope: sxy / sxx, Points: len(x)}
-	if len(x) < 3 {
-		return g, nil
-	}
-	var residual float64
-	for i := range x {
-		d := y[i] - my - g.Slope*(x[i]-mx)
-		residual += d * d
-	}
-	freedom := float64(len(x) - 2)
-	half := studentQuantile(freedom, 1-(1-Confidence)/2) * math.Sqrt(residual/freedom/sxx)
-	g.Interval = &Interval{g.Slope - half, g.Slope + half, Confidence}
-	return g, nil
 }

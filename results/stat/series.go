@@ -60,7 +60,7 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 // SeriesOf lists what the set holds as far as it can be compared, in the order in which views show
 // it: what was found of servers and programs, then measurements.
 func SeriesOf(s *results.Set) []Series {
-	out := judgedSeries(s)
+	out := verdictSeries(s)
 	rows := rowsOf(s)
 	sortRows(rows)
 	for _, r := range rows {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
 )
 
@@ -23,22 +22,22 @@ func moved(s Dataset, by time.Duration) Dataset {
 // bound holds for as long as it was watched.
 func TestABoundHoldsForAsLongAsTheMachineWasWatched(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
-	watch := resultstest.Noise(cell, 0.005, 8)
-	watch.Since, watch.Time = resultstest.Time, resultstest.Time.Add(10*time.Minute)
+	watch := noiseAround(cell, 0.005, 8)
+	watch.Since, watch.Until = resultstest.Time, resultstest.Time.Add(10*time.Minute)
 	again := watch
-	again.Since, again.Time = resultstest.Time.Add(50*time.Minute), resultstest.Time.Add(70*time.Minute)
+	again.Since, again.Until = resultstest.Time.Add(50*time.Minute), resultstest.Time.Add(70*time.Minute)
 	for _, tt := range []struct {
 		name  string
 		apart time.Duration
-		noise []results.Noise
+		noise []Noise
 		want  Verdict
 	}{
-		{"within it", 5 * time.Minute, []results.Noise{watch}, Slower},
-		{"the new file first", -5 * time.Minute, []results.Noise{watch}, Slower},
-		{"beyond it", 30 * time.Minute, []results.Noise{watch}, Indicative},
-		{"beyond it, the new file first", -30 * time.Minute, []results.Noise{watch}, Indicative},
-		{"within what it was watched for on two occasions", time.Hour, []results.Noise{watch, again}, Slower},
-		{"noise that does not tell when it was seen", time.Hour, []results.Noise{resultstest.Noise(cell, 0.005, 8)}, Slower},
+		{"within it", 5 * time.Minute, []Noise{watch}, Slower},
+		{"the new file first", -5 * time.Minute, []Noise{watch}, Slower},
+		{"beyond it", 30 * time.Minute, []Noise{watch}, Indicative},
+		{"beyond it, the new file first", -30 * time.Minute, []Noise{watch}, Indicative},
+		{"within what it was watched for on two occasions", time.Hour, []Noise{watch, again}, Slower},
+		{"noise that does not tell when it was seen", time.Hour, []Noise{noiseAround(cell, 0.005, 8)}, Slower},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := side("old", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
@@ -59,7 +58,7 @@ func TestFreeEndsNeverGate(t *testing.T) {
 	free.Placement = "free"
 	r := resultstest.Record(free, 4097, resultstest.Around(1000, 0.01)...)
 	slow := resultstest.Record(free, 4097, resultstest.Around(3000, 0.01)...)
-	c := Compare(side("old", r), side("new", slow), CompareOptions{Noise: []results.Noise{resultstest.Noise(free, 0.005, 8)}, Metrics: []string{"goodput"}})
+	c := Compare(side("old", r), side("new", slow), CompareOptions{Noise: []Noise{noiseAround(free, 0.005, 8)}, Metrics: []string{"goodput"}})
 	if v := find(t, c, "goodput").Verdict; v != Slower || len(c.Changes) != 1 {
 		t.Errorf("got %q among %d changes, want slower alone", v, len(c.Changes))
 	}
@@ -83,18 +82,18 @@ func TestMetricsAreChosen(t *testing.T) {
 func TestTheBoundOfANoiseRecord(t *testing.T) {
 	// Five runs, sd of the logarithms 0.01: 9.925 (Student, 2 degrees, 0.995) · 0.01 · √2 is 0.15,
 	// and two parts in five are more. Four times as far apart it is the other way round.
-	near := results.Noise{Values: []float64{0.9876, 0.9938, 1, 1.0063, 1.0126}}
-	if share, ok := NoiseBound(near, 0.01); !ok || math.Abs(share-0.4) > 1e-9 {
+	near := Noise{Values: []float64{0.9876, 0.9938, 1, 1.0063, 1.0126}}
+	if share, ok := near.Detectable(); !ok || math.Abs(share-0.4) > 1e-9 {
 		t.Errorf("got %v, %v; want 0.4", share, ok)
 	}
-	far := results.Noise{Values: []float64{0.9512, 0.9753, 1, 1.0253, 1.0513}}
-	if share, ok := NoiseBound(far, 0.01); !ok || share < 0.65 || share > 0.85 {
+	far := Noise{Values: []float64{0.9512, 0.9753, 1, 1.0253, 1.0513}}
+	if share, ok := far.Detectable(); !ok || share < 0.65 || share > 0.85 {
 		t.Errorf("got %v, %v; want about 0.75", share, ok)
 	}
-	if share, ok := NoiseBound((results.Noise{Values: []float64{0.8, 0.9, 1, 1.1, 1.2}}), 0.01); ok {
+	if share, ok := (Noise{Values: []float64{0.8, 0.9, 1, 1.1, 1.2}}).Detectable(); ok {
 		t.Errorf("figures that get no verdict have a bound of %v", share)
 	}
-	if _, ok := NoiseBound((results.Noise{Values: []float64{1, 1}}), 0.01); ok {
+	if _, ok := (Noise{Values: []float64{1, 1}}).Detectable(); ok {
 		t.Error("two runs gave a bound")
 	}
 }
@@ -103,7 +102,7 @@ func TestTheBoundOfANoiseRecord(t *testing.T) {
 // side it is.
 func TestADisturbedRunGetsNoVerdict(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
-	o := CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 8)}, Metrics: []string{"goodput"}}
+	o := CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}, Metrics: []string{"goodput"}}
 	quiet := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)
 	slow := resultstest.Record(cell, 4097, resultstest.Around(3000, 0.01)...)
 	for _, tt := range []struct {

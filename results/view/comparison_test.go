@@ -18,7 +18,7 @@ import (
 
 func TestComparisonViews(t *testing.T) {
 	cell, big := resultstest.Cell("ndjson", 4096), resultstest.Cell("chunked:61440", 1<<20)
-	o := stat.CompareOptions{Noise: []results.Noise{resultstest.Noise(cell, 0.005, 40)}}
+	o := stat.CompareOptions{Noise: []stat.Noise{noiseAround(cell, 0.005, 40), noiseAround(big, 0.005, 40)}}
 	calls := resultstest.Record(big, 1<<20+782, resultstest.Around(90000, 0.01)...)
 	for i := range calls.Samples {
 		calls.Samples[i].Writer.Calls *= 18
@@ -212,4 +212,13 @@ func dataset(name string, records ...results.Record) stat.Dataset {
 		s.Add(r)
 	}
 	return stat.DatasetOf(name, s)
+}
+
+// noiseAround is the noise of so many runs of a cell's goodput, moving by ± share.
+func noiseAround(c results.Cell, share float64, runs int) stat.Noise {
+	n := stat.Noise{Machine: "m1", Cell: c, Metric: "goodput"}
+	for i := range runs {
+		n.Values = append(n.Values, 1e9*(1+share*(2*float64(i)/float64(runs-1)-1)))
+	}
+	return n
 }

@@ -45,8 +45,8 @@ func hostileSet() *results.Set {
 		Records:      []results.Record{{Run: "run-1", Cell: results.Cell{Framing: hostile, Pattern: "stream", Size: 1}, Failed: hostile}},
 		Findings: []results.Finding{
 			resultstest.Rule{Run: "run-1", Pipe: hostile, Step: hostile, Value: hostile, How: hostile, Documented: hostile}.Finding(),
-			results.Claim{Run: "run-1", Seed: hostile, Claim: hostile, Verdict: hostile, Figure: hostile, Why: hostile}.Finding(),
-			results.Fault{Run: "run-1", ID: hostile, Verdict: hostile, Advice: hostile}.Finding(),
+			{Run: "run-1", ID: "claim/" + hostile, Title: hostile, Verdict: hostile, Found: hostile},
+			{Run: "run-1", ID: "failure/" + hostile, Verdict: results.Fails, Class: hostile, Found: hostile, Advice: hostile},
 			{Run: "run-1", ID: hostile, Title: hostile, Verdict: hostile, Class: hostile, Value: hostile, Unit: hostile, Found: hostile, Advice: hostile, Reproduce: hostile, About: []string{hostile}},
 			{Run: "run-1", ID: "check/server/" + hostile, Verdict: results.Fails, Found: hostile, About: []string{hostile}},
 		},

@@ -63,14 +63,14 @@ func TestFailuresAndDisturbancesAreToldApart(t *testing.T) {
 			Found: "the load average was 9", Advice: "wait",
 		},
 	}}
-	for i, command := range []string{"pipebench run --scenario reader-gone", "pipebench doctor"} {
+	for i, command := range []string{"pipebench run --scenario reader-gone", "pipebench probe --machine"} {
 		e := machineNamed(fmt.Sprintf("run-%d", i+1), "linux")
 		e.Command = command
 		set.Environments = append(set.Environments, e)
 	}
 	for id, want := range map[string]string{
 		"failure-findings": "pipebench run --scenario reader-gone",
-		"machine-findings": "pipebench doctor",
+		"machine-findings": "pipebench probe --machine",
 	} {
 		sections := Sections(set)
 		at := slices.IndexFunc(sections, func(s Section) bool { return s.ID == id })

@@ -225,7 +225,6 @@ type setJSON struct {
 	Summary
 	Findings []results.Finding `json:"findings,omitempty"`
 	Targets  []results.Target  `json:"targets,omitempty"`
-	Noise    []results.Noise   `json:"noise,omitempty"`
 	Messages []results.Message `json:"messages,omitempty"`
 }
 
@@ -234,7 +233,6 @@ func newSetJSON(s *results.Set) setJSON {
 		Summary:  Summarise(s),
 		Findings: s.Findings,
 		Targets:  s.Targets,
-		Noise:    s.Noise,
 		Messages: s.Messages,
 	}
 }

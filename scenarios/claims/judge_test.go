@@ -566,7 +566,9 @@ func TestAFindingOnTheClaimStandsWhereEvidenceLacks(t *testing.T) {
 		t.Errorf("of an experiment that hangs: %+v", got)
 	}
 	old := &results.Set{}
-	old.Add(results.Claim{ID: c.ID, Verdict: "refuted", Why: "as it was"})
+	old.Add(results.Finding{
+		ID: "claim/" + c.ID, Verdict: results.Refuted, Found: "as it was",
+	})
 	got = Judge(old, []Claim{c})
 	if len(got) != 1 || got[0].Verdict != results.Refuted || got[0].Found != "as it was" {
 		t.Errorf("of an earlier version: %+v", got)

@@ -3,155 +3,105 @@ package stat
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
+
+	"github.com/aclements/go-moremath/stats"
 
 	"github.com/pipebench/pipebench/results"
 )
 
-// What two files of servers and programs are compared in beside times. Neither depends on the
-// machine.
-var (
-	verdictMetric = Metric{
-		Name: "verdict", Title: "ok, slow or fails",
-		Unit: unitVerdict, Better: Lower, Counter: true,
-	}
-	limitMetric = Metric{
-		Name: "limit", Title: "largest message that works",
-		Unit: unitLimit, Better: Higher, Counter: true,
-	}
-)
-
-const (
-	unitVerdict = "verdict"
-	unitLimit   = "bytes"
-
-	noLimit = 1 << 50 // stands for none that was found
-)
-
-// verdictWords are by value of the metric.
-var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
-
-// severity returns the value of a verdict; false for one that says nothing about what was judged.
-func severity(verdict string) (float64, bool) {
-	switch verdict {
-	case results.VerdictNotTried, string(results.CannotTell):
-		return 0, false
-	case results.VerdictOK:
-		return 0, true
-	case results.VerdictSlow, results.VerdictSuperlinear:
-		return 1, true
-	}
-	return 2, true
+// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 quadratic, 0 no
+// growth at all.
+type Growth struct {
+	Slope    float64   `json:"slope"`
+	Interval *Interval `json:"interval,omitempty"` // of the slope; nil for fewer than three points
+	Points   int       `json:"points"`
 }
 
-// A judgedList gathers series of servers and programs: one for each name and metric.
-type judgedList struct {
-	all []Series
-	at  map[judgedKey]int
+// FastGrowth is the slope above which something is said to grow faster than linear.
+const FastGrowth = 1.3
+
+// sureFrom is how many points it takes to be sure of a slope. Of three, a single residual makes the
+// interval, and by chance it is narrow often enough: a server whose time is linear came to 1.47
+// [1.22, 1.72] over three sizes on a busy machine.
+const sureFrom = 4
+
+// Fast reports whether the growth is faster than linear: by its slope, and beyond what the scatter
+// of its points could explain.
+func (g Growth) Fast() bool {
+	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
 }
 
-type judgedKey struct{ name, metric string }
-
-// add appends values to a series. Of what is counted the last word counts.
-func (l *judgedList) add(name, machine string, m Metric, values ...float64) {
-	key := judgedKey{name, m.Name}
-	i, known := l.at[key]
-	if !known {
-		i = len(l.all)
-		l.at[key] = i
-		l.all = append(l.all, Series{Name: name, Metric: m, Machine: machine})
+// String says how something grows: "linear (exponent 1.04 [0.98, 1.10])".
+func (g Growth) String() string {
+	word := "linear"
+	switch {
+	case g.Slope > FastGrowth:
+		word = "faster than linear"
+	case g.Slope < 2-FastGrowth:
+		word = "less than linear"
 	}
-	if m.Counter {
-		l.all[i].Values = nil
-	}
-	l.all[i].Values = append(l.all[i].Values, values...)
+	return word + " (" + g.exponent() + ")"
 }
 
-// judge adds a verdict, if it says something about what was judged.
-func (l *judgedList) judge(name, verdict string) {
-	if v, told := severity(verdict); told {
-		l.add(name, "", verdictMetric, v)
+// exponent writes the slope with its interval.
+func (g Growth) exponent() string {
+	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // noise alone makes it less
+	if i := g.Interval; i != nil {
+		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}
+	return s
 }
 
-// judgedSeries lists what a set says of servers and programs as far as it can be compared:
-// verdicts, limits, and the time of each size. If the set is of several servers they are in the
-// names.
-func judgedSeries(s *results.Set) []Series {
-	list := judgedList{at: make(map[judgedKey]int)}
-	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
-		return !slices.Equal(t.Command, s.Targets[0].Command)
-	})
-	for _, t := range s.Targets {
-		name := "Drive"
-		if several {
-			name += "/of=" + strings.Join(t.Command, " ")
+// MayBeFast reports whether the slope says so and the points leave it open.
+func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
+
+// FitGrowth fits a straight line through the logarithms of the points by least squares. Its
+// interval is Student's, and only as good as a straight line fits: a curve that bends (a fixed cost
+// at the small end) widens it. The points must be above zero, and lie at two different x at least.
+func FitGrowth(x, y []float64) (Growth, error) {
+	if len(x) != len(y) {
+		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
+	}
+	var logX, logY []float64
+	for i := range x {
+		if !(x[i] > 0 && y[i] > 0) || math.IsInf(x[i], 0) || math.IsInf(y[i], 0) {
+			return Growth{}, fmt.Errorf("fit growth: point (%v, %v) has no logarithm", x[i], y[i])
 		}
-		list.addTarget(name, s.Machine(t.Run), t)
+		logX = append(logX, math.Log(x[i]))
+		logY = append(logY, math.Log(y[i]))
 	}
-	for _, f := range s.FindingsOf(results.AreaFailure) {
-		var of struct{ Protocol string }
-		if f.Evidence.Decode(&of) == nil && of.Protocol != "" { // a server's
-			list.judge("Fault/"+f.Name(), f.Class)
-		}
-	}
-	for _, f := range s.FindingsOf(results.AreaCheck) {
-		list.judge("Check/"+f.Name(), string(f.Verdict))
-	}
-	for i := range list.all {
-		list.all[i].Figure = Median(list.all[i].Values)
-	}
-	return list.all
+	return FitLine(logX, logY)
 }
 
-// addTarget adds what a record says of a server.
-func (l *judgedList) addTarget(name, machine string, t results.Target) {
-	requests, replies := limitsOf(t)
-	if requests >= 0 {
-		l.add(name+"/requests", "", limitMetric, requests)
+// FitLine fits a straight line by least squares, with Student's interval of its slope. The points
+// must lie at two different x at least.
+func FitLine(x, y []float64) (Growth, error) {
+	if len(x) != len(y) {
+		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
 	}
-	if replies >= 0 {
-		l.add(name+"/replies", "", limitMetric, replies)
+	mx, my := stats.Mean(x), stats.Mean(y)
+	var sxx, sxy float64
+	for i := range x {
+		sxx += (x[i] - mx) * (x[i] - mx)
+		sxy += (x[i] - mx) * (y[i] - my)
 	}
-	if t.Evidence.Growth != nil {
-		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
+	if !(sxx > 0) {
+		return Growth{}, fmt.Errorf("fit growth: %d points at one size; a slope takes two sizes", len(x))
 	}
-	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
-		return
+	g := Growth{Slope: sxy / sxx, Points: len(x)}
+	if len(x) < 3 {
+		return g, nil
 	}
-	name += fmt.Sprintf("/size=%d", t.Size)
-	if load := t.Evidence.Load; load != nil {
-		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
+	var residual float64
+	for i := range x {
+		d := y[i] - my - g.Slope*(x[i]-mx)
+		residual += d * d
 	}
-	l.judge(name, t.Verdict)
-	if t.Served() && len(t.Samples) > 0 {
-		times := MustMetric("time")
-		l.add(name, machine, times, times.Values(t.Samples)...)
-	}
+	freedom := float64(len(x) - 2)
+	half := studentQuantile(freedom, 1-(1-Confidence)/2) * math.Sqrt(residual/freedom/sxx)
+	g.Interval = &Interval{g.Slope - half, g.Slope + half, Confidence}
+	return g, nil
 }
-
-// limitsOf returns the limits that a record is about, in bytes, and -1 for a side that it does not
-// tell of.
-func limitsOf(t results.Target) (requests, replies float64) {
-	requests, replies = -1, -1
-	if t.RequestLimit != nil {
-		requests = float64(*t.RequestLimit)
-	}
-	if t.ReplyLimit != nil {
-		replies = float64(*t.ReplyLimit)
-	}
-	if t.SearchedTo == nil {
-		return requests, replies
-	}
-	if e := t.Evidence.Limit; e != nil && e.Side == "reply" {
-		return requests, noLimit
-	}
-	return noLimit, replies
-}
-
-// FormatBytes writes an exact number of bytes: "10,485,759 B".
-func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
 
 // MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
 func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }

@@ -1,0 +1,130 @@
+package stat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// What two files of servers and programs are compared in beside times. Neither depends on the
+// machine.
+var (
+	verdictMetric = Metric{
+		Name: "verdict", Title: "ok, slow or fails",
+		Unit: unitVerdict, Better: Lower, Counter: true,
+	}
+	limitMetric = Metric{
+		Name: "limit", Title: "largest message that works",
+		Unit: unitLimit, Better: Higher, Counter: true,
+	}
+)
+
+const (
+	unitVerdict = "verdict"
+	unitLimit   = "bytes"
+
+	noLimit = 1 << 50 // stands for none that was found
+)
+
+// verdictWords are by value of the metric.
+var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
+
+// severity returns the value of a verdict; false for one that says nothing about what was judged.
+func severity(verdict string) (float64, bool) {
+	switch verdict {
+	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):
+		return 0, false
+	case results.VerdictOK:
+		return 0, true
+	case results.VerdictSlow, results.VerdictSuperlinear:
+		return 1, true
+	}
+	return 2, true
+}
+
+// verdictSeries lists what a set says of servers and programs as far as it can be compared:
+// verdicts, limits, and the time of each size. If the set is of several servers they are in the
+// names.
+func verdictSeries(s *results.Set) []Series {
+	var list seriesList
+	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
+		return !slices.Equal(t.Command, s.Targets[0].Command)
+	})
+	for _, t := range s.Targets {
+		name := "Drive"
+		if several {
+			name += "/of=" + strings.Join(t.Command, " ")
+		}
+		list.addTarget(name, s.Machine(t.Run), t)
+	}
+	for _, f := range s.FindingsOf(results.AreaCheck) {
+		list.judge("Check/"+f.Name(), string(f.Verdict))
+	}
+	for i := range list {
+		list[i].Figure = Median(list[i].Values)
+	}
+	return list
+}
+
+// A seriesList gathers series: one for each name and metric.
+type seriesList []Series
+
+// add appends values to a series. Of what is counted the last word counts.
+func (l *seriesList) add(name, machine string, m Metric, values ...float64) {
+	i := slices.IndexFunc(*l, func(s Series) bool {
+		return s.Name == name && s.Metric.Name == m.Name
+	})
+	if i < 0 {
+		i = len(*l)
+		*l = append(*l, Series{Name: name, Metric: m, Machine: machine})
+	}
+	s := &(*l)[i]
+	if m.Counter {
+		s.Values = nil
+	}
+	s.Values = append(s.Values, values...)
+}
+
+// judge adds a verdict, if it says something about what was judged.
+func (l *seriesList) judge(name, verdict string) {
+	if v, told := severity(verdict); told {
+		l.add(name, "", verdictMetric, v)
+	}
+}
+
+// addTarget adds what a record says of a server.
+func (l *seriesList) addTarget(name, machine string, t results.Target) {
+	if t.RequestLimit != nil {
+		l.add(name+"/requests", "", limitMetric, float64(*t.RequestLimit))
+	}
+	if t.ReplyLimit != nil {
+		l.add(name+"/replies", "", limitMetric, float64(*t.ReplyLimit))
+	}
+	if t.SearchedTo != nil {
+		side := "/requests"
+		if t.Evidence.Limit != nil && t.Evidence.Limit.Side == "reply" {
+			side = "/replies"
+		}
+		l.add(name+side, "", limitMetric, noLimit)
+	}
+	if t.Evidence.Growth != nil {
+		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
+	}
+	if t.Size == 0 || t.RequestLimit != nil || t.ReplyLimit != nil {
+		return
+	}
+	name += fmt.Sprintf("/size=%d", t.Size)
+	if load := t.Evidence.Load; load != nil {
+		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
+	}
+	l.judge(name, t.Verdict)
+	if t.Served() && len(t.Samples) > 0 {
+		times := MustMetric("time")
+		l.add(name, machine, times, times.Values(t.Samples)...)
+	}
+}
+
+// FormatBytes writes an exact number of bytes: "10,485,759 B".
+func FormatBytes(n int64) string { return results.FormatGrouped(n) + " B" }
