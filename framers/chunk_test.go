@@ -346,6 +346,22 @@ func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
 	}
 }
 
+// So it is if an error came between, and the stream ends inside the message.
+func TestTheSizeIsToldAtTheEndOfTheStream(t *testing.T) {
+	for spec, begins := range map[string]string{
+		"ndjson": "1234567", "adaptive": "1234567", "chunked": "a:0:1:1234567",
+	} {
+		var told []int64
+		src := &pausing{left: []string{begins, ""}}
+		r := mustParse(t, spec).NewReader(src, framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
+			framers.WithSkipped(func(e *framers.TooLargeError) { told = append(told, e.Size) }))
+		transcriptOf(r)
+		if !slices.Equal(told, []int64{7}) {
+			t.Errorf("%s: told %v, want 7", spec, told)
+		}
+	}
+}
+
 // lineByLine gives one line a read, and moves a clock on before each.
 type lineByLine struct {
 	lines []string

@@ -156,3 +156,16 @@ func TestDeclaredSizeIsRefusedBeforeItComes(t *testing.T) {
 		}
 	}
 }
+
+// A stream that ends inside a header is cut, also if an error came in between.
+func TestAHeaderIsCutAfterAnError(t *testing.T) {
+	for _, begins := range []string{"Content-Length: 3\r\n", "Content-Length: 3\r\nX: y\r\n", "C"} {
+		r := framers.ContentLength().NewReader(&pausing{left: []string{begins, ""}})
+		if _, err := r.ReadMessage(); !errors.Is(err, errLater) {
+			t.Fatal(err)
+		}
+		if _, err := r.ReadMessage(); err != io.ErrUnexpectedEOF {
+			t.Errorf("%q: %v, want an unexpected end", begins, err)
+		}
+	}
+}

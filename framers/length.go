@@ -82,7 +82,8 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 	}
 	if !b.declared {
 		if b.in.base == b.in.end { // a read that waits should return through few calls
-			if err := b.in.fill(0); err != nil {
+			err := b.in.fill(0)
+			if err != nil && err != io.EOF { // whether the end comes inside a header, receive knows
 				return nil, err
 			}
 		}

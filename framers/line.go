@@ -67,7 +67,7 @@ type lineReader struct {
 
 func (r *lineReader) ReadMessage() ([]byte, error) {
 	for {
-		if r.in.base == r.in.end && r.broken == nil { // as body.ReadMessage does
+		if r.in.base == r.in.end && r.broken == nil && !r.skipping { // as body.ReadMessage does
 			if err := r.in.fill(0); err != nil {
 				return nil, err
 			}
