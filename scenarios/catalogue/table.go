@@ -284,8 +284,8 @@ var habits = []Situation{
 var shapes = []Situation{
 	{Name: "line-64KiB",
 		Title: "of ten lines one has a little more than 64 KiB",
-		Advice: "give the reader of lines the limit that messages need: that of asyncio is 64 KiB, " +
-			"and of Go's Scanner, too"},
+		Advice: "give the reader of lines the limit that messages need: that of asyncio is " +
+			"64 KiB, and of Go's Scanner, too"},
 	{Name: "line-1MiB",
 		Title:  "of ten lines one has a little more than 1 MiB",
 		Advice: "give the reader of lines the limit that messages need, and say it when it is met"},

@@ -36,7 +36,8 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	case err != nil:
 		return err
 	case s.IsLate():
-		f.cannotTell("takes answers of %s; larger ones took too long to be tried", size(int64(s.Low)))
+		f.cannotTell("takes answers of %s; larger ones took too long to be tried",
+			size(int64(s.Low)))
 	case failed == nil:
 		f.ok("takes answers of %s", size(int64(s.Low)))
 	default:

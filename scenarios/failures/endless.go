@@ -27,8 +27,8 @@ func Jobs() map[string]proc.Job { return experiment.Jobs(endlessWork, endlessExp
 const lineLimit = 10 << 20
 
 // An endlessLine has no newline, and a reader that allows lineLimit bytes of a line. The printed
-// reader searches its whole buffer after each 4096 bytes, so its cost is quadratic: 16 MiB, beyond
-// the limit by half, take seconds.
+// reader searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a little
+// beyond the limit, take seconds.
 type endlessLine struct {
 	part, framing string
 	policy        framers.Policy
@@ -37,12 +37,12 @@ type endlessLine struct {
 
 var endlessLines = []endlessLine{
 	{"closes", "ndjson", framers.Close, 64 << 20},
-	{"skips", "ndjson", framers.Resync, 1 << 30},
-	{"as-printed", "ndjson-rescan", framers.Close, 16 << 20},
+	{"skips", "ndjson", framers.Resync, 256 << 20},
+	{"as-printed", "ndjson-rescan", framers.Close, 12 << 20},
 }
 
 // endlessTime is how long an experiment may take.
-const endlessTime = time.Minute
+const endlessTime = 2 * time.Minute
 
 // endlessExperiments measure the memory of a process, so each has one of its own.
 func endlessExperiments() []experiment.Experiment {
