@@ -126,8 +126,9 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. Where the set lacks what a claim needs, the last finding
-// about the claim itself stands, if there is one; else the claim is left out.
+// Judge judges claims by a set of records. Where the set lacks what a claim needs, or leaves the
+// verdict open, the last finding about the claim itself stands, if there is one. A claim without
+// either is left out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

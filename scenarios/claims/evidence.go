@@ -119,6 +119,9 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	}
 	e.basis = basis{From: make(map[string]any)}
 	j := c.Judge(e)
+	if j.Unsure && wasJudged {
+		return recorded, true // by evidence that this version may not know
+	}
 	f.Verdict = j.Verdict
 	f.Found = j.Why
 	if c.MacOS != "" {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -54,12 +55,14 @@ var pipeClaims = []Claim{
 		Says: "Writing more than 64 KiB at once may fail with EAGAIN",
 		MacOS: "XNU returns a short count while anything fits, and EAGAIN, on a non-blocking " +
 			"descriptor, only when nothing does: fill level and mode decide, not size",
-		Needs: []string{pipe("capacity/fill/65537"), pipe("full/write")},
+		Needs: []string{pipe("growth/first-write"), pipe("full/write"),
+			pipe("poll/writable-after")},
 		Judge: func(e *Evidence) Judgement {
-			first := e.number(pipe("capacity/fill/65537"))
-			figure := fmt.Sprintf("first %d of 65537 B, then EAGAIN", first)
+			first := e.number(pipe("growth/first-write"))
+			figure := fmt.Sprintf("first %d of 1048576 B, then EAGAIN", first)
 			switch {
-			case !e.is(pipe("full/write"), "EAGAIN"):
+			case !e.is(pipe("full/write"), "EAGAIN"),
+				e.is(pipe("poll/writable-after"), "unsupported"): // no descriptor has the mode
 				return refuted("", "this system has no EAGAIN for pipes: a write that has no "+
 					"room waits, or reports zero bytes")
 			case first == 0:
@@ -133,17 +136,19 @@ func judgePipeBuf(e *Evidence) Judgement {
 			whole = max(whole, n)
 		}
 	}
-	if shortest == 0 {
-		return depends(fmt.Sprintf("%d B whole", whole),
-			"no write was cut in this run, which is no proof that none can be")
-	}
 	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
+	case shortest == 0:
+		return Judgement{Verdict: results.Depends, Figure: fmt.Sprintf("%d B whole", whole),
+			Unsure: true, Why: "no write was cut in this run, which is no proof that none can be"}
 	case shortest <= 512:
 		return refuted(figure, "not even 512 bytes stay whole")
-	case shortest > 4096:
+	case shortest > 4096 && whole >= 4096:
 		return refuted(figure, "writes of 4096 B stay whole; 512 is what POSIX demands at least, "+
 			"and what macOS has")
+	case shortest > 4096:
+		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
+			Why: "too little came through to tell from which size on writes are cut"}
 	}
 	return holds(figure, "longer writes were cut, those of 512 bytes were not")
 }
