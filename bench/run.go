@@ -182,14 +182,19 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		if err := r.prepare(f, c); err != nil {
 			return r.failed(c, err)
 		}
+		if !c.calibrated {
+			return nil
+		}
 	}
 	return r.takeRounds(ctx, f, g, rounds)
 }
 
-// prepare has a cell verified and calibrated, if it is not.
+// prepare has a cell verified and calibrated, if it is not. It is not calibrated afterwards if a
+// slice was left out: then the fork is over.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
-		if err := r.compare(f, c); err != nil {
+		err := r.compare(f, c)
+		if err != nil || c.record.Verified == nil {
 			return err
 		}
 	}
@@ -213,6 +218,9 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 		g.rounds++
 		for _, c := range g.inTurn(r.random) {
 			got, err := r.slice(f, c, r.Duration)
+			if err == nil && got == nil {
+				return nil // it was left out, and the fork is over
+			}
 			if err == nil {
 				err = r.addSample(c, got)
 			}
@@ -282,18 +290,8 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed notes in the record what went wrong with its cell, and returns it. If a slice was only
-// left out, the error is nil: its fork ends, and the next one goes on.
+// failed notes in the record what went wrong with its cell, and returns it.
 func (r *runner) failed(c *cellRun, err error) error {
-	if errors.Is(err, errLeftOut) {
-		return nil
-	}
-	var slow errSlow
-	if errors.As(err, &slow) && r.late(0) { // with more time it may have been a slow slice
-		r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
-		c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
-		return nil
-	}
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()
 	r.observe(Progress{Cell: c.record.Cell, Step: Finished, Err: err})

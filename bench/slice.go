@@ -21,7 +21,8 @@ const (
 )
 
 // compare takes a cell's untimed job, in which every byte is compared. If cells differ only in what
-// their readers do beside reading, one of them has it done for all.
+// their readers do beside reading, one of them has it done for all. The cell has no Verified if the
+// job was left out.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = verifiedBy(j.Cell)
@@ -44,6 +45,9 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
+	if err != nil && r.leaveOut(c, 0, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -67,7 +71,7 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
 		got, err := r.slice(f, c, r.Duration/2)
-		if err != nil {
+		if got == nil || err != nil {
 			return err
 		}
 		moved = got.timer().Messages
@@ -131,29 +135,45 @@ func (c *cellRun) sumUp() error {
 // for a microsecond.
 const fallbackDivisor = 1000
 
-// errLeftOut ends a fork in which a slice took much longer than the one before let expect: the next
-// fork tries again with as few messages as will do.
-var errLeftOut = errors.New("a slice was left out")
-
 // slice has the workers move as many messages of a cell as fill d at the best rate seen so far, so
-// that slices of a cell hold the same work: one that others disturbed says nothing of the next.
+// that slices of a cell hold the same work: one that others disturbed says nothing of the next. It
+// returns no reports if the slice was left out. The fork's workers are gone then.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
+	if err != nil && r.leaveOut(c, n, err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	timer := got.timer()
+	c.rate = max(c.rate, rate(timer.Messages, timer.ElapsedNS))
+	c.capacity = got.origin().Capacity
+	return got, nil
+}
+
+// leaveOut reports whether n messages that were not moved in time are no failure of their cell: they
+// took much longer than those before let expect, and the next fork tries again with as few as will
+// do, or the run's time was up.
+func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
-	if errors.As(err, &slow) && n > fallbackDivisor && c.adapts() {
+	if !errors.As(err, &slow) {
+		return false
+	}
+	if n > fallbackDivisor && c.adapts() {
 		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left "+
 			"out, although %s was to be expected: look for what else uses the CPUs, "+
-			"and close other programs", n, slow.limit, d))
+			"and close other programs", n, slow.limit, r.Duration))
 		c.rate /= fallbackDivisor
-		return nil, errLeftOut
+		return true
 	}
-	if err == nil {
-		timer := got.timer()
-		c.rate = max(c.rate, rate(timer.Messages, timer.ElapsedNS))
-		c.capacity = got.origin().Capacity
+	if r.late(0) { // with more time it may have been a slow slice
+		r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
+		c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
+		return true
 	}
-	return got, err
+	return false
 }
 
 // messagesFor returns how many messages fill d, by the best rate so far or the one asked for.
