@@ -265,23 +265,26 @@ func sizes(t *testing.T, recording []byte) (list []int64) {
 func TestWhatIsNotWrittenInTimeLeavesAGap(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})
-	rec.limit = 150
+	rec.limit = 450
 	track := rec.track(fromServer)
 	pass := func(size int64) {
 		track.begin()
 		track.record(&message{size: size})
 		track.end()
 	}
-	for size := range int64(4) {
-		pass(size + 1) // a line has about 70 bytes
+	for size := range int64(1000) {
+		pass(size + 1) // two fit, with lines of about 70 bytes
+	}
+	if n := len(rec.waiting); n > 3 {
+		t.Errorf("%d batches wait, of which most are empty", n)
 	}
 	rec.flush()
-	pass(5)
+	pass(1001)
 	rec.flush()
-	if got := sizes(t, out.Bytes()); !slices.Equal(got, []int64{1, 2, 0, 5}) {
-		t.Errorf("recorded %v, want a gap between 2 and 5:\n%s", got, &out)
+	if got := sizes(t, out.Bytes()); !slices.Equal(got, []int64{1, 2, 0, 1001}) {
+		t.Errorf("recorded %v, want a gap between 2 and 1001:\n%s", got, &out)
 	}
-	if a := track.account; a.Messages != 5 || a.Gaps != 1 || a.MessagesMissing != 2 {
+	if a := track.account; a.Messages != 1001 || a.Gaps != 1 || a.MessagesMissing != 998 {
 		t.Errorf("counted %+v", a)
 	}
 }

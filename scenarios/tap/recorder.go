@@ -18,13 +18,13 @@ import (
 type recorder struct {
 	Options
 	began  time.Time
-	limit  int // bytes of lines that wait
+	limit  int // bytes that wait
 	tracks []*track
 	unused sync.Pool // of *batch
 
 	mu      sync.Mutex
 	waiting []*batch // begun and not yet written
-	held    int      // bytes of their lines
+	held    int      // bytes that they take
 	due     bool     // flush will be called
 
 	writing sync.Mutex // held while lines are written
@@ -34,9 +34,10 @@ type recorder struct {
 
 // A batch holds the lines of the messages that ended in one read.
 type batch struct {
-	at    int64 // when the read had been passed on, in ns since the recording began
-	lines []byte
-	ended bool // of the recorder's lock
+	at     int64 // when the read had been passed on, in ns since the recording began
+	lines  []byte
+	queued bool // among those that wait: there was room when it began
+	ended  bool // of the recorder's lock
 }
 
 // A track is one direction's way to the recording. What follows busy belongs to who holds that.
@@ -62,6 +63,9 @@ const (
 	heldBodies  = 128 << 20
 	largestBody = 16 << 20
 )
+
+// batchBytes is what a batch takes beside its lines: so many empty ones do not wait without end.
+const batchBytes = 128
 
 // flushInterval is how long lines wait. To write them at once would cost each message microseconds.
 const flushInterval = 20 * time.Millisecond
@@ -98,8 +102,10 @@ func (t *track) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b.at = t.now()
-	if !t.over {
+	b.queued = !t.over && t.held < t.limit
+	if b.queued {
 		t.waiting = append(t.waiting, b)
+		t.held += batchBytes
 	}
 }
 
@@ -128,11 +134,16 @@ func (t *track) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.held+len(b.lines) > t.limit:
+	case t.messages == 0:
+	case !b.queued, t.held+len(b.lines) > t.limit:
 		t.lose()
-	case t.lost > 0 && t.messages > 0:
+	case t.lost > 0:
 		b.lines = append(t.gap(b.at), b.lines...)
 		t.lost = 0
+	}
+	if !b.queued {
+		t.unused.Put(b)
+		return
 	}
 	b.ended = true
 	t.held += len(b.lines)
@@ -175,7 +186,7 @@ func (r *recorder) take() []*batch {
 	r.due = false
 	n := 0
 	for n < len(r.waiting) && r.waiting[n].ended {
-		r.held -= len(r.waiting[n].lines)
+		r.held -= len(r.waiting[n].lines) + batchBytes
 		n++
 	}
 	taken := r.waiting[:n]
