@@ -192,7 +192,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{Title: "metric", Key: true},
 		{Title: "old", Right: true},
 		{Title: "new", Right: true},
-		{Title: "unit", Only: DataOnly},
+		{Title: "unit", DataOnly: true},
 		{Title: "change", Right: true, Key: true},
 		{Title: "p", Right: true},
 		{Title: "min. detectable", Right: true},

@@ -13,7 +13,7 @@ import (
 func TestCountsOfNothing(t *testing.T) {
 	s := &results.Set{}
 	s.Add(results.Message{Run: "r", Dir: "reply", Size: 10})
-	if got := RecordingSummary(s)[0]; !strings.Contains(got, "has 0 messages to the server and 1 from it") {
+	if got := recordingSummary(s)[0]; !strings.Contains(got, "has 0 messages to the server and 1 from it") {
 		t.Errorf("a recording of an answer alone: %q", got)
 	}
 	replayed := results.Target{Verdict: results.VerdictOK}
@@ -26,7 +26,7 @@ func TestCountsOfNothing(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
-	if got := MachineLine(results.Environment{OS: "linux"}); strings.Contains(got, "CPU") {
+	if got := machineLine(results.Environment{OS: "linux"}); strings.Contains(got, "CPU") {
 		t.Errorf("a machine of which little is known: %q", got)
 	}
 }
@@ -38,7 +38,7 @@ func TestARecordingCannotSteerATerminal(t *testing.T) {
 	s.Add(results.Message{
 		Run: "run-1", Dir: "request", Size: 1, Method: "a\x1b[2Jb", ID: json.RawMessage("\"\x1b[31m\""),
 	})
-	for _, line := range RecordingSummary(s) {
+	for _, line := range recordingSummary(s) {
 		if strings.ContainsRune(line, '\x1b') {
 			t.Errorf("an escape in %q", line)
 		}

@@ -28,9 +28,9 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 			Passed  bool   `json:"passed"`
 			Summary string `json:"summary"`
 			setJSON
-		}{findingTone(all) == Good, FindingSummary(all), newSetJSON(set)})
+		}{findingTone(all) == Good, findingSummary(all), newSetJSON(set)})
 	}
-	p := Page{Verdict: FindingSummary(all), Tone: findingTone(all)}
+	p := Page{Verdict: findingSummary(all), Tone: findingTone(all)}
 	p.addTable(remarkableTable(set, all, o.Detail))
 	area := all[0].Area()
 	if o.Detail || area == results.AreaCheck || area == results.AreaMachine {
@@ -146,7 +146,7 @@ func findingTable(s *results.Set, all []results.Finding) Table {
 		{Title: "verdict", Style: Verdict, Key: true},
 		{Title: "how", Data: "class", Key: true},
 		{Title: "value", Right: true, Detail: true},
-		{Title: "unit", Only: DataOnly},
+		{Title: "unit", DataOnly: true},
 		{Title: "found", Style: Long, Key: true},
 		{Title: "what was done or said", Data: "title", Style: Long, Key: true},
 		{Title: "advice", Style: Long, Detail: true},
@@ -257,10 +257,10 @@ func AllUndecided(all []results.Finding) bool {
 	return true
 }
 
-// FindingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
+// findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
 // 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: cannot tell 3, ok 15 of 18", or, of sentences,
 // "57 claims: 41 hold, 12 refuted".
-func FindingSummary(all []results.Finding) string {
+func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaClaim, results.AreaFailure, results.AreaMachine, results.AreaTrial:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
@@ -413,15 +413,17 @@ func findingSentences(s *results.Set) []string {
 		if a.area == results.AreaMachine {
 			continue
 		}
-		own := s.FindingsOf(a.area)
-		for _, alike := range groupFindings(own, func(f results.Finding) string {
+		for _, alike := range groupFindings(s.FindingsOf(a.area), func(f results.Finding) string {
+			if a.area != results.AreaCheck {
+				return a.area // failures are shown by programs of our own
+			}
 			return f.Run + "\x00" + strings.Join(f.About, "\x00")
 		}) {
-			about := strings.Join(alike[0].About, " ")
-			if about != "" {
-				about += ": "
+			about := ""
+			if a.area == results.AreaCheck {
+				about = strings.Join(alike[0].About, " ") + ": "
 			}
-			out = append(out, about+strings.TrimSuffix(FindingSummary(alike), ".")+".")
+			out = append(out, about+strings.TrimSuffix(findingSummary(alike), ".")+".")
 		}
 	}
 	return out

@@ -107,7 +107,7 @@ func TestFindingsForPrograms(t *testing.T) {
 // What could not be judged is no success.
 func TestUndecidedFindingsAreNoSuccess(t *testing.T) {
 	all := []results.Finding{{ID: "check/server/ids", Verdict: results.CannotTell}}
-	if got := FindingSummary(all); !strings.HasPrefix(got, "INCONCLUSIVE") {
+	if got := findingSummary(all); !strings.HasPrefix(got, "INCONCLUSIVE") {
 		t.Errorf("summary %q", got)
 	}
 	if !AllUndecided(all) || AllUndecided(foundSet().Findings) {
@@ -137,7 +137,7 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 			name := []string{"reference", "b", "c"}[i]
 			s.Add(results.Finding{ID: "check/program/" + name, Verdict: v, Found: "found"})
 		}
-		if got := FindingSummary(s.Findings); got != row.summary {
+		if got := findingSummary(s.Findings); got != row.summary {
 			t.Errorf("%s: %q, want %q", row.name, got, row.summary)
 		}
 		if got := AllUndecided(s.Findings); got != row.undecided {

@@ -16,7 +16,7 @@ const maxCellText = 1000
 // and mixed for verdicts. Texts are escaped, and cut where they are very long. A warning has a line
 // of its own below its row.
 func (t Table) HTML() template.HTML {
-	t = t.only(func(i int) bool { return t.Columns[i].Only != DataOnly }).dropEmpty()
+	t = t.only(func(i int) bool { return !t.Columns[i].DataOnly }).dropEmpty()
 	var out strings.Builder
 	out.WriteString("<div class=\"table\"><table>\n")
 	if t.Title != "" {

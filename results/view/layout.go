@@ -30,7 +30,7 @@ func (t Table) extents() []extent {
 		}
 		titleSeen[i] = true
 		if c.Style != Long {
-			for _, word := range WrapText(text, func(string) bool { return false }) {
+			for _, word := range wrapText(text, func(string) bool { return false }) {
 				e.word = max(e.word, utf8.RuneCountInString(word))
 			}
 		}
@@ -173,12 +173,12 @@ func (o Options) wrap(lines []string) []string {
 
 // wrap breaks a line between words so that each part is at most width wide.
 func wrap(line string, width int) []string {
-	return WrapText(line, func(part string) bool { return utf8.RuneCountInString(part) <= width })
+	return wrapText(line, func(part string) bool { return utf8.RuneCountInString(part) <= width })
 }
 
-// WrapText breaks a line between words so that each part fits; a word that does not fit is broken
+// wrapText breaks a line between words so that each part fits; a word that does not fit is broken
 // behind slashes, as the names of benchmarks have them, or stays whole.
-func WrapText(line string, fits func(string) bool) []string {
+func wrapText(line string, fits func(string) bool) []string {
 	var out []string
 	for _, word := range strings.Fields(line) {
 		parts := []string{word}

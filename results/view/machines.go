@@ -27,13 +27,13 @@ func MachinesLine(machines []results.Environment) string {
 	case 0:
 		return ""
 	case 1:
-		return MachineLine(machines[0])
+		return machineLine(machines[0])
 	}
 	return results.FormatCount(len(machines), "machine")
 }
 
-// MachineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
-func MachineLine(e results.Environment) string {
+// machineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+func machineLine(e results.Environment) string {
 	cpus := ""
 	if e.CPUs > 0 {
 		cpus = results.FormatCount(e.CPUs, "CPU")
@@ -74,7 +74,7 @@ func headers(s *results.Set, o Options) []string {
 	}
 	var out []string
 	for _, e := range environments {
-		lines := []string{JoinParts(MachineTitle(s, e.Machine), MachineLine(e), "load "+loadText(e))}
+		lines := []string{JoinParts(MachineTitle(s, e.Machine), machineLine(e), "load "+loadText(e))}
 		if o.Detail {
 			lines = append(lines, runHeader(e))
 		}

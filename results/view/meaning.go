@@ -304,7 +304,7 @@ func (s series) sharesText() string {
 		}
 		var names []string
 		for _, k := range all[i : i+n] {
-			names = append(names, FramingPhrase(k.framing))
+			names = append(names, framingPhrase(k.framing))
 		}
 		verb := " "
 		switch {
@@ -437,7 +437,7 @@ func mixedSentence(mixed []stat.Row) string {
 		size = r.Cell.Size
 		how := "if they are sent whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
-			how = "if they go in " + FramingPhrase(r.Cell.Framing)
+			how = "if they go in " + framingPhrase(r.Cell.Framing)
 		}
 		parts = append(parts, results.FormatDuration(wait)+" "+how)
 	}

@@ -37,8 +37,8 @@ func cellTables(s *results.Set, rows []stat.Row) []Table {
 	return tables
 }
 
-// cellTable has a row for each cell. A page has the warnings of a cell below its row, a terminal
-// and markdown have them below the table.
+// cellTable has a row for each cell, and a column for each figure that any of them has. A page has
+// the warnings of a cell below its row, a terminal and markdown have them below the table.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {
@@ -46,28 +46,17 @@ func cellTable(rows []stat.Row) Table {
 	}
 	differ := results.DifferingFields(cells, "framing", "size")
 	t := Table{Title: tableTitle(cells[0], differ), Columns: cellHeads(differ)}
-	isRoundtrip := cells[0].Pattern == results.PatternRoundtrip
-	titles := []string{"GB/s", "vs raw", "vs raw, wire", "time/msg", "overhead", "calls/msg", "CPU/MiB",
-		"p50", "p99", "EAGAIN/msg", "short/msg", "waiting", "lost", "told after", "told"}
-	if isRoundtrip {
-		titles = []string{"p50", "p99", "p99.9", "time/trip", "vs raw", "overhead", "calls/trip",
-			"EAGAIN/trip", "CPU/trip"}
+	for _, f := range figuresOf(rows[0]) {
+		t.Columns = append(t.Columns, Column{Title: f.title, Right: true})
 	}
-	for _, title := range titles {
-		t.Columns = append(t.Columns, Column{Title: title, Right: true})
-	}
-	t.Columns = append(t.Columns, Column{Title: "warnings", Style: Warning, Only: PageOnly})
+	t.Columns = append(t.Columns, Column{Title: "warnings", Style: Warning})
 	for _, r := range rows {
-		figures := streamFigures(r)
-		if isRoundtrip {
-			figures = roundtripFigures(r)
-		}
-		if r.Samples == 0 {
-			figures[0] = emptyWord(r)
-		}
 		row := cellValues(r, differ)
-		for _, figure := range figures {
-			row = append(row, textValue(figure))
+		for i, f := range figuresOf(r) {
+			if i == 0 && r.Samples == 0 {
+				f.text = emptyWord(r)
+			}
+			row = append(row, textValue(f.text))
 		}
 		t.AppendValues(append(row, textValue(strings.Join(rowWarnings(r), "; ")))...)
 	}
@@ -75,51 +64,50 @@ func cellTable(rows []stat.Row) Table {
 	return t.dropEmpty()
 }
 
-// streamFigures are the columns of a stream's row.
-func streamFigures(r stat.Row) []string {
-	goodput := ""
-	if e, ok := r.Estimates["goodput"]; ok {
-		goodput = withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
-	}
-	cpu := ""
-	if e, ok := r.Estimates["cpu"]; ok {
-		cpu = results.FormatDuration(e.Median)
-	}
-	return []string{
-		goodput,
-		ratioText(r.ToRaw),
-		ratioText(r.ToRawWire),
-		metricText(r, "time"),
-		metricText(r, "overhead"),
-		callsText(r),
-		cpu,
-		percentileText(r, "p50"),
-		percentileText(r, "p99"),
-		refusalText(r, "eagain"),
-		refusalText(r, "short"),
-		metricText(r, "waiting"),
-		metricText(r, "lost"),
-		metricText(r, "told"),
-		r.Told,
-	}
-}
+// A figure is a column of a detailed table, "" where a cell does not have it.
+type figure struct{ title, text string }
 
-// roundtripFigures are the columns of a round trip's row.
-func roundtripFigures(r stat.Row) []string {
-	trip := ""
-	if e, ok := r.Estimates["time"]; ok {
-		trip = withSpread(results.FormatDuration(e.Median), e)
+// figuresOf are the figures of a cell: of a stream the goodput first, of a round trip its time.
+func figuresOf(r stat.Row) []figure {
+	calls := figure{"calls/msg", callsText(r)}
+	eagain := figure{"EAGAIN/msg", refusalText(r, "eagain")}
+	vsRaw := figure{"vs raw", ratioText(r.ToRaw)}
+	overhead := figure{"overhead", metricText(r, "overhead")}
+	p50 := figure{"p50", percentileText(r, "p50")}
+	p99 := figure{"p99", percentileText(r, "p99")}
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		trip := figure{title: "time/trip"}
+		if e, ok := r.Estimates["time"]; ok {
+			trip.text = withSpread(results.FormatDuration(e.Median), e)
+		}
+		p999 := figure{"p99.9", percentileText(r, "p99.9")}
+		cpu := figure{"CPU/trip", metricText(r, "cpu-time")}
+		return []figure{p50, p99, p999, trip, vsRaw, overhead, calls, eagain, cpu}
 	}
-	return []string{
-		percentileText(r, "p50"),
-		percentileText(r, "p99"),
-		percentileText(r, "p99.9"),
-		trip,
-		ratioText(r.ToRaw),
-		metricText(r, "overhead"),
-		callsText(r),
-		refusalText(r, "eagain"),
-		metricText(r, "cpu-time"),
+	goodput := figure{title: "GB/s"}
+	if e, ok := r.Estimates["goodput"]; ok {
+		goodput.text = withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
+	}
+	cpu := figure{title: "CPU/MiB"}
+	if e, ok := r.Estimates["cpu"]; ok {
+		cpu.text = results.FormatDuration(e.Median)
+	}
+	return []figure{
+		goodput,
+		vsRaw,
+		{"vs raw, wire", ratioText(r.ToRawWire)},
+		{"time/msg", metricText(r, "time")},
+		overhead,
+		calls,
+		cpu,
+		p50,
+		p99,
+		eagain,
+		{"short/msg", refusalText(r, "short")},
+		{"waiting", metricText(r, "waiting")},
+		{"lost", metricText(r, "lost")},
+		{"told after", metricText(r, "told")},
+		{"told", r.Told},
 	}
 }
 

@@ -11,26 +11,26 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Thresholds are message sizes at which something is known to change: a page and Linux's PIPE_BUF,
+// thresholds are message sizes at which something is known to change: a page and Linux's PIPE_BUF,
 // the usual capacity of a pipe, and two limits that are in use for a message.
-var Thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
+var thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
 
 const (
 	// maxUnanswered is the number of requests without an answer that are named.
 	maxUnanswered = 10
 
-	// NotableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
+	// notableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
 	// idle CPU.
-	NotableStall = 1e8
+	notableStall = 1e8
 
 	// maxMethods is the number of methods of a recording that a table lists.
 	maxMethods = 30
 )
 
-// RecordingSummary says what was recorded, and what of it went wrong: requests without an answer,
+// recordingSummary says what was recorded, and what of it went wrong: requests without an answer,
 // answers that are errors, times in which a side took nothing. Of a recording of nothing it says
 // how it ended. What the recorded programs wrote is escaped.
-func RecordingSummary(s *results.Set) []string {
+func recordingSummary(s *results.Set) []string {
 	if len(s.Messages) == 0 {
 		return endings(s)
 	}
@@ -109,7 +109,7 @@ func stallText(messages []results.Message, dir, side string) string {
 			longest = max(longest, m.Stall)
 		}
 	}
-	if sum < NotableStall {
+	if sum < notableStall {
 		return ""
 	}
 	return fmt.Sprintf("The %s took nothing of what there was for %s in all, for %s at the longest.",
@@ -139,16 +139,16 @@ func directionTable(messages []results.Message) Table {
 		{Title: "a second", Right: true},
 		{Title: "largest", Right: true},
 	}}
-	for _, n := range Thresholds {
+	for _, n := range thresholds {
 		t.Columns = append(t.Columns, Column{Title: "over " + results.FormatSize(n), Right: true})
 	}
 	for _, own := range stat.Directions(messages) {
 		var sum, largest int64
-		over := make([]int, len(Thresholds))
+		over := make([]int, len(thresholds))
 		for _, m := range own {
 			sum += m.Size
 			largest = max(largest, m.Size)
-			for i, n := range Thresholds {
+			for i, n := range thresholds {
 				if m.Size > n {
 					over[i]++
 				}

@@ -121,7 +121,7 @@ func machineHeads(set *results.Set) []string {
 	var heads []string
 	machines := probedMachines(set)
 	for i, e := range machines {
-		head := JoinParts(MachineLine(e), pagesText(e), e.Time.UTC().Format("2006-01-02"))
+		head := JoinParts(machineLine(e), pagesText(e), e.Time.UTC().Format("2006-01-02"))
 		if len(machines) > 1 {
 			head = letter(i) + "  " + head
 		}

@@ -90,7 +90,7 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(own).text+".")
 	}
-	out = slices.Concat(out, findingSentences(s), RecordingSummary(s))
+	out = slices.Concat(out, findingSentences(s), recordingSummary(s))
 	out = nonEmpty(out)
 	if len(out) == 0 && len(sum.Rows) > 0 {
 		out = append(out, results.FormatCount(len(sum.Rows), "cell")+

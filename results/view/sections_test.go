@@ -39,7 +39,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 }
 
 func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
-	got := RecordingSummary(&results.Set{Messages: []results.Message{
+	got := recordingSummary(&results.Set{Messages: []results.Message{
 		{Dir: "request", Method: "a", ID: []byte("1"), T: 0}, {Dir: "request", Method: "b", ID: []byte("2"), T: 1, Stall: 5e8},
 		{Dir: "request", Method: "b", ID: []byte(`"x"`), T: 2}, {Dir: "reply", ID: []byte("1"), T: 2e6, Error: true},
 	}})
@@ -172,7 +172,7 @@ func TestTableOfAPage(t *testing.T) {
 		{Title: "verdict", Style: Verdict},
 		{Title: "bytes", Right: true},
 		{Title: "empty"},
-		{Title: "why", Style: Long, Only: PageOnly},
+		{Title: "why", Style: Long},
 		{Title: "warnings", Style: Warning},
 	}}
 	table.AppendValues(textValue("a<b"), verdictValue("holds"), textValue("12"), Value{},
@@ -192,7 +192,7 @@ func TestTableOfAPage(t *testing.T) {
 		t.Errorf("%d warnings, or an empty column:\n%s", n, got)
 	}
 	var text strings.Builder
-	if err := table.Write(&text, FormatCSV, Options{}); err != nil || !strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,warnings\n") {
+	if err := table.Write(&text, FormatCSV, Options{}); err != nil || !strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,why\n") {
 		t.Errorf("what only a page shows is in CSV (%v): %s", err, text.String())
 	}
 }

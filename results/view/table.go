@@ -30,24 +30,14 @@ type Table struct {
 
 // A Column is the head of a column.
 type Column struct {
-	Title  string
-	Data   string // the title in CSV and JSON, with the unit; "" if it is Title
-	Right  bool   // aligned to the right, as figures are
-	Detail bool   // left out on a terminal and in markdown
-	Key    bool   // tells rows apart: stays however narrow the screen is
-	Only   Medium // where it is shown
-	Style  Style  // of its values on a page
+	Title    string
+	Data     string // the title in CSV and JSON, with the unit; "" if it is Title
+	Right    bool   // aligned to the right, as figures are
+	Detail   bool   // left out on a terminal and in Markdown
+	Key      bool   // tells rows apart: stays however narrow the screen is
+	DataOnly bool   // shown in CSV alone
+	Style    Style  // of its values on a page
 }
-
-// A Medium is where a column is shown.
-type Medium int
-
-// The media. The zero value is all of them.
-const (
-	Everywhere Medium = iota
-	PageOnly
-	DataOnly // CSV and JSON
-)
 
 // A Style says how a page shows the values of a column.
 type Style int
@@ -58,7 +48,7 @@ const (
 	Code          // what is typed somewhere
 	Long          // a text that needs room, and may be broken anywhere
 	Verdict       // coloured by what it means for a person, see [Tone]
-	Warning       // in a line of its own below the row
+	Warning       // on pages alone, in a line of its own below the row
 )
 
 // A Value is a figure or text as a person reads it, and in base units as a program does. The zero
@@ -267,7 +257,7 @@ func (t Table) texts(write func(column int, text string) string) Table {
 
 // data returns the table as programs read it: the titles of the columns, then the rows.
 func (t Table) data() [][]string {
-	t = t.only(func(i int) bool { return t.Columns[i].Only != PageOnly })
+	t = t.only(func(i int) bool { return t.Columns[i].Style != Warning })
 	var heads []string
 	for _, c := range t.Columns {
 		if c.Data != "" {
@@ -332,7 +322,7 @@ func (t Table) dropEmpty() Table {
 func (t Table) forScreen() Table {
 	return t.only(func(i int) bool {
 		c := t.Columns[i]
-		return c.Only == Everywhere && !c.Detail
+		return !c.DataOnly && !c.Detail && c.Style != Warning
 	})
 }
 

@@ -83,7 +83,7 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 		{Title: "request limit", Data: "request limit (B)", Right: true},
 		{Title: "reply limit", Data: "reply limit (B)", Right: true},
 		{Title: "searched to", Data: "searched to (B)", Right: true},
-		{Title: "warnings", Style: Warning, Only: PageOnly},
+		{Title: "warnings", Style: Warning},
 	}}
 	for _, target := range targets {
 		f := targetFigures(target)

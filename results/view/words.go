@@ -204,8 +204,8 @@ func shortPlacement(placement string) string {
 	return placement
 }
 
-// FramingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
-func FramingPhrase(spec string) string {
+// framingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
+func framingPhrase(spec string) string {
 	name, _, _ := strings.Cut(spec, ":")
 	size := results.ChunkSize(spec)
 	if size == 0 {
@@ -241,8 +241,8 @@ func Truncate(text string, most int) string {
 	return text
 }
 
-// MaxNameLength is the number of characters of a foreign name that fit a legend or an axis.
-const MaxNameLength = 60
+// maxNameLength is the number of characters of a foreign name that fit a legend or an axis.
+const maxNameLength = 60
 
 // CommandName writes a command as a title, without the folders of the program.
 func CommandName(command []string) string {
@@ -250,5 +250,5 @@ func CommandName(command []string) string {
 		return "?"
 	}
 	words := append([]string{filepath.Base(command[0])}, command[1:]...)
-	return Truncate(strings.Join(words, " "), MaxNameLength)
+	return Truncate(strings.Join(words, " "), maxNameLength)
 }
