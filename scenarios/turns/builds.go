@@ -101,18 +101,9 @@ type Side struct {
 // stopGrace is how long a run that was told to stop has for that.
 const stopGrace = 5 * time.Second
 
-// Run runs the build's run command with flags, keeps its records in dir, and reads them. When ctx
-// ends, the run is interrupted, and killed if it goes on.
-func (b Build) Run(ctx context.Context, dir string, flags []string) (*results.Set, error) {
-	sets, err := Together(ctx, flags, Side{b, dir})
-	if err != nil {
-		return nil, err
-	}
-	return sets[0], nil
-}
-
 // Together runs several builds with the same flags and has them take turns: each measures a round
-// while the others wait. A build that knows no turns runs from its start to its end in one.
+// while the others wait. A build that knows no turns runs from its start to its end in one. When ctx
+// ends, the runs are interrupted, and killed if they go on.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
@@ -127,7 +118,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 				continue
 			}
 			if runs[i] == nil {
-				r, err := side.start(ctx, flags, len(sides) > 1)
+				r, err := side.start(ctx, flags)
 				if err != nil {
 					return nil, err
 				}
@@ -155,17 +146,14 @@ type run struct {
 	said    *bufio.Reader
 }
 
-func (s Side) start(ctx context.Context, flags []string, shared bool) (*run, error) {
+func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	args := []string{"run"}
 	args = append(args, flags...)
 	// last, so that they win over the same flags given before
 	args = append(args, "--quiet", "--no-progress", "--out", s.Dir)
 	p := proc.Command(s.Path, args...)
 	p.Grace = stopGrace
-	p.Cmd.Env = append(os.Environ(), recordsOnlyVariable+"=1")
-	if shared {
-		p.Cmd.Env = append(p.Cmd.Env, inTurnsVariable+"=1")
-	}
+	p.Cmd.Env = append(os.Environ(), recordsOnlyVariable+"=1", inTurnsVariable+"=1")
 	stdin, err := p.Pipe(0)
 	if err != nil {
 		return nil, err

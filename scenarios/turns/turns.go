@@ -8,7 +8,7 @@
 //
 // [Run] measures pairs of runs: in each pair chance, or the pair before, decides which build goes
 // first. The records of each side are kept in a file of their own, pair by pair, and [Read] makes
-// pairs of them again. [Together] runs the builds of one pair, [Build.Run] a single build.
+// pairs of them again. [Together] runs the builds of one pair.
 //
 // Functions may be called from several goroutines, but runs that share a machine disturb each
 // other's figures.
