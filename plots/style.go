@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"hash/fnv"
 	"image/color"
 	"strings"
 
@@ -118,12 +117,7 @@ func assignStyles(c Chart) map[string]style {
 // freeStyle returns the index of the style of a name's family, or the next that is not taken: of
 // the first seven, which have colours of their own, then of the others.
 func freeStyle(name string, taken map[int]bool) int {
-	i, fixed := fixedStyles[family(name)]
-	if !fixed {
-		h := fnv.New32a()
-		h.Write([]byte(name)) // never fails
-		i = int(h.Sum32() % uint32(len(colors)))
-	}
+	i := fixedStyles[family(name)] // 0 for other names
 	n := len(colors)
 	for k := range n * n {
 		free := k/n*n + (i+k)%n

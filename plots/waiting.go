@@ -40,7 +40,6 @@ func (r rows) waitingChart() Chart {
 		Title:    "What writers meet that do not block",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: writers},
-		Columns:  3,
 		Notes:    []string{"Points are medians, bars their 95 % interval."},
 	}
 	stays := r.where(func(row stat.Row) bool {
