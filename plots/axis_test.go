@@ -37,11 +37,14 @@ func TestSizesStandAsTheyAre(t *testing.T) {
 		want  []string
 		label string
 	}{
-		{[]float64{256, 4000, 65000, 1e6}, 130, []string{"256", "4000", "65,000", "1,000,000"}, "size, B"},
-		{[]float64{256, 4096, 65536, 1 << 20}, 130, []string{"256 B", "4 KiB", "64 KiB", "1 MiB"}, "size"},
+		{[]float64{256, 4000, 65000, 1e6}, 130,
+			[]string{"256", "4000", "65,000", "1,000,000"}, "size, B"},
+		{[]float64{256, 4096, 65536, 1 << 20}, 130,
+			[]string{"256 B", "4 KiB", "64 KiB", "1 MiB"}, "size"},
 		{[]float64{65000}, 130, []string{"65,000"}, "size, B"},
 		// where there is no room for all, the rounder ones stay
-		{[]float64{1, 511, 512, 4095, 4096, 4097, 65536}, 200, []string{"1", "512", "4096", "65,536"}, "size, B"},
+		{[]float64{1, 511, 512, 4095, 4096, 4097, 65536}, 200,
+			[]string{"1", "512", "4096", "65,536"}, "size, B"},
 	} {
 		axis := Axis{Label: "size", Scale: Log, Unit: Bytes, AtValues: true}
 		f := axis.fit(tt.sizes, tt.width, true)
@@ -50,7 +53,8 @@ func TestSizesStandAsTheyAre(t *testing.T) {
 			got = append(got, tick.Label)
 		}
 		if !slices.Equal(got, tt.want) || f.Label != tt.label {
-			t.Errorf("%v on %v points: %q on %q, want %q", tt.sizes, tt.width, got, f.Label, tt.want)
+			t.Errorf("%v on %v points: %q on %q, want %q",
+				tt.sizes, tt.width, got, f.Label, tt.want)
 		}
 	}
 }
@@ -63,10 +67,14 @@ func TestAxesHaveRoundValues(t *testing.T) {
 		want   []string
 	}{
 		{Axis{Scale: Log, Unit: Bytes}, []float64{1 << 15, 1 << 16}, []string{"32 KiB", "64 KiB"}},
-		{Axis{Scale: Log, Unit: Rate}, []float64{3e8, 11e9}, []string{"500 MB/s", "1 GB/s", "2 GB/s", "5 GB/s", "10 GB/s"}},
-		{Axis{Scale: Log, Unit: Percent}, []float64{0, 0.01, 10}, []string{"0 %", "0.01 %", "0.1 %", "1 %", "10 %"}},
-		{Axis{Scale: Log, Unit: Nanos}, []float64{100, 108}, []string{"100 ns", "102 ns", "104 ns", "106 ns", "108 ns"}},
-		{Axis{Unit: Times, FromZero: true}, []float64{0.8, 1}, []string{"0×", "0.2×", "0.4×", "0.6×", "0.8×", "1×"}},
+		{Axis{Scale: Log, Unit: Rate}, []float64{3e8, 11e9},
+			[]string{"500 MB/s", "1 GB/s", "2 GB/s", "5 GB/s", "10 GB/s"}},
+		{Axis{Scale: Log, Unit: Percent}, []float64{0, 0.01, 10},
+			[]string{"0 %", "0.01 %", "0.1 %", "1 %", "10 %"}},
+		{Axis{Scale: Log, Unit: Nanos}, []float64{100, 108},
+			[]string{"100 ns", "102 ns", "104 ns", "106 ns", "108 ns"}},
+		{Axis{Unit: Times, FromZero: true}, []float64{0.8, 1},
+			[]string{"0×", "0.2×", "0.4×", "0.6×", "0.8×", "1×"}},
 	} {
 		var got []string
 		for _, tick := range tt.axis.fit(tt.values, 150, false).ticks {

@@ -23,8 +23,8 @@ import (
 
 // TestReportInABrowser opens the report of everything in a headless Chromium, at three widths, and
 // uses it as a person does (testdata/harness.html): no element is wider than the window, it is no
-// longer than eight screens before what is folded, nothing is on the console or asked of the network,
-// and what its script adds works.
+// longer than eight screens before what is folded, nothing is on the console or asked of the
+// network, and what its script adds works.
 func TestReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	dir := t.TempDir()
@@ -77,10 +77,10 @@ func TestReportInABrowser(t *testing.T) {
 	}
 }
 
-// TestADarkPageOnPaper opens a page where the system is dark, prints it, and has it do what no page of
-// this package does. It is dark. A table whose evidence has no place to break a line at keeps the columns
-// beside it to a width that can be read, so that its rows are not each as long as a printed page. A
-// request and a line on the console would be found out.
+// TestADarkPageOnPaper opens a page where the system is dark, prints it, and has it do what no page
+// of this package does. It is dark. A table whose evidence has no place to break a line at keeps the
+// columns beside it to a width that can be read, so that its rows are not each as long as a printed
+// page. A request and a line on the console would be found out.
 func TestADarkPageOnPaper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser once more")
@@ -96,14 +96,19 @@ func TestADarkPageOnPaper(t *testing.T) {
 		})
 	}
 	const url = "http://pipebench.invalid/picture.png"
-	page, pdf, shot := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "report.pdf"), filepath.Join(t.TempDir(), "shot.png")
+	dir := t.TempDir()
+	page := filepath.Join(dir, "report.html")
+	pdf := filepath.Join(dir, "report.pdf")
+	shot := filepath.Join(dir, "shot.png")
 	content := pageOf(t, set, ReportOptions{})
 	content = strings.Replace(content, "Content-Security-Policy", "none", 1)
-	content = strings.Replace(content, "</body>", `<img src="`+url+`"><script>console.log("noise")</script></body>`, 1)
+	noise := `<img src="` + url + `"><script>console.log("noise")</script></body>`
+	content = strings.Replace(content, "</body>", noise, 1)
 	if err := os.WriteFile(page, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, console := b.run(t, page, "--print-to-pdf="+pdf, "--screenshot="+shot, "--force-dark-mode", "--blink-settings=preferredColorScheme=0")
+	_, console := b.run(t, page, "--print-to-pdf="+pdf, "--screenshot="+shot,
+		"--force-dark-mode", "--blink-settings=preferredColorScheme=0")
 	printed, err := os.ReadFile(pdf)
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +156,12 @@ func (b browser) run(t *testing.T, page string, flags ...string) (stdout, stderr
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	args := append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--window-size=1100,1400",
-		"--host-resolver-rules=MAP * ~NOTFOUND", // nothing leaves this machine, the browser's own calls home included
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions",
+		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+		"--window-size=1100,1400",
+		// nothing leaves this machine, the browser's own calls home included
+		"--host-resolver-rules=MAP * ~NOTFOUND",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--disable-default-apps", "--disable-extensions",
 		"--enable-logging=stderr", "--user-data-dir=" + b.profile, "--log-net-log=" + b.netLog,
 	}, flags...)
 	cmd := exec.CommandContext(ctx, b.program, append(args, "file://"+page)...)

@@ -42,8 +42,17 @@ func TestEveryChartCanBeDrawn(t *testing.T) {
 		for _, scale := range []Scale{Linear, Log, Nines, Category} {
 			t.Run(tt.name+fmt.Sprint("/", scale), func(t *testing.T) {
 				c := Chart{
-					Name: "test", Title: "Test", X: Axis{Label: "x", Scale: scale, Unit: Bytes, AtValues: true, Categories: []string{"a", "b"}}, Y: Axis{Label: "y", Scale: scale, Unit: Rate, Categories: []string{"c", "d"}},
-					Panels: []Panel{{Series: []Series{{Name: "raw", Reference: true, Points: tt.points}, {Name: "dots", Shape: Dots, Points: tt.points}, {Name: "none"}}}},
+					Name:  "test",
+					Title: "Test",
+					X: Axis{Label: "x", Scale: scale, Unit: Bytes, AtValues: true,
+						Categories: []string{"a", "b"}},
+					Y: Axis{Label: "y", Scale: scale, Unit: Rate,
+						Categories: []string{"c", "d"}},
+					Panels: []Panel{{Series: []Series{
+						{Name: "raw", Reference: true, Points: tt.points},
+						{Name: "dots", Shape: Dots, Points: tt.points},
+						{Name: "none"},
+					}}},
 				}
 				drawn(t, c)
 				if scale == Log {
@@ -125,7 +134,8 @@ func TestPointsSayWhatTheyShow(t *testing.T) {
 	if n := len(charts[0].points()); strings.Count(svg, "<circle ") != n {
 		t.Errorf("%d points, %d circles", n, strings.Count(svg, "<circle "))
 	}
-	if want := "<title>ndjson · 64 KiB · 6.42 GB/s [6.19 GB/s, 6.59 GB/s] · 6 samples</title>"; !strings.Contains(svg, want) {
+	want := "<title>ndjson · 64 KiB · 6.42 GB/s [6.19 GB/s, 6.59 GB/s] · 6 samples</title>"
+	if !strings.Contains(svg, want) {
 		t.Errorf("no %s", want)
 	}
 }
@@ -139,7 +149,8 @@ func TestNamesStandBesideTheirLines(t *testing.T) {
 			t.Errorf("%s is written %d times", name, n)
 		}
 	}
-	lone := Chart{Panels: []Panel{{Series: []Series{{Name: "lone", Points: []Point{exact(1, 1), exact(2, 2)}}}}}}
+	line := Series{Name: "lone", Points: []Point{exact(1, 1), exact(2, 2)}}
+	lone := Chart{Panels: []Panel{{Series: []Series{line}}}}
 	if strings.Contains(string(drawn(t, lone)), ">lone</text>") {
 		t.Error("a single line has a name beside it")
 	}
@@ -182,13 +193,15 @@ func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
 }
 
 // shaded matches the left and the right end of what is shaded.
-var shaded = regexp.MustCompile(`d="M([\d.]+),[\d.]+L([\d.]+),[^"]*" style="fill:#[0-9A-F]*;fill-opacity`)
+var shaded = regexp.MustCompile(
+	`d="M([\d.]+),[\d.]+L([\d.]+),[^"]*" style="fill:#[0-9A-F]*;fill-opacity`)
 
 // The part of a panel in which a server fails is seen wherever it begins.
 func TestWhereAServerFailsIsSeen(t *testing.T) {
 	for _, from := range []float64{1, 1500, 4097, 1 << 40} {
 		s := Series{Name: "server", Points: []Point{exact(1024, 1), exact(4096, 2)}}
-		c := Chart{X: sizeAxis, Panels: []Panel{{Series: []Series{s}, Fails: &Failing{From: from}}}}
+		panel := Panel{Series: []Series{s}, Fails: &Failing{From: from}}
+		c := Chart{X: sizeAxis, Panels: []Panel{panel}}
 		m := shaded.FindStringSubmatch(string(drawn(t, c)))
 		if m == nil {
 			t.Fatal("nothing is shaded")

@@ -11,8 +11,13 @@ import (
 )
 
 func ExampleWrite() {
-	cell := results.Cell{Framing: "ndjson", Size: 4096, Pipe: "anonymous", IO: "blocking", Placement: "same", Pattern: "stream", Payload: "json"}
-	sample := results.Sample{ElapsedNS: 1e6, Messages: 100, PayloadBytes: 409_600, WireBytes: 409_700}
+	cell := results.Cell{
+		Framing: "ndjson", Size: 4096, Pipe: "anonymous", IO: "blocking",
+		Placement: "same", Pattern: "stream", Payload: "json",
+	}
+	sample := results.Sample{
+		ElapsedNS: 1e6, Messages: 100, PayloadBytes: 409_600, WireBytes: 409_700,
+	}
 	set := &results.Set{Records: []results.Record{{Cell: cell, Samples: []results.Sample{sample}}}}
 
 	dir, err := os.MkdirTemp("", "plots")
@@ -47,7 +52,8 @@ func ExampleReport() {
 		Found: "4096 B: Linux keeps writes up to a page whole",
 	}}}
 	var page strings.Builder
-	if err := plots.Report(&page, set, plots.ReportOptions{Title: "Claims", Command: "pipebench report results.jsonl"}); err != nil {
+	o := plots.ReportOptions{Title: "Claims", Command: "pipebench report results.jsonl"}
+	if err := plots.Report(&page, set, o); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -63,7 +69,10 @@ func ExampleChart() {
 		X:     plots.Axis{Label: "bytes sent", Scale: plots.Log, Unit: plots.Bytes},
 		Y:     plots.Axis{Label: "resident memory", Scale: plots.Log, Unit: plots.Bytes},
 		Panels: []plots.Panel{{Series: []plots.Series{
-			{Name: "ndjson", Points: []plots.Point{{X: 1 << 20, Y: 8 << 20, Low: 8 << 20, High: 9 << 20}, {X: 1 << 30, Y: 24 << 20, Low: 23 << 20, High: 25 << 20}}},
+			{Name: "ndjson", Points: []plots.Point{
+				{X: 1 << 20, Y: 8 << 20, Low: 8 << 20, High: 9 << 20},
+				{X: 1 << 30, Y: 24 << 20, Low: 23 << 20, High: 25 << 20},
+			}},
 		}}},
 	}
 	svg, err := chart.SVG()

@@ -31,7 +31,9 @@ func TestWriteLeavesWholeFilesAlone(t *testing.T) {
 	if !slices.Equal(there, files) {
 		t.Errorf("in the folder %q, said to be written %q", there, files)
 	}
-	for _, name := range []string{"goodput.svg", "goodput.png", "ratio.svg", "roundtrip.svg", "overhead.svg"} {
+	for _, name := range []string{
+		"goodput.svg", "goodput.png", "ratio.svg", "roundtrip.svg", "overhead.svg",
+	} {
 		if !slices.Contains(files, filepath.Join(dir, name)) {
 			t.Errorf("no %s among %q", name, files)
 		}
