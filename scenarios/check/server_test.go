@@ -201,8 +201,7 @@ func TestAHeapThatIsNotCollectedYetIsNoLeak(t *testing.T) {
 }
 
 func TestACommandThatIsNoServerIsSaidToBeNone(t *testing.T) {
-	o := serverOptions(t, "")
-	o.Command, o.Env = []string{os.Args[0], "-test.run=^$"}, nil
+	o := serverOptions(t, "exits")
 	err := Server(t.Context(), o, func(results.Line) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "code 0") {
 		t.Errorf("got %v", err)

@@ -44,6 +44,7 @@ func init() {
 			loseEveryThird()
 		case "reserve":
 			err = reserve()
+		case "exits":
 		case "sleep":
 			time.Sleep(time.Hour)
 		default:
