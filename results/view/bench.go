@@ -38,7 +38,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 // agrees in all of it. A value is on one line, whatever the file says.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
-	for _, c := range []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}
+	for _, c := range keys {
 		oneLine := strings.Join(strings.Fields(Escape(c.value)), " ")
 		if oneLine != "" {
 			// without File the writer drops it

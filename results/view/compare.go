@@ -41,7 +41,8 @@ const mostChanges = 12
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
-		how = results.FormatCount(c.Pairs, "interleaved pair") + ", signed-rank test, Holm's correction"
+		how = results.FormatCount(c.Pairs, "interleaved pair") +
+			", signed-rank test, Holm's correction"
 	}
 	var p Page
 	p.Tone, p.Verdict = comparisonVerdict(c)
@@ -123,8 +124,8 @@ func detectableNote(c *stat.Comparison, times []stat.Change) string {
 		return "min. detectable is the change that so many pairs, scattered like these, " +
 			"establish four times out of five"
 	}
-	return fmt.Sprintf("so many pairs, scattered like these, establish a change of %s four times out of "+
-		"five (the largest min. detectable of %s without a change)",
+	return fmt.Sprintf("so many pairs, scattered like these, establish a change of %s four times "+
+		"out of five (the largest min. detectable of %s without a change)",
 		results.FormatPercent(100*most), results.FormatCount(unchanged, "time"))
 }
 
@@ -168,7 +169,8 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 			parts = append(parts, fmt.Sprintf("%d %s", count[v], VerdictText(string(v))))
 		}
 	}
-	text = fmt.Sprintf("Of %s: %s.", results.FormatCount(len(c.Changes), "figure"), strings.Join(parts, ", "))
+	figures := results.FormatCount(len(c.Changes), "figure")
+	text = fmt.Sprintf("Of %s: %s.", figures, strings.Join(parts, ", "))
 	switch {
 	case worst.Worse() > 0:
 		return Bad, text + fmt.Sprintf(" The worst: %s.", ChangeText(worst))
@@ -208,7 +210,10 @@ func comparisonTable(title string, changes []stat.Change) Table {
 			p = Value{Text: pText(*ch.P), Base: fmt.Sprintf("%.6g", *ch.P)}
 		}
 		if share := ch.MinDetectableEffect; share != nil {
-			detectable = Value{Text: results.FormatPercent(100 * *share), Base: fmt.Sprintf("%.6g", *share)}
+			detectable = Value{
+				Text: results.FormatPercent(100 * *share),
+				Base: fmt.Sprintf("%.6g", *share),
+			}
 		}
 		t.AppendValues(
 			textValue(changeLabel(ch, differ)),
@@ -261,7 +266,8 @@ const leapRatio = 1e4
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
 func changeText(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
-		return "from " + c.Before.Metric.Format(c.Old.Median) + " to " + c.Before.Metric.Format(c.New.Median)
+		m := c.Before.Metric
+		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)
 	}
 	text := signedPercent(*c.Ratio) + " %"
 	if c.Interval != nil {
@@ -289,7 +295,9 @@ func writeComparedBench(w io.Writer, c *stat.Comparison) error {
 		if better != "" && !said[unit] {
 			said[unit] = true
 			key := benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}
-			lines = append(lines, &benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: unit, Value: better})
+			lines = append(lines, &benchfmt.UnitMetadata{
+				UnitMetadataKey: key, OrigUnit: unit, Value: better,
+			})
 		}
 		lines = append(lines, sideLines(ch.Name, "old", ch.Before, unit, scale)...)
 		lines = append(lines, sideLines(ch.Name, "new", ch.After, unit, scale)...)

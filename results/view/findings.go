@@ -11,8 +11,8 @@ import (
 )
 
 // WriteFindings writes the findings of a set. For people that is how many hold or fail, a table of
-// those that a person has to look at (with Options.Detail of all), and advice; as CSV a row for each
-// finding; as JUnit XML a test case for each.
+// those that a person has to look at (with Options.Detail of all), and advice; as CSV a row for
+// each finding; as JUnit XML a test case for each.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -45,8 +45,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	return p.Write(w, format, o)
 }
 
-// isRemarkable reports whether a person has to look at a finding. Claims that hold under a condition
-// are too many: the first screen names them.
+// isRemarkable reports whether a person has to look at a finding. Claims that hold under a
+// condition are too many: the first screen names them.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:
@@ -269,7 +269,9 @@ func findingSummary(all []results.Finding) string {
 	}
 	failed := FailedFindings(all)
 	counts := fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
-	anyOK := slices.ContainsFunc(all, func(f results.Finding) bool { return f.Verdict == results.OK })
+	anyOK := slices.ContainsFunc(all, func(f results.Finding) bool {
+		return f.Verdict == results.OK
+	})
 	switch {
 	case AllUndecided(all) && !anyOK:
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))

@@ -50,7 +50,8 @@ func (t Table) HTML() template.HTML {
 		}
 		out.WriteString("</tr>\n")
 		for _, text := range warnings {
-			fmt.Fprintf(&out, "<tr class=\"warning\"><td colspan=\"%d\">⚠ %s</td></tr>\n", width, text)
+			fmt.Fprintf(&out, `<tr class="warning"><td colspan="%d">⚠ %s</td></tr>`, width, text)
+			out.WriteString("\n")
 		}
 	}
 	out.WriteString("</tbody>\n</table></div>\n")

@@ -32,7 +32,7 @@ func MachinesLine(machines []results.Environment) string {
 	return results.FormatCount(len(machines), "machine")
 }
 
-// machineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+// machineLine describes a machine: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func machineLine(e results.Environment) string {
 	cpus := ""
 	if e.CPUs > 0 {
@@ -74,7 +74,8 @@ func headers(s *results.Set, o Options) []string {
 	}
 	var out []string
 	for _, e := range environments {
-		lines := []string{JoinParts(MachineTitle(s, e.Machine), machineLine(e), "load "+loadText(e))}
+		name := MachineTitle(s, e.Machine)
+		lines := []string{JoinParts(name, machineLine(e), "load "+loadText(e))}
 		if o.Detail {
 			lines = append(lines, runHeader(e))
 		}

@@ -62,8 +62,8 @@ func splitRun(rows []stat.Row) runRows {
 	return s
 }
 
-// meaning says in plain sentences what rows mean for the person. It claims nothing that the interval
-// of the figure does not carry.
+// meaning says in plain sentences what rows mean for the person. It claims nothing that the
+// interval of the figure does not carry.
 func meaning(s *results.Set, rows []stat.Row) []string {
 	run := splitRun(rows)
 	sentences := []string{transportSentence(s, run.bare)}
@@ -77,9 +77,9 @@ func meaning(s *results.Set, rows []stat.Row) []string {
 // mostPlaces is how many series of cells one sentence tells; the tables have the others.
 const mostPlaces = 4
 
-// transportSentence says what share of raw's goodput, or which multiple of its round-trip time, each
-// framing has if nothing else is done with the bytes. Where nothing stands beside raw it says how
-// fast raw is.
+// transportSentence says what share of raw's goodput, or which multiple of its round-trip time,
+// each framing has if nothing else is done with the bytes. Where nothing stands beside raw it says
+// how fast raw is.
 func transportSentence(s *results.Set, bare []stat.Row) string {
 	all := seriesIn(s, bare, patternStream)
 	pattern := patternStream

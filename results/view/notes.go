@@ -178,8 +178,8 @@ func screenNotes(s *results.Set, sum Summary) []string {
 				"machine, or longer (--max-time)", roughSpread)
 		}
 		if r.ToRawByCPU != nil && byCPU == "" {
-			byCPU = fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of raw, "+
-				"not %.2f", r.Cell.Framing, fieldText(r.Cell, "size"), r.ToRawByCPU.Median,
+			byCPU = fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of "+
+				"raw, not %.2f", r.Cell.Framing, fieldText(r.Cell, "size"), r.ToRawByCPU.Median,
 				r.ToRaw.Median)
 		}
 		r.Warnings = nil

@@ -46,8 +46,10 @@ func recordingSummary(s *results.Set) []string {
 			errorAnswers++
 		}
 	}
-	out := []string{fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
-		results.FormatCount(requests, "message"), len(s.Messages)-requests, results.FormatSize(largest))}
+	out := []string{fmt.Sprintf(
+		"The recording has %s to the server and %d from it, the largest of %s.",
+		results.FormatCount(requests, "message"), len(s.Messages)-requests,
+		results.FormatSize(largest))}
 	times, unanswered := stat.Replies(s.Messages)
 	if text := replySummary(times); text != "" {
 		out = append(out, text)
@@ -112,8 +114,9 @@ func stallText(messages []results.Message, dir, side string) string {
 	if sum < notableStall {
 		return ""
 	}
-	return fmt.Sprintf("The %s took nothing of what there was for %s in all, for %s at the longest.",
-		side, results.FormatDuration(float64(sum)), results.FormatDuration(float64(longest)))
+	return fmt.Sprintf("The %s took nothing of what there was for %s in all, "+
+		"for %s at the longest.", side, results.FormatDuration(float64(sum)),
+		results.FormatDuration(float64(longest)))
 }
 
 // endings say how the servers ended that tap recorded.

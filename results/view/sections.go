@@ -20,14 +20,18 @@ type Section struct {
 	Folded   bool     // few want to read it
 }
 
-// Sections lists what a page says about a set, in the order in which a person asks: the answer, with
-// what it comes to as its title, then each kind of record that the set holds, and last where it was
-// measured. Without a record it is empty.
+// Sections lists what a page says about a set, in the order in which a person asks: the answer,
+// with what it comes to as its title, then each kind of record that the set holds, and last where
+// it was measured. Without a record it is empty.
 func Sections(s *results.Set) []Section {
 	sum := Summarise(s)
 	var found []Section
 	for _, section := range recordSections(s, sum) {
-		section.Tables = slices.DeleteFunc(section.Tables, func(t Table) bool { return !t.hasRows() })
+		var p Page
+		for _, t := range section.Tables {
+			p.addTable(t)
+		}
+		section.Tables = p.Tables
 		if len(section.Tables)+len(section.Lead) > 0 {
 			found = append(found, section)
 		}
@@ -123,13 +127,17 @@ const sideBySide = "Absolute figures of two machines say little. So each cell is
 // recordSections lists a section for each kind of record, those without any included.
 func recordSections(s *results.Set, sum Summary) []Section {
 	sections := []Section{{
-		ID: "measurements", Title: "Measurements", Tables: cellTables(s, sum.Rows), Notes: sum.Notes,
+		ID:       "measurements",
+		Title:    "Measurements",
+		Tables:   cellTables(s, sum.Rows),
+		Notes:    sum.Notes,
 		Commands: commandsOf(s, s.Records, "pipebench run"),
 	}}
 	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
 		streams := machineComparison(s, sum.Rows, patternStream, "Goodput vs raw")
 		trips := machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw")
-		beside := Section{ID: "side-by-side", Title: "Side by side", Tables: []Table{streams, trips}}
+		beside := Section{ID: "side-by-side", Title: "Side by side"}
+		beside.Tables = []Table{streams, trips}
 		if streams.hasRows() || trips.hasRows() {
 			beside.Lead = []string{sideBySide}
 		}

@@ -20,7 +20,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Table is rows of values under named columns, which can be written as text, Markdown, CSV and HTML.
+// A Table is rows of values under named columns, which can be written as text, Markdown, CSV and
+// HTML.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -131,8 +132,12 @@ func (t Table) writeText(w io.Writer, o Options) error {
 		Borders: tw.BorderNone,
 		Symbols: tw.NewSymbols(tw.StyleLight),
 		Settings: tw.Settings{
-			Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.On},
-			Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
+			Separators: tw.Separators{
+				BetweenColumns: tw.Off,
+				BetweenRows:    tw.Off,
+				ShowHeader:     tw.On,
+			},
+			Lines: tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
 		},
 	})
 	parts, dropped := t.forScreen().fit(o.width(), o.Detail)

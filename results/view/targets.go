@@ -191,9 +191,10 @@ func quantileValue(l results.Latency, name string) Value {
 // quantileTexts are p50, p99 and the longest of the times that a latency has.
 func quantileTexts(l results.Latency, longestName string) []string {
 	var out []string
-	for _, q := range []struct{ name, shown string }{{"p50", "p50"}, {"p99", "p99"}, {"max", longestName}} {
+	shown := []struct{ name, as string }{{"p50", "p50"}, {"p99", "p99"}, {"max", longestName}}
+	for _, q := range shown {
 		if text := quantileValue(l, q.name).Text; text != "" {
-			out = append(out, q.shown+" "+text)
+			out = append(out, q.as+" "+text)
 		}
 	}
 	return out
@@ -266,7 +267,8 @@ func targetSentence(t results.Target) string {
 				until = ", which is as far as requests go"
 			}
 		}
-		return fmt.Sprintf("no limit on a %s up to %s%s", side, stat.FormatBytes(*t.SearchedTo), until)
+		return fmt.Sprintf("no limit on a %s up to %s%s", side,
+			stat.FormatBytes(*t.SearchedTo), until)
 	case t.Evidence.Replay != nil:
 		return replaySentence(t)
 	}
@@ -299,7 +301,8 @@ func limitSentence(what string, n int64, t results.Target) string {
 	above := "one byte more"
 	atTwice, often := "", ""
 	if e := t.Evidence.Limit; e != nil {
-		if e.Side == "request" && int64(e.FailedAt) > n+1 { // the time was too short for the exact byte
+		if e.Side == "request" && int64(e.FailedAt) > n+1 {
+			// the time was too short for the exact byte
 			above = stat.FormatBytes(int64(e.FailedAt))
 		}
 		if e.AtTwice != t.Verdict {
@@ -382,9 +385,12 @@ func withoutDigits(text string) string {
 
 // A DriveResult is what was found about a server, in short.
 type DriveResult struct {
-	Passed  bool   `json:"passed"`
-	Limit   int64  `json:"limit,omitempty"`   // bytes of the largest message that works, on the side that breaks first
-	Failure string `json:"failure,omitempty"` // the verdict on what lies beyond it
+	Passed bool `json:"passed"`
+
+	// Limit is the bytes of the largest message that works, on the side that breaks first.
+	// Failure is the verdict on what lies beyond it.
+	Limit   int64  `json:"limit,omitempty"`
+	Failure string `json:"failure,omitempty"`
 
 	text string // the result in a line
 	tone Tone
@@ -394,7 +400,8 @@ type DriveResult struct {
 // that is silent, or answers wrongly, does not.
 func resultOf(targets []results.Target) DriveResult {
 	var served int64
-	var failed, limited *results.Target // the first size that fails, and the limit of the weaker side
+	var failed *results.Target  // the first size that fails
+	var limited *results.Target // the limit of the side that breaks first
 	growth := ""
 	for i := range targets {
 		t := &targets[i]

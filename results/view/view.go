@@ -51,7 +51,8 @@ func ParseFormat(name string) (Format, error) {
 	if slices.Contains(Formats(), Format(name)) {
 		return Format(name), nil
 	}
-	return "", fmt.Errorf("format %q is not known; known are table, markdown, csv, json and bench", name)
+	return "", fmt.Errorf("format %q is not known; known are table, markdown, csv, json and bench",
+		name)
 }
 
 // Options change how a view is written. The zero value is what a person at a terminal wants.
@@ -101,8 +102,8 @@ func (o Options) paint(text string, tone Tone) string {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, its findings, servers and
-// messages. A set without any is [ErrNothing]. CSV and bench hold the measurements alone where there
-// are any.
+// messages. A set without any is [ErrNothing]. CSV and bench hold the measurements alone where
+// there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0 {
 		return ErrNothing
@@ -162,8 +163,8 @@ func dataTables(s *results.Set) []Table {
 type Summary struct {
 	Environments []results.Environment `json:"environments"`
 	Rows         []stat.Row            `json:"rows"`
-	Meaning      []string              `json:"meaning,omitempty"` // what it means for the person, in plain sentences
-	Notes        []string              `json:"notes,omitempty"`   // what has to be known to read the figures
+	Meaning      []string              `json:"meaning,omitempty"` // for a person, in sentences
+	Notes        []string              `json:"notes,omitempty"`   // how to read the figures
 
 	// Warnings are those that every measured row has, of which there are two at least. The rows do
 	// not repeat them; the notes have them too.
