@@ -44,14 +44,22 @@ func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
 	}
-	c.Framing, c.ReadBuffer, c.WriteSize, c.FrameWait = "", 0, 0, ""
-	c.PayloadOffset, c.ReadOffset, c.Source = "", "", ""
+	c.Framing = ""
+	c.ReadBuffer = 0
+	c.WriteSize = 0
+	c.FrameWait = ""
+	c.PayloadOffset = ""
+	c.ReadOffset = ""
+	c.Source = ""
 	return withoutReadersWork(c)
 }
 
 // withoutReadersWork is the cell with a reader that only reads.
 func withoutReadersWork(c results.Cell) results.Cell {
-	c.Drain, c.ClosesAfter, c.Work, c.Touch = 0, 0, 0, false
+	c.Drain = 0
+	c.ClosesAfter = 0
+	c.Work = 0
+	c.Touch = false
 	return c
 }
 
@@ -203,7 +211,9 @@ var labelDefaults = map[string]string{
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {
-		size, c.Payload, c.Messages = "recorded", labelDefaults["payload"], ""
+		size = "recorded"
+		c.Payload = labelDefaults["payload"]
+		c.Messages = ""
 	}
 	words := []string{c.Framing, size, c.Pattern, c.Placement}
 	for _, f := range c.Values() {

@@ -60,9 +60,13 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoin
 	}
 	var waits syspipe.IO
 	if e.Role.isOrigin() {
-		waits, e.out, e.in = e.writerIO, e.data, e.back
+		waits = e.writerIO
+		e.out = e.data
+		e.in = e.back
 	} else {
-		waits, e.out, e.in = e.readerIO, e.back, e.data
+		waits = e.readerIO
+		e.out = e.back
+		e.in = e.data
 	}
 	if err := e.setIO(waits); err != nil {
 		return nil, err
@@ -252,9 +256,11 @@ func (e *endpoint) runMessages() error {
 		e.sampleCPU()
 		return e.runLoad()
 	}
-	e.trips, e.pace.Next = e.trips[:0], 0
+	e.trips = e.trips[:0]
+	e.pace.Next = 0
 	for i := range int64(cpuSamples) {
-		from, to := e.Messages*i/cpuSamples, e.Messages*(i+1)/cpuSamples
+		from := e.Messages * i / cpuSamples
+		to := e.Messages * (i + 1) / cpuSamples
 		e.sampleCPU()
 		if err := e.exchange(e.Warmup+from, to-from); err != nil {
 			return err

@@ -163,7 +163,8 @@ func startFork(
 	origin := endpointConfig{Role: sender, CPU: cpus.Writer, Closes: closes}
 	other := endpointConfig{Role: receiver, CPU: cpus.Reader, Closes: closes}
 	if j.Cell.Pattern == results.PatternRoundtrip {
-		origin.Role, other.Role = client, server
+		origin.Role = client
+		other.Role = server
 	}
 	f := &fork{limit: limit, offset: j.Offset}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)

@@ -63,7 +63,8 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 // there it is no longer than the time in which neither ran. Where the scheduler chose, an end
 // waited for others as far as it waited longer than the other end ran.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
-	w, r := s.Writer, s.Reader
+	w := s.Writer
+	r := s.Reader
 	if w.RunQueueNS == nil || r.RunQueueNS == nil || w.CPUNS == nil || r.CPUNS == nil {
 		return 0, false
 	}
@@ -88,7 +89,8 @@ func (i *interference) look() {
 // others had what the cell needed: as its slices tell, if the system lets them, or else as the
 // whole machine does.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
-	tells, marked := false, 0
+	tells := false
+	marked := 0
 	for _, s := range samples {
 		if s.Writer.RunQueueNS != nil {
 			tells = true

@@ -265,7 +265,8 @@ func (e *endpoint) addLoadLatencies(name string, n int64) error {
 				e.report.Load.Late++
 			}
 		}
-		times["due"], times["lateness"] = due, lateness
+		times["due"] = due
+		times["lateness"] = lateness
 	}
 	e.report.Latency = map[string]results.Latency{}
 	for key, ns := range times {

@@ -57,7 +57,10 @@ func (w muxWriter) WriteMessage(msg []byte) error {
 // newMixed makes what a slice of n small messages takes.
 func (e *endpoint) newMixed(n int64) (mixed, error) {
 	m := e.mixed
-	m.large, m.bytes, m.last, m.out = 0, 0, 0, nil
+	m.large = 0
+	m.bytes = 0
+	m.last = 0
+	m.out = nil
 	var err error
 	m.small, err = payload.Generate("json", SmallSize, e.Seed)
 	if err != nil || e.Role != sender {
@@ -124,7 +127,8 @@ func (e *endpoint) sendSmall() error {
 // receiveMixed takes messages until the one that says that all are sent. Small ones may overtake
 // each other, but each comes once.
 func (e *endpoint) receiveMixed() error {
-	m, check := &e.mixed, e.checker()
+	m := &e.mixed
+	check := e.checker()
 	for {
 		msg, err := e.r.ReadMessage()
 		if err != nil {
@@ -173,7 +177,8 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 // finishMixed makes latencies of the times of the small messages, of which the sender hands over
 // its half.
 func (e *endpoint) finishMixed() error {
-	l, m := e.load, &e.mixed
+	l := e.load
+	m := &e.mixed
 	if e.Role == sender {
 		account := append([]int64{m.large}, l.sent...)
 		return binary.Write(e.toPeer, binary.NativeEndian, account)

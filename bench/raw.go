@@ -105,7 +105,8 @@ func (e *endpoint) vmsplice(from, n int64) error {
 
 // readRaw takes the bytes of n messages as they come.
 func (e *endpoint) readRaw(from, n int64) error {
-	buf, left := e.buf, e.source.Bytes(from, n)
+	buf := e.buf
+	left := e.source.Bytes(from, n)
 	for left > 0 {
 		got, err := e.in.ReadUnguarded(buf[:min(int64(len(buf)), left)])
 		if err != nil {
@@ -143,7 +144,8 @@ func (e *endpoint) requestRaw(from, n int64) error {
 }
 
 func (e *endpoint) respondRaw(from, n int64) error {
-	msg, alike := e.buf[:e.source.Size(from)], e.source.Distinct() == 1
+	msg := e.buf[:e.source.Size(from)]
+	alike := e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
 		if !alike {
 			msg = e.buf[:e.source.Size(i)]

@@ -72,7 +72,8 @@ func addRoundTrips(s *results.Sample, trips []int64) error {
 func (rs reports) failure() (blamed report, failed bool) {
 	for _, r := range rs {
 		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {
-			blamed, failed = r, true
+			blamed = r
+			failed = true
 		}
 	}
 	return blamed, failed

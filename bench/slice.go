@@ -29,7 +29,9 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	for _, other := range c.group.cells {
 		if other.record.Verified != nil && verifiedBy(other.record.Cell) == j.Cell {
 			c.record.Verified = &results.Verified{}
-			c.rate, c.size, c.capacity = other.rate, other.size, other.capacity
+			c.rate = other.rate
+			c.size = other.size
+			c.capacity = other.capacity
 			r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 			return nil
 		}
@@ -93,7 +95,8 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	trips := timer.Trips
 	s := got.sample()
-	s.Fork, s.Round = c.group.forks, c.group.rounds
+	s.Fork = c.group.forks
+	s.Round = c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
 	if len(trips) > mostTrips {
 		if err := addRoundTrips(&s, trips); err != nil {
@@ -153,9 +156,9 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether n messages that were not moved in time are no failure of their cell: they
-// took much longer than those before let expect, and the next fork tries again with as few as will
-// do, or the run's time was up.
+// leaveOut reports whether n messages that were not moved in time are no failure of their cell:
+// they took much longer than those before let expect, and the next fork tries again with as few as
+// will do, or the run's time was up.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -242,7 +245,8 @@ func (j job) of(n int64) job {
 	if _, sleeps := sleepOf(j.Cell); sleeps {
 		least = 0
 	}
-	j.Messages, j.Warmup = n, max(least, min(n/8, 1000))
+	j.Messages = n
+	j.Warmup = max(least, min(n/8, 1000))
 	if j.Cell.Pattern == PatternMixed {
 		j.Warmup = mixedWarmup
 	}

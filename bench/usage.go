@@ -100,7 +100,8 @@ func (e *endpoint) fillReport(before, after usage) error {
 }
 
 func (e *endpoint) countersSince(before, after usage) results.Counters {
-	was, is := before.calls, after.calls
+	was := before.calls
+	is := after.calls
 	c := results.Counters{Calls: int64(is.Calls - was.Calls), Bytes: int64(is.Bytes - was.Bytes)}
 	since := func(seen bool, was, is uint64) *int64 {
 		if !seen {

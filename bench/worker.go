@@ -143,7 +143,8 @@ func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
 func (w *workplace) do(j job) report {
 	e, err := w.endpoint(j)
 	if err == nil {
-		e.runQueue, e.shared = w.queue, len(w.cells) > 1
+		e.runQueue = w.queue
+		e.shared = len(w.cells) > 1
 		err = e.run(j)
 	}
 	if err != nil {

@@ -127,7 +127,8 @@ func (r *headerReader) line() error {
 // begins behind it.
 func (r *headerReader) take(end int) error {
 	in := &r.in
-	line, next := in.buf[in.base:end], end+1
+	line := in.buf[in.base:end]
+	next := end + 1
 	r.begun = true
 	r.bytes += next - in.base
 	r.lines++
@@ -153,7 +154,8 @@ func (r *headerReader) take(end int) error {
 	default:
 		return r.fail(nil, next, ErrNoLength)
 	}
-	in.base, in.pos = next, next
+	in.base = next
+	in.pos = next
 	return nil
 }
 
@@ -208,7 +210,8 @@ func parseLength(b []byte) (int64, error) {
 // another.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
-	r.in.base, r.in.pos = next, next
+	r.in.base = next
+	r.in.pos = next
 	r.reset()
 	r.resyncing = true
 	return e

@@ -182,7 +182,8 @@ func (in *readBuffer) skipLine() error {
 			in.pos = in.base
 			return nil
 		}
-		in.base, in.pos = in.end, in.end
+		in.base = in.end
+		in.pos = in.end
 		if err := in.fill(0); err != nil {
 			return err
 		}

@@ -107,9 +107,11 @@ func (r *naiveReader) next() ([]byte, error) {
 
 // take takes the first n bytes off the buffer.
 func (r *naiveReader) take(n int) []byte {
-	line, rest := r.buf[:n:n], r.buf[n:]
+	line := r.buf[:n:n]
+	rest := r.buf[n:]
 	if len(r.chunk) == 1 {
-		r.spare, rest = r.buf, nil
+		r.spare = r.buf
+		rest = nil
 	}
 	r.buf = rest
 	return line

@@ -216,7 +216,9 @@ func decompressedBound(b []byte) int {
 	most := 0
 	for len(b) > 3 {
 		bits := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
-		last, kind, size := bits&1 == 1, bits>>1&3, bits>>3
+		last := bits&1 == 1
+		kind := bits >> 1 & 3
+		size := bits >> 3
 		switch kind {
 		case 0: // as it is
 			most += min(size, maxBlock, len(b)-3)

@@ -32,7 +32,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 	case err != unix.EPERM:
 		e.Where = "a pipe holds at most 2 GiB"
 	case n > limit:
-		e.Limit, e.Where = limit, "fs.pipe-max-size, in "+maxSizeFile
+		e.Limit = limit
+		e.Where = "fs.pipe-max-size, in " + maxSizeFile
 	default:
 		pages, _ := ReadLimit(softPagesFile)
 		e.Where = "the pipes of this user together have reached fs.pipe-user-pages-soft: " +

@@ -45,9 +45,11 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 
 // framingCells sets a framing beside raw, size by size.
 func framingCells(spec string, sizes []int) []results.Cell {
-	streamed, returned := sizes, sizes
+	streamed := sizes
+	returned := sizes
 	if len(sizes) == 0 {
-		streamed, returned = streamSizes, roundtripSizes
+		streamed = streamSizes
+		returned = roundtripSizes
 	}
 	var cells []results.Cell
 	for _, size := range streamed {

@@ -65,7 +65,9 @@ func (u *Usage) Add(d Usage) {
 	if !d.Known {
 		return
 	}
-	u.Known, u.CPUs, u.quotas = true, d.CPUs, d.quotas
+	u.Known = true
+	u.CPUs = d.CPUs
+	u.quotas = d.quotas
 	u.Busy += d.Busy
 	u.Own += d.Own
 	u.Stolen += d.Stolen

@@ -103,7 +103,8 @@ func (s *Source) Check(i int64, msg []byte) error {
 		const why = "does not begin and end as it was sent"
 		return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: why}
 	}
-	at, number := s.head, digits(i)
+	at := s.head
+	number := digits(i)
 	if binary.BigEndian.Uint64(msg[at:]) == number {
 		at = s.tail
 		if binary.BigEndian.Uint64(msg[at:]) == number {

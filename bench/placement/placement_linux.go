@@ -90,7 +90,8 @@ func readTopology() (t Topology, err error) {
 
 // lastCache names the last-level cache of a CPU by the CPUs that share it.
 func lastCache(dir string) string {
-	shared, top := "", 0
+	shared := ""
+	top := 0
 	// The pattern is right, and without a match no cache is told.
 	indexes, _ := filepath.Glob(filepath.Join(dir, "cache/index*"))
 	for _, index := range indexes {

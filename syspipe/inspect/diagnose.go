@@ -99,7 +99,8 @@ func (r *Report) diagnose() []Diagnosis {
 	var d diagnosis
 	for i := range r.Channels {
 		for j := i + 1; j < len(r.Channels); j++ {
-			there, back := &r.Channels[i], &r.Channels[j]
+			there := &r.Channels[i]
+			back := &r.Channels[j]
 			for _, a := range there.Writers {
 				for _, b := range there.Readers {
 					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {

@@ -118,9 +118,11 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 		p.Close()
 		return nil, fmt.Errorf("a pipe for %s: %w", p.name, err)
 	}
-	ours, theirs := r, w
+	ours := r
+	theirs := w
 	if stream == 0 {
-		ours, theirs = w, r
+		ours = w
+		theirs = r
 	}
 	p.ours = append(p.ours, ours)
 	p.give(stream, theirs)
