@@ -1,0 +1,49 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrClosed is returned for requests to a connection that has been closed, or that gave its server
+// up.
+var ErrClosed = errors.New("connection is closed")
+
+// Reasons of a TransportError.
+const (
+	ReasonStart     = "start_failed"
+	ReasonHandshake = "handshake_failed"
+	ReasonOversized = "oversized_frame"
+	ReasonGone      = "server_gone"
+	ReasonNoise     = "too_much_noise"
+	ReasonClosed    = "closed"
+)
+
+// A TransportError is returned for a request that was in flight when the connection to the server
+// was lost. Whether the server carried it out is not known. All requests of that moment get the
+// same one.
+type TransportError struct {
+	Reason string // one of the Reason constants
+	Err    error
+}
+
+func (e *TransportError) Error() string { return fmt.Sprintf("lost the server: %v", e.Err) }
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// A FrameError says that a frame is beyond the limit.
+type FrameError struct {
+	Size  int64 // bytes that the frame declares, or that had come when it was refused
+	Limit int64 // bytes
+}
+
+func (e *FrameError) Error() string {
+	return fmt.Sprintf("frame of %d bytes or more exceeds the limit of %d: "+
+		"ask for less, or raise the limit", e.Size, e.Limit)
+}
+
+// A Violation tells of a frame beyond the limit.
+type Violation struct {
+	FrameSize int64  `json:"frame_size"` // bytes, as in FrameError
+	Max       int64  `json:"max"`        // bytes
+	Reason    string `json:"reason"`     // ReasonOversized
+}

@@ -1,0 +1,136 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/mcp"
+)
+
+// stateless reports whether the revision has no handshake: each request says what initialize did.
+func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }
+
+// opening is the method of the first request.
+func (o *Options) opening() string {
+	if o.stateless() {
+		return "server/discover"
+	}
+	return "initialize"
+}
+
+// hello is what the client says of itself: the params of initialize, or of every request.
+func (o *Options) hello() []byte {
+	capabilities := map[string]any{}
+	about := mcp.Implementation{Name: o.Name, Version: o.Version}
+	if o.Policy == Negotiate {
+		capabilities["experimental"] = map[string]any{mcp.MaxFrameSize: o.MaxMessage}
+	}
+	says := map[string]any{
+		"protocolVersion": o.Protocol, "capabilities": capabilities, "clientInfo": about,
+	}
+	if o.stateless() {
+		const scope = "io.modelcontextprotocol/"
+		says = map[string]any{"_meta": map[string]any{
+			scope + "protocolVersion":    o.Protocol,
+			scope + "clientCapabilities": capabilities,
+			scope + "clientInfo":         about,
+		}}
+	}
+	text, _ := json.Marshal(says) // strings and numbers marshal always
+	return text
+}
+
+// startHandshake makes l the current server and begins the handshake. The caller has the lock.
+func (c *Conn) startHandshake(l *link) {
+	c.link = l
+	p := c.addCall()
+	l.init = p.id
+	opening := c.opts.opening()
+	// The queue is new: there is room.
+	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())}
+	limit := c.opts.InitTimeout
+	if limit > 0 {
+		c.timer = c.opts.AfterFunc(limit, func() {
+			why := fmt.Errorf("no answer to %s after %v", opening, limit.Round(time.Millisecond))
+			l.fail(refused, ReasonHandshake, why)
+		})
+	}
+	l.tasks.Go(l.write)
+	l.tasks.Go(l.read)
+}
+
+// finishHandshake takes the answer to the first request.
+func (l *link) finishHandshake(m jsonrpc.Message) {
+	c := l.c
+	server, err := c.opts.serverInfo(m)
+	if err != nil {
+		l.fail(refused, ReasonHandshake, fmt.Errorf("%s: %w", c.opts.opening(), err))
+		return
+	}
+	if c.opts.Policy == Negotiate { // the smaller of both limits holds
+		l.limit = c.opts.MaxMessage
+		theirs, named := server.Capabilities.Experimental[mcp.MaxFrameSize].(float64)
+		if named && theirs >= 1 {
+			l.limit = int(min(theirs, float64(l.limit)))
+		}
+	}
+	l.meter.limit = int64(l.limit)
+	if !c.opts.stateless() { // the queue has room for it, as it comes before any request
+		done := jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
+		l.queue <- outgoing{msg: done}
+	}
+	c.mu.Lock()
+	c.server = server
+	l.subscribeAgain()
+	c.mu.Unlock()
+	c.dispatch(l, initialized, eventData{})
+}
+
+// subscribeAgain sends the subscriptions that outlived the link before, for which a new one has
+// room. The caller has the lock.
+func (l *link) subscribeAgain() {
+	c := l.c
+	for _, p := range slices.Collect(maps.Values(c.pending)) {
+		c.remove(p.id)
+		p.id = c.nextID()
+		c.pending[p.id] = p
+		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcp.Listen, p.listens)}
+	}
+}
+
+// serverInfo reads what the server says of itself in the answer to the first request.
+func (o *Options) serverInfo(m jsonrpc.Message) (*mcp.ServerInfo, error) {
+	if m.Failure != nil {
+		return nil, jsonrpc.ParseError(m.Failure)
+	}
+	var about struct {
+		mcp.ServerInfo
+		SupportedVersions []string
+		Meta              struct {
+			ServerInfo *mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+	}
+	err := json.Unmarshal(m.Result, &about)
+	if err != nil {
+		return nil, fmt.Errorf("the answer has another form: %w", err)
+	}
+	server := &about.ServerInfo
+	if slices.Contains(about.SupportedVersions, o.Protocol) {
+		server.ProtocolVersion = o.Protocol
+		server.ServerInfo = about.Meta.ServerInfo
+	}
+	if server.ProtocolVersion == "" && o.stateless() {
+		speaks := strings.Join(about.SupportedVersions, ", ")
+		return nil, fmt.Errorf("the server speaks MCP %s, and not %s", speaks, o.Protocol)
+	}
+	if !slices.Contains(mcp.Revisions(), server.ProtocolVersion) {
+		return nil, fmt.Errorf("the server speaks MCP %q, which is not known here",
+			server.ProtocolVersion)
+	}
+	return server, nil
+}

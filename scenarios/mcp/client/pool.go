@@ -1,0 +1,118 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// A Pool spreads requests over several servers that do the same.
+type Pool struct {
+	conns []*Conn
+	over  chan struct{} // closed when all connections are Closing
+}
+
+// NewPool returns a pool of connections, which become its own: Close closes them.
+func NewPool(conns ...*Conn) (*Pool, error) {
+	if len(conns) == 0 {
+		return nil, errors.New("new pool: no connection")
+	}
+	p := &Pool{conns: conns, over: make(chan struct{})}
+	go func() {
+		for _, c := range conns {
+			<-c.Done()
+		}
+		close(p.over)
+	}()
+	return p, nil
+}
+
+// Wait returns when the first connection is ready. Its errors are those of [Conn.Wait] on all of
+// them, if none can be.
+func (p *Pool) Wait(ctx context.Context) error {
+	_, err := p.firstReady(ctx)
+	return err
+}
+
+// Done is closed when all connections have given their servers up, or were closed.
+func (p *Pool) Done() <-chan struct{} { return p.over }
+
+// Call sends a request to the server that is ready and has the fewest in flight; if none is, to the
+// first that becomes ready. Errors are those of [Conn.Call], RequestTimeout that of the first
+// connection. A request is sent once: one that fails with its server is not tried on another.
+func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	ctx, cancel := p.conns[0].withTimeout(ctx)
+	defer cancel()
+	c := p.leastLoaded()
+	if c == nil {
+		var err error
+		c, err = p.firstReady(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("call %s: %w", method, err)
+		}
+	}
+	return c.Call(ctx, method, params)
+}
+
+// Notify sends a notification to every server: each has a session of its own that it may concern.
+func (p *Pool) Notify(ctx context.Context, method string, params any) error {
+	ctx, cancel := p.conns[0].withTimeout(ctx)
+	defer cancel()
+	var errs []error
+	for _, c := range p.conns {
+		errs = append(errs, c.Notify(ctx, method, params))
+	}
+	return errors.Join(errs...)
+}
+
+// leastLoaded returns the connection that is ready and has the fewest requests in flight, or nil.
+func (p *Pool) leastLoaded() (best *Conn) {
+	least := 0
+	for _, c := range p.conns {
+		c.mu.Lock()
+		ready := c.state == Ready
+		n := len(c.pending)
+		c.mu.Unlock()
+		if ready && (best == nil || n < least) {
+			best = c
+			least = n
+		}
+	}
+	return best
+}
+
+// firstReady waits for the first connection that is ready. It fails when all are closed, or ctx
+// ends.
+func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type outcome struct {
+		c   *Conn
+		err error
+	}
+	outcomes := make(chan outcome, len(p.conns))
+	for _, c := range p.conns {
+		go func() { outcomes <- outcome{c, c.Wait(ctx)} }()
+	}
+	var errs []error
+	for range p.conns {
+		o := <-outcomes
+		if o.err == nil {
+			return o.c, nil
+		}
+		errs = append(errs, o.err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// Close closes all connections, and returns when all servers are gone.
+func (p *Pool) Close() error {
+	var closing sync.WaitGroup
+	for _, c := range p.conns {
+		closing.Go(func() { _ = c.Close() }) // its error is always nil
+	}
+	closing.Wait()
+	return nil
+}
