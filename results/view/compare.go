@@ -224,10 +224,24 @@ func comparisonTable(title string, changes []stat.Change) Table {
 			change,
 			p,
 			detectable,
-			verdictValue(string(ch.Verdict)),
+			changeVerdict(ch),
 		)
 	}
 	return t
+}
+
+// changeVerdict shows the verdict on a change: bad is only what is established and worse.
+func changeVerdict(ch stat.Change) Value {
+	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
+	switch {
+	case ch.Verdict == stat.NoChange:
+		v.Tone = Neutral
+	case ch.Established() && ch.Worse() > 0:
+		v.Tone = Bad
+	case ch.Established():
+		v.Tone = Good
+	}
+	return v
 }
 
 // medianValue is one side of a change.
