@@ -48,7 +48,7 @@ func (e *endpoint) writeUntilTold() error {
 	if !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	e.report.Left = &results.Left{
+	e.report.Closed = &results.Closed{
 		LostBytes: int64(e.out.Counters().Bytes - taken),
 		Error:     syspipe.ErrorName(err),
 		Signals:   signals(),

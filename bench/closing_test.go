@@ -55,7 +55,7 @@ func TestAWriterIsToldThatItsReaderLeft(t *testing.T) {
 				}
 				continue
 			}
-			left, wire := s.Left, s.WireBytes/s.Messages
+			left, wire := s.Closed, s.WireBytes/s.Messages
 			if left == nil || s.Messages != int64(r.Cell.ClosesAfter) ||
 				s.WireBytes != s.Messages*wire || wire < int64(r.Cell.Size) ||
 				wire > int64(r.Cell.Size)+200 {

@@ -49,9 +49,9 @@ func (rs reports) sample() results.Sample {
 	s.PayloadOffset = origin.PayloadOffset
 	s.Writer = origin.Counters
 	s.Reader = rs.of(receiver, server).Counters
-	s.Left = origin.Left
-	if s.Left != nil {
-		s.Left.ToldNS = max(0, origin.ClosedAt-timer.ClosedAt)
+	s.Closed = origin.Closed
+	if s.Closed != nil {
+		s.Closed.ToldNS = max(0, origin.ClosedAt-timer.ClosedAt)
 	}
 	return s
 }

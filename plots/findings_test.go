@@ -117,7 +117,7 @@ func testTraffic() []results.Message {
 		at += int64(1e6 * rnd.ExpFloat64())
 		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "request", T: at, Size: int64(80 * math.Exp(rnd.NormFloat64())), Method: method, ID: id})
 		at += int64(4e5 * math.Exp(0.5*rnd.NormFloat64()))
-		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "reply", T: at, Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id, Cuts: []int64{4096, 12}})
+		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "reply", T: at, Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id})
 	}
 	return out
 }

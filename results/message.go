@@ -20,8 +20,6 @@ type Message struct {
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`
 	Error  bool            `json:"error,omitempty"`    // it answers by an error
-	Cuts   []int64         `json:"cuts,omitempty"`     // bytes of each read, if it took several
-	CutNS  []int64         `json:"cut_ns,omitempty"`   // when each was passed on, since the first
 	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take it
 	Body   string          `json:"body,omitempty"`
 

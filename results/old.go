@@ -186,3 +186,19 @@ func (old oldLine) measurement() Record {
 	}
 	return r
 }
+
+// UnmarshalJSON reads a sample. It knows the name that a field had in older files.
+func (s *Sample) UnmarshalJSON(text []byte) error {
+	type plain Sample
+	read := struct {
+		*plain
+		Left *Closed `json:"left"` // became closed
+	}{plain: (*plain)(s)}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	if s.Closed == nil {
+		s.Closed = read.Left
+	}
+	return nil
+}

@@ -188,3 +188,22 @@ func TestOldChunkSizesAreMeasurements(t *testing.T) {
 		}
 	}
 }
+
+// Older samples tell under another name what became of a writer whose reader had closed its end.
+func TestOldSamplesOfAReaderThatLeft(t *testing.T) {
+	cell, err := json.Marshal(resultstest.Cell("raw", 4096))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample := `{"elapsed_ns":1,"messages":1,"payload_bytes":1,"wire_bytes":1,"capacity":1,` +
+		`"writer":{"calls":1,"bytes":1},"reader":{"calls":1,"bytes":1},` +
+		`"left":{"lost_bytes":7,"told_ns":9,"error":"EPIPE"}}`
+	set := readOld(t, `{"kind":"measurement","run":"r","cell":`+string(cell)+
+		`,"samples":[`+sample+`,`+strings.Replace(sample, `"left"`, `"closed"`, 1)+`]}`)
+	want := &results.Closed{LostBytes: 7, ToldNS: 9, Error: "EPIPE"}
+	for _, s := range set.Records[0].Samples {
+		if d := cmp.Diff(want, s.Closed); d != "" || s.Messages != 1 {
+			t.Errorf("of %d messages, -want +got:\n%s", s.Messages, d)
+		}
+	}
+}

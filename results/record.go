@@ -119,8 +119,8 @@ type Sample struct {
 	// Latency by what was timed: "roundtrip", "oneway", "due" (open loop: from when the message was
 	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
-	Load    *Load              `json:"load,omitempty"` // open loop alone
-	Left    *Left              `json:"left,omitempty"` // of a reader that leaves
+	Load    *Load              `json:"load,omitempty"`   // open loop alone
+	Closed  *Closed            `json:"closed,omitempty"` // of a reader that closes its end
 
 	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
 	// StealNS, InvoluntarySwitches and RunQueueNS tell. How fast the sample was has no part in it.
@@ -169,9 +169,9 @@ type Load struct {
 	Achieved float64 `json:"achieved"` // messages a second that arrived
 }
 
-// Left is what became of a writer that went on when its reader had stopped, until it was told. The
+// Closed is what became of a writer that went on when its reader had closed its end, until it was told. The
 // sample's other figures are of the messages before.
-type Left struct {
+type Closed struct {
 	// LostBytes is how many bytes the pipe took beyond the messages that the reader took.
 	LostBytes int64  `json:"lost_bytes"`
 	ToldNS    int64  `json:"told_ns"`           // from the reader's close to the writer's error

@@ -43,7 +43,7 @@ var partTypes = map[string]reflect.Type{
 	"counters": reflect.TypeFor[results.Counters](),
 	"latency":  reflect.TypeFor[results.Latency](),
 	"load":     reflect.TypeFor[results.Load](),
-	"left":     reflect.TypeFor[results.Left](),
+	"closed":   reflect.TypeFor[results.Closed](),
 	"warmup":   reflect.TypeFor[results.Warmup](),
 	"verified": reflect.TypeFor[results.Verified](),
 }

@@ -449,7 +449,7 @@ func TestBenchTextTellsOfEAGAINAndEPIPE(t *testing.T) {
 	c.IO, c.ClosesAfter = "poll/blocking", 1
 	s := resultstest.Sample(4096, 4097, 1000)
 	s.Writer.EAGAIN = new(int64(2000))
-	s.Left = &results.Left{LostBytes: 64016, ToldNS: 98847, Error: "EPIPE"}
+	s.Closed = &results.Closed{LostBytes: 64016, ToldNS: 98847, Error: "EPIPE"}
 	got := map[string]float64{}
 	for _, v := range BenchLines(results.Record{Cell: c, Samples: []results.Sample{s}})[0].Values {
 		got[v.Unit] = v.Value

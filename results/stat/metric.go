@@ -154,10 +154,10 @@ var metrics = []Metric{
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
 	{Name: "lost", Title: "bytes that the pipe took when the reader had left or was about to",
 		Unit: "B", Better: Lower, Counter: true,
-		count: ofPart(left, func(l results.Left) int64 { return l.LostBytes })},
+		count: ofPart(closed, func(l results.Closed) int64 { return l.LostBytes })},
 	{Name: "told", Title: "time until the writer was told that the reader had left",
 		Unit: "ns", Better: Lower,
-		count: ofPart(left, func(l results.Left) int64 { return l.ToldNS })},
+		count: ofPart(closed, func(l results.Closed) int64 { return l.ToldNS })},
 	{Name: "switches", Title: "context switches a message, both ends",
 		Better: Lower, Counter: true,
 		count: bothEnds(switches), per: messages},
@@ -211,8 +211,8 @@ func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) 
 	}
 }
 
-func load(s *results.Sample) *results.Load { return s.Load }
-func left(s *results.Sample) *results.Left { return s.Left }
+func load(s *results.Sample) *results.Load     { return s.Load }
+func closed(s *results.Sample) *results.Closed { return s.Closed }
 
 // ofPart counts in a part that not every sample has.
 func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
@@ -305,51 +305,4 @@ func MustMetric(name string) Metric {
 		panic("results: " + err.Error())
 	}
 	return m
-}
-
-// Filter returns those of all that are kept.
-func Filter[T any](all []T, keep func(T) bool) []T {
-	var out []T
-	for _, v := range all {
-		if keep(v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// Map returns what f makes of each of all.
-func Map[T, U any](all []T, f func(T) U) []U {
-	var out []U
-	for _, v := range all {
-		out = append(out, f(v))
-	}
-	return out
-}
-
-// Distinct lists what elements have, each value once.
-func Distinct[T any, V comparable](all []T, of func(T) V) []V {
-	var out []V
-	for _, v := range all {
-		if value := of(v); !slices.Contains(out, value) {
-			out = append(out, value)
-		}
-	}
-	return out
-}
-
-// GroupBy puts those of all together that have the same key, in the order in which keys first come.
-func GroupBy[K comparable, T any](all []T, key func(T) K) [][]T {
-	var out [][]T
-	at := make(map[K]int)
-	for _, v := range all {
-		i, ok := at[key(v)]
-		if !ok {
-			i = len(out)
-			at[key(v)] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], v)
-	}
-	return out
 }

@@ -120,11 +120,11 @@ func rowOf(machine string, records ...results.Record) Row {
 	samples := r.Pooled()
 	r.Samples = len(samples)
 	for _, s := range samples {
-		if s.Left == nil {
+		if s.Closed == nil {
 			continue
 		}
-		r.Told = s.Left.Error
-		if s.Left.Signals != nil && *s.Left.Signals > 0 {
+		r.Told = s.Closed.Error
+		if s.Closed.Signals != nil && *s.Closed.Signals > 0 {
 			r.Told += ", SIGPIPE"
 		}
 		break

@@ -24,7 +24,7 @@ func waitingSweep() *results.Set {
 						w := &r.Samples[k].Writer
 						w.EAGAIN, w.Short, w.WaitNS = new(r.Samples[k].Messages/10*int64(1+i%2)), new(int64(0)), new(r.Samples[k].ElapsedNS/2)
 						if c.ClosesAfter > 0 {
-							r.Samples[k].Left = &results.Left{LostBytes: 65536, ToldNS: int64(20000 * times), Error: "EPIPE", Signals: new(1)}
+							r.Samples[k].Closed = &results.Closed{LostBytes: 65536, ToldNS: int64(20000 * times), Error: "EPIPE", Signals: new(1)}
 						}
 					}
 					s.Add(r)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
@@ -402,7 +401,13 @@ func python(t *testing.T, script string, args ...string) []string {
 
 // failures are the sizes of a sweep that were not served.
 func failures(s *drive.Sweep) []results.Target {
-	return stat.Filter(s.Targets, func(t results.Target) bool { return !t.Served() })
+	var failed []results.Target
+	for _, t := range s.Targets {
+		if !t.Served() {
+			failed = append(failed, t)
+		}
+	}
+	return failed
 }
 
 // A limit is what the record of one says.
