@@ -56,7 +56,6 @@ func values[V comparable](r rows, of func(stat.Row) V) []V {
 
 func framingOf(r stat.Row) string   { return r.Cell.Framing }
 func placementOf(r stat.Row) string { return r.Cell.Placement }
-func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
 func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func machineOf(r stat.Row) string   { return r.Machine }
 
@@ -186,23 +185,47 @@ func along(metric string, place func(stat.Row) float64) pointer {
 	return func(row stat.Row) (Point, bool) { return figure(row, metric, place(row)) }
 }
 
-// line makes a series of the points that the rows make.
-func (r rows) line(name string, shape Shape, point pointer) Series {
-	s := Series{Name: name, Shape: shape}
-	for _, row := range r.all {
-		if p, ok := point(row); ok {
-			s.Points = append(s.Points, p)
+// panels makes a panel for each title that rows have, with a line for each name. Raw is what the
+// others are compared with.
+func (r rows) panels(titleOf, nameOf func(stat.Row) string, shape Shape, point pointer) []Panel {
+	var panels []Panel
+	for _, title := range values(r, titleOf) {
+		panel := Panel{Title: title}
+		for _, name := range values(r, nameOf) {
+			s := Series{Name: name, Shape: shape}
+			for _, row := range r.all {
+				p, ok := point(row)
+				if !ok || titleOf(row) != title || nameOf(row) != name {
+					continue
+				}
+				s.Points = append(s.Points, p)
+				s.Reference = isRaw(row.Cell.Framing) && name == framingName(row)
+			}
+			if s.Reference {
+				s.Shape = Line
+			}
+			slices.SortStableFunc(s.Points, compareX)
+			if len(s.Points) > 0 {
+				panel.Series = append(panel.Series, s)
+			}
+		}
+		if len(panel.Series) > 0 {
+			panels = append(panels, panel)
 		}
 	}
-	slices.SortStableFunc(s.Points, compareX)
-	return s
+	return panels
 }
 
-// add adds a series to a panel, unless it has no points.
-func (p *Panel) add(s Series) {
-	if len(s.Points) > 0 {
-		p.Series = append(p.Series, s)
-	}
+// What panels and lines are called.
+func panelName(r stat.Row) string {
+	return r.Cell.Placement + ": " + view.PlacementPhrase(r.Cell.Placement)
+}
+func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
+func sizeName(r stat.Row) string    { return messagesOf(r.Cell.Size) }
+
+// always names all rows the same.
+func always(name string) func(stat.Row) string {
+	return func(stat.Row) string { return name }
 }
 
 // pointOf is an estimate with its interval, or with the range of values too few for one.
@@ -225,11 +248,6 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an inter
 
 const mediansNote = "Points are medians over the samples; bars are the 95 % interval of the " +
 	"median, with fewer than six samples their range."
-
-// panelName is the title of a placement's panel.
-func panelName(placement string) string {
-	return placement + ": " + view.PlacementPhrase(placement)
-}
 
 // messagesOf names messages by their size.
 func messagesOf(size int) string { return sizeText(int64(size)) + " messages" }

@@ -49,18 +49,9 @@ func (r rows) perSetting() []rows {
 // framing.
 func (r rows) streamChart(point pointer, shape Shape) Chart {
 	c := Chart{X: sizeAxis, Subtitle: r.subtitle("size", "placement")}
-	for _, placement := range values(r, placementOf) {
-		own := r.at(placement)
-		panel := Panel{Title: panelName(placement), Guides: own.capacityGuide()}
-		for _, framing := range values(r, framingOf) {
-			s := own.in(framing).line(view.FieldValue("framing", framing), shape, point)
-			if isRaw(framing) {
-				s.Reference = true
-				s.Shape = Line
-			}
-			panel.add(s)
-		}
-		c.Panels = append(c.Panels, panel)
+	c.Panels = r.panels(panelName, framingName, shape, point)
+	for i := range c.Panels {
+		c.Panels[i].Guides = r.capacityGuide()
 	}
 	return c
 }
@@ -198,28 +189,21 @@ func machineCharts(all rows) []Chart {
 	var out []Chart
 	for _, placement := range values(r, placementOf) {
 		own := r.at(placement)
-		machines := values(own, machineOf)
-		if len(machines) < 2 {
+		if len(values(own, machineOf)) < 2 {
 			continue
 		}
+		nameOf := func(row stat.Row) string { return r.set.MachineName(row.Machine) }
 		c := Chart{
 			Name:     "machines-" + fileName(placement),
 			Title:    "What framing costs on each machine, " + view.PlacementPhrase(placement),
 			Subtitle: own.subtitle("size"),
 			X:        sizeAxis,
 			Y:        ratioAxis,
+			Panels:   own.panels(framingName, nameOf, Dots, ratioPoint),
 			Notes:    []string{ratiosNote},
 		}
-		for _, framing := range values(own, framingOf) {
-			panel := Panel{
-				Title:  view.FieldValue("framing", framing),
-				Guides: []Guide{{Value: 1}},
-			}
-			for _, id := range machines {
-				line := own.in(framing).where(func(row stat.Row) bool { return row.Machine == id })
-				panel.add(line.line(r.set.MachineName(id), Dots, ratioPoint))
-			}
-			c.Panels = append(c.Panels, panel)
+		for i := range c.Panels {
+			c.Panels[i].Guides = []Guide{{Value: 1}} // raw
 		}
 		out = append(out, c)
 	}
@@ -235,14 +219,14 @@ func overheadCharts(all rows) []Chart {
 	if len(r.all) == 0 {
 		return nil
 	}
-	var panel Panel
-	for _, framing := range values(r, framingOf) {
-		s := Series{Name: view.FieldValue("framing", framing), Reference: isRaw(framing)}
-		for _, size := range r.in(framing).sizes() {
-			overhead := r.in(framing).of(size).all[0].Estimates["overhead"].Median
-			s.Points = append(s.Points, exact(float64(size), overhead))
+	panels := r.panels(always(""), framingName, Line, func(row stat.Row) (Point, bool) {
+		e := row.Estimates["overhead"]
+		return exact(float64(row.Cell.Size), e.Median), e.N > 0
+	})
+	for _, p := range panels {
+		for i, s := range p.Series {
+			p.Series[i].Points = slices.Compact(s.Points)
 		}
-		panel.add(s)
 	}
 	sizes := r.sizes()
 	smallest, largest := sizes[0], sizes[len(sizes)-1]
@@ -260,7 +244,7 @@ func overheadCharts(all rows) []Chart {
 		Subtitle: []string{"exact, and the same on every pipe: wire bytes ÷ payload bytes − 1"},
 		X:        sizeAxis,
 		Y:        Axis{Label: "bytes added to the payload", Scale: Log, Unit: Percent},
-		Panels:   []Panel{panel},
+		Panels:   panels,
 	}}
 }
 
@@ -295,16 +279,13 @@ func (r rows) chunkChart(name string) Chart {
 	}
 	gain := 1.0
 	for _, placement := range values(r, placementOf) {
-		panel := Panel{Title: panelName(placement)}
 		for _, size := range r.sizes() {
-			own := r.at(placement).of(size)
-			panel.add(own.line(messagesOf(size), Line, along("goodput", chunkSize)))
-			if low, high, ok := spanOf(own, "goodput"); ok {
+			if low, high, ok := spanOf(r.at(placement).of(size), "goodput"); ok {
 				gain = max(gain, high/low)
 			}
 		}
-		c.Panels = append(c.Panels, panel)
 	}
+	c.Panels = r.panels(panelName, sizeName, Line, along("goodput", chunkSize))
 	c.Title = fmt.Sprintf("The size of chunks changes goodput by up to %.3g×", gain)
 	return c
 }

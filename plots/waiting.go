@@ -59,14 +59,11 @@ func (r rows) waitingChart() Chart {
 // addWriters adds a panel with a column for each way in which writers wait: a figure for each
 // message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
-	panel := Panel{Title: title, Y: &y}
 	column := func(row stat.Row) float64 {
 		return float64(slices.Index(c.X.Categories, writersIO(row)))
 	}
-	for _, size := range r.sizes() {
-		panel.add(r.of(size).line(messagesOf(size), Dots, along(metric, column)))
-	}
-	if len(panel.Series) > 0 {
+	for _, panel := range r.panels(always(title), sizeName, Dots, along(metric, column)) {
+		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
 }
@@ -134,23 +131,22 @@ func (r rows) waitChart() Chart {
 	gain := 0.0 // the least that the best chunks gain
 	for _, drain := range drains {
 		own := r.where(func(row stat.Row) bool { return row.Cell.Drain == drain })
-		panel := Panel{Title: "reader at " + view.FieldValue("drain", strconv.FormatInt(drain, 10))}
 		chunked := own.where(func(row stat.Row) bool { return chunkSize(row) > 0 })
-		panel.add(chunked.line("large messages sent in chunks", Line, along("due.p50", chunkSize)))
-		if len(panel.Series) == 0 {
-			continue
-		}
 		best, _, _ := spanOf(chunked, "due.p50")
-		if whole, _, ok := spanOf(own.in("ndjson"), "due.p50"); ok {
-			panel.Guides = []Guide{{
-				Value: whole,
-				Label: "behind whole messages: " + results.FormatLabel(whole, Nanos),
-			}}
-			if gain == 0 || whole/best < gain {
-				gain = whole / best
+		whole, _, ok := spanOf(own.in("ndjson"), "due.p50")
+		title := "reader at " + view.FieldValue("drain", strconv.FormatInt(drain, 10))
+		name := always("large messages sent in chunks")
+		wait := along("due.p50", chunkSize)
+		for _, panel := range chunked.panels(always(title), name, Line, wait) {
+			if ok {
+				label := "behind whole messages: " + results.FormatLabel(whole, Nanos)
+				panel.Guides = []Guide{{Value: whole, Label: label}}
+				if gain == 0 || whole/best < gain {
+					gain = whole / best
+				}
 			}
+			c.Panels = append(c.Panels, panel)
 		}
-		c.Panels = append(c.Panels, panel)
 	}
 	if gain > 2 {
 		c.Title = fmt.Sprintf("Chunks let a small message pass a large one: it waits %.2g× less",

@@ -68,6 +68,10 @@ func TestLeversHaveTheirChart(t *testing.T) {
 				}
 				lever := r
 				lever.Cell.Capacity, lever.Cell.WriteSize = capacity, size
+				lever.Samples = slices.Clone(r.Samples)
+				for k := range lever.Samples {
+					lever.Samples[k].Capacity = capacity // as it is read back
+				}
 				set.Add(lever)
 			}
 		}

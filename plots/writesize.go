@@ -86,28 +86,18 @@ func (r rows) writeSizeChart(usual int) Chart {
 	column := func(row stat.Row) float64 {
 		return float64(slices.Index(sizes, row.Cell.WriteSize))
 	}
-	capacities := slices.Sorted(slices.Values(values(r, capacityOf)))
-	for _, placement := range values(r, placementOf) {
-		panel := Panel{Title: panelName(placement)}
-		for _, capacity := range capacities {
-			line := r.at(placement).where(func(row stat.Row) bool {
-				return row.Cell.Capacity == capacity
-			})
-			name := "pipe of " + line.capacityName(capacity)
-			panel.add(line.line(name, Line, along("goodput", column)))
-		}
-		c.Panels = append(c.Panels, panel)
-	}
+	c.Panels = r.panels(panelName, capacityName, Line, along("goodput", column))
 	return c
 }
 
-// capacityName returns the capacity that was read back from the pipes, or the one that was asked
-// for.
-func (r rows) capacityName(asked int) string {
-	if back := r.capacities(); len(back) == 1 && back[0] > 0 {
-		return results.FormatSize(int64(back[0]))
+// capacityName names the line of a row by the capacity that was read back from its pipes, or by the
+// one that was asked for.
+func capacityName(row stat.Row) string {
+	back := rows{all: []stat.Row{row}}.capacities()
+	if len(back) == 1 && back[0] > 0 {
+		return "pipe of " + results.FormatSize(int64(back[0]))
 	}
-	return view.FieldValue("capacity", strconv.Itoa(asked))
+	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
 // writeSizeTitle says by how much the best setting of capacity and write size exceeds whole
