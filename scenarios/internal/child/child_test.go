@@ -333,3 +333,59 @@ func TestCloseEndsAFlood(t *testing.T) {
 	}
 	c.Close()
 }
+
+// An answer to the program's own request may not be taken. Whoever sends something else then waits
+// no longer than his context.
+func TestAMessageBehindAReplyThatIsNotTakenEndsInItsTime(t *testing.T) {
+	c, p := over(child.Options{Respond: func(child.Message) []byte { return []byte(`"reply"`) }})
+	defer c.Close()
+	p.say(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
+	if _, err := p.in.Read(make([]byte, 1)); err != nil { // the rest of the reply is not taken
+		t.Fatal(err)
+	}
+	impatient := errors.New("impatient")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(impatient)
+	err := c.Send(ctx, []byte(`"message"`))
+	if !errors.Is(err, impatient) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A request that Respond leaves alone waits for Next.
+func TestARequestThatIsNotAnsweredWaitsForNext(t *testing.T) {
+	c, p := over(child.Options{Respond: func(child.Message) []byte { return nil }})
+	defer c.Close()
+	p.say(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
+	m, err := c.Next(t.Context())
+	if err != nil || string(m.Envelope.Method) != "roots/list" {
+		t.Errorf("got %s, %v", m.Raw, err)
+	}
+}
+
+func TestABatchGoesOutAtOnce(t *testing.T) {
+	c, p := over(child.Options{})
+	defer c.Close()
+	sent := make(chan error, 1)
+	go func() {
+		sent <- c.Batch(t.Context(), func(w framers.Writer) error {
+			for i := range 3 {
+				if err := w.WriteMessage(fmt.Append(nil, i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}()
+	for i := range 3 {
+		if line := string(p.hear()); line != fmt.Sprintf("%d\n", i) {
+			t.Errorf("message %d is %q", i, line)
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	if n := c.In.Calls(); n != 1 {
+		t.Errorf("took %d calls", n)
+	}
+}

@@ -137,3 +137,37 @@ func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	}
 	return m, err
 }
+
+// handshakeError explains why a server could not be greeted, and ends it.
+func (g greeting) handshakeError(why error) error {
+	if g.ctx.Err() != nil {
+		g.Shutdown(false)
+		return context.Cause(g.ctx)
+	}
+	e := &HandshakeError{Command: g.o.Command, Why: why.Error(), Verdict: ErrorReply}
+	silent := errors.Is(why, child.ErrSilent) && !errors.Is(why, child.ErrNotTaken)
+	switch {
+	case errors.Is(why, child.ErrLeft) && g.Process.Ended(LeaveAtTerm):
+		e.Verdict = g.ExitVerdict()
+	case silent && g.answersAtEnd():
+		e.Verdict = Buffered
+	case silent, errors.Is(why, child.ErrLeft), errors.Is(why, child.ErrNotTaken):
+		e.Verdict = Deaf
+	case errors.Is(why, child.ErrEndless):
+		e.Verdict = Endless
+	case errors.Is(why, errGarbage), errors.Is(why, errEcho):
+		e.Verdict = Corrupt
+	}
+	g.Shutdown(false)
+	e.Stderr = g.StderrLines()
+	return e
+}
+
+// answersAtEnd ends the server's input, and reports whether it says something then.
+func (g greeting) answersAtEnd() bool {
+	g.CloseInput()
+	ctx, cancel := context.WithTimeout(g.ctx, LeaveAtEnd)
+	defer cancel()
+	_, err := g.Next(ctx)
+	return err == nil
+}

@@ -1,0 +1,124 @@
+package target
+
+import "context"
+
+// Open starts the server, finds out what it speaks, shakes hands, and learns from first requests
+// how it refuses and whether its answers hold what was sent. It fails with a [*StartError] if the
+// command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	var s *Server
+	var err error
+	p := named(o)
+	if p != nil {
+		err = p.check(o)
+		if err == nil {
+			s, err = Start(ctx, o, p)
+		}
+	} else {
+		s, err = detect(ctx, o)
+		if err == nil {
+			err = s.Protocol().check(o)
+		}
+	}
+	if err == nil {
+		s, err = s.learn(ctx)
+	}
+	if err != nil && s != nil {
+		s.Shutdown(false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Start starts another server of a protocol that is known, and shakes hands.
+func Start(ctx context.Context, o Options, p *Protocol) (*Server, error) {
+	s, err := Launch(ctx, o, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Greet(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Launch starts a server of a protocol that is known, and says nothing to it.
+func Launch(ctx context.Context, o Options, p *Protocol) (*Server, error) {
+	s, err := launch(ctx, o, p.Framing)
+	if err != nil {
+		return nil, err
+	}
+	s.protocol.Store(p)
+	s.Paces = p.Paces
+	return s, nil
+}
+
+// Greet shakes hands with a server that was launched, and ends it if that fails.
+func (s *Server) Greet(ctx context.Context) error {
+	g := greeting{Server: s, ctx: ctx, within: s.o.Start}
+	p := s.Protocol()
+	var err error
+	if p.greet != nil {
+		err = p.greet(g)
+	}
+	if err == nil && s.Out.Bytes() == 0 {
+		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
+		// out of the time that a later answer has.
+		_, err = g.ask("a first request", p.Smallest(Transport).Number(0))
+	}
+	if err != nil {
+		return g.handshakeError(err)
+	}
+	return nil
+}
+
+// learn makes first requests, for which the server has as long as for its start, and learns how it
+// refuses and whether its answers hold what was sent. It returns the server, or another one in the
+// place of one that failed.
+func (s *Server) learn(ctx context.Context) (*Server, error) {
+	p := s.Protocol()
+	out, s, err := s.first(ctx, Transport)
+	if err != nil {
+		return s, err
+	}
+	p.refusal = out.code
+	p.Paces[Tool] = p.Paces[Transport]
+	s.Paces = p.Paces
+	if !p.tryEcho {
+		return s, nil
+	}
+	p.Echoes = true
+	out, s, err = s.first(ctx, Tool)
+	p.Echoes = out.Verdict == OK && out.code == ""
+	p.ToolFails = out.Verdict != OK && out.Verdict != ErrorReply
+	return s, err
+}
+
+// first makes one small request of a kind of which nothing is known.
+func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
+	p := s.Protocol()
+	request := p.Smallest(kind)
+	s.Paces[kind] = Pace{Size: request.Size(), Took: s.o.Start / Margin}
+	out, err := s.Trip(ctx, request, 0)
+	if err != nil {
+		return out, s, err
+	}
+	if out.Verdict == OK {
+		p.Paces[kind] = Pace{Size: request.Size(), Took: out.Took}
+		s.Paces[kind] = p.Paces[kind]
+	}
+	if out.Lives() {
+		return out, s, nil
+	}
+	f := s.Chunks()
+	s.Shutdown(false)
+	if f != nil { // it was not understood
+		inChunks := *p
+		inChunks.Framing = f
+		p = &inChunks
+	}
+	s, err = Start(ctx, s.o, p)
+	return out, s, err
+}
