@@ -26,7 +26,9 @@ func serverOptions(t *testing.T, job string) Options {
 			t.Name(),
 			os.Getpid(),
 		), Command: []string{os.Args[0]}, starts: 6, requests: 400,
-		Env: append(os.Environ(), serverJob+"="+job, fmt.Sprintf("%s=%d", testerPID, os.Getpid())),
+		// a process that the race detector watches would sleep for a second before it ends
+		Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0",
+			serverJob+"="+job, fmt.Sprintf("%s=%d", testerPID, os.Getpid())),
 	}
 }
 

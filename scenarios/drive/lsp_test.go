@@ -80,7 +80,6 @@ func TestDocumentsInFlightAreClosedWhenTheyWereAnswered(t *testing.T) {
 
 func TestTheLimitOfDocumentsIsFoundToTheByte(t *testing.T) {
 	o := documents("lsp go 70000")
-	o.Patience = 3e8
 	d := open(t, o)
 	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
 	if err != nil {

@@ -333,7 +333,9 @@ func each(f func(line string)) error {
 // what does not has a patience of its own.
 func server(job string) drive.Options {
 	return drive.Options{
-		Command: []string{self()}, Env: append(os.Environ(), serverJob+"="+job),
+		Command: []string{self()},
+		// a process that the race detector watches would sleep for a second before it ends
+		Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0", serverJob+"="+job),
 		Run: "test", Budget: 10 * time.Millisecond, Patience: 20 * time.Second,
 	}
 }
