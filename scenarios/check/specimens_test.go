@@ -264,7 +264,8 @@ var specimens = map[string]specimen{
 			}
 			for i := range 10 {
 				fmt.Fprintln(out, "line", i)
-				time.Sleep(80 * time.Millisecond)
+				// a busy machine takes half a second to end a program
+				time.Sleep(200 * time.Millisecond)
 			}
 		},
 	},
