@@ -21,7 +21,9 @@ func fullSet() *results.Set {
 			set.Records = append(set.Records, r)
 		}
 	}
-	set.Records[0].Warnings = []string{"the CPU's frequency was scaled: set the governor to performance"}
+	set.Records[0].Warnings = []string{
+		"the CPU's frequency was scaled: set the governor to performance",
+	}
 	set.Records = append(set.Records, results.Record{
 		Kind: "measurement", Run: "run-1", Time: testTime,
 		Cell:        testCell("raw", 4096, "far", "stream"),
@@ -74,7 +76,8 @@ func testClaims() []results.Finding {
 			Title: title, Verdict: verdict, Found: found}
 	}
 	return []results.Finding{
-		claim("run-1", "000-overhead", "chunking adds less than 1 % of bytes", results.Holds, "0.075 % at 1 MiB"),
+		claim("run-1", "000-overhead", "chunking adds less than 1 % of bytes", results.Holds,
+			"0.075 % at 1 MiB"),
 		claim("run-1", "000-pipe-buf", "PIPE_BUF is 512", results.Refuted, "4096 B"),
 		claim("run-1", "004-oversized", "skipping an oversized line hangs the client", results.Depends,
 			"on whether the client has a deadline <script>alert(1)</script>"),
@@ -86,10 +89,16 @@ func testTargets() []results.Target {
 	var out []results.Target
 	command := []string{"/opt/node/bin/node", "server.js", "stdio"}
 	for size := int64(1 << 10); size <= 16<<20; size <<= 2 {
-		t := results.Target{Kind: "target", Run: "run-1", Time: testTime, Command: command, Protocol: "mcp", Size: size, Verdict: "ok"}
+		t := results.Target{
+			Kind: "target", Run: "run-1", Time: testTime,
+			Command: command, Protocol: "mcp", Size: size, Verdict: "ok",
+		}
 		ns := 90e3 + float64(size)*12 + float64(size)*float64(size)*2e-6
 		for i := range 6 {
-			t.Samples = append(t.Samples, results.Sample{ElapsedNS: int64(ns * (50 + float64(i)*0.3)), Messages: 50, PayloadBytes: 50 * size, WireBytes: 50 * size})
+			t.Samples = append(t.Samples, results.Sample{
+				ElapsedNS: int64(ns * (50 + float64(i)*0.3)),
+				Messages:  50, PayloadBytes: 50 * size, WireBytes: 50 * size,
+			})
 		}
 		switch {
 		case size == 4<<20:
@@ -99,12 +108,21 @@ func testTargets() []results.Target {
 		}
 		out = append(out, t)
 	}
-	return append(out, results.Target{Kind: "target", Run: "run-1", Time: testTime, Command: command, Protocol: "mcp", Verdict: "ok", RequestLimit: new(int64(10485759)), SearchedTo: new(int64(64 << 20)), Warnings: []string{"grows faster than linear: slope 1.4"}})
+	return append(out, results.Target{
+		Kind: "target", Run: "run-1", Time: testTime,
+		Command: command, Protocol: "mcp", Verdict: "ok",
+		RequestLimit: new(int64(10485759)), SearchedTo: new(int64(64 << 20)),
+		Warnings: []string{"grows faster than linear: slope 1.4"},
+	})
 }
 
 // testEnding is what tap writes behind a recording.
 func testEnding() []results.Target {
-	return []results.Target{{Kind: "target", Run: "run-1", Time: testTime, Command: []string{"/usr/bin/server"}, Protocol: "lines", Verdict: "signal SIGKILL", Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{ElapsedNS: 1.5e9}}}}
+	return []results.Target{{
+		Kind: "target", Run: "run-1", Time: testTime,
+		Command: []string{"/usr/bin/server"}, Protocol: "lines", Verdict: "signal SIGKILL",
+		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{ElapsedNS: 1.5e9}},
+	}}
 }
 
 func testTraffic() []results.Message {
@@ -115,7 +133,10 @@ func testTraffic() []results.Message {
 		method := []string{"tools/call", "tools/call", "tools/list", "resources/read"}[i%4]
 		id := json.RawMessage(strconv.Itoa(i))
 		at += int64(1e6 * rnd.ExpFloat64())
-		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "request", T: at, Size: int64(80 * math.Exp(rnd.NormFloat64())), Method: method, ID: id})
+		out = append(out, results.Message{
+			Kind: "message", Run: "run-1", Dir: "request", T: at,
+			Size: int64(80 * math.Exp(rnd.NormFloat64())), Method: method, ID: id,
+		})
 		at += int64(4e5 * math.Exp(0.5*rnd.NormFloat64()))
 		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "reply", T: at, Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id})
 	}
@@ -137,7 +158,8 @@ func TestRulesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
 		}
 	}
 	c := onlyChart(t, fillCharts(rowsOf(set)))
-	if got := titles(c); !slices.Equal(got, []string{"linux/amd64", "darwin/arm64", "windows/amd64"}) {
+	want := []string{"linux/amd64", "darwin/arm64", "windows/amd64"}
+	if got := titles(c); !slices.Equal(got, want) {
 		t.Errorf("panels %q", got)
 	}
 	for _, p := range c.Panels {
@@ -165,7 +187,9 @@ func TestALineEndsInACrossWhereAServerFails(t *testing.T) {
 	for _, size := range []int64{1024, 2048, 4096} {
 		set.Targets = append(set.Targets, results.Target{
 			Command: []string{"server"}, Size: size, Verdict: results.VerdictOK,
-			Samples: []results.Sample{{ElapsedNS: 1e6 + size, Messages: 1}, {ElapsedNS: 1e6, Messages: 1}},
+			Samples: []results.Sample{
+				{ElapsedNS: 1e6 + size, Messages: 1}, {ElapsedNS: 1e6, Messages: 1},
+			},
 		})
 	}
 	whole := onlyChart(t, serverCharts(rowsOf(&set))).Panels[0]

@@ -36,7 +36,8 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 		if strings.HasPrefix(c.Name, "waiting-") {
 			framings++
 			n := len(c.points())
-			if want := []string{"EAGAIN per message", "goodput", "time to EPIPE"}; !slices.Equal(titles(c), want) {
+			want := []string{"EAGAIN per message", "goodput", "time to EPIPE"}
+			if !slices.Equal(titles(c), want) {
 				t.Errorf("%s: panels %q, want %q", c.Name, titles(c), want)
 			}
 			if len(c.names()) != 2 || n != 3*2*2 {
@@ -132,7 +133,8 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 		t.Fatalf("charts %q", names)
 	}
 	c := charts[0]
-	if len(c.Panels) != 2 || c.Title != "Chunks let a small message pass a large one: it waits 19× less" {
+	const title = "Chunks let a small message pass a large one: it waits 19× less"
+	if len(c.Panels) != 2 || c.Title != title {
 		t.Errorf("%q has %d panels", c.Title, len(c.Panels))
 	}
 	for _, p := range c.Panels {

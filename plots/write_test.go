@@ -41,7 +41,9 @@ func TestWriteLeavesWholeFilesAlone(t *testing.T) {
 }
 
 func TestWriteSaysWhatItLeavesOut(t *testing.T) {
-	unsupported := results.Record{Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "one cache only"}
+	unsupported := results.Record{
+		Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "one cache only",
+	}
 	files, missing, err := Write(t.TempDir(), &results.Set{Records: []results.Record{unsupported}})
 	if err != nil || len(files) > 0 {
 		t.Errorf("files %q, %v", files, err)
@@ -56,7 +58,8 @@ func TestWriteIntoAFileFails(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Write(path, testSet()); err == nil || !strings.Contains(err.Error(), "make folder for plots") {
+	_, _, err := Write(path, testSet())
+	if err == nil || !strings.Contains(err.Error(), "make folder for plots") {
 		t.Errorf("got %v", err)
 	}
 }
