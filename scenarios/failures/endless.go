@@ -27,8 +27,8 @@ func Jobs() map[string]proc.Job { return experiment.Jobs(endlessWork, endlessExp
 const lineLimit = 10 << 20
 
 // An endlessLine has no newline, and a reader that allows lineLimit bytes of a line. The printed
-// reader searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a little
-// beyond the limit, take seconds.
+// reader searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a
+// little beyond the limit, take seconds.
 type endlessLine struct {
 	part, framing string
 	policy        framers.Policy
