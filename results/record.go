@@ -169,8 +169,8 @@ type Load struct {
 	Achieved float64 `json:"achieved"` // messages a second that arrived
 }
 
-// Closed is what became of a writer that went on when its reader had closed its end, until it was told. The
-// sample's other figures are of the messages before.
+// Closed is what became of a writer that went on when its reader had closed its end, until it was
+// told. The sample's other figures are of the messages before.
 type Closed struct {
 	// LostBytes is how many bytes the pipe took beyond the messages that the reader took.
 	LostBytes int64  `json:"lost_bytes"`

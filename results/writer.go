@@ -95,15 +95,6 @@ func (w *Writer) Write(line Line) error {
 	return w.err
 }
 
-// WriteAll puts several lines into the file, as many as can be.
-func WriteAll[L Line](w *Writer, lines []L) error {
-	var errs []error
-	for _, l := range lines {
-		errs = append(errs, w.Write(l))
-	}
-	return errors.Join(errs...)
-}
-
 // Close closes the file. It returns what went wrong while writing, if anything did.
 func (w *Writer) Close() error {
 	if w.close == nil {

@@ -310,62 +310,36 @@ func direction(better Better, ratio float64) Verdict {
 
 // note says what a reader of the comparison has to know.
 func (c *Comparison) note(counted []Change) {
-	c.noteMachines()
-	c.noteEqual()
+	elsewhere, unknown := 0, 0 // on different machines; without a machine on one side
+	counters, found := 0, 0    // exact ones that are the same; found of servers and programs
+	for _, change := range c.Changes {
+		if change.elsewhere() {
+			elsewhere++
+		}
+		if change.elsewhere() && (change.Before.Machine == "" || change.After.Machine == "") {
+			unknown++
+		}
+		switch {
+		case !change.Exact || change.Verdict != NoChange:
+		case change.Metric == verdictMetric.Name, change.Metric == limitMetric.Name:
+			found++
+		default:
+			counters++
+		}
+	}
 	vary := 0
 	for _, change := range counted {
 		if change.varies() {
 			vary++
 		}
 	}
-	if vary == 1 {
-		c.addNote("one counter varies from sample to sample: no evidence by itself")
-	}
-	if vary > 1 {
-		c.addNote("%d counters vary from sample to sample: no evidence by itself", vary)
-	}
-	c.noteAlone("old", c.OnlyOld)
-	c.noteAlone("new", c.OnlyNew)
-}
-
-// noteMachines says how many figures were not measured on the same machine.
-func (c *Comparison) noteMachines() {
-	elsewhere := 0
-	unknown := false // of the first of them
-	for _, change := range c.Changes {
-		if !change.elsewhere() {
-			continue
-		}
-		if elsewhere == 0 {
-			unknown = change.Before.Machine == "" || change.After.Machine == ""
-		}
-		elsewhere++
-	}
-	switch {
-	case elsewhere == 0:
-		return
-	case unknown:
+	if unknown > 0 {
 		c.addNote("of %d of %d figures one side has no environment: its machine is not known",
-			elsewhere, len(c.Changes))
-	default:
-		c.addNote("%d of %d figures were measured on different machines",
-			elsewhere, len(c.Changes))
+			unknown, len(c.Changes))
 	}
-}
-
-// noteEqual says how many exact figures are the same on both sides.
-func (c *Comparison) noteEqual() {
-	counters := 0
-	found := 0 // verdicts and limits of servers and programs
-	for _, change := range c.Changes {
-		switch {
-		case !change.Exact || change.Verdict != NoChange:
-			continue
-		case change.Metric == verdictMetric.Name, change.Metric == limitMetric.Name:
-			found++
-		default:
-			counters++
-		}
+	if elsewhere > unknown {
+		c.addNote("%d of %d figures were measured on different machines",
+			elsewhere-unknown, len(c.Changes))
 	}
 	if counters > 0 {
 		c.addNote("%d exact counters (calls, wire bytes, allocations a message) are the same",
@@ -374,6 +348,12 @@ func (c *Comparison) noteEqual() {
 	if found > 0 {
 		c.addNote("verdicts and limits that are the same: %d", found)
 	}
+	if vary > 0 {
+		c.addNote("counters that vary from sample to sample, which is no evidence by itself: %d",
+			vary)
+	}
+	c.noteAlone("old", c.OnlyOld)
+	c.noteAlone("new", c.OnlyNew)
 }
 
 // noteAlone names the cases that one side alone has, three of them at most.

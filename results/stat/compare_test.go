@@ -141,7 +141,7 @@ func TestVaryingCountersThatOverlapAreLeftOut(t *testing.T) {
 	if slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Metric == "reader-calls" }) {
 		t.Error("a counter that varies was compared")
 	}
-	if !strings.Contains(strings.Join(c.Notes, "\n"), "one counter varies") {
+	if !strings.Contains(strings.Join(c.Notes, "\n"), "counters that vary from sample to sample") {
 		t.Errorf("that is not said: %q", c.Notes)
 	}
 }

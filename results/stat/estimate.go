@@ -25,8 +25,10 @@ type Estimate struct {
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
 
-	LeftOut   int  `json:"left_out,omitempty"`  // samples that were disturbed by others, and are not among the N
-	Disturbed bool `json:"disturbed,omitempty"` // too few were not: disturbed ones are among the N
+	// LeftOut is how many samples were disturbed by others, and are not among the N. Disturbed says
+	// that too few were not: disturbed ones are among the N.
+	LeftOut   int  `json:"left_out,omitempty"`
+	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // An Interval is where a figure lies with about the given confidence: in simulations intervals of
@@ -45,7 +47,8 @@ func Median(values []float64) Estimate {
 	if len(values) == 0 {
 		return Estimate{}
 	}
-	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds) // it sorts what it is given
+	sorted := slices.Clone(values) // the sample sorts what it is given
+	sample := benchmath.NewSample(sorted, &benchmath.DefaultThresholds)
 	sum := benchmath.AssumeNothing.Summary(sample, Confidence)
 	e := Estimate{N: len(values), Median: sum.Center}
 	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
@@ -111,7 +114,8 @@ func Bimodal(values []float64) (Modes, bool) {
 	low, high := sorted[:at], sorted[at:]
 	m := Modes{median(low), median(high), len(low), len(high)}
 	gap, width := high[0]-low[len(low)-1], max(low[len(low)-1]-low[0], high[len(high)-1]-high[0])
-	return m, min(m.NLow, m.NHigh) >= modeValues && gap >= modeGap*width && m.High >= modeDistance*m.Low
+	enough := min(m.NLow, m.NHigh) >= modeValues
+	return m, enough && gap >= modeGap*width && m.High >= modeDistance*m.Low
 }
 
 // outlierScore is how many standard deviations' worth of the median absolute deviation a sample may
@@ -270,7 +274,8 @@ func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
 	e := Median(valuesOf(used))
 	e.LeftOut, e.Disturbed = len(all)-len(used), slices.ContainsFunc(used, observation.isDisturbed)
-	if forks := byFork(used); e.Interval != nil && len(forks) > 1 && kruskalWallis(forks) < alikeLevel {
+	forks := byFork(used)
+	if e.Interval != nil && len(forks) > 1 && kruskalWallis(forks) < alikeLevel {
 		e.Interval = forkInterval(forks, e.Median)
 	}
 	return e
@@ -358,6 +363,6 @@ func forkWarning(figure string, format func(float64) string, all []observation) 
 	if p := kruskalWallis(forks); p >= forkLevel || most < modeDistance*least {
 		return ""
 	}
-	return fmt.Sprintf("forks differ beyond chance: %s is %s in one start of the processes and %s in another; more forks tell what is usual",
-		figure, format(least), format(most))
+	return fmt.Sprintf("forks differ beyond chance: %s is %s in one start of the processes "+
+		"and %s in another; more forks tell what is usual", figure, format(least), format(most))
 }

@@ -86,7 +86,8 @@ func FitLine(x, y []float64) (Growth, error) {
 		sxy += (x[i] - mx) * (y[i] - my)
 	}
 	if !(sxx > 0) {
-		return Growth{}, fmt.Errorf("fit growth: %d points at one size; a slope takes two sizes", len(x))
+		return Growth{}, fmt.Errorf("fit growth: %d points at one size; "+
+			"a slope takes two sizes", len(x))
 	}
 	g := Growth{Slope: sxy / sxx, Points: len(x)}
 	if len(x) < 3 {

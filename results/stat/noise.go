@@ -122,7 +122,8 @@ func (n Noise) bound(level float64) bound {
 	switch {
 	case log > maxBound:
 		b.basis = fmt.Sprintf("no between-run bound below %s from %s: "+
-			"repeat runs over a longer time, or compare two builds in pairs", percent(maxBound), from)
+			"repeat runs over a longer time, or compare two builds in pairs",
+			percent(maxBound), from)
 	case b.rare > b.log:
 		b.basis = fmt.Sprintf("between-run bound %s from %s of this cell, "+
 			"and a change is more than %s", percent(log), from, percent(b.rare))

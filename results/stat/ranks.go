@@ -125,5 +125,6 @@ func kruskalWallis(groups [][]float64) float64 {
 	}
 	h = 12/(n*(n+1))*h - 3*(n+1)
 	spread := 2 / (9 * float64(len(groups)-1))
-	return 1 - stats.StdNormal.CDF((math.Cbrt(h/float64(len(groups)-1))-(1-spread))/math.Sqrt(spread))
+	z := (math.Cbrt(h/float64(len(groups)-1)) - (1 - spread)) / math.Sqrt(spread)
+	return 1 - stats.StdNormal.CDF(z)
 }

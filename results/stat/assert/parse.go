@@ -70,7 +70,8 @@ func (c *Condition) findMetric() error {
 	case limitName:
 		c.unit = "B"
 		return nil
-	case slopeName, toRawName, string(results.Fails), string(results.Slow), string(results.CannotTell):
+	case slopeName, toRawName,
+		string(results.Fails), string(results.Slow), string(results.CannotTell):
 		return nil
 	}
 	m, err := stat.MetricByName(c.Metric)
