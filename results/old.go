@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -187,18 +188,24 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// UnmarshalJSON reads a sample. It knows the name that a field had in older files.
-func (s *Sample) UnmarshalJSON(text []byte) error {
-	type plain Sample
-	read := struct {
-		*plain
-		Left *Closed `json:"left"` // became closed
-	}{plain: (*plain)(s)}
-	if err := json.Unmarshal(text, &read); err != nil {
-		return err
+// decodeMeasurement reads a measurement, also one whose samples have closed under the name that it
+// had in older files. Sample itself has no method for that: whoever embeds it would have it, too.
+func decodeMeasurement(text []byte) (Line, error) {
+	line, err := decodeAs[Record](text)
+	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {
+		return line, err
 	}
-	if s.Closed == nil {
-		s.Closed = read.Left
+	var old struct {
+		Samples []struct{ Left *Closed }
 	}
-	return nil
+	if err := json.Unmarshal(text, &old); err != nil {
+		return nil, err
+	}
+	r := line.(Record)
+	for i, s := range old.Samples {
+		if s.Left != nil {
+			r.Samples[i].Closed = s.Left
+		}
+	}
+	return r, nil
 }

@@ -180,7 +180,7 @@ func decode(text []byte) (Line, error) {
 	case KindEnvironment:
 		line, err = decodeAs[Environment](text)
 	case KindMeasurement:
-		line, err = decodeAs[Record](text)
+		line, err = decodeMeasurement(text)
 	case KindFinding:
 		line, err = decodeAs[Finding](text)
 	case KindTarget:
