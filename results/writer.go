@@ -123,9 +123,9 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// prepare returns the line as it goes into the file: its kind filled in, which the type knows better
-// than the caller, the secrets of its command lines hidden, and empty lists for missing ones that
-// readers in other languages should not meet as null.
+// prepare returns the line as it goes into the file: its kind filled in, which the type knows
+// better than the caller, the secrets of its command lines hidden, and empty lists for missing ones
+// that readers in other languages should not meet as null.
 func prepare(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:

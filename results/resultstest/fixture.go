@@ -35,8 +35,14 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	return results.Sample{
 		ElapsedNS: int64(ns * messages), Messages: messages, Capacity: 65536,
 		PayloadBytes: size * messages, WireBytes: wire * messages,
-		Writer: results.Counters{Calls: messages, Bytes: wire * messages, Short: new(int64(0)), CPUNS: new(int64(ns * 600)), Allocs: new(int64(0)), PeakBytes: new(int64(8 << 20))},
-		Reader: results.Counters{Calls: messages + 1, Bytes: wire * messages, CPUNS: new(int64(ns * 400)), Allocs: new(int64(0)), PeakBytes: new(int64(9 << 20))},
+		Writer: results.Counters{
+			Calls: messages, Bytes: wire * messages, Short: new(int64(0)),
+			CPUNS: new(int64(ns * 600)), Allocs: new(int64(0)), PeakBytes: new(int64(8 << 20)),
+		},
+		Reader: results.Counters{
+			Calls: messages + 1, Bytes: wire * messages,
+			CPUNS: new(int64(ns * 400)), Allocs: new(int64(0)), PeakBytes: new(int64(9 << 20)),
+		},
 	}
 }
 
@@ -53,8 +59,10 @@ func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 func Environment() results.Environment {
 	return results.Environment{
 		Run: "run-1", Machine: "m1", Time: Time, OS: "linux", Kernel: "6.12.0", Arch: "amd64",
-		CPU: "Testium 9000", CPUs: 2, PageSize: 4096, Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab",
-		Load1: new(0.25), ClockNS: 26, ClockStepNS: 1, PipeMaxSize: 1 << 20, Seed: 7, Virtualisation: "kvm",
+		CPU: "Testium 9000", CPUs: 2, PageSize: 4096,
+		Go: "go1.26.8", Version: "v0.1.0", Hostname: "lab",
+		Load1: new(0.25), ClockNS: 26, ClockStepNS: 1, PipeMaxSize: 1 << 20,
+		Seed: 7, Virtualisation: "kvm",
 	}
 }
 
@@ -130,12 +138,16 @@ func Sweep() *results.Set {
 		for wire, f := range []string{"raw", "ndjson"} {
 			c := Cell(f, 256)
 			c.Placement, c.Pattern = placement, "roundtrip"
-			s.Add(WithLatency(Record(c, int64(256+wire), Drifting((1900+float64(50*wire))*slower)...), "roundtrip", 2000))
+			drifting := Drifting((1900 + float64(50*wire)) * slower)
+			trips := Record(c, int64(256+wire), drifting...)
+			s.Add(WithLatency(trips, "roundtrip", 2000))
 		}
 	}
 	odd := Cell("length-prefix", 65536)
 	odd.Placement = "apart"
-	s.Add(results.Record{Run: "run-1", Time: Time, Cell: odd, Unsupported: "this system has one CPU"})
+	s.Add(results.Record{
+		Run: "run-1", Time: Time, Cell: odd, Unsupported: "this system has one CPU",
+	})
 	s.Records[0].Verified = &results.Verified{Sequence: 6000, Compared: 100, Bytes: 409600}
 	s.Records[1].Warnings = []string{"another process used 30 % of a CPU; close it"}
 	return s
@@ -195,7 +207,9 @@ func Lines() []results.Line {
 			Run: "run-1", Time: Time, Command: []string{"server"}, Protocol: "mcp",
 			Verdict: "limited", RequestLimit: new(int64(65535)),
 		},
-		results.Message{Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1")},
+		results.Message{
+			Run: "run-1", Dir: "request", T: 5, Size: 10, Method: "ping", ID: []byte("1"),
+		},
 	}
 }
 
@@ -251,7 +265,8 @@ func Golden(t *testing.T, name string, got []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), string(got)); d != "" {
+	want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))
+	if d := cmp.Diff(string(want), string(got)); d != "" {
 		t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, d)
 	}
 }

@@ -440,17 +440,21 @@ func resultOf(targets []results.Target) DriveResult {
 	if r.Passed {
 		r.tone = Good
 	}
+	r.text = r.sentence(breaks, failure, growth)
+	return r
+}
+
+// sentence says the result in a line: where the server breaks and how, or what it works to.
+func (r DriveResult) sentence(breaks, failure, growth string) string {
 	switch {
 	case !r.Passed && r.Limit == 0:
-		r.text = "FAIL at every size: " + failure
+		return "FAIL at every size: " + failure
 	case !r.Passed:
-		r.text = breaks + failure
+		return breaks + failure
 	case r.Failure != "":
-		r.text = "works to " + exactSize(r.Limit) + ", then " + failure + growth
-	default:
-		r.text = "works to " + exactSize(r.Limit) + growth
+		return "works to " + exactSize(r.Limit) + ", then " + failure + growth
 	}
-	return r
+	return "works to " + exactSize(r.Limit) + growth
 }
 
 // limitOf is the limit that a record is about.

@@ -29,16 +29,10 @@ func AllFailed(set *results.Set) error {
 	for _, t := range set.Targets {
 		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
 		searched, limited = searched || t.SearchedTo != nil, limited || limit
-		switch r := t.Evidence.Replay; {
-		case r != nil && r.FailedAtMessage > 0:
-			return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
-		case r != nil && r.Different > 0:
-			return fmt.Errorf(
-				"%d of %d answers are not as recorded: %s",
-				r.Different,
-				r.Compared,
-				t.Evidence.Why,
-			)
+		if err := replayFailure(t); err != nil {
+			return err
+		}
+		switch {
 		case t.Verdict == string(Overloaded):
 			return errors.New(t.Evidence.Why)
 		case t.Served() && t.Size > 0:
@@ -57,6 +51,21 @@ func AllFailed(set *results.Set) error {
 		return errors.New("the server fails at every size")
 	case failed != nil && searched && !limited:
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
+	}
+	return nil
+}
+
+// replayFailure returns how a recording was not replayed to its end, or was answered otherwise.
+func replayFailure(t results.Target) error {
+	r := t.Evidence.Replay
+	switch {
+	case r == nil:
+		return nil
+	case r.FailedAtMessage > 0:
+		return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
+	case r.Different > 0:
+		return fmt.Errorf("%d of %d answers are not as recorded: %s",
+			r.Different, r.Compared, t.Evidence.Why)
 	}
 	return nil
 }

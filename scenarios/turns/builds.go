@@ -102,8 +102,8 @@ type Side struct {
 const stopGrace = 5 * time.Second
 
 // Together runs several builds with the same flags and has them take turns: each measures a round
-// while the others wait. A build that knows no turns runs from its start to its end in one. When ctx
-// ends, the runs are interrupted, and killed if they go on.
+// while the others wait. A build that knows no turns runs from its start to its end in one. When
+// ctx ends, the runs are interrupted, and killed if they go on.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ func (c Condition) cases(s *results.Set) []Case {
 	return metricCases(s, c.metric)
 }
 
-// A namedRow is a row that conditions can be about: the figures of a cell, or of a server's messages
-// of one size.
+// A namedRow is a row that conditions can be about: the figures of a cell, or of a server's
+// messages of one size.
 type namedRow struct {
 	stat.Row
 	name string

@@ -56,8 +56,8 @@ type Options struct {
 	WritePause time.Duration // between two of those
 
 	// Respond makes the answer to a request of the program's own, or returns nil to leave the
-	// request to Next. The reading goroutine calls it; another one sends the answer, since a program
-	// may wait for its output to be read before it reads. Nil leaves all requests to Next.
+	// request to Next. The reading goroutine calls it; another one sends the answer, since a
+	// program may wait for its output to be read before it reads. Nil leaves all requests to Next.
 	Respond func(Message) []byte
 
 	Divert  func(Message) bool // as Conn.Divert, from the first message on

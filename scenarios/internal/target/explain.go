@@ -81,7 +81,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 			n = s.Out.Bytes() - before.Received
 		}
 		if n > 0 {
-			out.Why = fmt.Sprintf("the answer broke off after %d bytes, and the server ended with %s",
+			out.Why = fmt.Sprintf(
+				"the answer broke off after %d bytes, and the server ended with %s",
 				n, out.Verdict)
 			out.Verdict = Truncated
 			e.Partial = n

@@ -30,7 +30,7 @@ type Protocol struct {
 	// results of requests that servers make of clients, by method
 	answers map[string]json.RawMessage
 
-	greet   func(greeting) error // shakes hands with a server that was started; nil if nothing is said
+	greet   func(greeting) error // shakes hands with a server; nil if nothing is said
 	request func(kind Kind, size int) *Request
 }
 

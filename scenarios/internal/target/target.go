@@ -39,7 +39,7 @@ type Options struct {
 	Lenient  bool   // malformed lines of a header are skipped
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	Tool, ReplyTool ToolCall // of MCP: to take a payload, and to make one; the zero value is a usual one
+	Tool, ReplyTool ToolCall // of MCP: takes a payload, makes one; the zero value is a usual one
 	Language        string   // of LSP's documents; "" is found out
 	Root            string   // of LSP's documents: the URI of their folder
 

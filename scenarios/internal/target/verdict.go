@@ -41,7 +41,9 @@ const (
 )
 
 // Ended reports whether the server's process ended over the request.
-func (v Verdict) Ended() bool { return v.Signal() != "" || strings.HasPrefix(string(v), exitPrefix) }
+func (v Verdict) Ended() bool {
+	return v.Signal() != "" || strings.HasPrefix(string(v), exitPrefix)
+}
 
 // Signal returns the name of the signal that ended the server; "" if none did.
 func (v Verdict) Signal() string {
