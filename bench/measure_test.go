@@ -6,7 +6,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// What a plan does not say is as usual.
+// A plan need not say what is as usual.
 func TestAPlanOfLittleRuns(t *testing.T) {
 	r, err := Measure(t.Context(), results.Cell{Framing: "ndjson", Size: 4096})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // PatternMixed is the pattern in which large messages are sent without pause through a
 // [framers.Mux], and small ones fall due at the cell's rate and go before the next frame of a large
 // one. The latency of such a cell is that of the small messages.
-const PatternMixed = "mixed"
+const PatternMixed = results.PatternMixed
 
 // SmallSize is the length of a small message of the pattern mixed, in bytes: a notification, or the
 // answer to a ping.

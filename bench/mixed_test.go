@@ -104,8 +104,12 @@ func TestWhatMixedCannotBe(t *testing.T) {
 		"can be accounted for": func(c *results.Cell) { c.Rate = 1e12 },
 		"does not":             func(c *results.Cell) { c.FrameWait = "5ms" },
 		"duration above zero":  func(c *results.Cell) { c.FrameWait = "soon" },
-		"for the pattern":      func(c *results.Cell) { c.FrameWait = "5ms"; c.Pattern = "stream"; c.Rate = 0 },
-		"cuts no message":      func(c *results.Cell) { c.WriteSize = 1 << 20 },
+		"for the pattern": func(c *results.Cell) {
+			c.FrameWait = "5ms"
+			c.Pattern = "stream"
+			c.Rate = 0
+		},
+		"cuts no message": func(c *results.Cell) { c.WriteSize = 1 << 20 },
 	} {
 		err := small(mixedCell("ndjson", change)).Validate()
 		if err == nil || !strings.Contains(err.Error(), want) {

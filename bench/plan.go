@@ -31,7 +31,7 @@
 //
 // If a cell asks for it ([results.Cell.ClosesAfter]), the reader then stops, and closes its end
 // when the pipe is full. The writer goes on until the kernel tells it; both moments are of a clock
-// that all processes share .
+// that all processes share.
 //
 // # Where messages lie
 //

@@ -318,7 +318,8 @@ func TestChunkedResync(t *testing.T) {
 	}
 }
 
-// How large a message beyond the limit was is told when all of it has been skipped, however it came.
+// How large a message beyond the limit was is told when all of it has been skipped, however it
+// came.
 func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
 	for _, c := range []struct{ spec, wire, want string }{
 		{"ndjson", "1234567\n12345\n123456", "7 6"},
@@ -353,7 +354,8 @@ func TestTheSizeIsToldAtTheEndOfTheStream(t *testing.T) {
 	} {
 		var told []int64
 		src := &pausing{left: []string{begins, ""}}
-		r := mustParse(t, spec).NewReader(src, framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
+		r := mustParse(t, spec).NewReader(src, framers.WithMaxMessage(5),
+			framers.WithPolicy(framers.Resync),
 			framers.WithSkipped(func(e *framers.TooLargeError) { told = append(told, e.Size) }))
 		transcriptOf(r)
 		if !slices.Equal(told, []int64{7}) {

@@ -78,9 +78,9 @@ func TestReportInABrowser(t *testing.T) {
 }
 
 // TestADarkPageOnPaper opens a page where the system is dark, prints it, and has it do what no page
-// of this package does. It is dark. A table whose evidence has no place to break a line at keeps the
-// columns beside it to a width that can be read, so that its rows are not each as long as a printed
-// page. A request and a line on the console would be found out.
+// of this package does. It is dark. A table whose evidence has no place to break a line at keeps
+// the columns beside it to a width that can be read, so that its rows are not each as long as a
+// printed page. A request and a line on the console would be found out.
 func TestADarkPageOnPaper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser once more")

@@ -372,8 +372,8 @@ func TestRawAloneIsNoShareOfRaw(t *testing.T) {
 }
 
 // A figure of one sample is in doubt as one of noisy samples is: its point is hollow. So is one
-// whose interval, or range of a few samples, is wider than half of it; that is neither drawn nor does
-// it stretch the axis.
+// whose interval, or range of a few samples, is wider than half of it; that is neither drawn nor
+// does it stretch the axis.
 func TestPointsInDoubtAreHollow(t *testing.T) {
 	steady := []int64{1e6, 1.01e6, 1.02e6, 1e6, 1.01e6, 1.02e6}
 	for _, tt := range []struct {

@@ -79,7 +79,8 @@ func testClaims() []results.Finding {
 		claim("run-1", "000-overhead", "chunking adds less than 1 % of bytes", results.Holds,
 			"0.075 % at 1 MiB"),
 		claim("run-1", "000-pipe-buf", "PIPE_BUF is 512", results.Refuted, "4096 B"),
-		claim("run-1", "004-oversized", "skipping an oversized line hangs the client", results.Depends,
+		claim("run-1", "004-oversized", "skipping an oversized line hangs the client",
+			results.Depends,
 			"on whether the client has a deadline <script>alert(1)</script>"),
 		claim("run-2", "000-pipe-buf", "PIPE_BUF is 512", results.Holds, "512 B"),
 	}
@@ -138,7 +139,8 @@ func testTraffic() []results.Message {
 			Size: int64(80 * math.Exp(rnd.NormFloat64())), Method: method, ID: id,
 		})
 		at += int64(4e5 * math.Exp(0.5*rnd.NormFloat64()))
-		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "reply", T: at, Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id})
+		out = append(out, results.Message{Kind: "message", Run: "run-1", Dir: "reply", T: at,
+			Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id})
 	}
 	return out
 }
@@ -198,7 +200,8 @@ func TestALineEndsInACrossWhereAServerFails(t *testing.T) {
 	}
 	set.Targets = append(set.Targets,
 		results.Target{Command: []string{"server"}, Size: 8192, Verdict: "deaf"},
-		results.Target{Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(5000))})
+		results.Target{Command: []string{"server"}, Verdict: "deaf",
+			RequestLimit: new(int64(5000))})
 	c := onlyChart(t, serverCharts(rowsOf(&set)))
 	points := c.Panels[0].Series[0].Points
 	if len(points) != 3 || points[1].Last || !points[2].Last {

@@ -32,7 +32,7 @@ func latencyCharts(all rows) []Chart {
 	for _, kind := range latencyKinds {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
 			return row.Latency[kind.key].Count >= minCurveCount && isBare(row.Cell) &&
-				row.Cell.Pattern != patternMixed
+				row.Cell.Pattern != results.PatternMixed
 		})
 		for _, own := range r.perSetting() {
 			out = append(out, own.distribution(kind.key, kind.title))

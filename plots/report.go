@@ -130,7 +130,13 @@ func (r *reporter) draw() error {
 	r.pictures = make(map[string][]template.HTML)
 	r.more = make(map[string][]template.HTML)
 	charts, _ := Charts(r.set)
-	several := len(values(rowsOf(r.set), machineOf)) > 1
+	measured := make(map[string]bool) // machines that samples are from
+	for _, record := range r.set.Records {
+		if len(record.Samples) > 0 {
+			measured[r.set.Machine(record.Run)] = true
+		}
+	}
+	several := len(measured) > 1
 	total := 0
 	var kinds []string
 	for _, c := range charts {

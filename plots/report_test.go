@@ -71,7 +71,8 @@ var allSections = []string{"answer", "measurements", "side-by-side", "servers", 
 func TestEveryChartHasItsPlaceOnAPage(t *testing.T) {
 	for _, k := range kinds {
 		if !slices.Contains(allSections, k.section) {
-			t.Errorf("no page has the section %s, where charts of the kind %s stand", k.section, k.name)
+			t.Errorf("no page has the section %s, where charts of the kind %s stand", k.section,
+				k.name)
 		}
 	}
 }
@@ -85,14 +86,18 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 	}{
 		{"a run", testSet(), []string{"answer", "measurements", "machines"}},
 		{"measurements without an environment", &results.Set{Records: testStreams("lost", 1, 1)}, []string{"answer", "measurements"}},
-		{"rules", &results.Set{Environments: environments, Findings: testRules()}, []string{"answer", "rule-findings", "machines"}},
-		{"claims", &results.Set{Environments: environments, Findings: testClaims()}, []string{"answer", "claim-findings", "machines"}},
+		{"rules", &results.Set{Environments: environments, Findings: testRules()},
+			[]string{"answer", "rule-findings", "machines"}},
+		{"claims", &results.Set{Environments: environments, Findings: testClaims()},
+			[]string{"answer", "claim-findings", "machines"}},
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},
 		{"a recording", &results.Set{Environments: environments, Messages: testTraffic()}, []string{"answer", "recording", "machines"}},
 		{"a recording that is whole", &results.Set{Environments: environments, Messages: testTraffic(), Targets: testEnding()}, []string{"answer", "recording", "machines"}},
 		{"a recording of nothing", &results.Set{Environments: environments, Targets: testEnding()}, []string{"answer", "recording", "machines"}},
 		{"a cell that is unsupported", &results.Set{Environments: environments, Records: []results.Record{{Run: "run-1", Cell: testCell("raw", 1, "far", "stream"), Unsupported: "no"}}}, []string{"answer", "measurements", "machines"}},
-		{"a skipped line", &results.Set{Environments: environments, Findings: testClaims(), Problems: []results.Problem{{File: "a.jsonl", Line: 7}}}, []string{"answer", "claim-findings", "machines", "left-out"}},
+		{"a skipped line", &results.Set{Environments: environments, Findings: testClaims(),
+			Problems: []results.Problem{{File: "a.jsonl", Line: 7}}},
+			[]string{"answer", "claim-findings", "machines", "left-out"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := sectionsOf(pageOf(t, tt.set, ReportOptions{})); !slices.Equal(got, tt.want) {
@@ -154,7 +159,8 @@ func TestReportSaysOfGrowthWhatDriveFound(t *testing.T) {
 	grown := func(capacity int, slope, lo float64) results.Target {
 		return results.Target{Run: "run-1", Command: testTargets()[0].Command, Verdict: "ok", Evidence: results.TargetEvidence{
 			Capacity: capacity,
-			Growth:   &results.GrowthEvidence{Slope: slope, SlopeLo: new(lo), SlopeHi: new(2*slope - lo), From: 65536, To: 8 << 20, Points: 8},
+			Growth: &results.GrowthEvidence{Slope: slope, SlopeLo: new(lo),
+				SlopeHi: new(2*slope - lo), From: 65536, To: 8 << 20, Points: 8},
 		}}
 	}
 	for _, row := range []struct {
@@ -230,7 +236,8 @@ func TestReportOfNothing(t *testing.T) {
 
 func TestReportThatCannotBeWritten(t *testing.T) {
 	full := errors.New("no space left")
-	if err := Report(brokenWriter{full}, &results.Set{Findings: testClaims()}, ReportOptions{}); !errors.Is(err, full) {
+	if err := Report(brokenWriter{full}, &results.Set{Findings: testClaims()},
+		ReportOptions{}); !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -119,6 +119,7 @@ func (r rows) subtitle(elsewhere ...string) []string {
 		cells = append(cells, row.Cell)
 	}
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
+	back := r.capacities()
 	usual := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
 	names := append(usual, results.CellFieldNames()...)
 	var parts []string
@@ -129,7 +130,7 @@ func (r rows) subtitle(elsewhere ...string) []string {
 		if told || absent || name == "framing" || name == "pattern" {
 			continue
 		}
-		if back := r.capacities(); name == "capacity" && len(back) == 1 && back[0] > 0 {
+		if name == "capacity" && len(back) == 1 && back[0] > 0 {
 			text = strconv.Itoa(back[0])
 		}
 		if name == "size" {
@@ -216,7 +217,7 @@ func (r rows) panels(titleOf, nameOf func(stat.Row) string, shape Shape, point p
 	return panels
 }
 
-// What panels and lines are called.
+// panelName returns the title of a panel.
 func panelName(r stat.Row) string {
 	return r.Cell.Placement + ": " + view.PlacementPhrase(r.Cell.Placement)
 }

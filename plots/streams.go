@@ -214,7 +214,7 @@ func machineCharts(all rows) []Chart {
 // same in every placement and on every machine.
 func overheadCharts(all rows) []Chart {
 	r := all.where(func(row stat.Row) bool {
-		return row.Cell.Size > 0 && row.Cell.Pattern != patternMixed
+		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
 	})
 	if len(r.all) == 0 {
 		return nil

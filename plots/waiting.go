@@ -92,13 +92,10 @@ func (r rows) pauseKeeps() float64 {
 	return most
 }
 
-// patternMixed is the pattern of cells with large messages, and small ones that are due meanwhile.
-const patternMixed = "mixed"
-
 // waitCharts show how long small messages wait behind large ones, by the size of the chunks that
 // the large ones are sent in: a panel for each rate of the reader.
 func waitCharts(all rows) []Chart {
-	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == patternMixed })
+	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == results.PatternMixed })
 	usual := r.usualCapacity()
 	r = r.where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0

@@ -21,7 +21,8 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 				for k := range waits.Samples {
 					waits.Samples[k].Writer.EAGAIN = new(int64(7))
 					if reader.ClosesAfter > 0 {
-						waits.Samples[k].Closed = &results.Closed{ToldNS: int64(1 + 999*i), Error: "EPIPE"}
+						waits.Samples[k].Closed = &results.Closed{ToldNS: int64(1 + 999*i),
+							Error: "EPIPE"}
 					}
 				}
 				if r.Cell.Placement == "same" && (r.Cell.Size == 4096 || r.Cell.Size == 65536) {

@@ -193,6 +193,7 @@ func CellLabel(c Cell, differ []string) string {
 const (
 	FramingRaw       = "raw"       // the framing that adds nothing: the floor of every comparison
 	PatternRoundtrip = "roundtrip" // the pattern in which each message is answered
+	PatternMixed     = "mixed"     // large messages, and small ones that are due meanwhile
 	SourceHot        = "hot"       // the sender's message lies in the cache
 	TransferVmsplice = "vmsplice"  // the writer's pages are mapped into the pipe
 	SourceFresh      = "fresh"     // messages come from 64 MiB of copies in turn

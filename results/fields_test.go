@@ -67,7 +67,8 @@ func TestFieldsAreSetAndShown(t *testing.T) {
 
 func TestFieldsRefuseWhatTheyCannotBe(t *testing.T) {
 	for _, typed := range []string{
-		"frame_wait=-1s", "frame_wait=5", "write_size=-1", "write_size=2GiB", "work=NaN", "work=-1", "rate=Inf", "rate=-1",
+		"frame_wait=-1s", "frame_wait=5", "write_size=-1", "write_size=2GiB", "work=NaN", "work=-1",
+		"rate=Inf", "rate=-1",
 		"payload_offset=4096", "payload_offset=-1", "read_offset=07", "source=cold", "touch=maybe",
 		"drain=fast", "drain=-1", "drain=NaN", "closes_after=-1", "closes_after=1e3",
 		"inflight=99999999", "size=1.5",
@@ -83,10 +84,11 @@ func TestFieldsRefuseWhatTheyCannotBe(t *testing.T) {
 
 func TestTheOldNameOfAFieldIsRead(t *testing.T) {
 	for text, want := range map[string]results.Cell{
-		`{"framing":"raw","leave":3}`:                         {Framing: "raw", ClosesAfter: 3},
-		`{"framing":"raw","peer":"process"}`:                  {Framing: "raw"},
-		`{"framing":"raw","peer":"thread"}`:                   {Framing: "raw", Older: "peer=thread"},
-		`{"framing":"raw","sender":"wait=1ms"}`:               {Framing: "raw", Older: "sender=wait=1ms"},
+		`{"framing":"raw","leave":3}`:        {Framing: "raw", ClosesAfter: 3},
+		`{"framing":"raw","peer":"process"}`: {Framing: "raw"},
+		`{"framing":"raw","peer":"thread"}`:  {Framing: "raw", Older: "peer=thread"},
+		`{"framing":"raw","sender":"wait=1ms"}`: {Framing: "raw",
+			Older: "sender=wait=1ms"},
 		`{"framing":"raw","peer":"process","clock":"sample"}`: {Framing: "raw", Older: "clock=sample"},
 	} {
 		var c results.Cell

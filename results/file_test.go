@@ -83,7 +83,8 @@ func TestWriterRefuses(t *testing.T) {
 		{"neither samples nor a reason", "no word why", results.Record{Run: "r", Cell: cell}},
 		{"an unsupported cell with samples", "has no samples", results.Record{Run: "r", Cell: cell, Unsupported: "no", Samples: []results.Sample{{}}}},
 		{"time that ran backwards", "elapsed_ns is negative", results.Record{Run: "r", Cell: cell, Samples: []results.Sample{{ElapsedNS: -1}}}},
-		{"a figure that JSON cannot hold", "unsupported value", results.Finding{Run: "r", ID: "x", Verdict: results.OK, Value: math.Inf(1)}},
+		{"a figure that JSON cannot hold", "unsupported value",
+			results.Finding{Run: "r", ID: "x", Verdict: results.OK, Value: math.Inf(1)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -140,6 +140,7 @@ func ParseSize(s string) (int64, error) {
 	return int64(bytes), nil
 }
 
+// FormatUnit writes a figure with its unit, each unit in the form that views have for it.
 func FormatUnit(v float64, unit string) string {
 	switch unit {
 	case "B/s", "ns":

@@ -316,7 +316,8 @@ func TestEveryLineWrittenIsValid(t *testing.T) {
 			record.Stopped = "samples"
 		}
 		for _, l := range []results.Line{
-			fullLine[results.Environment](rng), record, finding, fullLine[results.Target](rng), message,
+			fullLine[results.Environment](rng), record, finding, fullLine[results.Target](rng),
+			message,
 			results.Environment{Run: "r"},
 			results.Record{Run: "r", Cell: cell, Stopped: "interrupted"},
 			results.Finding{Run: "r", ID: "rule/slot", Verdict: results.Noted},

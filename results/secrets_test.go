@@ -86,7 +86,8 @@ func TestRecordsHaveNoSecrets(t *testing.T) {
 	for _, l := range []results.Line{
 		results.Environment{Run: "r", Command: line},
 		results.Target{Run: "r", Time: time.Unix(1, 0), Command: secret, Protocol: "mcp", Verdict: "ok"},
-		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/y", About: secret, Verdict: results.OK, Found: "f", Reproduce: "(sleep 2; " + line + ") | head -1"},
+		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/y", About: secret,
+			Verdict: results.OK, Found: "f", Reproduce: "(sleep 2; " + line + ") | head -1"},
 		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/x", About: secret, Verdict: results.OK, Found: "f", Reproduce: line},
 	} {
 		if err := w.Write(l); err != nil {

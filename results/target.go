@@ -93,7 +93,7 @@ type FailureEvidence struct {
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 
-	// What the server wrote and nobody read, in bytes. Its standard error may not be drained.
+	// Bytes that the server wrote and nobody read. Its standard error may not be drained.
 	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`
 	UnreadStderr *int64 `json:"unread_stderr_bytes,omitempty"`
 

@@ -111,8 +111,8 @@ func TestUsageFromProc(t *testing.T) {
 		"sys/fs/cgroup/cpu.stat": "usage_usec 5\nthrottled_usec 250000",
 	})
 	got := systemUsage()
-	if !got.Known || math.Round(1000*got.Busy) != 1330 || got.Stolen != 0.5 || got.Throttled != 0.25 ||
-		!got.quotas || got.CPUs != 2 {
+	if !got.Known || math.Round(1000*got.Busy) != 1330 || got.Stolen != 0.5 ||
+		got.Throttled != 0.25 || !got.quotas || got.CPUs != 2 {
 		t.Errorf("got %+v", got)
 	}
 	under(t, nil)

@@ -21,12 +21,7 @@ import (
 // runClaims judges what people say about stdio: by what files hold, or by measuring here what the
 // folder of the run does not hold yet. What is behind "--" is the command of an MCP server to ask.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
-	files := args
-	var server []string
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		files = args[:dash]
-		server = args[dash:]
-	}
+	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
 	if err != nil {
 		return usage(err)

@@ -50,11 +50,18 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 // beforeDash demands a number of arguments before --, behind which are flags for run.
 func beforeDash(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-			args = args[:dash]
-		}
+		args, _ = beforeAndAfterDash(cmd, args)
 		return takes(n, n, says+" (flags for run go behind --)")(cmd, args)
 	}
+}
+
+// beforeAndAfterDash tells the arguments before -- from those behind it.
+func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []string) {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		return args, nil
+	}
+	return args[:dash], args[dash:]
 }
 
 // atTerminal tells a person at a terminal what a command waits for that reads standard input.

@@ -11,18 +11,14 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/claims"
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
 // probeNames are what --only can name.
 func probeNames() []string {
 	var names []string
-	for _, f := range failures.All() {
-		names = append(names, f.Name+"\t"+f.Title)
-	}
-	for _, c := range claims.All() {
-		names = append(names, c.ID+"\t"+c.Says)
+	for _, v := range append(failureValues(), claimValues()...) {
+		names = append(names, v.name+"\t"+v.what)
 	}
 	return names
 }

@@ -28,10 +28,7 @@ type sharedFlags struct {
 	part       string        // what lines of progress call a part of the work, "" for no name
 }
 
-const (
-	beginNone = "begin no sample after this long"
-	stopAfter = "stop after this long, and show what was found (default none)"
-)
+const stopAfter = "stop after this long, and show what was found (default none)"
 
 // register takes what --max-time is by default, what it means, and formats that not all commands
 // have.

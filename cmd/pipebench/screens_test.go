@@ -31,9 +31,10 @@ var asShown = map[string]string{
 	"check":            "check --server -- pipebench serve --fault deaf@64KiB",
 }
 
-// showScreen compares what a text shows of a command with what it printed, and writes it anew where that
-// was asked for. What it leaves out is a line that begins with "[…"; the line after that says by its
-// beginning, up to a comma, where it goes on. It returns whether the command is shown at all.
+// showScreen compares what a text shows of a command with what it printed, and writes it anew where
+// that was asked for. What it leaves out is a line that begins with "[…"; the line after that says
+// by its beginning, up to a comma, where it goes on. It returns whether the command is shown at
+// all.
 func showScreen(t *testing.T, guide, indent, command, printed string) bool {
 	t.Helper()
 	text, err := os.ReadFile(guide)
@@ -84,8 +85,8 @@ func showScreen(t *testing.T, guide, indent, command, printed string) bool {
 	return found
 }
 
-// What each command prints of recorded runs fits a terminal of 80 and of 100 columns, its first screen
-// and all of its details, and the first screen is not longer than a person reads.
+// What each command prints of recorded runs fits a terminal of 80 and of 100 columns, its first
+// screen and all of its details, and the first screen is not longer than a person reads.
 func TestScreensFitATerminal(t *testing.T) {
 	read := func(pattern string) *results.Set {
 		files, err := filepath.Glob(filepath.Join("testdata", pattern))
@@ -107,7 +108,8 @@ func TestScreensFitATerminal(t *testing.T) {
 		return view.WriteDrive(w, view.FormatTable, set, o)
 	}
 	twice := recorded("run")
-	comparison := stat.Compare(stat.DatasetOf("old", twice), stat.DatasetOf("new", recorded("tune")), stat.CompareOptions{Across: true})
+	comparison := stat.Compare(stat.DatasetOf("old", twice),
+		stat.DatasetOf("new", recorded("tune")), stat.CompareOptions{Across: true})
 	for command, row := range map[string]struct {
 		set   *results.Set
 		lines int // of the first screen at 100 columns, at most
@@ -127,10 +129,11 @@ func TestScreensFitATerminal(t *testing.T) {
 		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
 			return view.WriteFindings(w, view.FormatTable, set, o)
 		}},
-		"probe --failures": {recorded("failures"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
-			only := &results.Set{Findings: set.FindingsOf(results.AreaFailure)}
-			return view.WriteFindings(w, view.FormatTable, only, o)
-		}},
+		"probe --failures": {recorded("failures"), 120,
+			func(w io.Writer, set *results.Set, o view.Options) error {
+				only := &results.Set{Findings: set.FindingsOf(results.AreaFailure)}
+				return view.WriteFindings(w, view.FormatTable, only, o)
+			}},
 		"compare": {twice, 50, func(w io.Writer, _ *results.Set, o view.Options) error {
 			return view.WriteComparison(w, comparison, view.FormatTable, o)
 		}},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -61,15 +60,6 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(err)
 	}
 	return f.measureGrid(cmd, plan, reader)
-}
-
-// beforeAndAfterDash tells the arguments before -- from those behind it.
-func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []string) {
-	dash := cmd.ArgsLenAtDash()
-	if dash < 0 {
-		return args, nil
-	}
-	return args[:dash], args[dash:]
 }
 
 // leastTuned is the smallest message that tune is about: small ones wait behind larger ones.
@@ -174,9 +164,7 @@ func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.Read
 	case view.FormatBench:
 		return view.WriteBench(cmd.OutOrStdout(), set)
 	case view.FormatJSON:
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(answer)
+		return view.WriteJSON(cmd.OutOrStdout(), answer)
 	}
 	return answer.Page().Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
 }

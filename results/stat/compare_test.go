@@ -45,17 +45,32 @@ func TestVerdictsOnTimes(t *testing.T) {
 		want     Verdict
 		outcome  Outcome // above 5 %
 	}{
-		{"half the speed in a quiet place", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Slower, OutcomeRegression},
-		{"twice the speed", 2000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Faster, OutcomeOK},
-		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.003, 20)}}, NoChange, OutcomeOK},
-		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 80)}}, Slower, OutcomeOK},
-		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.1, 8)}}, TooNoisy, OutcomeInconclusive},
-		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
-		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 20)}}, TooNoisy, OutcomeInconclusive},
+		{"half the speed in a quiet place", 1000, 2000, 0.01,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Slower, OutcomeRegression},
+		{"twice the speed", 2000, 1000, 0.01,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Faster, OutcomeOK},
+		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.003, 20)}},
+			NoChange, OutcomeOK},
+		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 80)}}, Slower, OutcomeOK},
+		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.1, 8)}}, TooNoisy,
+			OutcomeInconclusive},
+		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
+		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 20)}}, TooNoisy,
+			OutcomeInconclusive},
 		{"no noise known", 1000, 2000, 0.01, CompareOptions{}, Indicative, OutcomeInconclusive},
-		{"noise of another placement says nothing", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noiseAround(elsewhere, 0.005, 8)}}, Indicative, OutcomeInconclusive},
-		{"a tenth slower, but a neighbour may cost as much, and eight runs need not have met one", 1000, 1100, 0.001, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 8)}}, TooNoisy, OutcomeInconclusive},
-		{"two runs are no noise", 1000, 2000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 2)}}, Indicative, OutcomeInconclusive},
+		{"noise of another placement says nothing", 1000, 2000, 0.01,
+			CompareOptions{Noise: []Noise{noiseAround(elsewhere, 0.005, 8)}}, Indicative,
+			OutcomeInconclusive},
+		{"a tenth slower, but a neighbour may cost as much, and eight runs need not have met one",
+			1000, 1100, 0.001, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 8)}},
+			TooNoisy, OutcomeInconclusive},
+		{"two runs are no noise", 1000, 2000, 0.01,
+			CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 2)}}, Indicative,
+			OutcomeInconclusive},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Compare(side("old", resultstest.Record(cell, 4097, resultstest.Around(tt.old, tt.scatter)...)), side("new", resultstest.Record(cell, 4097, resultstest.Around(tt.new, tt.scatter)...)), tt.o)
@@ -264,7 +279,8 @@ func TestNoiseBetweenRuns(t *testing.T) {
 	}
 	for _, n := range got {
 		if len(n.Values) != 3 || n.Machine != "m1" || n.Spread() < 0.245 || n.Spread() > 0.255 {
-			t.Errorf("%s: got %d runs of machine %q, spread %v; want 3 of m1, 0.25", n.Metric, len(n.Values), n.Machine, n.Spread())
+			t.Errorf("%s: got %d runs of machine %q, spread %v; want 3 of m1, 0.25", n.Metric,
+				len(n.Values), n.Machine, n.Spread())
 		}
 	}
 	if n := got[0]; n.Cell != resultstest.Cell("raw", 4096) {

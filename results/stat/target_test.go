@@ -36,7 +36,8 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 		{"a little more than linear, and sure of it", func(n float64) float64 { return math.Pow(n, 1.2) }, false, false, "linear (exponent 1.20"},
 		{"steep, and its interval reaches 1", wild, false, true, "may grow faster than linear"},
 		{"as wild, and not steep", func(n float64) float64 { return wild(n) / math.Sqrt(n) }, false, false, "time is too noisy to tell how it grows from 64 KiB"},
-		{"flat", func(float64) float64 { return 1e6 }, false, false, "grows more slowly than the message (exponent 0.00"},
+		{"flat", func(float64) float64 { return 1e6 }, false, false,
+			"grows more slowly than the message (exponent 0.00"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := stat.FitTargetGrowth(swept(64<<10, 8<<20, row.took))

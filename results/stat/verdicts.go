@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// What two files of servers and programs are compared in beside times. Neither depends on the
+// Two files of servers and programs are compared in these, beside times. Neither depends on the
 // machine.
 var (
 	verdictMetric = Metric{

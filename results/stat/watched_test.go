@@ -25,7 +25,8 @@ func TestABoundHoldsForAsLongAsTheMachineWasWatched(t *testing.T) {
 	watch := noiseAround(cell, 0.005, 8)
 	watch.Since, watch.Until = resultstest.Time, resultstest.Time.Add(10*time.Minute)
 	again := watch
-	again.Since, again.Until = resultstest.Time.Add(50*time.Minute), resultstest.Time.Add(70*time.Minute)
+	again.Since = resultstest.Time.Add(50 * time.Minute)
+	again.Until = resultstest.Time.Add(70 * time.Minute)
 	for _, tt := range []struct {
 		name  string
 		apart time.Duration
@@ -36,8 +37,10 @@ func TestABoundHoldsForAsLongAsTheMachineWasWatched(t *testing.T) {
 		{"the new file first", -5 * time.Minute, []Noise{watch}, Slower},
 		{"beyond it", 30 * time.Minute, []Noise{watch}, Indicative},
 		{"beyond it, the new file first", -30 * time.Minute, []Noise{watch}, Indicative},
-		{"within what it was watched for on two occasions", time.Hour, []Noise{watch, again}, Slower},
-		{"noise that does not tell when it was seen", time.Hour, []Noise{noiseAround(cell, 0.005, 8)}, Slower},
+		{"within what it was watched for on two occasions", time.Hour, []Noise{watch, again},
+			Slower},
+		{"noise that does not tell when it was seen", time.Hour,
+			[]Noise{noiseAround(cell, 0.005, 8)}, Slower},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := side("old", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
@@ -58,7 +61,8 @@ func TestFreeEndsNeverGate(t *testing.T) {
 	free.Placement = "free"
 	r := resultstest.Record(free, 4097, resultstest.Around(1000, 0.01)...)
 	slow := resultstest.Record(free, 4097, resultstest.Around(3000, 0.01)...)
-	c := Compare(side("old", r), side("new", slow), CompareOptions{Noise: []Noise{noiseAround(free, 0.005, 8)}, Metrics: []string{"goodput"}})
+	c := Compare(side("old", r), side("new", slow),
+		CompareOptions{Noise: []Noise{noiseAround(free, 0.005, 8)}, Metrics: []string{"goodput"}})
 	if v := find(t, c, "goodput").Verdict; v != Slower || len(c.Changes) != 1 {
 		t.Errorf("got %q among %d changes, want slower alone", v, len(c.Changes))
 	}

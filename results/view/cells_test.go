@@ -32,7 +32,8 @@ func TestNotesSayWhatApplies(t *testing.T) {
 		{"no raw", func() *results.Set { s := change(func(*results.Record) {}); s.Records = s.Records[1:]; return s }(), "what a framing costs cannot be said", "vs raw"},
 		{"the scheduler's choice", resultstest.Beside("free", flat, nil), "another run may fall out differently", "modes"},
 		{"the scheduler's choice, twice", resultstest.Beside("free", modes, nil), "bimodal: raw 64 KiB at 9.35 GB/s (3 samples) and 64.9 GB/s (3)", ""},
-		{"a run cut short", change(func(r *results.Record) { r.Stopped = "interrupted" }), "the run was cut short in 2 cells (interrupted)", "time allowed"},
+		{"a run cut short", change(func(r *results.Record) { r.Stopped = "interrupted" }),
+			"the run was cut short in 2 cells (interrupted)", "time allowed"},
 		{"no more time", change(func(r *results.Record) { r.Stopped = "max-time" }), "2 cells stopped at the time allowed", "interrupted"},
 		{"messages checked", change(func(r *results.Record) { r.Verified = &results.Verified{Sequence: 10, Compared: 2, Bytes: 7} }), "20 messages were checked by number and length while the clock ran, 4 more (14 bytes) byte for byte", ""},
 		{"a percentile that is missing", results.Merge(resultstest.Beside("same", flat, nil), &results.Set{Records: []results.Record{resultstest.WithLatency(resultstest.Record(resultstest.Cell("raw", 1), 1, 100), "oneway", 100)}}), "a percentile is shown only where ten observations lie beyond it", ""},
@@ -70,12 +71,14 @@ func TestHeadersOfManyRuns(t *testing.T) {
 		s.Add(e)
 	}
 	got := headers(s, Options{Detail: true})
-	if len(got) != headerLines || !strings.Contains(got[0], "Testium 9000 · 2 CPUs · linux 6.12.0 amd64 · kvm") ||
+	if len(got) != headerLines || !strings.Contains(got[0],
+		"Testium 9000 · 2 CPUs · linux 6.12.0 amd64 · kvm") ||
 		got[5] != "and 16 lines more: 20 runs in all" {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 	little := &results.Set{Environments: []results.Environment{{CPUs: 1}}}
-	if got := headers(little, Options{Detail: true}); got[0] != "1 CPU · load -" || strings.Contains(got[1], "0001") {
+	if got := headers(little, Options{Detail: true}); got[0] != "1 CPU · load -" ||
+		strings.Contains(got[1], "0001") {
 		t.Errorf("of an environment that tells little: got %q", got)
 	}
 }

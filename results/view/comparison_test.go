@@ -18,7 +18,8 @@ import (
 
 func TestComparisonViews(t *testing.T) {
 	cell, big := resultstest.Cell("ndjson", 4096), resultstest.Cell("chunked:61440", 1<<20)
-	o := stat.CompareOptions{Noise: []stat.Noise{noiseAround(cell, 0.005, 40), noiseAround(big, 0.005, 40)}}
+	o := stat.CompareOptions{Noise: []stat.Noise{noiseAround(cell, 0.005, 40),
+		noiseAround(big, 0.005, 40)}}
 	calls := resultstest.Record(big, 1<<20+782, resultstest.Around(90000, 0.01)...)
 	for i := range calls.Samples {
 		calls.Samples[i].Writer.Calls *= 18

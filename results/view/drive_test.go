@@ -18,10 +18,15 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 		targets     []results.Target
 		want        view.DriveResult
 	}{
-		{"all served", "works to 64 MiB", []results.Target{served}, view.DriveResult{Passed: true, Limit: 64 << 20}},
-		{"a limit", "breaks at 10,485,760 B: no reply, process alive", []results.Target{slow, {Command: []string{"server"}, Verdict: "deaf", RequestLimit: new(int64(10485759))}},
+		{"all served", "works to 64 MiB", []results.Target{served},
+			view.DriveResult{Passed: true, Limit: 64 << 20}},
+		{"a limit", "breaks at 10,485,760 B: no reply, process alive",
+			[]results.Target{slow, {Command: []string{"server"}, Verdict: "deaf",
+				RequestLimit: new(int64(10485759))}},
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
-		{"nothing works", "FAIL at every size: exited (code 7)", []results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}}, view.DriveResult{Failure: "exit 7"}},
+		{"nothing works", "FAIL at every size: exited (code 7)",
+			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}},
+			view.DriveResult{Failure: "exit 7"}},
 		{"a redacted recording", "INCOMPLETE: 3 messages replayed; cannot tell", []results.Target{{
 			Command: []string{"server"}, Verdict: "cannot-tell", Evidence: results.TargetEvidence{
 				Replay: &results.ReplayEvidence{Replayed: 3, Compared: 2, Undecided: 1},
@@ -55,7 +60,7 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 	}
 }
 
-// What wrote errors before it ended did not end silently.
+// A server that wrote errors before it ended did not end silently.
 func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
 	for _, row := range []struct{ stderr, says string }{
 		{"", "exited silently (code 0)"},

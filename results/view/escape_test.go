@@ -34,8 +34,10 @@ func hostileSet() *results.Set {
 	targets := []results.Target{
 		{Run: "run-1", Command: []string{hostile}, Protocol: hostile, Size: 1024, Verdict: hostile, Warnings: []string{hostile},
 			Evidence: results.TargetEvidence{
-				Server:  &results.ServerEvidence{Spoken: hostile, Framing: hostile, Request: hostile},
-				Failure: &results.FailureEvidence{StderrTail: []string{hostile}}, Why: hostile, Advice: hostile,
+				Server: &results.ServerEvidence{Spoken: hostile, Framing: hostile,
+					Request: hostile},
+				Failure: &results.FailureEvidence{StderrTail: []string{hostile}}, Why: hostile,
+				Advice: hostile,
 			}},
 		{Run: "run-1", Command: []string{hostile}, Verdict: hostile, RequestLimit: new(int64(7))},
 		{Run: "run-1", Command: []string{hostile}, Verdict: hostile, Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{ElapsedNS: 5}}},
@@ -44,9 +46,12 @@ func hostileSet() *results.Set {
 		Environments: []results.Environment{{Run: "run-1", Machine: hostile, Hostname: hostile, CPU: hostile, OS: hostile, Command: hostile}},
 		Records:      []results.Record{{Run: "run-1", Cell: results.Cell{Framing: hostile, Pattern: "stream", Size: 1}, Failed: hostile}},
 		Findings: []results.Finding{
-			resultstest.Rule{Run: "run-1", Pipe: hostile, Step: hostile, Value: hostile, How: hostile, Documented: hostile}.Finding(),
-			{Run: "run-1", ID: "claim/" + hostile, Title: hostile, Verdict: hostile, Found: hostile},
-			{Run: "run-1", ID: "failure/" + hostile, Verdict: results.Fails, Class: hostile, Found: hostile, Advice: hostile},
+			resultstest.Rule{Run: "run-1", Pipe: hostile, Step: hostile, Value: hostile,
+				How: hostile, Documented: hostile}.Finding(),
+			{Run: "run-1", ID: "claim/" + hostile, Title: hostile, Verdict: hostile,
+				Found: hostile},
+			{Run: "run-1", ID: "failure/" + hostile, Verdict: results.Fails, Class: hostile,
+				Found: hostile, Advice: hostile},
 			{Run: "run-1", ID: hostile, Title: hostile, Verdict: hostile, Class: hostile, Value: hostile, Unit: hostile, Found: hostile, Advice: hostile, Reproduce: hostile, About: []string{hostile}},
 			{Run: "run-1", ID: "check/server/" + hostile, Verdict: results.Fails, Found: hostile, About: []string{hostile}},
 		},

@@ -126,11 +126,16 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 		passed    bool
 	}{
 		{"all", []results.Verdict{"ok", "ok", "slow"}, "PASS: slow 1, ok 2 of 3", false, true},
-		{"some", []results.Verdict{"ok", "ok", "cannot-tell"}, "INCOMPLETE: cannot tell 1, ok 2 of 3", false, false},
-		{"the reference", []results.Verdict{"ok", "cannot-tell", "cannot-tell"}, "INCOMPLETE: cannot tell 2, ok 1 of 3", true, false},
-		{"the reference, which alone was asked for", []results.Verdict{"ok"}, "PASS: ok 1 of 1", false, true},
-		{"none", []results.Verdict{"cannot-tell", "cannot-tell"}, "INCONCLUSIVE: none of 2 could be judged", true, false},
-		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"}, "FAIL: 1 of 3: b: found", false, false},
+		{"some", []results.Verdict{"ok", "ok", "cannot-tell"},
+			"INCOMPLETE: cannot tell 1, ok 2 of 3", false, false},
+		{"the reference", []results.Verdict{"ok", "cannot-tell", "cannot-tell"},
+			"INCOMPLETE: cannot tell 2, ok 1 of 3", true, false},
+		{"the reference, which alone was asked for", []results.Verdict{"ok"}, "PASS: ok 1 of 1",
+			false, true},
+		{"none", []results.Verdict{"cannot-tell", "cannot-tell"},
+			"INCONCLUSIVE: none of 2 could be judged", true, false},
+		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"}, "FAIL: 1 of 3: b: found",
+			false, false},
 	} {
 		s := &results.Set{}
 		for i, v := range row.verdicts {
@@ -144,7 +149,8 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 			t.Errorf("%s: all undecided: %v", row.name, got)
 		}
 		var object struct{ Passed bool }
-		if err := json.Unmarshal([]byte(writeFindings(t, FormatJSON, s, Options{})), &object); err != nil {
+		if err := json.Unmarshal([]byte(writeFindings(t, FormatJSON, s, Options{})),
+			&object); err != nil {
 			t.Fatal(err)
 		}
 		if object.Passed != row.passed {

@@ -10,11 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// The patterns that sentences tell apart, beside results.PatternRoundtrip.
-const (
-	patternStream = "stream"
-	patternMixed  = "mixed"
-)
+// patternStream is the pattern of messages one way.
+const patternStream = "stream"
 
 // runRows are rows by the question that they answer.
 type runRows struct {
@@ -34,7 +31,7 @@ func splitRun(rows []stat.Row) runRows {
 		switch {
 		case c.IsWaiting():
 			s.waiting = append(s.waiting, r)
-		case c.Pattern == patternMixed:
+		case c.Pattern == results.PatternMixed:
 			s.mixed = append(s.mixed, r)
 		case c.Source == "fresh" && c.Touch:
 			s.program = append(s.program, r)

@@ -107,7 +107,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"chunks cost most",
 			beside("same", map[string][]float64{
-				"ndjson": resultstest.Around(10500, 0.01), "chunked:61440": resultstest.Around(15000, 0.01),
+				"ndjson":        resultstest.Around(10500, 0.01),
+				"chunked:61440": resultstest.Around(15000, 0.01),
 			}),
 			"messages of 64 KiB, of raw's goodput: with both ends on one CPU ndjson keeps 95 %, " +
 				"60 KiB chunks 67 %.",
@@ -116,7 +117,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"ndjson costs most",
 			beside("same", map[string][]float64{
-				"chunked:61440": resultstest.Around(10500, 0.01), "ndjson": resultstest.Around(15000, 0.01),
+				"chunked:61440": resultstest.Around(10500, 0.01),
+				"ndjson":        resultstest.Around(15000, 0.01),
 			}),
 			"60 KiB chunks keep 95 %, ndjson 67 %.",
 			"noise",
@@ -152,7 +154,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		},
 		{
 			"placements",
-			results.Merge(beside("apart", map[string][]float64{"ndjson": resultstest.Around(50000, 0.01)}),
+			results.Merge(beside("apart", map[string][]float64{"ndjson": resultstest.Around(50000,
+				0.01)}),
 				beside("same", map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)})),
 			"with both ends on one CPU ndjson keeps 91 %; on two CPUs ndjson keeps 20 %.",
 			"noise",
@@ -173,7 +176,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 func TestMeaningOfRoundTrips(t *testing.T) {
 	s := &results.Set{}
 	s.Add(resultstest.Environment())
-	for framing, ns := range map[string]float64{"raw": 2000, "ndjson": 3000, "content-length": 2100} {
+	for framing, ns := range map[string]float64{"raw": 2000, "ndjson": 3000,
+		"content-length": 2100} {
 		c := resultstest.Cell(framing, 256)
 		c.Pattern = "roundtrip"
 		s.Add(resultstest.Record(c, 256, resultstest.Around(ns, 0)...))
@@ -223,10 +227,12 @@ func TestSummaryPoolsRunsButPairsWithinThem(t *testing.T) {
 	}
 	row := sum.Rows[1]
 	if row.Samples != 12 || len(row.Runs) != 2 || row.ToRaw.N != 12 {
-		t.Errorf("got %d samples of %d runs, %d pairs; want 12 of 2, 12", row.Samples, len(row.Runs), row.ToRaw.N)
+		t.Errorf("got %d samples of %d runs, %d pairs; want 12 of 2, 12", row.Samples,
+			len(row.Runs), row.ToRaw.N)
 	}
 	if !row.ToRaw.Above(0.8332) || !row.ToRaw.Below(0.8335) {
-		t.Errorf("vs raw is %+v, want 1/1.2 in both runs though they differ threefold", row.ToRaw.Interval)
+		t.Errorf("vs raw is %+v, want 1/1.2 in both runs though they differ threefold",
+			row.ToRaw.Interval)
 	}
 	if !strings.Contains(strings.Join(sum.Notes, "\n"), "up to 2 runs are pooled") {
 		t.Errorf("pooling is not said: %q", sum.Notes)

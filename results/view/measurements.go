@@ -11,7 +11,7 @@ import (
 )
 
 // cellTables lays rows out with all their figures: a table for each machine, placement and pattern.
-// What all cells of a table share stands in its title, what they differ in has a column.
+// The title says what all cells of a table share; each thing they differ in has a column.
 func cellTables(s *results.Set, rows []stat.Row) []Table {
 	type group struct {
 		machine, placement, pattern string

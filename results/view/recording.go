@@ -1,10 +1,7 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/pipebench/pipebench/results"
@@ -181,9 +178,7 @@ func replyTable(messages []results.Message) Table {
 		{Title: "slowest", Right: true},
 	}}
 	times, _ := stat.Replies(messages)
-	methods := slices.SortedFunc(maps.Keys(times), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(times[b]), len(times[a])), cmp.Compare(a, b))
-	})
+	methods := stat.ByCount(times)
 	for _, method := range methods[:min(len(methods), maxMethods)] {
 		l, err := results.NewLatency(times[method])
 		if err != nil {

@@ -71,7 +71,8 @@ func TestWhatAServerComesTo(t *testing.T) {
 	} {
 		got := resultOf(row.targets)
 		if got.Passed != row.passed || !strings.Contains(got.text, row.want) {
-			t.Errorf("%s: passed %v, %q; want %v, %q", row.name, got.Passed, got.text, row.passed, row.want)
+			t.Errorf("%s: passed %v, %q; want %v, %q", row.name, got.Passed, got.text, row.passed,
+				row.want)
 		}
 	}
 }

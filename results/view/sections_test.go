@@ -25,7 +25,9 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			{Run: "run-1", ID: "failure/growth/rescan", Verdict: results.Depends},
 			{Run: "run-1", ID: "failure/reader-gone", Verdict: results.Fails},
 		}}, "3 failures: fails 2, conditional 1."},
-		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a", Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}}, "2 findings: 0 differ from the documented rules, 1 agree, 1 are not documented."},
+		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a",
+			Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}},
+			"2 findings: 0 differ from the documented rules, 1 agree, 1 are not documented."},
 		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +65,8 @@ func TestFailuresAndDisturbancesAreToldApart(t *testing.T) {
 			Found: "the load average was 9", Advice: "wait",
 		},
 	}}
-	for i, command := range []string{"pipebench run --scenario reader-gone", "pipebench probe --machine"} {
+	for i, command := range []string{"pipebench run --scenario reader-gone",
+		"pipebench probe --machine"} {
 		e := machineNamed(fmt.Sprintf("run-%d", i+1), "linux")
 		e.Command = command
 		set.Environments = append(set.Environments, e)
@@ -88,7 +91,8 @@ func TestAServerWithoutLimitsIsShown(t *testing.T) {
 		Targets:      []results.Target{{Run: "run-1", Command: []string{"server"}, Protocol: "lines", Verdict: "exit 0", Evidence: results.TargetEvidence{Size: &results.SizeEvidence{NSPerByte: 0.9692440311041215, PayloadBytes: 1048577}}}},
 	}
 	rows := texts(targetTable(set, set.Targets).dropEmpty())
-	if len(rows) != 1 || !slices.Equal(rows[0][:3], []string{"server", "lines", "exited silently (code 0)"}) {
+	if len(rows) != 1 || !slices.Equal(rows[0][:3],
+		[]string{"server", "lines", "exited silently (code 0)"}) {
 		t.Fatalf("rows %q", rows)
 	}
 }
@@ -108,7 +112,8 @@ func TestAPageTellsTheGrowthThatIsAsserted(t *testing.T) {
 	}
 	told := serverSection(set).Lead
 	judged := a.Evaluate(set)
-	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." || judged.Outcome != assert.Holds {
+	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." ||
+		judged.Outcome != assert.Holds {
 		t.Errorf("the page says %q, the assertion %+v", told, judged)
 	}
 }
@@ -192,7 +197,8 @@ func TestTableOfAPage(t *testing.T) {
 		t.Errorf("%d warnings, or an empty column:\n%s", n, got)
 	}
 	var text strings.Builder
-	if err := table.Write(&text, FormatCSV, Options{}); err != nil || !strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,why\n") {
+	if err := table.Write(&text, FormatCSV, Options{}); err != nil ||
+		!strings.HasPrefix(text.String(), "fault,verdict,bytes,empty,why\n") {
 		t.Errorf("what only a page shows is in CSV (%v): %s", err, text.String())
 	}
 }

@@ -66,7 +66,8 @@ func TestViews(t *testing.T) {
 		{"sweep.bench", "Go benchmark text, one line a sample", resultstest.Sweep(), FormatBench, Options{}},
 		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{Detail: true}},
 		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{Detail: true}},
-		{"findings.txt", "probes, faults, claims, targets, noise and messages have a table each", findingsSet(t), FormatTable, Options{}},
+		{"findings.txt", "probes, faults, claims, targets, noise and messages have a table each",
+			findingsSet(t), FormatTable, Options{}},
 		{"findings.md", "the same in markdown, with a bar escaped", findingsSet(t), FormatMarkdown, Options{}},
 		{"findings.csv", "without measurements, CSV holds the findingsSet", findingsSet(t), FormatCSV, Options{}},
 	} {

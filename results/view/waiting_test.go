@@ -24,7 +24,8 @@ func waitingSweep() *results.Set {
 						w := &r.Samples[k].Writer
 						w.EAGAIN, w.Short, w.WaitNS = new(r.Samples[k].Messages/10*int64(1+i%2)), new(int64(0)), new(r.Samples[k].ElapsedNS/2)
 						if c.ClosesAfter > 0 {
-							r.Samples[k].Closed = &results.Closed{LostBytes: 65536, ToldNS: int64(20000 * times), Error: "EPIPE", Signals: new(1)}
+							r.Samples[k].Closed = &results.Closed{LostBytes: 65536,
+								ToldNS: int64(20000 * times), Error: "EPIPE", Signals: new(1)}
 						}
 					}
 					s.Add(r)
@@ -35,14 +36,15 @@ func waitingSweep() *results.Set {
 	return s
 }
 
-// What writers meet that do not block has a block of its own on the first screen, a table of its own
-// in detail, and no part in what is said of the framings.
+// What writers meet that do not block has a block of its own on the first screen, a table of its
+// own in detail, and no part in what is said of the framings.
 func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	s := waitingSweep()
 	lines := screenOf(t, s, Options{})
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	for _, want := range []string{
-		"Non-blocking writer, one CPU", "full speed", "50 MB/s", "learns that its reader left by EPIPE, SIGPIPE",
+		"Non-blocking writer, one CPU", "full speed", "50 MB/s",
+		"learns that its reader left by EPIPE, SIGPIPE",
 		"sleep=10ms 0.10–0.20 0.00 ×0.0025", "poller 0.10–0.20 0.00 ×0.80", "64.0 KiB 8.00 ms",
 		"Round trip vs raw, two CPUs",
 	} {
@@ -59,10 +61,11 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 		t.Errorf("writers that do not block are in what the framings mean: %q", Summarise(s).Meaning)
 	}
 	for format, wants := range map[Format][]string{
-		FormatMarkdown: {"Non-blocking writers on one CPU", "EAGAIN/msg", "short/msg", "told after", "leaves after 1 message", "EPIPE, SIGPIPE"},
-		FormatCSV:      {"lost (B)", "told (ns)", "eagain", "waiting (%)", "\"EPIPE, SIGPIPE\""},
-		FormatJSON:     {`"told": "EPIPE, SIGPIPE"`, `"lost"`},
-		FormatBench:    {"eagain/op", "short/op"},
+		FormatMarkdown: {"Non-blocking writers on one CPU", "EAGAIN/msg", "short/msg", "told after",
+			"leaves after 1 message", "EPIPE, SIGPIPE"},
+		FormatCSV:   {"lost (B)", "told (ns)", "eagain", "waiting (%)", "\"EPIPE, SIGPIPE\""},
+		FormatJSON:  {`"told": "EPIPE, SIGPIPE"`, `"lost"`},
+		FormatBench: {"eagain/op", "short/op"},
 	} {
 		var out bytes.Buffer
 		if err := Write(&out, s, format, Options{}); err != nil {

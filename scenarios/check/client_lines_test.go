@@ -85,23 +85,27 @@ func printNumber(line []byte) error {
 func TestClientsOfLinesThatAreWrongInOneWay(t *testing.T) {
 	t.Parallel()
 	for wrong, want := range map[string]map[string]string{
-		"none":    {},
-		"scanner": {"line-64KiB": "token too long", "line-1MiB": "is still there", "blank-lines": "unexpected end of JSON"},
-		"cut":     {"no-last-newline": "prints 9 lines where it prints 10"},
-		"blank":   {"blank-lines": "unexpected end of JSON"},
-		"ends":    {"crlf": "the line ends with"},
+		"none": {},
+		"scanner": {"line-64KiB": "token too long", "line-1MiB": "is still there",
+			"blank-lines": "unexpected end of JSON"},
+		"cut":   {"no-last-newline": "prints 9 lines where it prints 10"},
+		"blank": {"blank-lines": "unexpected end of JSON"},
+		"ends":  {"crlf": "the line ends with"},
 	} {
 		t.Run(wrong, func(t *testing.T) {
 			t.Parallel()
-			o := check.Options{Run: "r", Protocol: "lines", Command: []string{self(t), lineClient, wrong, "{}"}}
+			o := check.Options{Run: "r", Protocol: "lines",
+				Command: []string{self(t), lineClient, wrong, "{}"}}
 			tried := 0
 			err := check.Client(t.Context(), o, func(l results.Line) error {
 				f := l.(results.Finding)
 				tried++
 				text, fails := want[strings.TrimPrefix(f.ID, "check/client/")]
 				wrong := f.Verdict == results.Fails || f.Verdict == results.Slow
-				mild := strings.HasSuffix(f.ID, "blank-lines") || strings.HasSuffix(f.ID, "no-last-newline")
-				if fails != wrong || mild && f.Verdict == results.Fails || !strings.Contains(f.Found, text) {
+				mild := strings.HasSuffix(f.ID, "blank-lines") ||
+					strings.HasSuffix(f.ID, "no-last-newline")
+				if fails != wrong || mild && f.Verdict == results.Fails ||
+					!strings.Contains(f.Found, text) {
 					t.Errorf("%s: %s: %s; want %q", f.ID, f.Verdict, f.Found, text)
 				}
 				return f.Validate()

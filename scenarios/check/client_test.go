@@ -315,7 +315,8 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 			o := check.Options{
 				Run: runOf(
 					t,
-				), Serve: []string{self, ourServe}, Command: []string{self, badClient, row.wrong, "{}"},
+				), Serve: []string{self, ourServe},
+				Command: []string{self, badClient, row.wrong, "{}"},
 				Only: strings.Split(
 					row.situation,
 					",",
@@ -341,7 +342,8 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 					row.says != "" && (c.Verdict != wants || !strings.Contains(c.Found, row.says)) {
 					t.Errorf("%s: %s, %s: want %q", c.Name(), c.Verdict, c.Found, row.says)
 				}
-				// It goes on while it is looked at, and leaves a descriptor at least with each start.
+				// It goes on while it is looked at, and leaves a descriptor at least with each
+				// start.
 				var more, starts int
 				if _, err := fmt.Sscanf(c.Found, "has %d descriptors more after %d failed starts", &more, &starts); row.wrong == "leaks" &&
 					(err != nil || starts < 20 || more < starts) {
@@ -438,8 +440,8 @@ func TestClientGetsItsServer(t *testing.T) {
 	}
 }
 
-// runOf names the run of a test. Another process that tests at the same time must not find what this
-// one starts by its mark, and end it.
+// runOf names the run of a test. Another process that tests at the same time must not find what
+// this one starts by its mark, and end it.
 func runOf(t *testing.T) string {
 	return fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
 }

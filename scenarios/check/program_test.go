@@ -66,7 +66,8 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 	for _, s := range []struct{ name, text, situation, verdict, found, advice string }{
 		{"node", `process.stdout.write("x".repeat(1 << 20)); process.exit(0)`, "late-reader", "fails", "cut at 65,536 B: what one pipe holds", "process.exitCode"},
 		{"node", `console.log("x")`, "full-device", "fails", "exit 0, though", "process.stdout"},
-		{"python3", "import time\nfor i in range(10): print(i); time.sleep(.2)", "block-buffer", "slow", "20 B or more", "flush=True"},
+		{"python3", "import time\nfor i in range(10): print(i); time.sleep(.2)", "block-buffer",
+			"slow", "20 B or more", "flush=True"},
 		{"python3", "import os\nos.write(1, b'x' * 100_000)", "nonblocking-pipe", "fails", "cut at 65,536 B", "os.write"},
 		{"sh", "[ -e /dev/fd/0 ] || kill -ABRT $$", "stdin-closed", "fails", "killed by SIGABRT", "cannot be read"},
 	} {
@@ -77,7 +78,8 @@ func TestScriptsGetTheAdviceOfTheirRuntime(t *testing.T) {
 				t.Skip(err)
 			}
 			if s.name == "python3" { // what is called so may be a script that looks for it
-				path, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").
+				path, err := exec.Command("python3", "-c",
+					"import sys; print(sys.executable, end='')").
 					Output()
 				if command = string(path); err != nil {
 					t.Skip(err)

@@ -149,8 +149,9 @@ func TestAWrapperIsToldFromItsServer(t *testing.T) {
 }
 
 // No situation is held against a server that does nothing wrong, and none is left out. What two of
-// them are known for is not theirs alone to mend: go-sdk ends at a line that is no message, and gopls
-// waits for headers, allocates what they announce, and keeps something of each of its first requests.
+// them are known for is not theirs alone to mend: go-sdk ends at a line that is no message, and
+// gopls waits for headers, allocates what they announce, and keeps something of each of its first
+// requests.
 func TestServersThatAreRight(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{
@@ -192,7 +193,8 @@ func TestServersThatAreRight(t *testing.T) {
 	}
 }
 
-// Memory that grows with each request until a heap of 4 MiB is full, and is used again then, is no leak.
+// Memory that grows with each request until a heap of 4 MiB is full, and is used again then, is no
+// leak.
 func TestAHeapThatIsNotCollectedYetIsNoLeak(t *testing.T) {
 	o := serverOptions(t, "uncollected")
 	o.Only = []string{"memory-growth"}

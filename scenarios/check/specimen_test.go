@@ -24,8 +24,8 @@ import (
 // testing.
 const serverJob = "CHECK_TEST_SERVER"
 
-// testerPID names, in the environment of such a child, which process tests: another one that does at the
-// same time must not find what this one's children start, and end it.
+// testerPID names, in the environment of such a child, which process tests: another one that does
+// at the same time must not find what this one's children start, and end it.
 const testerPID = "CHECK_TEST_PID"
 
 func init() {

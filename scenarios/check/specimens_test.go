@@ -351,9 +351,10 @@ var specimens = map[string]specimen{
 					"-c",
 					"trap '' TERM INT HUP; (trap '' TERM; sleep 1000) & printf '\\033[2J' > /dev/tty; sleep 1000",
 				)
-				cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{
-					Setsid: true,
-				}
+				cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr,
+					&syscall.SysProcAttr{
+						Setsid: true,
+					}
 				cmd.Start()
 			}
 			if info, _ := os.Stdout.Stat(); info.Mode().IsRegular() {

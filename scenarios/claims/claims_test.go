@@ -92,7 +92,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// What a set holds is not measured again.
+// Nothing is measured again that the set holds already.
 func TestOnlyWhatLacksIsMeasured(t *testing.T) {
 	for id, rows := range cases {
 		c, err := Find(id)

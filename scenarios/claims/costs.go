@@ -24,9 +24,8 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
 		c := r.Cell
-		c.Capacity = 0 // not asked for, or what every pipe has
 		isPlain := c == plainCell(framing, pattern, c.Placement, c.Size)
-		if isPlain && r.Cell.Capacity == 0 && c.Placement != "free" && len(r.Samples) > 0 {
+		if isPlain && c.Placement != "free" && len(r.Samples) > 0 {
 			plain = append(plain, r)
 		}
 	}
@@ -179,12 +178,7 @@ func judgeWire(e *Evidence) Judgement {
 	var values []float64
 	for _, size := range slices.Sorted(maps.Keys(percent)) {
 		values = append(values, percent[size])
-		c.Of++
-		if percent[size] < 1 {
-			c.Good++
-		} else {
-			c.Bad = append(c.Bad, results.FormatSize(int64(size)))
-		}
+		c.Add(results.FormatSize(int64(size)), percent[size] < 1)
 	}
 	figure := ""
 	if len(values) > 0 {

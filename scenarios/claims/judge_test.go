@@ -596,7 +596,7 @@ func TestAnOpenVerdictReplacesNone(t *testing.T) {
 	}
 }
 
-// What the source of macOS documents stands beside what was found here.
+// A claim on pipes says what the source of macOS documents, beside what was found here.
 func TestClaimsOnPipesNameMacOS(t *testing.T) {
 	for _, id := range []string{"000-pipe-buf", "000-capacity", "000-write-blocks",
 		"000-write-eagain", "000-write-epipe"} {

@@ -39,10 +39,14 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 		wants     []drivetest.Want
 		says      string // "" where it passes
 	}{
-		{"passes", "mcp", []drivetest.Want{drivetest.Limit(100000), drivetest.Assert("p50<5s@1KiB")}, ""},
-		{"measures until a percentile can be told", "slow 5ms", []drivetest.Want{drivetest.Assert("p90<5s@1KiB")}, ""},
-		{"limit too small", "mcp exit0@20000", []drivetest.Want{drivetest.Limit(100000)}, "20,000 B"},
-		{"latency", "mcp", []drivetest.Want{drivetest.Assert("p50<1ns@1KiB")}, "p50<1ns@1KiB: fails"},
+		{"passes", "mcp", []drivetest.Want{drivetest.Limit(100000),
+			drivetest.Assert("p50<5s@1KiB")}, ""},
+		{"measures until a percentile can be told", "slow 5ms",
+			[]drivetest.Want{drivetest.Assert("p90<5s@1KiB")}, ""},
+		{"limit too small", "mcp exit0@20000", []drivetest.Want{drivetest.Limit(100000)},
+			"20,000 B"},
+		{"latency", "mcp", []drivetest.Want{drivetest.Assert("p50<1ns@1KiB")},
+			"p50<1ns@1KiB: fails"},
 		{"no assertion", "mcp", []drivetest.Want{drivetest.Assert("fast")}, "want METRIC"},
 		{"no server", "exit abc", []drivetest.Want{drivetest.Limit(1000)}, "code 3"},
 		{"every size has to work", "mcp exit0@2000", nil, "exited silently"},

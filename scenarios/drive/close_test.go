@@ -120,7 +120,8 @@ func TestWhatWasMeasuredWhenTheTimeIsOverSaysHowTimeGrows(t *testing.T) {
 		}
 		return nil
 	})
-	if last := set.Targets[len(set.Targets)-1]; !errors.Is(err, context.Canceled) || last.Evidence.Growth == nil {
+	if last := set.Targets[len(set.Targets)-1]; !errors.Is(err, context.Canceled) ||
+		last.Evidence.Growth == nil {
 		t.Errorf("%v, and the last record is %+v", err, last)
 	}
 }

@@ -56,7 +56,7 @@ var errClosed = errors.New("drive: the driver is closed")
 // A Driver drives one server, and starts it again whenever it fails.
 //
 // Its methods return an error that is ours, or that of a server that cannot be started any more.
-// What a server does wrong is no error but an outcome.
+// A server that does something wrong is an outcome, no error.
 type Driver struct {
 	o        Options
 	server   target.Options

@@ -119,15 +119,16 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 			if r.Evidence.Advice == "" {
 				t.Error("without advice")
 			}
-			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.Failure.StderrTail, " "), "the buffer exceeds 5000 bytes") {
+			if row.job == "trace" && !strings.Contains(strings.Join(r.Evidence.Failure.StderrTail,
+				" "), "the buffer exceeds 5000 bytes") {
 				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
 			}
 		})
 	}
 }
 
-// A server that takes its time over every request is known to do so from the first, which may take as long
-// as its start.
+// A server that takes its time over every request is known to do so from the first, which may take
+// as long as its start.
 func TestAServerThatIsSlowByNatureIsServed(t *testing.T) {
 	o := server("slow 300ms")
 	o.Patience = 20 * time.Millisecond
@@ -154,7 +155,8 @@ func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
 // A size that fails may take its whole deadline: the limit is found before the sweep goes on.
 func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
 	d, set := open(t, server("mcp exit0@32KiB")), new(results.Set)
-	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{16 << 10, 64 << 10, 128 << 10, 256 << 10}, SmallPipe: -1}, keepIn(set)); err != nil {
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{16 << 10, 64 << 10, 128 << 10,
+		256 << 10}, SmallPipe: -1}, keepIn(set)); err != nil {
 		t.Fatal(err)
 	}
 	var order []string
@@ -170,8 +172,8 @@ func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// The sweep of a server that takes long for everything leaves half of the time to the search for the limit,
-// and what that found by the end of the time is kept.
+// The sweep of a server that takes long for everything leaves half of the time to the search for
+// the limit, and what that found by the end of the time is kept.
 func TestASweepThatTakesTooLongSaysHowFarItWent(t *testing.T) {
 	t.Parallel()
 	o := server("slow 400ms")
@@ -214,7 +216,8 @@ func TestGrowthIsThatOfTheServersWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// its work is next to nothing, so beside others it may be too noisy to tell; by the clock it is fast
+		// its work is next to nothing, so beside others it may be too noisy to tell; by the clock
+		// it is fast
 		g := sweep.Growth
 		if g == nil || g.Wall == nil || g.Fast() {
 			t.Fatalf("%v", g)

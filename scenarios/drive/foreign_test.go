@@ -71,7 +71,8 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 	} {
 		t.Run(row.mode, func(t *testing.T) {
 			t.Parallel()
-			o := drive.Options{Command: python(t, foreignServer, row.mode, fmt.Sprint(limit)), Patience: 20 * time.Second}
+			o := drive.Options{Command: python(t, foreignServer, row.mode, fmt.Sprint(limit)),
+				Patience: 20 * time.Second}
 			if row.above == drive.Deaf || row.above == drive.Unanswered {
 				o.Patience = 2e8
 			}
@@ -106,7 +107,8 @@ for line in sys.stdin.buffer:
 `
 
 func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
-	d := open(t, drive.Options{Command: python(t, leavesAfter), Protocol: "lines", Patience: 20 * time.Second})
+	d := open(t, drive.Options{Command: python(t, leavesAfter), Protocol: "lines",
+		Patience: 20 * time.Second})
 	limits, err := d.FindLimits(t.Context(), 128<<10, discard)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +119,8 @@ func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
 }
 
 func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
-	d := open(t, drive.Options{Command: python(t, leavesAfter), Protocol: "lines", Patience: 20 * time.Second, Budget: 1}) // one request a size
+	d := open(t, drive.Options{Command: python(t, leavesAfter), Protocol: "lines",
+		Patience: 20 * time.Second, Budget: 1}) // one request a size
 	sweep, err := d.Sweep(t.Context(), []int{1 << 10, 60_000, 70_000}, discard)
 	if err != nil {
 		t.Fatal(err)

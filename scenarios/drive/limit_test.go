@@ -43,7 +43,8 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 				t.Errorf("found %+v", l)
 			}
 			r := kept[0]
-			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) || r.Verdict != string(row.above) || r.Evidence.Limit.AtTwice != string(row.above) {
+			if r.RequestLimit == nil || *r.RequestLimit != int64(row.bytes) ||
+				r.Verdict != string(row.above) || r.Evidence.Limit.AtTwice != string(row.above) {
 				t.Errorf("kept %+v", r)
 			}
 		})
@@ -68,7 +69,8 @@ func TestFindLimitsTriesAFailureAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l := limitOf(limits[0]); l.bytes != row.bytes || l.searchedTo != row.searchedTo || l.flaky {
+			if l := limitOf(limits[0]); l.bytes != row.bytes || l.searchedTo != row.searchedTo ||
+				l.flaky {
 				t.Errorf("found %+v, %q", l, limits[0].Warnings)
 			}
 		})
@@ -126,8 +128,8 @@ func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
 	}
 }
 
-// deafTool is an MCP server whose tool echo is never answered, or under another id, while it answers
-// everything else.
+// deafTool is an MCP server whose tool echo is never answered, or under another id, while it
+// answers everything else.
 const deafTool = `
 import json, sys
 mode = sys.argv[1]
@@ -235,8 +237,8 @@ func TestASweepDoesNotSayThatAllSizesWorkIfTheToolIsNotAnswered(t *testing.T) {
 	}
 }
 
-// notReady is a language server that refuses initialize, since it lacks something, and answers every
-// other method as if nothing were wrong.
+// notReady is a language server that refuses initialize, since it lacks something, and answers
+// every other method as if nothing were wrong.
 const notReady = `
 import json, sys
 while True:
@@ -315,7 +317,7 @@ func TestAServerOfLinesAndChunksIsNotHeldToLines(t *testing.T) {
 	}
 }
 
-// What only looks like a chunk does not hide a failure.
+// A line that only looks like a chunk does not hide a failure.
 func TestALineThatLooksLikeAChunkChangesNothing(t *testing.T) {
 	leakCheck(t)
 	o := server("halves")
@@ -330,7 +332,7 @@ func TestALineThatLooksLikeAChunkChangesNothing(t *testing.T) {
 	}
 }
 
-// What our own reader of chunks holds at most by default is not held against a server.
+// Our own reader of chunks holds only so much by default. A server is not blamed for that.
 func TestALongAnswerInChunksIsWaitedFor(t *testing.T) {
 	leakCheck(t)
 	o := server("framed chunked:61440")

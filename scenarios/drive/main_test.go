@@ -65,7 +65,8 @@ var servers = map[string]func(arg string) error{
 				fmt.Println("123e4567:0:2:" + strings.Repeat("x", 500))
 				return
 			}
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", request.ID)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n",
+				request.ID)
 		})
 	},
 	"mumble": func(arg string) error { // many words, and the last
@@ -332,8 +333,8 @@ func each(f func(line string)) error {
 	return lines.Err()
 }
 
-// server are options that start one of the servers. What comes is waited for on any machine: a test of
-// what does not has a patience of its own.
+// server are options that start one of the servers. What comes is waited for on any machine: a test
+// of what does not has a patience of its own.
 func server(job string) drive.Options {
 	return drive.Options{
 		Command: []string{self()},
@@ -393,8 +394,8 @@ var findPython = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(path)), err
 })
 
-// python is the command of a script, started without looking for what only its user installed, which
-// takes half of its time.
+// python is the command of a script, started without looking for what only its user installed,
+// which takes half of its time.
 func python(t *testing.T, script string, args ...string) []string {
 	t.Helper()
 	path, err := findPython()
@@ -427,11 +428,13 @@ type limit struct {
 }
 
 func limitOf(t results.Target) limit {
-	l := limit{side: t.Evidence.Limit.Side, uneven: t.Evidence.Limit.Uneven, flaky: strings.Contains(strings.Join(t.Warnings, " "), "did not hold")}
+	l := limit{side: t.Evidence.Limit.Side, uneven: t.Evidence.Limit.Uneven,
+		flaky: strings.Contains(strings.Join(t.Warnings, " "), "did not hold")}
 	if t.SearchedTo != nil {
 		l.searchedTo = int(*t.SearchedTo)
 		return l
 	}
-	l.bytes, l.above, l.payload = int(*cmp.Or(t.RequestLimit, t.ReplyLimit)), drive.Verdict(t.Verdict), t.Evidence.Size.PayloadBytes
+	l.bytes, l.above, l.payload = int(*cmp.Or(t.RequestLimit, t.ReplyLimit)),
+		drive.Verdict(t.Verdict), t.Evidence.Size.PayloadBytes
 	return l
 }

@@ -57,7 +57,7 @@ type Options struct {
 	Run string // the run that records belong to
 }
 
-// What requests exercise.
+// Requests exercise one of these.
 const (
 	// RequestAuto calls MCP's tool echo, if there is one; else it is RequestUnknown.
 	RequestAuto = target.RequestAuto

@@ -34,7 +34,8 @@ func TestGrowthIsTheSameInARecord(t *testing.T) {
 func TestASizeIsSlowWhereEachOfItsRoundTripsIs(t *testing.T) {
 	target := func(size, shortest, median int64) *results.Target {
 		s := results.Sample{Messages: 7, ElapsedNS: 7 * median, Latency: map[string]results.Latency{latencyRoundtrip: {Count: 7, MinNS: shortest}}}
-		evidence := results.TargetEvidence{Size: &results.SizeEvidence{}, Failure: &results.FailureEvidence{}}
+		evidence := results.TargetEvidence{Size: &results.SizeEvidence{},
+			Failure: &results.FailureEvidence{}}
 		return &results.Target{Size: size, Verdict: string(OK), Samples: []results.Sample{s}, Evidence: evidence}
 	}
 	before, after := target(4<<10, 2e6, 3e6), target(16<<10, 2e6, 3e6)
@@ -42,7 +43,8 @@ func TestASizeIsSlowWhereEachOfItsRoundTripsIs(t *testing.T) {
 	if judgeSlow(before, held, after); held.Verdict != string(OK) {
 		t.Error("a size is called slow of which a busy machine held up some round trips")
 	}
-	if judgeSlow(before, slow, after); slow.Verdict != string(Slow) || slow.Evidence.Size.ExpectedNS < 2.9e6 || slow.Evidence.Size.ExpectedNS > 3.1e6 {
+	if judgeSlow(before, slow, after); slow.Verdict != string(Slow) ||
+		slow.Evidence.Size.ExpectedNS < 2.9e6 || slow.Evidence.Size.ExpectedNS > 3.1e6 {
 		t.Errorf("got %s, expected %v", slow.Verdict, slow.Evidence.Size.ExpectedNS)
 	}
 }

@@ -61,7 +61,9 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if kept.Verdict != string(row.verdict) || kept.Evidence.Replay.Replayed != row.replayed || kept.Evidence.Replay.Answered != row.answered {
+			if kept.Verdict != string(row.verdict) ||
+				kept.Evidence.Replay.Replayed != row.replayed ||
+				kept.Evidence.Replay.Answered != row.answered {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})
@@ -133,16 +135,17 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 				t.Fatal(err)
 			}
 			kept, failed := set.Targets[0], drive.AllFailed(set)
-			if kept.Evidence.Replay.Compared != 1 || (kept.Verdict == "ok") != (row.says == "") || (failed == nil) != (row.says == "") ||
+			if kept.Evidence.Replay.Compared != 1 || (kept.Verdict == "ok") != (row.says == "") ||
+				(failed == nil) != (row.says == "") ||
 				!strings.Contains(kept.Evidence.Why, row.says) {
-				t.Errorf("%s: %s, %d compared; %v", kept.Verdict, kept.Evidence.Why, kept.Evidence.Replay.Compared, failed)
+				t.Errorf("%s: %s, %d compared; %v", kept.Verdict, kept.Evidence.Why,
+					kept.Evidence.Replay.Compared, failed)
 			}
 		})
 	}
 }
 
-// What a recording has lost by redaction is no ground to call a server wrong, and none to call it
-// right.
+// Redaction removes what an answer is compared with. Such an answer is neither right nor wrong.
 func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 	leakCheck(t)
 	const ask = `{"jsonrpc":"2.0","id":7,"method":"x"}`
@@ -179,7 +182,8 @@ func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 			}
 			kept := set.Targets[0]
 			e := kept.Evidence
-			if kept.Verdict != string(row.verdict) || e.Replay.Compared != 1 || e.Replay.Undecided != row.undecided {
+			if kept.Verdict != string(row.verdict) || e.Replay.Compared != 1 ||
+				e.Replay.Undecided != row.undecided {
 				t.Errorf("%s: %s, cannot tell %d", kept.Verdict, e.Why, e.Replay.Undecided)
 			}
 			if failed := drive.AllFailed(set); (failed != nil) != (row.verdict == drive.Differs) {

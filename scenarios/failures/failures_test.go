@@ -48,8 +48,8 @@ var expected = map[string]string{
 	"no-newline/as-printed": failures.Grows,
 }
 
-// expectedOfPrograms are those of programs. Elsewhere streams have other modes, or nobody tells what
-// becomes of a process whose parent has ended.
+// expectedOfPrograms are those of programs. Elsewhere streams have other modes, or nobody tells
+// what becomes of a process whose parent has ended.
 var expectedOfPrograms = map[string]string{
 	"reader-gone/told":                        failures.Sound,
 	"reader-gone/ignores-it":                  failures.Stuck,

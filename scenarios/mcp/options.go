@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// What Options stand for where they are zero.
+// A zero option stands for these.
 const (
 	DefaultMaxMessage      = 10 << 20 // bytes
 	DefaultMaxInFlight     = 256      // requests

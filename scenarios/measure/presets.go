@@ -192,5 +192,5 @@ func readerCells(t placement.Topology) []results.Cell {
 			cells = append(cells, usualCell(framing, size, t.Best()[0]))
 		}
 	}
-	return slices.Clip(cells)
+	return cells
 }

@@ -80,15 +80,16 @@ func (t *trial) places() []string {
 
 // compareWriteSizes sends large messages in several ways, on two CPUs and on one.
 func compareWriteSizes(t *trial) {
+	places := t.places()
 	var cells []results.Cell
-	for _, place := range t.places() {
+	for _, place := range places {
 		for _, s := range sendings {
 			cells = append(cells, s.cell(place))
 		}
 	}
 	records := t.measure(cells)
 	goodput := stat.MustMetric("goodput")
-	for _, place := range t.places() {
+	for _, place := range places {
 		whole := goodput.Estimate(records[sendings[0].cell(place)]).Median
 		if whole == 0 {
 			continue

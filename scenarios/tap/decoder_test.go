@@ -165,7 +165,7 @@ func TestAppendMessageWritesWhatResultsReads(t *testing.T) {
 	}
 }
 
-// What is allocated for each time that lines are written does not grow with the messages.
+// Each writing of lines allocates the same, however many messages there are.
 func TestRecordingAMessageAllocatesNothing(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("the race detector uses memory of its own")
@@ -261,7 +261,7 @@ func sizes(t *testing.T, recording []byte) (list []int64) {
 	return list
 }
 
-// What does not fit is left out batch by batch, and told of where it would stand.
+// A batch that does not fit is left out whole, and a line in its place tells of it.
 func TestWhatIsNotWrittenInTimeLeavesAGap(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})

@@ -70,7 +70,7 @@ const batchBytes = 128
 // flushInterval is how long lines wait. To write them at once would cost each message microseconds.
 const flushInterval = 20 * time.Millisecond
 
-// What is written at once has writeSize bytes at least, if there are so many.
+// One write has at least writeSize bytes, if so many wait.
 const writeSize = 256 << 10
 
 func newRecorder(o Options) *recorder {

@@ -13,7 +13,8 @@ import (
 func BenchmarkSee(b *testing.B) {
 	for _, size := range []int{64, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
-			rec := newRecorder(Options{Run: "0199f2d5-1111-7000-8000-000000000000", Record: io.Discard})
+			rec := newRecorder(Options{Run: "0199f2d5-1111-7000-8000-000000000000",
+				Record: io.Discard})
 			track := rec.track(fromServer)
 			r := newRelay(nil, nil, track, lines())
 			head, tail := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"text":"`, "\"}}\n"

@@ -273,8 +273,8 @@ func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 	}
 }
 
-// awaitEndOfServer returns when the tap has seen the end of its server, whose first line of standard
-// error is its number.
+// awaitEndOfServer returns when the tap has seen the end of its server, whose first line of
+// standard error is its number.
 func (p *tapped) awaitEndOfServer() {
 	p.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -473,7 +473,8 @@ func TestAKilledTapTakesTheServerWithIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !zombie(pid); runtime.Gosched() {
+	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil &&
+		!zombie(pid); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			syscall.Kill(pid, syscall.SIGKILL)
 			t.Fatal("the server outlives the tap")
@@ -664,7 +665,8 @@ func TestWhatIsRecordedOfAMessage(t *testing.T) {
 				t.Fatalf("recorded %+v", set.Messages)
 			}
 			for i, m := range set.Messages {
-				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" || m.Body != row.body ||
+				if m.Size != int64(len(msg)) || m.Method != "m" || string(m.ID) != "3" ||
+					m.Body != row.body ||
 					m.Redacted != (row.name == "redacted") {
 					t.Errorf("message %d: %+v", i, m)
 				}

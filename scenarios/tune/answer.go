@@ -288,9 +288,6 @@ func (a Answer) Finding(run string) results.Finding {
 	if a.Unproven != "" {
 		f.Verdict = results.CannotTell
 	}
-	evidence, err := results.NewEvidence(a.Decision)
-	if err == nil {
-		f.Evidence = evidence
-	}
+	f.Evidence = results.MustEvidence(a.Decision)
 	return f
 }

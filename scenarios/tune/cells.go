@@ -4,7 +4,7 @@
 //	cells := tune.Cells(topology, tune.Options{Size: 1_000_000, Framing: "ndjson"})
 //	err := bench.Run(ctx, bench.Plan{Cells: cells, …}, keep)
 //	decision := tune.Decide(set.Records, tune.Balanced)
-//	for _, sentence := range decision.Sentences() { … }
+//	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
 // [Cells] is a fixed grid. It changes one thing at a time against messages that are written whole
 // through the usual pipe, and looks at each change where both ends run on one CPU, on two, and
@@ -16,6 +16,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,10 +142,8 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 
 // anywhere returns the placement that leaves the ends to the scheduler, unless it is there already.
 func anywhere(places []string) []string {
-	for _, p := range places {
-		if p == "free" {
-			return nil
-		}
+	if slices.Contains(places, "free") {
+		return nil
 	}
 	return []string{"free"}
 }

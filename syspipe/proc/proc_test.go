@@ -275,7 +275,8 @@ func TestWorkThatNobodyKnows(t *testing.T) {
 	p := start(t, "unheard of", nil)
 	var got string
 	err := p.Report(&got)
-	if err == nil || !strings.Contains(err.Error(), "before it began") || !strings.Contains(err.Error(), "does not know the work") {
+	if err == nil || !strings.Contains(err.Error(), "before it began") ||
+		!strings.Contains(err.Error(), "does not know the work") {
 		t.Errorf("got %v", err)
 	}
 	if p.Wait() == nil {
@@ -287,7 +288,8 @@ func TestWorkThatNobodyKnows(t *testing.T) {
 // until the machine has no processes left.
 func TestAWorkerThatDoesNotWorkStartsNone(t *testing.T) {
 	t.Setenv("PIPEBENCH_WORK", `{"name":"unheard of"}`)
-	if _, err := proc.Self("linger", nil); err == nil || !strings.Contains(err.Error(), "call proc.Main first") {
+	if _, err := proc.Self("linger", nil); err == nil ||
+		!strings.Contains(err.Error(), "call proc.Main first") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -190,7 +190,9 @@ func TestObservationsAreThoseThatAPercentileTakes(t *testing.T) {
 func TestAssertionsOnServers(t *testing.T) {
 	lo, hi := 0.3, 2.5
 	grown := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{Growth: &results.GrowthEvidence{Slope: 1.4, From: 65536, To: 1048576}}}
-	scattered := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{Growth: &results.GrowthEvidence{Slope: 1.4, SlopeLo: &lo, SlopeHi: &hi}}}
+	scattered := results.Target{Verdict: "ok",
+		Evidence: results.TargetEvidence{Growth: &results.GrowthEvidence{Slope: 1.4, SlopeLo: &lo,
+			SlopeHi: &hi}}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
 	for _, row := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// What a small request met after a failure.
+// After a failure a small request is sent: it meets one of these.
 const (
 	probeAnswered = "answered"
 	probeSilent   = "silent"
@@ -147,7 +147,7 @@ func (s *Server) ExitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// What of standard error goes into a record.
+// A record quotes so much of standard error.
 const (
 	quotedLines = 5
 	quotedText  = 300 // characters of a line

@@ -29,7 +29,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-// What an editor's greeting of another server comes to.
+// An editor greets a server that turns out to be of another kind.
 var (
 	errSpeaksMCP = errors.New("it is an MCP server")
 	errNotLSP    = errors.New("it is no language server")

@@ -162,7 +162,7 @@ func (m *mcp) chooseTools(g greeting) error {
 	return nil
 }
 
-// What a tool is called that makes nothing but bytes, and its argument that says how many.
+// Usual names of a tool that makes nothing but bytes, and of its argument that says how many.
 var (
 	replyToolNames = []string{"get_large_data", "large_data", "generate_data", "get_bytes"}
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}

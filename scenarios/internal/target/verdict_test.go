@@ -38,6 +38,7 @@ func TestTheEditorIsWhole(t *testing.T) {
 		}
 	}
 	if len(editorAnswers) != 14 || len(Languages()) != 11 {
-		t.Errorf("%d answers and %d languages: want 14 and 11", len(editorAnswers), len(Languages()))
+		t.Errorf("%d answers and %d languages: want 14 and 11", len(editorAnswers),
+			len(Languages()))
 	}
 }
