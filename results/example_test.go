@@ -67,16 +67,17 @@ func ExampleSummarise() {
 		fmt.Println(r.Cell.Framing, results.FormatGoodput(goodput.Median), "n =", goodput.N)
 	}
 	fmt.Println(sum.Meaning[0])
-	// Output: raw 6.39 GB/s n = 6 ndjson 5.83 GB/s n = 6 As a bare transport of messages of 64 KiB,
-	// of raw's goodput: with both ends on one CPU ndjson keeps 91 %.
+	// Output:
+	// raw 6.39 GB/s n = 6
+	// ndjson 5.83 GB/s n = 6
+	// As a bare transport of messages of 64 KiB, of raw's goodput: with both ends on one CPU ndjson keeps 91 %.
 }
 
 func ExampleReadFrom() {
 	const file = `{"kind":"noise","run":"run-1","time":"2026-11-21T08:00:00Z","machine":"m1","cell":{"fr`
 	_, err := results.ReadFrom("results.jsonl", strings.NewReader(file))
 	fmt.Println(err)
-	// Output: read results: results.jsonl: no results in it: results.jsonl:1: torn line skipped:
-	// the program that wrote it was stopped midway
+	// Output: read results: results.jsonl: no results in it: results.jsonl:1: torn line skipped: the program that wrote it was stopped midway
 }
 
 func ExampleCompare() {

@@ -141,7 +141,7 @@ func (f *finding) command(argv []string) *proc.Process {
 const parallel = 4
 
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
-// the catalogue. What tries has no entry for is left out.
+// the catalogue. A situation without an entry in tries is left out.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {

@@ -35,7 +35,7 @@ var lineShapes = map[string]lineShape{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON. One in the middle has so long a text more.
+// linesOf returns ten lines of JSON. The text of one in the middle is longer by so many bytes.
 func linesOf(long int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {

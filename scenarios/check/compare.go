@@ -38,7 +38,7 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 	return p.nameCut(d, o), true
 }
 
-// compareBeginning compares what a program writes at first that runs on.
+// compareBeginning compares what a program that runs on writes at first.
 func (p *program) compareBeginning(o *outcome) difference {
 	n := min(p.ref.stable(), 4*spill, len(o.out))
 	return differ(p.ref.last().out[:n], o.out[:n])

@@ -31,7 +31,8 @@ type ProgramEvidence struct {
 	Queued    int64  `json:"queued_bytes,omitempty"` // when the late reader began
 }
 
-// mostCompared bounds the output that is compared, in bytes. What writes more counts as endless.
+// mostCompared bounds the output that is compared, in bytes. A program that writes more counts as
+// endless.
 const mostCompared = 32 << 20
 
 // A program is one that is checked.

@@ -266,7 +266,7 @@ func (c *serverCase) send(ctx context.Context, msg []byte) {
 
 // sendRaw gives bytes to the server that are no message of a framing's making.
 func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
-	patient, stop := c.server.Patient(ctx, c.o.Patience, gonePatience*c.o.Patience)
+	patient, stop := c.server.Patient(ctx, c.o.Patience, c.gone())
 	defer stop()
 	c.note(c.server.SendRaw(patient, p))
 }

@@ -57,16 +57,9 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 
 // noteUnread reads how many bytes wait in each pipe, if the system tells.
 func (s *Server) noteUnread(e *results.FailureEvidence) {
-	e.UnreadStdin = ifCounted(s.In.Unread())
-	e.UnreadStdout = ifCounted(s.Out.Unread())
-	e.UnreadStderr = ifCounted(s.StderrUnread())
-}
-
-func ifCounted(n int, known bool) *int64 {
-	if !known {
-		return nil
-	}
-	return new(int64(n))
+	e.UnreadStdin = ifKnown(s.In.Unread())
+	e.UnreadStdout = ifKnown(s.Out.Unread())
+	e.UnreadStderr = ifKnown(s.StderrUnread())
 }
 
 // explainSilence finds a better word for a server that was not heard of.

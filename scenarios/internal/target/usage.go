@@ -61,7 +61,7 @@ func (s *Server) Sample(before Usage) results.Sample {
 }
 
 // ifKnown returns what a system told of a process, nil if it did not.
-func ifKnown[N ~int64](n N, known bool) *int64 {
+func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	if !known {
 		return nil
 	}
