@@ -13,6 +13,7 @@ type Verdict string
 const (
 	OK          Verdict = "ok"
 	Fails       Verdict = "fails"
+	Expected    Verdict = "expected" // it fails, and its user listed it as a known failure
 	Slow        Verdict = "slow"
 	CannotTell  Verdict = "cannot-tell" // the experiment ran and could not decide
 	Unsupported Verdict = "unsupported" // this system cannot run the experiment
@@ -29,7 +30,9 @@ const (
 
 // Verdicts lists all verdicts, those that a person has to look at first.
 func Verdicts() []Verdict {
-	return []Verdict{Fails, Refuted, Slow, Depends, CannotTell, Unsupported, Noted, Holds, OK}
+	return []Verdict{
+		Fails, Refuted, Slow, Expected, Depends, CannotTell, Unsupported, Noted, Holds, OK,
+	}
 }
 
 // Areas of findings: the first part of an ID.

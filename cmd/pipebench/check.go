@@ -22,6 +22,7 @@ type checkFlags struct {
 	server, client bool
 	stdin          string
 	expectExit     int
+	expected       expectedFailures
 	assertFlags
 	sharedFlags
 }
@@ -44,6 +45,9 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	addCount(cmd, &f.expectExit, "expect-exit", 0, 0, 255,
 		"the exit status of a program when its output is a file "+
 			"(default any, if it writes something)")
+	flags.StringVar(&f.expected.file, "expected-failures", "",
+		"a file with a situation per line that is known to fail: exit 3 if another fails, or\n"+
+			"if one of these no longer does")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
 		"of one start; a client has to notice in it what is wrong")
 	addChoice(cmd, &o.Protocol, "protocol", check.Protocols(),
@@ -55,7 +59,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'fails<1' or 'slow<1', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, stopAfter, view.FormatJUnit)
+	f.sharedFlags.register(cmd, 0, stopAfter, view.FormatJUnit, view.FormatSARIF)
 	cmd.MarkFlagsMutuallyExclusive("server", "client")
 	cmd.MarkFlagsMutuallyExclusive("framing", "client")
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
@@ -98,6 +102,9 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	if err := o.Validate(side); err != nil {
 		return usage(err)
 	}
+	if err := f.expected.read(cmd, side); err != nil {
+		return err
+	}
 	if o.Config != "" {
 		template, err := interruptibly(cmd.Context(), o.Config, os.ReadFile)
 		if err != nil {
@@ -112,9 +119,9 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	o.Run, o.Observe = s.run, s.progress.step
 	check.Adopt()
 	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		err := withAdvice(do(ctx, *o, func(l results.Line) error { return keepFinding(s, l) }))
+		err := withAdvice(do(ctx, *o, func(l results.Line) error { return f.keep(s, l) }))
 		if left, found := check.EndAdopted(*o, side); found {
-			err = errors.Join(err, keepFinding(s, left))
+			err = errors.Join(err, f.keep(s, left))
 		}
 		return err
 	})
@@ -128,14 +135,17 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	})
 }
 
-// keepFinding writes a finding, and says it while others are still made.
-func keepFinding(s *session, l results.Line) error {
-	if f, ok := l.(results.Finding); ok {
-		_, name, _ := strings.Cut(f.Name(), "/")
-		text := fmt.Sprintf("%s: %s, %s", name, view.VerdictText(string(f.Verdict)), f.Found)
-		s.progress.note(view.Escape(text))
+// keep writes a line of a check, and says a finding while others are still made.
+func (f *checkFlags) keep(s *session, l results.Line) error {
+	found, isFinding := l.(results.Finding)
+	if !isFinding {
+		return s.Write(l)
 	}
-	return s.Write(l)
+	found = f.expected.judge(found)
+	_, name, _ := strings.Cut(found.Name(), "/")
+	text := fmt.Sprintf("%s: %s, %s", name, view.VerdictText(string(found.Verdict)), found.Found)
+	s.progress.note(view.Escape(text))
+	return s.Write(found)
 }
 
 // checkGate fails if something is wrong with what was checked, and if nothing could be judged.

@@ -12,7 +12,7 @@ import (
 
 // WriteFindings writes the findings of a set. For people that is how many hold or fail, a table of
 // those that a person has to look at (with Options.Detail of all), and advice; as CSV a row for
-// each finding; as JUnit XML a test case for each.
+// each finding; as JUnit XML a test case for each; as SARIF a result for each that fails.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -21,6 +21,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	switch format {
 	case FormatJUnit:
 		return writeJUnit(w, all)
+	case FormatSARIF:
+		return writeSARIF(w, all)
 	case FormatCSV:
 		return findingTable(set, sorted(all)).Write(w, format, o)
 	case FormatJSON:

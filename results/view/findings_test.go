@@ -104,6 +104,41 @@ func TestFindingsForPrograms(t *testing.T) {
 	}
 }
 
+// Code scanning shows what fails, by the file that was tested; an expected failure is suppressed.
+func TestFindingsAsSARIF(t *testing.T) {
+	s := &results.Set{Findings: []results.Finding{
+		{ID: "check/server/ids", Verdict: results.Fails, Found: "answers \x1b[2J", Advice: "keep ids"},
+		{ID: "check/server/burst", Verdict: results.Expected, Found: "dies"},
+		{ID: "check/server/deep", Verdict: results.CannotTell, Found: "no reply"},
+		{ID: "check/server/late", Verdict: results.OK},
+	}}
+	for i := range s.Findings {
+		s.Findings[i].About = []string{"node", "--expose-gc", "my build/server.js", "x.json"}
+	}
+	var log sarifLog
+	text := writeFindings(t, FormatSARIF, s, Options{})
+	if err := json.Unmarshal([]byte(text), &log); err != nil {
+		t.Fatal(err)
+	}
+	run := log.Runs[0]
+	if len(run.Tool.Driver.Rules) != 4 || len(run.Results) != 2 {
+		t.Fatalf("%s", text)
+	}
+	first, second := run.Results[0], run.Results[1]
+	if first.RuleID != "check/server/ids" || first.Level != "error" ||
+		strings.Contains(first.Message.Text, "\x1b") ||
+		first.Locations[0].Physical.Artifact.URI != "my%20build/server.js" {
+		t.Errorf("%+v", first)
+	}
+	if len(first.Suppressions) != 0 || len(second.Suppressions) != 1 {
+		t.Errorf("the wrong one is suppressed: %s", text)
+	}
+	if open := run.Invocations[0].Notifications; len(open) != 1 ||
+		open[0].Message.Text != "deep: no reply" {
+		t.Errorf("%+v", open)
+	}
+}
+
 // What could not be judged is no success.
 func TestUndecidedFindingsAreNoSuccess(t *testing.T) {
 	all := []results.Finding{{ID: "check/server/ids", Verdict: results.CannotTell}}

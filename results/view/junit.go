@@ -31,7 +31,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes findings as XML. Those that are undecided are skipped.
+// writeJUnit writes findings as XML. Those that are undecided or expected to fail are
+// skipped.
 func writeJUnit(w io.Writer, all []results.Finding) error {
 	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
 	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}
@@ -49,7 +50,7 @@ func writeJUnit(w io.Writer, all []results.Finding) error {
 		case results.Fails:
 			c.Failure = result
 			suite.Failures++
-		case results.CannotTell, results.Unsupported:
+		case results.CannotTell, results.Unsupported, results.Expected:
 			c.Skipped = result
 			suite.Skipped++
 		case results.OK, results.Holds:

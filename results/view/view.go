@@ -37,9 +37,11 @@ const (
 	FormatBench    Format = "bench"    // Go benchmark text, a line a sample, for benchstat
 )
 
-// FormatJUnit is of [WriteChecks] alone: XML with a test case for each check, as CI systems read
-// it.
-const FormatJUnit Format = "junit"
+// Formats of [WriteFindings] alone, for CI systems.
+const (
+	FormatJUnit Format = "junit" // XML with a test case per finding
+	FormatSARIF Format = "sarif" // JSON with a result per failure, for code scanning
+)
 
 // Formats lists the formats in the order of their documentation.
 func Formats() []Format {

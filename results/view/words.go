@@ -50,6 +50,8 @@ func VerdictText(verdict string) string {
 		return "no reply, process alive"
 	case "exit 0":
 		return "exited silently (code 0)"
+	case string(results.Expected):
+		return "expected failure"
 	case string(results.Depends):
 		return "conditional"
 	case string(results.CannotTell):
@@ -77,7 +79,7 @@ func toneOf(verdict string) Tone {
 	switch verdict {
 	case "ok", "holds", "sound", "yes":
 		return Good
-	case "slow", "depends", "grows", "noticed", "refused", results.VerdictErrorReply,
+	case "slow", "expected", "depends", "grows", "noticed", "refused", results.VerdictErrorReply,
 		results.VerdictSuperlinear:
 		return Mixed
 	case "", "noted", "cannot-tell", "unsupported":

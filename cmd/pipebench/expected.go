@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
+)
+
+// expectedFailures are the situations in which a program is known to fail, by the file that lists
+// them.
+type expectedFailures struct {
+	file  string
+	names []string
+}
+
+// read reads the file: the name of a situation per line; # begins a comment.
+func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
+	if e.file == "" {
+		return nil
+	}
+	text, err := interruptibly(cmd.Context(), e.file, os.ReadFile)
+	if err != nil {
+		return err
+	}
+	known := append(catalogue.For(side), catalogue.Situation{Name: "left-behind"})
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, "#")
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		if _, err := catalogue.Find(known, name); err != nil {
+			return usage(fmt.Errorf("%s: no situation %q for a %s; %w", e.file, name, side, err))
+		}
+		e.names = append(e.names, name)
+	}
+	return nil
+}
+
+// judge returns a finding as the list has it: a failure that is listed is expected, and a situation
+// that no longer fails has to be taken off the list.
+func (e *expectedFailures) judge(f results.Finding) results.Finding {
+	_, name, _ := strings.Cut(f.Name(), "/")
+	if !slices.Contains(e.names, name) {
+		return f
+	}
+	switch f.Verdict {
+	case results.Fails:
+		f.Verdict = results.Expected
+	case results.OK, results.Slow:
+		f.Found = fmt.Sprintf("repaired (%s): %s", f.Verdict, f.Found)
+		f.Verdict = results.Fails
+		f.Class = ""
+		f.Advice = "take what is repaired off " + e.file
+		f.Reproduce = ""
+	}
+	return f
+}

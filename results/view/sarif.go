@@ -1,0 +1,137 @@
+package view
+
+import (
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A sarifLog is findings as code scanning reads them: SARIF 2.1.0, with one run.
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool struct {
+		Driver sarifDriver `json:"driver"`
+	} `json:"tool"`
+	Results     []sarifResult     `json:"results"`
+	Invocations []sarifInvocation `json:"invocations"`
+}
+
+type sarifDriver struct {
+	Name           string      `json:"name"`
+	InformationURI string      `json:"informationUri"`
+	Rules          []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID               string     `json:"id"`
+	ShortDescription *sarifText `json:"shortDescription,omitempty"`
+	Help             *sarifText `json:"help,omitempty"`
+}
+
+type sarifResult struct {
+	RuleID       string             `json:"ruleId"`
+	Level        string             `json:"level"`
+	Message      sarifText          `json:"message"`
+	Locations    []sarifLocation    `json:"locations"`
+	Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+type sarifLocation struct {
+	Physical struct {
+		Artifact struct {
+			URI string `json:"uri"`
+		} `json:"artifactLocation"`
+	} `json:"physicalLocation"`
+}
+
+type sarifSuppression struct {
+	Kind string `json:"kind"`
+}
+
+// A sarifInvocation says what could not be judged: it is no result.
+type sarifInvocation struct {
+	Successful    bool                `json:"executionSuccessful"`
+	Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+}
+
+type sarifNotification struct {
+	Level   string    `json:"level"`
+	Message sarifText `json:"message"`
+}
+
+// writeSARIF writes what fails as results; expected failures are suppressed ones.
+func writeSARIF(w io.Writer, all []results.Finding) error {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver.Name = "pipebench"
+	run.Tool.Driver.InformationURI = "https://github.com/pipebench/pipebench"
+	ran := sarifInvocation{Successful: true}
+	for _, f := range all {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
+			ID:               Escape(f.ID),
+			ShortDescription: sarifTextOf(f.Title),
+			Help:             sarifTextOf(f.Advice),
+		})
+		result := sarifResult{
+			RuleID:    Escape(f.ID),
+			Level:     "error",
+			Message:   sarifText{Escape(findingName(f) + ": " + f.Found)},
+			Locations: []sarifLocation{sarifLocationOf(f.About)},
+		}
+		switch f.Verdict {
+		case results.Expected:
+			result.Suppressions = []sarifSuppression{{Kind: "external"}}
+			run.Results = append(run.Results, result)
+		case results.Fails:
+			run.Results = append(run.Results, result)
+		case results.CannotTell:
+			ran.Notifications = append(ran.Notifications,
+				sarifNotification{"warning", result.Message})
+		}
+	}
+	run.Invocations = []sarifInvocation{ran}
+	return WriteJSON(w, sarifLog{
+		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
+		Version: "2.1.0",
+		Runs:    []sarifRun{run},
+	})
+}
+
+// sarifTextOf returns a text, or nil for none: SARIF has no empty ones.
+func sarifTextOf(text string) *sarifText {
+	if text == "" {
+		return nil
+	}
+	return &sarifText{Escape(text)}
+}
+
+// sarifLocationOf returns where a failure of a command is shown, since code scanning shows none
+// without a file: the first argument that looks like one ("build/server.js" of "node
+// build/server.js"), else the program.
+func sarifLocationOf(command []string) sarifLocation {
+	file := "pipebench"
+	if len(command) > 0 {
+		file = command[0]
+		for _, word := range command[1:] {
+			if !strings.HasPrefix(word, "-") && filepath.Ext(word) != "" {
+				file = word
+				break
+			}
+		}
+	}
+	var l sarifLocation
+	uri := url.URL{Path: filepath.ToSlash(file)}
+	l.Physical.Artifact.URI = uri.String()
+	return l
+}
