@@ -6,10 +6,9 @@
 //	}
 //
 // There are two ways to read. [Parse] is the strict one: one pass validates the JSON and its UTF-8,
-// finds the members of the outermost object and leaves params and result as they are. A [Scanner]
-// is the fast one, for programs that pass messages on: it finds the id, the method and what kind of
-// message it is, in pieces however they were cut, keeps a few hundred bytes at most, allocates
-// nothing and validates nothing.
+// finds the members of the outermost object and leaves params and result as they are. [Scan] is the
+// fast one, for programs that pass messages on: it finds the id, the method and what kind of message
+// it is, allocates nothing and validates nothing.
 //
 //	e := jsonrpc.Scan(msg)
 //	if e.Kind() == jsonrpc.Result {
@@ -20,7 +19,7 @@
 // look at the members of the outermost object alone, so an "id" inside a result does not mislead
 // them. Batches are not messages.
 //
-// The functions share nothing and may be called concurrently; a Scanner belongs to one goroutine.
+// The functions share nothing and may be called concurrently.
 package jsonrpc
 
 import (
@@ -210,7 +209,7 @@ func Parse(line []byte) (Message, error) {
 	var e members
 	var err error
 	if kind == '{' {
-		err = eachMember(dec, e.set)
+		err = e.object(dec)
 	} else {
 		_, err = dec.ReadValue()
 	}
@@ -243,8 +242,8 @@ func decoder(b []byte) *jsontext.Decoder {
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// eachMember calls set for each member of the object that dec is at, until it returns false.
-func eachMember(dec *jsontext.Decoder, set func(name string, value jsontext.Value) bool) error {
+// object reads the members of the object that dec is at.
+func (e *members) object(dec *jsontext.Decoder) error {
 	_, err := dec.ReadToken()
 	if err != nil {
 		return err
@@ -259,9 +258,7 @@ func eachMember(dec *jsontext.Decoder, set func(name string, value jsontext.Valu
 		if err != nil {
 			return err
 		}
-		if !set(key, value) {
-			return nil
-		}
+		e.set(key, value)
 	}
 	_, err = dec.ReadToken()
 	return err
@@ -275,16 +272,15 @@ type members struct {
 
 var memberNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-func (e *members) set(name string, value jsontext.Value) bool {
+func (e *members) set(name string, value jsontext.Value) {
 	i := slices.Index(memberNames, name)
 	if i < 0 {
-		return true
+		return
 	}
 	if e.values[i] != nil {
 		e.twice = name
 	}
 	e.values[i] = value
-	return true
 }
 
 // message returns the message, and what is wrong with it; "" for nothing.
@@ -320,23 +316,3 @@ func (e *members) message() (m Message, why string) {
 }
 
 func answerable(k jsontext.Kind) bool { return k == '"' || k == '0' }
-
-// FindID returns the id of the message that begins with head: the top-level member "id", if the
-// whole of it stands in head and it is a number or a string.
-func FindID(head []byte) (ID, bool) {
-	dec := decoder(head)
-	if dec.PeekKind() != '{' {
-		return "", false
-	}
-	var id ID
-	// That head ends somewhere is no error.
-	_ = eachMember(dec, func(name string, value jsontext.Value) bool {
-		// The digits of a number may go on.
-		whole := value.Kind() == '"' || dec.InputOffset() < int64(len(head))
-		if name == "id" && answerable(value.Kind()) && whole {
-			id = ID(value)
-		}
-		return name != "id"
-	})
-	return id, id != ""
-}

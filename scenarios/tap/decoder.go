@@ -175,10 +175,8 @@ func (d *decoder) whole(msg []byte) {
 
 // skipped hands on what is known of a message that is too large to be held.
 func (d *decoder) skipped(e *framers.TooLargeError) {
-	var s jsonrpc.Scanner
-	s.Write(e.Head)
 	d.message = message{size: e.Size}
-	d.finish(s.Envelope())
+	d.finish(jsonrpc.Scan(e.Head))
 }
 
 // finish completes a message by its envelope, hands it on and makes ready for the next.

@@ -1,0 +1,161 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxKept bounds an id and a method, in bytes: they are kept and shown, and may be as long as
+// their sender likes.
+const maxKept = 128
+
+// An Envelope is what Scan finds in a message. Its slices are the message's own, but for a method
+// that is no UTF-8.
+type Envelope struct {
+	// Raw JSON, quotes and all; empty if there is none, or it is longer than 128 bytes.
+	ID []byte
+	// Without its quotes, escapes as they stand, what is no UTF-8 as U+FFFD; cut at 128 bytes.
+	Method []byte
+	Result bool // there is a member "result"
+	Error  bool // there is a member "error"
+	Whole  bool // the outermost value is an object, and it was closed
+}
+
+// Kind returns what the message is: None if it is not whole.
+func (e *Envelope) Kind() Kind {
+	if !e.Whole {
+		return None
+	}
+	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
+}
+
+// Scan reads a message, or the beginning of one. What is not JSON is None or a guess, never a
+// panic.
+func Scan(msg []byte) Envelope {
+	var e Envelope
+	text := bytes.TrimLeft(msg, " \t\r\n")
+	if len(text) == 0 || text[0] != '{' {
+		return e
+	}
+	depth := 1
+	naming := true    // at depth 1, the name of a member comes next
+	var member []byte // the name of the member whose value is read
+	value := 0        // where that value begins
+	for i := 1; i < len(text) && depth > 0; i++ {
+		switch text[i] {
+		case '"':
+			end := stringEnd(text, i)
+			if depth == 1 && end < len(text) {
+				if naming {
+					member = text[i+1 : end]
+				} else {
+					e.setText(member, text[i:end+1])
+				}
+			}
+			i = end
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 1 && !naming {
+				e.setID(member, text[value:i])
+			}
+			depth--
+		case ':':
+			if depth == 1 {
+				naming = false
+				value = i + 1
+				e.mark(member)
+			}
+		case ',':
+			if depth == 1 {
+				if !naming {
+					e.setID(member, text[value:i])
+				}
+				naming = true
+				member = nil
+			}
+		}
+	}
+	e.Whole = depth == 0
+	return e
+}
+
+// stringEnd returns where the string ends that begins at i: the place of its closing quotation
+// mark, or len(text).
+func stringEnd(text []byte, i int) int {
+	for begin := i + 1; ; {
+		quote := bytes.IndexByte(text[begin:], '"')
+		if quote < 0 {
+			return len(text)
+		}
+		end := begin + quote
+		escapes := end
+		for escapes > begin && text[escapes-1] == '\\' {
+			escapes--
+		}
+		if (end-escapes)%2 == 0 {
+			return end
+		}
+		begin = end + 1
+	}
+}
+
+// mark notes that there is a member.
+func (e *Envelope) mark(member []byte) {
+	switch string(member) {
+	case "result":
+		e.Result = true
+	case "error":
+		e.Error = true
+	}
+}
+
+// setText takes the value of a member that is a string, quotes and all.
+func (e *Envelope) setText(member, value []byte) {
+	if string(member) == "method" {
+		e.Method = validText(value[1 : len(value)-1])
+		return
+	}
+	e.setID(member, value)
+}
+
+// setID takes the value of a member, if that is the id.
+func (e *Envelope) setID(member, value []byte) {
+	if string(member) != "id" {
+		return
+	}
+	e.ID = nil
+	id := bytes.TrimSpace(value)
+	short := len(id) > 0 && len(id) <= maxKept
+	if short && id[0] != '{' && id[0] != '[' && string(id) != "null" {
+		e.ID = id
+	}
+}
+
+// validText returns at most maxKept bytes of text as a JSON decoder gives them: each byte that is
+// no UTF-8 becomes U+FFFD. A character that the cut goes through is left out.
+func validText(text []byte) []byte {
+	if len(text) > maxKept {
+		end := maxKept
+		for end > maxKept-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
+	}
+	if utf8.Valid(text) {
+		return text
+	}
+	return []byte(string([]rune(string(text))))
+}
+
+// FindID returns the id of the message that begins with head: the top-level member "id", if the
+// whole of it stands in head and it is a number or a string.
+func FindID(head []byte) (ID, bool) {
+	id := jsontext.Value(Scan(head).ID)
+	if !answerable(id.Kind()) || !id.IsValid() {
+		return "", false
+	}
+	return ID(id), true
+}
