@@ -88,7 +88,7 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 		var p packer
 		msg = p.pack(msg)
 	}
-	id := s.ids()
+	id := s.id()
 	return func(yield func([][]byte) bool) {
 		c := cutter{layout: newLayout(int64(len(msg)), size), id: id, msg: msg}
 		var pieces [][]byte
@@ -132,8 +132,9 @@ const (
 
 	uuidBytes   = 36
 	maxIDBytes  = 64
-	indexDigits = 10            // of an index or total: below 2^31 as written, and as read
-	soleHeader  = uuidBytes + 5 // of a message in one frame
+	indexDigits = 10      // of an index or total: below 2^31 as written, and as read
+	soleFields  = ":0:1:" // index and total of a message in one frame
+	soleHeader  = uuidBytes + len(soleFields)
 	maxHeader   = maxIDBytes + 2*indexDigits + 3
 )
 

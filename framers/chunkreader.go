@@ -38,8 +38,9 @@ const (
 type chunkReader struct {
 	lineReader // holds the read buffer, and receives the bare lines
 
-	bare  bool // lines that are no frames are messages
-	stage stage
+	bare   bool // lines that are no frames are messages
+	packed bool // messages are compressed; an error about one names its frame
+	stage  stage
 
 	frame       chunkHeader     // of the frame under way
 	offset      int64           // where in the stream that frame begins
@@ -54,6 +55,7 @@ func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
 	return &chunkReader{
 		lineReader: lineReader{in: newReadBuffer(r, &s), set: s},
 		bare:       f.bare,
+		packed:     f.pack,
 		partials:   partialMessages{top: max(s.maxMessage, 1)},
 	}
 }
@@ -71,12 +73,38 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 			return nil, r.end(err)
 		}
 	}
+	if msg := r.sole(); msg != nil {
+		return msg, nil
+	}
 	for {
 		msg, err := r.step()
 		if msg != nil || err != nil {
 			return msg, err
 		}
 	}
+}
+
+// sole returns the next message if all of it is in the read buffer in one frame with a UUID, as
+// nearly all small messages are, and no other is incomplete. It returns nil if anything is unusual,
+// and then has done nothing.
+func (r *chunkReader) sole() []byte {
+	in := &r.in
+	held := in.held()
+	usual := r.stage == atHeader && !r.skipping && len(r.partials.list) == 0 &&
+		r.set.progress == nil && !r.packed
+	if !usual || len(held) < soleHeader || string(held[uuidBytes:soleHeader]) != soleFields {
+		return nil
+	}
+	if bytes.IndexByte(held[:uuidBytes], ':') >= 0 || r.bare && !uuidPrefix(held[:uuidBytes]) {
+		return nil
+	}
+	end := bytes.IndexByte(held, '\n')
+	if end < soleHeader || end-soleHeader > r.set.maxMessage {
+		return nil
+	}
+	in.next(in.base + end + 1)
+	r.partials.countWithoutLarge()
+	return held[soleHeader:end:end]
 }
 
 // step receives the next part of a frame, and returns the message that it completes, or nil.

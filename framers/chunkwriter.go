@@ -12,19 +12,22 @@ type chunkWriter struct {
 	framing
 	set    settings
 	out    frameWriter
-	head   []byte // what stands before a message, or before the chunks of one
+	sole   [soleHeader]byte // the header of a message in one frame, the id of the last one in it
+	head   []byte           // the headers of a message in several
 	packer packer
 }
 
 func newChunkWriter(f framing, w io.Writer, s settings) Writer {
-	return &chunkWriter{framing: f, set: s, out: newFrameWriter(w, s.writeSize)}
+	c := &chunkWriter{framing: f, set: s, out: newFrameWriter(w, s.writeSize)}
+	copy(c.sole[uuidBytes:], soleFields)
+	return c
 }
 
 func (w *chunkWriter) WriteMessage(msg []byte) error {
 	if err := w.set.checkLimit(msg); err != nil {
 		return err
 	}
-	if err := w.carries(w.framing, msg, &w.set); err != nil {
+	if err := chunksCarry(w.framing, msg, &w.set); err != nil {
 		return err
 	}
 	if w.bare && bareLine(msg, w.size, &w.set) {
@@ -33,14 +36,14 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	if w.pack {
 		msg = w.packer.pack(msg)
 	}
-	id := w.set.ids()
+	id := w.set.id()
 	if len(msg) > w.size-soleHeader-1 {
 		return w.sendMany(id, msg)
 	}
-	w.head = appendHeader(w.head[:0], &id, 0, 1)
-	frame := w.out.compose(w.head, msg, newline)
+	putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
+	frame := w.out.compose(w.sole[:], msg, newline)
 	if frame == nil {
-		return w.out.send(w.head, msg, newline)
+		return w.out.send(w.sole[:], msg, newline)
 	}
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -154,8 +157,19 @@ func (l layout) data(index int) int {
 
 // appendHeader appends the header of a chunk: the id as a lower-case UUID.
 func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
+	var text [uuidBytes]byte
+	putUUID(&text, id)
+	b = append(b, text[:]...)
+	b = append(b, ':')
+	b = strconv.AppendInt(b, int64(index), 10)
+	b = append(b, ':')
+	b = strconv.AppendInt(b, total, 10)
+	return append(b, ':')
+}
+
+// putUUID writes an id as a lower-case UUID.
+func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 	be := binary.BigEndian
-	var text [uuidBytes + 1]byte
 	be.PutUint64(text[:], hexadecimal(be.Uint32(id[:])))
 	groups := hexadecimal(be.Uint32(id[4:]))
 	be.PutUint32(text[9:], uint32(groups>>32))
@@ -164,12 +178,7 @@ func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
 	be.PutUint32(text[19:], uint32(groups>>32))
 	be.PutUint32(text[24:], uint32(groups))
 	be.PutUint64(text[28:], hexadecimal(be.Uint32(id[12:])))
-	text[8], text[13], text[18], text[23], text[36] = '-', '-', '-', '-', ':'
-	b = append(b, text[:]...)
-	b = strconv.AppendInt(b, int64(index), 10)
-	b = append(b, ':')
-	b = strconv.AppendInt(b, total, 10)
-	return append(b, ':')
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 }
 
 // hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes

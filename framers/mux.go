@@ -54,11 +54,11 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts)}
 	m.out = newFrameWriter(w, m.set.writeSize)
 	m.slots = make(chan struct{}, m.set.queue)
-	ids := m.set.ids
+	own := m.set
 	m.set.ids = func() [16]byte { // one call at a time, as a Writer makes them
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return ids()
+		return own.id()
 	}
 	if _, ok := f.(Chunker); !ok {
 		m.whole = f.NewWriter(w, opts...)

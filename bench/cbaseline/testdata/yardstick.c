@@ -47,7 +47,7 @@ enum {
 	MOST_CHUNKS = 512,
 	MOST_HEADER = 64,
 };
-static const char id[] = "0f8fad5b-d9cb-469f-a165-70867728950e";
+static char id[ID]; /* of the message under way: a UUID */
 
 static enum framing framing;
 static size_t size = 65536, write_size, payload_offset, read_offset = 128, read_size = 262144;
@@ -245,11 +245,47 @@ static char *text(char *at, const char *s, size_t n)
 	return at + n;
 }
 
+/* random_bits is SplitMix64. */
+static uint64_t random_bits(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+/* new_id draws the id of a message: a UUID of version 4. */
+static void new_id(void)
+{
+	static const char digit[] = "0123456789abcdef";
+	static uint64_t state[2];
+	union {
+		uint64_t words[2];
+		unsigned char bytes[16];
+	} drawn;
+	if (!state[0]) {
+		state[0] = (uint64_t)getpid() << 32 | time(NULL);
+		state[1] = ~state[0];
+	}
+	drawn.words[0] = random_bits(&state[0]);
+	drawn.words[1] = random_bits(&state[1]);
+	drawn.bytes[6] = (drawn.bytes[6] & 15) | 64;
+	drawn.bytes[8] = (drawn.bytes[8] & 63) | 128;
+	char *at = id;
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*at++ = '-';
+		*at++ = digit[drawn.bytes[i] >> 4];
+		*at++ = digit[drawn.bytes[i] & 15];
+	}
+}
+
 static void send_chunks(char *p)
 {
 	static char headers[MOST_CHUNKS][MOST_HEADER];
 	static struct iovec pieces[2 * MOST_CHUNKS + 1];
 	int n = 0;
+	new_id();
 	for (int i = 0; i < chunks.n; i++) {
 		/* The newline that ends a frame goes before the header of the next one. */
 		char *at = text(headers[i], "\n", i > 0);
@@ -373,8 +409,10 @@ static void receive_chunks(void)
 		need(got + ID + 5);
 		size_t skip = third_colon(got) - got;
 		char *header = in + base + got, *p;
+		if (index == 0)
+			memcpy(id, header, ID);
 		if (memcmp(header, id, ID) || header[ID] != ':')
-			bad("no chunk");
+			bad("no chunk of this message");
 		if (strtol(header + ID + 1, &p, 10) != index || *p != ':')
 			bad("not the next chunk");
 		of = strtol(p + 1, &p, 10);
