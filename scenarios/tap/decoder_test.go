@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -225,26 +226,36 @@ func TestTheLastRecordCountsWhatIsRecorded(t *testing.T) {
 	}
 }
 
-// Batches are written in the order in which they began, also while one is still open.
+// Both directions record at once, and the lines are in the order of their times.
 func TestTheRecordingIsInTheOrderOfTime(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})
-	requests, replies := rec.track(fromClient), rec.track(fromServer)
-	pass := func(t *track, size int64) {
-		t.begin()
-		t.record(&message{size: size})
-		t.end()
+	var passing sync.WaitGroup
+	for _, track := range []*track{rec.track(fromClient), rec.track(fromServer)} {
+		passing.Go(func() {
+			r := newRelay(nil, nil, track, lines())
+			for range 1000 {
+				r.record([]byte(`{"id":1,"method":"m"}`+"\n"), 0)
+			}
+		})
 	}
-	pass(replies, 1)
-	requests.begin()
-	pass(replies, 3)
+	passing.Wait()
 	rec.flush()
-	requests.record(&message{size: 2})
-	requests.end()
-	pass(requests, 4)
-	rec.flush()
-	if got := sizes(t, out.Bytes()); !slices.Equal(got, []int64{1, 2, 3, 4}) {
-		t.Errorf("the order is %v", got)
+	last := int64(0)
+	count := 0
+	for line := range bytes.Lines(out.Bytes()) {
+		var m results.Message
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if m.T < last {
+			t.Fatalf("a message at %d stands behind one at %d", m.T, last)
+		}
+		last = m.T
+		count++
+	}
+	if count != 2000 {
+		t.Errorf("%d messages are recorded, want 2000", count)
 	}
 }
 
@@ -261,11 +272,12 @@ func sizes(t *testing.T, recording []byte) (list []int64) {
 	return list
 }
 
-// A batch that does not fit is left out whole, and a line in its place tells of it.
+// What a read brought and does not fit is left out whole, and a line in its place tells of it.
 func TestWhatIsNotWrittenInTimeLeavesAGap(t *testing.T) {
 	var out bytes.Buffer
 	rec := newRecorder(Options{Run: "r", Record: &out})
-	rec.limit = 450
+	rec.limit = 150
+	rec.due = true // by hand: no timer writes in between
 	track := rec.track(fromServer)
 	pass := func(size int64) {
 		track.begin()
@@ -275,8 +287,8 @@ func TestWhatIsNotWrittenInTimeLeavesAGap(t *testing.T) {
 	for size := range int64(1000) {
 		pass(size + 1) // two fit, with lines of about 70 bytes
 	}
-	if n := len(rec.waiting); n > 3 {
-		t.Errorf("%d batches wait, of which most are empty", n)
+	if n := len(rec.lines); n > rec.limit {
+		t.Errorf("%d bytes wait, want %d at most", n, rec.limit)
 	}
 	rec.flush()
 	pass(1001)

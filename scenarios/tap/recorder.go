@@ -4,55 +4,48 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
 
-// A recorder takes lines from both directions to the recording, without either waiting for it.
+// A recorder takes lines from both directions to the recording, without either waiting for the
+// disk.
 //
-// A direction begins a batch when a read was passed on, adds a line for each message that ended in
-// it, and ends the batch. Batches are written in the order in which they began, so the recording is
-// in the order of time.
+// A direction begins when a read was passed on, adds a line for each message that ended in it, and
+// ends. The other one waits meanwhile, so the recording is in the order of time.
 type recorder struct {
 	Options
-	began  time.Time
-	limit  int // bytes that wait
-	tracks []*track
-	unused sync.Pool // of *batch
+	began time.Time
+	limit int // bytes that wait
 
-	mu      sync.Mutex
-	waiting []*batch // begun and not yet written
-	held    int      // bytes that they take
-	due     bool     // flush will be called
+	mu      sync.Mutex // held from begin to end
+	tracks  []*track
+	lines   []byte // what waits to be written
+	written int    // bytes that are being written
+	due     bool   // flush will be called
+	over    bool   // nothing more is recorded
 
 	writing sync.Mutex // held while lines are written
-	merged  []byte     // lines that are written together
+	spare   []byte     // lines that were written: room for the next
 	err     error
 }
 
-// A batch holds the lines of the messages that ended in one read.
-type batch struct {
-	at     int64 // when the read had been passed on, in ns since the recording began
-	lines  []byte
-	queued bool // among those that wait: there was room when it began
-	ended  bool // of the recorder's lock
-}
-
-// A track is one direction's way to the recording. What follows busy belongs to who holds that.
+// A track is one direction's way to the recording. What follows prefix belongs to who holds the
+// recorder's lock.
 type track struct {
 	*recorder
 	dir    string
 	prefix []byte // of every message's line
 
-	busy     sync.Mutex // held from begin to end
-	over     bool       // nothing more is recorded
-	batch    *batch     // what record adds to
-	messages int64      // in the batch
-	protocol string     // that the methods are of, "" so far
-	lost     int64      // messages that did not fit, since the last that did
-	from     int64      // when the first of them passed
+	at       int64  // when the read had been passed on, in ns since the recording began
+	start    int    // where its lines begin
+	messages int64  // that ended in it
+	protocol string // that the methods are of, "" so far
+	lost     int64  // messages that did not fit, since the last that did
+	from     int64  // when the first of them passed
 	account  results.DirectionTraffic
 }
 
@@ -64,21 +57,14 @@ const (
 	largestBody = 16 << 20
 )
 
-// batchBytes is what a batch takes beside its lines: so many empty ones do not wait without end.
-const batchBytes = 128
-
 // flushInterval is how long lines wait. To write them at once would cost each message microseconds.
 const flushInterval = 20 * time.Millisecond
-
-// One write has at least writeSize bytes, if so many wait.
-const writeSize = 256 << 10
 
 func newRecorder(o Options) *recorder {
 	r := &recorder{Options: o, began: time.Now(), limit: heldLines}
 	if r.Bodies {
 		r.limit = heldBodies
 	}
-	r.unused.New = func() any { return new(batch) }
 	return r
 }
 
@@ -92,24 +78,16 @@ func (r *recorder) track(dir string) *track {
 	return t
 }
 
-// begin begins the batch of a read that has just been passed on.
-func (t *track) begin() {
-	t.busy.Lock()
-	b := t.unused.Get().(*batch)
-	*b = batch{lines: b.lines[:0]}
-	t.batch = b
-	t.messages = 0
+// begin begins the lines of a read that has just been passed on, and returns when that was.
+func (t *track) begin() (at int64) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	b.at = t.now()
-	b.queued = !t.over && t.held < t.limit
-	if b.queued {
-		t.waiting = append(t.waiting, b)
-		t.held += batchBytes
-	}
+	t.at = t.now()
+	t.start = len(t.lines)
+	t.messages = 0
+	return t.at
 }
 
-// record adds the line of a message to the batch.
+// record adds the line of a message.
 func (t *track) record(m *message) {
 	if t.over {
 		return
@@ -124,108 +102,83 @@ func (t *track) record(m *message) {
 		t.account.BodiesLeftOut++
 	}
 	m.redacted = whole && t.Redact && redact(m.body, string(m.method))
-	t.batch.lines = appendMessage(t.batch.lines, t.prefix, m, whole)
+	t.lines = appendMessage(t.lines, t.prefix, m, whole)
 }
 
-// end hands the batch over, all of it or nothing.
+// end keeps the lines since begin, or none of them if not all fit.
 func (t *track) end() {
-	defer t.busy.Unlock()
-	b := t.batch
-	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case t.messages == 0:
-	case !b.queued, t.held+len(b.lines) > t.limit:
-		t.lose()
-	case t.lost > 0:
-		b.lines = append(t.gap(b.at), b.lines...)
-		t.lost = 0
-	}
-	if !b.queued {
-		t.unused.Put(b)
+	if t.messages == 0 {
 		return
 	}
-	b.ended = true
-	t.held += len(b.lines)
+	if t.written+len(t.lines) > t.limit {
+		t.lose()
+		return
+	}
+	if t.lost > 0 {
+		t.lines = slices.Insert(t.lines, t.start, t.gap(t.at)...)
+		t.lost = 0
+	}
 	if !t.due {
 		t.due = true
 		time.AfterFunc(flushInterval, t.flush)
 	}
 }
 
-// lose leaves out a batch that does not fit.
+// lose leaves out the lines since begin.
 func (t *track) lose() {
 	if t.lost == 0 {
 		t.account.Gaps++
-		t.from = t.batch.at
+		t.from = t.at
 	}
 	t.lost += t.messages
 	t.account.MessagesMissing += t.messages
-	t.batch.lines = t.batch.lines[:0]
+	t.lines = t.lines[:t.start]
 }
 
-// flush writes the batches that have ended, up to the first that has not. After a failure it only
-// makes room.
+// flush writes what waits. After a failure it only makes room.
 func (r *recorder) flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	for _, b := range r.take() {
-		r.merged = append(r.merged, b.lines...)
-		r.unused.Put(b)
-		if len(r.merged) > writeSize {
-			r.write()
-		}
-	}
-	r.write()
-}
-
-// take returns the batches that can be written, which wait no longer.
-func (r *recorder) take() []*batch {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	lines := r.lines
+	r.lines = r.spare[:0]
+	r.written = len(lines)
 	r.due = false
-	n := 0
-	for n < len(r.waiting) && r.waiting[n].ended {
-		r.held -= len(r.waiting[n].lines) + batchBytes
-		n++
-	}
-	taken := r.waiting[:n]
-	r.waiting = append([]*batch(nil), r.waiting[n:]...)
-	return taken
+	r.mu.Unlock()
+	r.write(lines)
+	r.spare = lines
+	r.mu.Lock()
+	r.written = 0
+	r.mu.Unlock()
 }
 
-func (r *recorder) write() {
-	if r.err == nil && len(r.merged) > 0 {
-		_, r.err = r.Record.Write(r.merged)
+// write writes lines. The caller holds writing.
+func (r *recorder) write(lines []byte) {
+	if r.err == nil && len(lines) > 0 {
+		_, r.err = r.Record.Write(lines)
 	}
-	r.merged = r.merged[:0]
 }
 
 // close writes the rest and then the records that closing makes, a line each, and returns what went
 // wrong, if anything did. What passes from now on is not recorded: so closing counts what is.
 func (r *recorder) close(closing func() []any) error {
+	r.mu.Lock()
+	r.over = true
 	for _, t := range r.tracks {
-		t.busy.Lock()
-		t.over = true
-		t.busy.Unlock()
+		if t.lost > 0 {
+			r.lines = append(r.lines, t.gap(r.now())...)
+		}
 	}
+	r.mu.Unlock()
 	r.flush()
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	for _, t := range r.tracks {
-		t.busy.Lock()
-		if t.lost > 0 {
-			r.merged = append(r.merged, t.gap(r.now())...)
-		}
-		t.busy.Unlock()
-	}
 	for _, record := range closing() {
 		line, err := json.Marshal(record)
 		r.err = cmp.Or(r.err, err)
-		r.merged = append(r.merged, line...)
-		r.merged = append(r.merged, '\n')
+		r.write(append(line, '\n'))
 	}
-	r.write()
 	if r.err != nil {
 		return fmt.Errorf("the recording is not whole: %w", r.err)
 	}

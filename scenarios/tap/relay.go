@@ -103,16 +103,16 @@ func (r *relay) pass(p []byte) error {
 
 // record records what of messages has just passed.
 func (r *relay) record(p []byte, stalled int64) {
-	r.track.begin()
+	at := r.track.begin()
 	defer r.track.end()
-	r.decoder.feed(p, r.track.batch.at, stalled)
+	r.decoder.feed(p, at, stalled)
 }
 
 // end records the end of the stream.
 func (r *relay) end() {
-	r.track.begin()
+	at := r.track.begin()
 	defer r.track.end()
-	r.decoder.close(r.track.batch.at)
+	r.decoder.close(at)
 }
 
 // A stream is one end of a pipe, or whatever else a standard stream is.

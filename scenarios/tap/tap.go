@@ -291,9 +291,9 @@ func (s *session) finish() (*Ending, error) {
 func (s *session) summary(e *Ending) results.Target {
 	protocol := s.Protocol
 	if protocol == "" || protocol == "auto" {
-		s.in.track.busy.Lock()
+		s.mu.Lock()
 		protocol = cmp.Or(s.in.track.protocol, s.in.decoder.name())
-		s.in.track.busy.Unlock()
+		s.mu.Unlock()
 	}
 	return results.Target{
 		Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
@@ -404,9 +404,9 @@ func (e *Ending) ExitLike() {
 
 // account returns the counts of one direction.
 func (r *relay) account() results.DirectionTraffic {
-	r.track.busy.Lock()
+	r.track.mu.Lock()
 	a := r.track.account
-	r.track.busy.Unlock()
+	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
 	a.Reads = r.reads.Load()
 	a.StalledNS = r.stalled.Load()
