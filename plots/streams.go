@@ -91,6 +91,7 @@ func goodputCharts(all rows) []Chart {
 		c.Title = goodputTitle(own)
 		c.Y = goodputAxis
 		c.Notes = []string{mediansNote}
+		c.addLevers(own, all)
 		out = append(out, c)
 	}
 	return out

@@ -55,7 +55,8 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 }
 
 // Cells that differ in capacity and write size have a picture of their own; the one that is sent
-// whole through the default pipe stands in those that compare framings, too.
+// whole through the default pipe stands in those that compare framings, too. So does each lever
+// alone in the chart of goodput.
 func TestLeversHaveTheirChart(t *testing.T) {
 	set := testSet()
 	before := chartOfName(t, set, "goodput")
@@ -87,9 +88,13 @@ func TestLeversHaveTheirChart(t *testing.T) {
 			t.Errorf("panel %q: %+v", p.Title, p.Series)
 		}
 	}
-	n := len(chartOfName(t, set, "goodput").points())
-	if want := len(before.points()); n != want {
-		t.Errorf("goodput has %d points, %d before", n, want)
+	goodput := chartOfName(t, set, "goodput")
+	for i, p := range goodput.Panels {
+		added := p.Series[len(before.Panels[i].Series):]
+		if len(added) != 2 || added[0].Name != "pipe of 1 MiB" ||
+			added[1].Name != "writes of 8 KiB" || len(added[1].Points) != 1 {
+			t.Errorf("panel %q has beside the framings: %+v", p.Title, added)
+		}
 	}
 }
 

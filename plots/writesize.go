@@ -36,6 +36,51 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
+// addLevers adds to a chart of goodput what moves it more than the framing does, where it was
+// measured: the largest pipe, and the smallest writes, each alone.
+func (c *Chart) addLevers(own, all rows) {
+	first := own.all[0]
+	usual := first.Cell.Capacity
+	levers := all.where(func(row stat.Row) bool {
+		write, capacity := row.Cell.WriteSize, row.Cell.Capacity
+		row.Cell.WriteSize = 0
+		row.Cell.Capacity = usual
+		like := first.Cell
+		like.Framing, like.Size, like.Placement = row.Cell.Framing, row.Cell.Size, row.Cell.Placement
+		oneLever := (write == 0) != (capacity == usual)
+		return row.Machine == first.Machine && row.Cell == like && oneLever
+	})
+	if len(levers.all) == 0 {
+		return
+	}
+	largest := slices.Max(values(levers, func(row stat.Row) int { return row.Cell.Capacity }))
+	writes := slices.DeleteFunc(values(levers, writeSizeOf), func(n int) bool { return n == 0 })
+	levers = levers.where(func(row stat.Row) bool {
+		if row.Cell.WriteSize == 0 {
+			return row.Cell.Capacity == largest
+		}
+		return row.Cell.WriteSize == slices.Min(writes)
+	})
+	for _, added := range levers.panels(panelName, leverName, Line, along("goodput", meanSize)) {
+		for i, p := range c.Panels {
+			if p.Title == added.Title {
+				c.Panels[i].Series = append(p.Series, added.Series...)
+			}
+		}
+	}
+	framing := framingName(levers.all[0])
+	c.Notes = append(c.Notes, "A larger pipe or smaller writes ("+framing+
+		") spare sleeps: a write that fills the pipe puts both ends to sleep in turns.")
+}
+
+// leverName names what differs from the usual pipe and whole messages.
+func leverName(row stat.Row) string {
+	if row.Cell.WriteSize > 0 {
+		return "writes of " + results.FormatSize(int64(row.Cell.WriteSize))
+	}
+	return capacityName(row)
+}
+
 // writeSizeCharts show what a larger pipe and smaller writes do to one message size: a panel for
 // each placement, a line for each capacity.
 func writeSizeCharts(all rows) []Chart {
