@@ -36,10 +36,6 @@ func opensSessions(s *mcpSession) error {
 		return err
 	case !versionForm.MatchString(answer.ProtocolVersion):
 		return fmt.Errorf("answers initialize with the protocolVersion %q", answer.ProtocolVersion)
-	case answer.Capabilities == nil:
-		return errors.New("answers initialize without capabilities")
-	case answer.ServerInfo.Name == nil || answer.ServerInfo.Version == nil:
-		return errors.New("answers initialize without the name or the version of serverInfo")
 	}
 	m, err := s.ask("ping", nil)
 	if err != nil {
@@ -121,30 +117,17 @@ func answersWithoutSession(s *mcpSession) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	about, err := s.discover()
 	if err != nil {
 		return err
-	}
-	var about struct {
-		SupportedVersions []string
-		Capabilities      struct{ Tools json.RawMessage }
-	}
-	if m.Failure == nil {
-		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
 	}
 	switch {
 	case !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout):
 		return departure{results.OK, "speaks no revision without sessions"}
-	case about.Capabilities.Tools == nil:
+	case about.Capabilities["tools"] == nil:
 		return departure{results.OK, "has no tools"}
 	case listed.Failure != nil:
 		return errors.New("refuses tools/list until server/discover was asked")
-	}
-	var result struct{ ResultType string }
-	err = json.Unmarshal(listed.Result, &result)
-	if err != nil || result.ResultType == "" {
-		return errors.New("answers tools/list of revision " + mcpstdio.FirstWithout +
-			" without resultType")
 	}
 	return nil
 }
@@ -172,26 +155,16 @@ func ignoresNotifications(s *mcpSession) error {
 	return nil
 }
 
+// listsTools lists the tools, and calls one that there is not.
 func listsTools(s *mcpSession) error {
-	m, err := s.open()
+	list, err := s.open()
 	if err != nil {
 		return err
 	}
-	var list struct {
-		Tools []struct {
-			Name        string
-			InputSchema struct{ Type string }
-		}
+	if list.Failure != nil {
+		return errors.New("has tools, and refuses tools/list")
 	}
-	if err := json.Unmarshal(m.Result, &list); err != nil || list.Tools == nil {
-		return errors.New("has tools, and answers tools/list without a list")
-	}
-	for _, t := range list.Tools {
-		if t.Name == "" || t.InputSchema.Type != "object" {
-			return fmt.Errorf("has a tool %q whose inputSchema is no object's", t.Name)
-		}
-	}
-	m, err = s.ask("tools/call", []byte(`{"name":"no tool has this name","arguments":{}}`))
+	m, err := s.ask("tools/call", []byte(`{"name":"no tool has this name","arguments":{}}`))
 	if err != nil || m.Failure != nil {
 		return err
 	}
@@ -204,16 +177,9 @@ func listsTools(s *mcpSession) error {
 
 // acknowledgesSubscriptions listens to changes of the list of tools.
 func acknowledgesSubscriptions(s *mcpSession) error {
-	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	about, err := s.discover()
 	if err != nil {
 		return err
-	}
-	var about struct {
-		SupportedVersions []string
-		Capabilities      struct{ Tools struct{ ListChanged bool } }
-	}
-	if m.Failure == nil {
-		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
 	}
 	if !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		return departure{results.OK, "speaks no version that has subscriptions"}
@@ -225,14 +191,15 @@ func acknowledgesSubscriptions(s *mcpSession) error {
 		return err
 	}
 	var under string // the id of the subscription that a message belongs to
-	m, err = s.await("acknowledge "+mcpstdio.Listen, func(m heardMessage) bool {
+	m, err := s.await("acknowledge "+mcpstdio.Listen, func(m heardMessage) bool {
 		under = subscriptionOf(m)
 		return m.Kind().Answers() && m.ID == id || under != "" || m.Method == mcpstdio.Acknowledged
 	})
 	if err != nil {
 		return err
 	}
-	changes := about.Capabilities.Tools.ListChanged
+	tools, _ := about.Capabilities["tools"].(map[string]any)
+	changes := tools["listChanged"] == true
 	switch {
 	case m.Failure != nil && !changes:
 		return departure{results.OK, "has no changes to tell of, and refuses " + mcpstdio.Listen}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -36,29 +35,29 @@ type McpEvidence struct {
 
 // addRules adds the rules of MCP to what is tried on a server, or leaves them out if it speaks
 // another protocol.
-func addRules(tries map[string]situation, p *target.Protocol, patience time.Duration) {
+func addRules(tries map[string]situation, p *target.Protocol, o target.Options) {
+	if p.Speaks() != "mcp" {
+		return
+	}
 	for name, rule := range mcpRules {
-		delete(tries, name)
-		if p.Speaks() != "mcp" {
-			continue
-		}
 		tries[name] = func(ctx context.Context, f *finding) error {
-			return tryRule(ctx, f, p.Framing, rule, patience)
+			return tryRule(ctx, f, p, rule, o)
 		}
+	}
+	tries["mcp-schema"] = func(ctx context.Context, f *finding) error {
+		return fitSchemas(ctx, f, p, o)
 	}
 }
 
 // tryRule starts the server and judges how it keeps a rule.
 func tryRule(
-	ctx context.Context, f *finding, framing framers.Framing, rule mcpRule, patience time.Duration,
+	ctx context.Context, f *finding, p *target.Protocol, rule mcpRule, o target.Options,
 ) error {
-	o := child.Options{MaxMessage: longestLine}
-	conn, err := child.Start(ctx, f.command(f.o.Command), framing, o)
+	s, err := startSession(ctx, f, p, o)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	s := &mcpSession{conn: conn, ctx: ctx, patience: patience}
+	defer s.conn.Close()
 	err = rule(s)
 	f.evidence = s.evidence()
 	if ctx.Err() != nil {
@@ -73,6 +72,19 @@ func tryRule(
 	return nil
 }
 
+// startSession starts the server, and says nothing to it.
+func startSession(
+	ctx context.Context, f *finding, p *target.Protocol, o target.Options,
+) (*mcpSession, error) {
+	pipes := child.Options{MaxMessage: longestLine}
+	conn, err := child.Start(ctx, f.command(f.o.Command), p.Framing, pipes)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[jsonrpc.ID]string{}
+	return &mcpSession{conn: conn, ctx: ctx, patience: o.Start, asked: asked}, nil
+}
+
 // longestLine bounds what is held of a line, in bytes.
 const longestLine = 64 << 20
 
@@ -82,6 +94,7 @@ type mcpSession struct {
 	ctx      context.Context
 	patience time.Duration // for an answer
 	id       int64
+	asked    map[jsonrpc.ID]string // methods, by the ids of requests
 	sent     []string
 	heard    []heardMessage
 }
@@ -114,7 +127,11 @@ func (s *mcpSession) evidence() McpEvidence {
 
 // send sends a request, or a notification if id is empty; params are nil for none.
 func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
-	msg := jsonrpc.AppendRequest(nil, id, method, params)
+	s.asked[id] = method
+	return s.write(jsonrpc.AppendRequest(nil, id, method, params))
+}
+
+func (s *mcpSession) write(msg []byte) error {
 	s.sent = append(s.sent, string(msg))
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
 	defer cancel()
@@ -139,6 +156,10 @@ func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	if err := s.send(id, method, params); err != nil {
 		return heardMessage{}, err
 	}
+	return s.awaitAnswer(method, id)
+}
+
+func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
 	return s.await("answer "+method, func(m heardMessage) bool {
 		return m.Kind().Answers() && m.ID == id
 	})
@@ -176,7 +197,6 @@ const (
 type initialized struct {
 	ProtocolVersion string
 	Capabilities    map[string]any
-	ServerInfo      struct{ Name, Version *string }
 }
 
 // initialize opens a session of a version. A server that refuses has no such sessions, and breaks
@@ -192,6 +212,22 @@ func (s *mcpSession) initialize(version string) (initialized, error) {
 	}
 	_ = json.Unmarshal(m.Result, &answer) // what is missing is found missing
 	return answer, nil
+}
+
+// A discovered is the answer to server/discover.
+type discovered struct {
+	SupportedVersions []string
+	Capabilities      map[string]any
+}
+
+// discover asks what the server speaks. One that does not know the request speaks nothing.
+func (s *mcpSession) discover() (discovered, error) {
+	var about discovered
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	if err == nil && m.Failure == nil {
+		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
+	}
+	return about, err
 }
 
 // open opens a session and lists the server's tools, if it has any.

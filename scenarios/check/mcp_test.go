@@ -82,7 +82,8 @@ func answerWrongly(wrong string, line []byte) {
 	case "any request":
 		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}`
 	case "untyped":
-		answers["server/discover"] = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+		answers["server/discover"] = `"result":{"resultType":"complete","ttlMs":0,` +
+			`"cacheScope":"public","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
 	case "answers all":
 		if r.ID == nil {
 			fmt.Println(
@@ -115,16 +116,18 @@ func answerWrongly(wrong string, line []byte) {
 func TestServersThatBreakARuleOfMCP(t *testing.T) {
 	t.Parallel()
 	for wrong, broken := range map[string]string{
-		"none":        "",
-		"talkative":   "", // many notifications before each answer are allowed
-		"nameless":    "mcp-opening: answers initialize without the name",
+		"none":      "",
+		"talkative": "", // many notifications before each answer are allowed
+		"nameless": "mcp-schema: its answer to initialize does not fit the schema of 2025-11-25: " +
+			`InitializeResult: required: missing properties: ["serverInfo"]`,
 		"no ping":     "mcp-opening: refuses ping",
 		"eager":       "mcp-opening: sends roots/list before notifications/initialized",
 		"any version": `mcp-version: asked for version 1999-12-31, it answers with "1999-12-31"`,
 		"any request": "mcp-discover: does not refuse version 2099-12-31 with -32022",
-		"untyped":     "mcp-stateless: answers tools/list of revision 2026-07-28 without resultType",
+		"untyped": "mcp-schema: its answer to tools/list does not fit the schema of 2026-07-28: " +
+			`ListToolsResult: required: missing properties: ["cacheScope" "resultType" "ttlMs"]`,
 		"answers all": "mcp-notifications: answers a notification",
-		"no schema":   `mcp-tools: has a tool "echo" whose inputSchema`,
+		"no schema":   "mcp-schema: its answer to tools/list does not fit the schema of 2025-11-25: Tool",
 		"restless":    "mcp-cancel: answers a call that was cancelled",
 		"any tool":    "mcp-tools: answers a call of a tool that there is not",
 
@@ -149,6 +152,7 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 					"mcp-stateless",
 					"mcp-notifications",
 					"mcp-tools",
+					"mcp-schema",
 					"mcp-cancel",
 					"mcp-subscriptions",
 				}

@@ -42,7 +42,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 			})
 		}
 	}
-	addRules(tries, s.Protocol(), usual.Start)
+	addRules(tries, s.Protocol(), usual)
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
