@@ -137,6 +137,9 @@ func (p Plan) validateRate(c results.Cell) error {
 		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 }
 
+// mostInflight bounds unanswered messages: each has a slot before the first is sent.
+const mostInflight = 1 << 16
+
 // validateLoad holds a cell's pattern and load against each other.
 func validateLoad(c results.Cell) error {
 	plainStream := c.Pattern == "stream" && c.Rate == 0
@@ -150,6 +153,8 @@ func validateLoad(c results.Cell) error {
 	case c.Inflight > 1 && c.Rate > 0:
 		return errors.New("inflight is for a closed loop, and rate for an open one: " +
 			"ask for one of them")
+	case c.Inflight > mostInflight:
+		return fmt.Errorf("inflight %d: want at most %d", c.Inflight, mostInflight)
 	case c.Inflight > 1 && c.Pattern != "roundtrip":
 		return errors.New("inflight counts messages without an answer: it is for round trips")
 	case c.Batch > 1 && !plainStream:

@@ -66,7 +66,6 @@ type Plan struct {
 	Samples   int            // slices of each cell; 0 is 24, and fewer than 6 give no interval
 	Duration  time.Duration  // of one slice, about; 0 is [SliceTime]
 	Forks     int            // starts of the workers, over which the slices are spread; 0 is 5
-	Precision float64        // go on until medians are known this well (0.02 is ±2 %); 0 is never
 	MaxTime   time.Duration  // nothing is begun that would not end within it; 0 is no limit
 	Seed      int64          // of the messages, where they lie, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
@@ -137,9 +136,9 @@ func (p Plan) checkNumbers() error {
 	case p.Samples < 0 || p.Duration < 0:
 		return fmt.Errorf("the plan asks for %d samples of %s; neither can be negative",
 			p.Samples, p.Duration)
-	case p.MaxTime < 0 || p.Precision < 0 || p.Forks < 0:
-		return fmt.Errorf("the plan asks for a time of %s, a precision of %v and %d forks; "+
-			"none can be negative", p.MaxTime, p.Precision, p.Forks)
+	case p.MaxTime < 0 || p.Forks < 0:
+		return fmt.Errorf("the plan asks for a time of %s and %d forks; neither can be negative",
+			p.MaxTime, p.Forks)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Run measures the plan's cells and gives each one's record to keep, when the last of its samples
@@ -272,16 +271,7 @@ func (r *runner) stopReason(g *group) string {
 			return ""
 		}
 	}
-	if r.Precision <= 0 {
-		return "samples"
-	}
-	for _, c := range g.cells {
-		spread, known := stat.MustMetric("time").Estimate(c.record).Spread()
-		if !known || spread > 100*r.Precision {
-			return ""
-		}
-	}
-	return "precision"
+	return "samples"
 }
 
 func shuffled[T any](random *rand.Rand, list []T) []T {

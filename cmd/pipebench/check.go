@@ -112,25 +112,23 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		o.Template = template
 	}
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
-	}
-	o.Run, o.Observe = s.run, s.progress.step
-	check.Adopt()
-	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		err := withAdvice(do(ctx, *o, func(l results.Line) error { return f.keep(s, l) }))
-		if left, found := check.EndAdopted(*o, side); found {
-			err = errors.Join(err, f.keep(s, left))
-		}
-		return err
-	})
-	return s.finish(measured, ending{
-		show: func(_, own *results.Set) error {
-			return view.WriteFindings(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
+	return f.do(cmd, nil, task{
+		limit: f.maxTime,
+		measure: func(ctx context.Context, s *session) error {
+			o.Run, o.Observe = s.run, s.progress.step
+			check.Adopt()
+			keep := func(l results.Line) error { return f.keep(s, l) }
+			err := withAdvice(do(ctx, *o, keep))
+			if left, found := check.EndAdopted(*o, side); found {
+				err = errors.Join(err, keep(left))
+			}
+			return err
 		},
-		gate: func(own *results.Set) error {
-			return allGates(f.judge(cmd, f.format, own), checkGate(own.Findings))
+		show: func(found *results.Set) error {
+			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, viewOptions(cmd, f.detail))
+		},
+		gate: func(found *results.Set) error {
+			return allGates(f.judge(cmd, f.format, found), checkGate(found.Findings))
 		},
 	})
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,85 +24,46 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	if len(files) > 0 {
-		set, err := readFiles(cmd, files...)
-		if err != nil {
-			return err
+	verdictsIn := func(found *results.Set) []results.Finding {
+		if len(files) > 0 {
+			return claims.Judge(found, selected)
 		}
-		verdicts := append(claims.Judge(set, selected), unknownClaims(set, f.only)...)
-		if err := f.showClaims(cmd, set, selected, verdicts); err != nil {
-			return err
-		}
-		return f.judgeClaims(verdicts)
+		return found.FindingsOf(results.AreaClaim)
 	}
-	set, err := f.earlier(cmd.Context())
-	if err != nil {
-		return err
-	}
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
-	}
-	set.Add(s.env)
-	var verdicts []results.Finding
-	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		var err error
-		verdicts, err = f.measureClaims(ctx, s, selected, set, server)
-		return err
-	})
-	return s.finish(measured, ending{
-		show: func(_, own *results.Set) error {
-			return f.showClaims(cmd, own, selected, verdicts)
+	return f.do(cmd, files, task{
+		limit: f.maxTime,
+		measure: func(ctx context.Context, s *session) error {
+			return s.measureClaims(ctx, selected, server)
 		},
-		gate: func(*results.Set) error {
-			if measured != nil { // what was not judged leaves nothing open
-				return nil
-			}
-			return f.judgeClaims(verdicts)
+		show: func(found *results.Set) error {
+			return f.showClaims(cmd, found, selected, verdictsIn(found))
 		},
+		gate: func(found *results.Set) error { return f.judgeClaims(verdictsIn(found)) },
 	})
 }
 
-// earlier reads what the folder of the run holds already.
-func (f *probeFlags) earlier(ctx context.Context) (*results.Set, error) {
-	path := filepath.Join(f.out, recordsFile)
-	if _, err := os.Stat(path); f.out == "" || err != nil {
-		return &results.Set{}, nil
+// measureClaims finds out what the folder of the run does not hold yet, and keeps that and the
+// verdicts.
+func (s *session) measureClaims(
+	ctx context.Context, selected []claims.Claim, server []string,
+) error {
+	set, err := results.Read(filepath.Join(s.dir, recordsFile))
+	if err != nil {
+		return err
 	}
-	return readResults(ctx, path)
-}
-
-// measureClaims finds out what the set lacks, and keeps that and the verdicts.
-func (f *probeFlags) measureClaims(ctx context.Context, s *session, selected []claims.Claim,
-	set *results.Set, server []string) ([]results.Finding, error) {
-	o := claims.Options{Run: s.run, Seed: f.seed, Server: server}
+	o := claims.Options{Run: s.run, Seed: s.flags.seed, Server: server}
 	o.Observe = func(step string, done, of int) {
 		s.progress.step(fmt.Sprintf("%d of %d: %s", done+1, of, step))
 	}
 	failed := claims.Measure(ctx, selected, set, o, func(l results.Line) error {
 		set.Add(l)
-		return s.keepLine(l)
+		return s.keep(l)
 	})
-	verdicts := claims.Judge(set, selected)
-	for _, v := range verdicts {
+	for _, v := range claims.Judge(set, selected) {
 		s.progress.finish(len(selected), v.Name()+": "+view.VerdictText(string(v.Verdict)))
-		failed = errors.Join(failed, s.keepFinding(v))
+		failed = errors.Join(failed, s.keep(v))
 	}
-	return verdicts, failed
-}
-
-// unknownClaims returns the last finding on each claim that this version does not know, if all
-// claims were asked for.
-func unknownClaims(set *results.Set, only []string) []results.Finding {
-	var unknown []results.Finding
-	for _, f := range set.FindingsOf(results.AreaClaim) {
-		if _, err := claims.Find(f.Name()); err == nil || len(only) > 0 {
-			continue
-		}
-		unknown = slices.DeleteFunc(unknown, func(u results.Finding) bool { return u.ID == f.ID })
-		unknown = append(unknown, f)
-	}
-	return unknown
+	return failed
 }
 
 // showClaims prints the verdicts; of one claim, with --detail, all that there is to say.
@@ -116,7 +75,7 @@ func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected [
 	if f.detail && len(selected) == 1 && f.format == view.FormatTable {
 		return explain(cmd.OutOrStdout(), selected[0], verdicts[0])
 	}
-	return f.showArea(cmd, set, verdicts)
+	return f.showFindings(cmd, set, verdicts)
 }
 
 // explain writes all that there is to say of one verdict.

@@ -47,7 +47,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 // fileFlags and buildFlags belong to one of the two ways to compare.
 var (
 	fileFlags  = []string{"across", "interleaved", "noise"}
-	buildFlags = []string{"pairs", "out", "seed", "max-time", "wait-quiet"}
+	buildFlags = []string{"pairs", "out", "seed", "max-time"}
 )
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {

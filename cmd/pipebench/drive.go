@@ -59,7 +59,6 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, 0,
 		"stop after this long, and show what was found "+
 			"(default 2m for the sweep and for --find-limit, else none)")
-	hideOldFlags(cmd, driveOldFlags)
 	complete(cmd, map[string][]string{
 		"protocol": drive.Protocols(),
 		"request":  drive.Requests(),
@@ -112,26 +111,6 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 	addDuration(cmd, &o.WritePause, "write-pause", 0, "between two of those")
 }
 
-// driveOldFlags are flags of earlier versions, each with what to type instead.
-var driveOldFlags = map[string]string{
-	"faults":  "pipebench check --server -- COMMAND",
-	"against": "pipebench drive --out DIR for each server, and pipebench compare DIR DIR",
-	"badge":   "the first line of the result",
-}
-
-// hideOldFlags adds hidden flags that only say what to type instead.
-func hideOldFlags(cmd *cobra.Command, instead map[string]string) {
-	for name, text := range instead {
-		gone := func(string) error { return fmt.Errorf("it is gone: use %s", text) }
-		if name == "against" {
-			cmd.Flags().Func(name, "", gone)
-		} else {
-			cmd.Flags().BoolFunc(name, "", gone)
-		}
-		cmd.Flags().Lookup(name).Hidden = true
-	}
-}
-
 // sweepTime bounds a sweep, and a search for limits, for which no time was given: a server that is
 // slow at large messages may take hours.
 const sweepTime = 2 * time.Minute
@@ -158,26 +137,23 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		f.recording = recording
 	}
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
-	}
-	measured := s.measure(f.maxTime, func(ctx context.Context) error { return f.drive(ctx, s) })
-	err = s.finish(measured, ending{
-		show: func(_, own *results.Set) error {
-			return view.WriteDrive(cmd.OutOrStdout(), f.format, own, viewOptions(cmd, f.detail))
+	err := f.do(cmd, nil, task{
+		limit:   f.maxTime,
+		measure: f.drive,
+		show: func(found *results.Set) error {
+			return view.WriteDrive(cmd.OutOrStdout(), f.format, found, viewOptions(cmd, f.detail))
 		},
-		gate: func(own *results.Set) error {
-			failed := drive.AllFailed(own)
+		gate: func(found *results.Set) error {
+			failed := drive.AllFailed(found)
 			if failed != nil { // no message works with it
 				failed = &statusError{exitGate, failed}
-			} else if undecided := drive.Undecided(own); undecided != nil {
+			} else if undecided := drive.Undecided(found); undecided != nil {
 				failed = &statusError{exitInconclusive, undecided}
 			}
-			return allGates(f.judge(cmd, f.format, own), failed)
+			return allGates(f.judge(cmd, f.format, found), failed)
 		},
 	})
-	if measured == nil && errors.Is(err, view.ErrNothing) { // the time was over before all else
+	if errors.Is(err, view.ErrNothing) { // the time was over before all else
 		return allGates(f.judge(cmd, f.format, new(results.Set)), err)
 	}
 	return err

@@ -36,30 +36,16 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	if len(chosen) == 0 {
 		chosen = failures.All()
 	}
-	show := func(set *results.Set) error {
-		return f.showArea(cmd, set, set.FindingsOf(results.AreaFailure))
-	}
-	if len(files) > 0 {
-		set, err := readFiles(cmd, files...)
-		if err != nil {
-			return err
-		}
-		return show(set)
-	}
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
-	}
-	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		return s.reproduce(ctx, chosen)
-	})
-	return s.finish(measured, ending{
-		show: func(_, own *results.Set) error { return show(own) },
-		gate: func(own *results.Set) error {
-			if view.AllUndecided(own.FindingsOf(results.AreaFailure)) {
-				return errors.New("this system can do nothing of that")
-			}
-			return nil
+	return f.do(cmd, files, task{
+		limit: f.maxTime,
+		measure: func(ctx context.Context, s *session) error {
+			return s.reproduce(ctx, chosen)
+		},
+		show: func(found *results.Set) error {
+			return f.showFindings(cmd, found, found.FindingsOf(results.AreaFailure))
+		},
+		gate: func(found *results.Set) error {
+			return someDecided(found.FindingsOf(results.AreaFailure))
 		},
 	})
 }
@@ -76,7 +62,7 @@ func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) erro
 		}
 		err := failure.Show(ctx, o, func(f results.Finding) error {
 			kept++
-			return s.keepFinding(f)
+			return s.keep(f)
 		})
 		failed = append(failed, err)
 		if ctx.Err() != nil {
@@ -88,17 +74,21 @@ func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) erro
 	return errors.Join(failed...)
 }
 
-// keepLine writes a line of this run. What experiments conclude is written as findings.
-func (s *session) keepLine(l results.Line) error {
+// keep writes a line of this run. What experiments conclude is written as findings.
+func (s *session) keep(l results.Line) error {
 	if f, ok := l.(results.Finding); ok {
-		return s.keepFinding(f)
+		f.Run = s.run
+		f.Time = time.Now().UTC()
+		return s.Write(f)
 	}
 	return s.Write(l)
 }
 
-// showArea prints the findings of one area.
-func (f *probeFlags) showArea(cmd *cobra.Command, set *results.Set, own []results.Finding) error {
-	only := &results.Set{Environments: set.Environments, Findings: own, Problems: set.Problems}
+// showFindings prints some findings of a set.
+func (f *probeFlags) showFindings(
+	cmd *cobra.Command, set *results.Set, some []results.Finding,
+) error {
+	only := &results.Set{Environments: set.Environments, Findings: some, Problems: set.Problems}
 	o := viewOptions(cmd, f.detail)
 	return view.WriteFindings(cmd.OutOrStdout(), f.format, only, o)
 }
@@ -106,49 +96,35 @@ func (f *probeFlags) showArea(cmd *cobra.Command, set *results.Set, own []result
 // machineLook is how long probe --machine watches what others do on this machine.
 const machineLook = 2 * time.Second
 
-// runMachine looks for what disturbs measurements on this machine, or shows what was found.
-func (f *probeFlags) runMachine(cmd *cobra.Command, files []string) error {
-	if len(files) > 0 {
-		set, err := readFiles(cmd, files...)
-		if err != nil {
-			return err
-		}
-		return f.showArea(cmd, set, set.FindingsOf(results.AreaMachine))
-	}
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
-	}
-	looked := 0
-	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		before := machine.ReadUsage()
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(machineLook):
-		}
-		meanwhile := machine.ReadUsage().Since(before)
-		looked = len(machine.Checks()) + 1 // and what others do
-		for _, fault := range append(meanwhile.Faults(), machine.Faults(s.env)...) {
-			if err := s.keepFinding(fault.Finding()); err != nil {
-				return err
+// machineTask looks for what disturbs measurements on this machine.
+func (f *probeFlags) machineTask(cmd *cobra.Command) task {
+	return task{
+		limit: f.maxTime,
+		measure: func(ctx context.Context, s *session) error {
+			before := machine.ReadUsage()
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(machineLook):
 			}
-		}
-		return nil
-	})
-	return s.finish(measured, ending{
-		show: func(_, own *results.Set) error {
-			found := own.FindingsOf(results.AreaMachine)
-			f.say(cmd, "checked %s: %s", results.FormatCount(looked, "thing"),
-				results.FormatCount(len(found), "problem"))
-			if len(found) == 0 {
-				if f.format == view.FormatTable {
-					_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
+			meanwhile := machine.ReadUsage().Since(before)
+			for _, fault := range append(meanwhile.Faults(), machine.Faults(s.env)...) {
+				if err := s.keep(fault.Finding()); err != nil {
 					return err
 				}
-				return view.Write(cmd.OutOrStdout(), own, f.format, viewOptions(cmd, f.detail))
 			}
-			return f.showArea(cmd, own, found)
+			return nil
 		},
-	})
+		show: func(found *results.Set) error {
+			faults := found.FindingsOf(results.AreaMachine)
+			if len(faults) == 0 && f.format == view.FormatTable {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
+				return err
+			}
+			if len(faults) == 0 {
+				return f.view(cmd, found)
+			}
+			return f.showFindings(cmd, found, faults)
+		},
+	}
 }

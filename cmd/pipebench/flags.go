@@ -23,9 +23,8 @@ type sharedFlags struct {
 	noProgress bool
 	seed       int64
 	maxTime    time.Duration
-	waitQuiet  time.Duration // 0 measures at once
-	detail     bool          // print all figures, not what fits a screen
-	part       string        // what lines of progress call a part of the work, "" for no name
+	detail     bool   // print all figures, not what fits a screen
+	part       string // what lines of progress call a part of the work, "" for no name
 }
 
 const stopAfter = "stop after this long, and show what was found (default none)"
@@ -43,9 +42,6 @@ func (f *sharedFlags) register(
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
-	addDuration(cmd, &f.waitQuiet, "wait-quiet", 0,
-		"first wait until other programs leave the CPUs alone, this long at most")
-	flags.Lookup("wait-quiet").NoOptDefVal = "10m"
 }
 
 // registerFormat adds the flag of what is printed: as all commands can, and as this one can

@@ -15,15 +15,13 @@ import (
 )
 
 // inspectFlags are what inspect was asked for, as it was typed.
-type inspectFlags struct {
-	format view.Format
-	look   time.Duration
-}
+type inspectFlags struct{ format view.Format }
+
+// betweenLooks is the time between the two looks at the processes.
+const betweenLooks = 500 * time.Millisecond
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
-	addDuration(cmd, &f.look, "look", 500*time.Millisecond,
-		"time between the two looks at the processes")
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
@@ -31,10 +29,7 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil || pid <= 0 {
 		return usage(fmt.Errorf("%q is no process number", args[0]))
 	}
-	if f.look <= 0 {
-		return usage(fmt.Errorf("--look %v: want a time above zero", f.look))
-	}
-	report, err := inspect.Over(cmd.Context(), pid, f.look)
+	report, err := inspect.Over(cmd.Context(), pid, betweenLooks)
 	if err != nil {
 		return err
 	}

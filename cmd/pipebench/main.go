@@ -141,9 +141,7 @@ func newRoot(args ...string) *cobra.Command {
 		return usage(unknownCommand(cmd, args[0]))
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(flagError)
 	command := func(name string, f flags, takes cobra.PositionalArgs) *cobra.Command {
 		return newCommand(name, f, takes, len(args) == 0 || slices.Contains(args, name))
 	}

@@ -1,18 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 	"github.com/pipebench/pipebench/syspipe"
@@ -21,13 +20,11 @@ import (
 
 // A lineModel is a program that stands for a language model. It is told of a conversation and of
 // the tools there are on a line, and answers on a line, by a text or by the tools that it wants
-// called.
+// called. It ends with the context that it was started with, and an answer that is waited for then.
 type lineModel struct {
-	mu      sync.Mutex // a turn is a line each way
 	process *proc.Process
-	stdin   io.Closer
-	w       framers.Writer
-	r       framers.Reader
+	stdin   io.WriteCloser
+	stdout  *bufio.Reader
 }
 
 var errModelLeft = errors.New("it has left")
@@ -35,30 +32,26 @@ var errModelLeft = errors.New("it has left")
 // modelGrace is how long a model may go on when it has been asked everything.
 const modelGrace = 2 * time.Second
 
-// startModel starts the command of a model, which ends with ctx.
+// startModel starts the command of a model.
 func startModel(cmd *cobra.Command, line string) (*lineModel, error) {
 	words, err := shellwords.Parse(line)
 	if err != nil || len(words) == 0 {
 		return nil, usage(fmt.Errorf("--model %q: no command", line))
 	}
-	m := &lineModel{process: proc.Command(words[0], words[1:]...)}
-	m.process.Cmd.Stderr = cmd.ErrOrStderr()
-	stdin, err := m.process.Pipe(0)
+	process := proc.Command(words[0], words[1:]...)
+	process.Cmd.Stderr = cmd.ErrOrStderr()
+	stdin, err := process.Pipe(0)
 	if err != nil {
 		return nil, err
 	}
-	stdout, err := m.process.Pipe(1)
+	stdout, err := process.Pipe(1)
 	if err != nil {
 		return nil, err
 	}
-	err = m.process.Start(cmd.Context())
-	if err != nil {
+	if err := process.Start(cmd.Context()); err != nil {
 		return nil, err
 	}
-	m.stdin = stdin
-	m.w = framers.NDJSON().NewWriter(stdin)
-	m.r = framers.NDJSON().NewReader(stdout)
-	return m, nil
+	return &lineModel{process, stdin, bufio.NewReader(stdout)}, nil
 }
 
 func (m *lineModel) close() {
@@ -68,50 +61,26 @@ func (m *lineModel) close() {
 
 // Chat asks for the next turn of a conversation.
 func (m *lineModel) Chat(
-	ctx context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
+	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
-	question, err := json.Marshal(map[string]any{"conversation": conversation, "tools": tools})
-	if err != nil {
-		return client.Turn{}, err
-	}
-	type answer struct {
-		turn client.Turn
-		err  error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		turn, err := m.ask(question)
-		answered <- answer{turn, err}
-	}()
-	select {
-	case a := <-answered:
-		return a.turn, a.err
-	case <-ctx.Done():
-		return client.Turn{}, ctx.Err()
-	}
-}
-
-func (m *lineModel) ask(question []byte) (client.Turn, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	err := m.w.WriteMessage(question)
-	if syspipe.ReaderLeft(err) {
-		return client.Turn{}, errModelLeft
-	}
-	if err != nil {
-		return client.Turn{}, err
-	}
-	line, err := m.r.ReadMessage()
-	if err == io.EOF {
-		return client.Turn{}, errModelLeft
-	}
-	if err != nil {
-		return client.Turn{}, err
-	}
 	turn := client.Turn{Role: "assistant"}
-	err = json.Unmarshal(line, &turn)
+	question := map[string]any{"conversation": conversation, "tools": tools}
+	err := json.NewEncoder(m.stdin).Encode(question)
+	if syspipe.ReaderLeft(err) {
+		return turn, errModelLeft
+	}
 	if err != nil {
-		return client.Turn{}, fmt.Errorf("its answer is no turn of a conversation: %w", err)
+		return turn, err
+	}
+	line, err := m.stdout.ReadBytes('\n')
+	if err == io.EOF {
+		return turn, errModelLeft
+	}
+	if err != nil {
+		return turn, err
+	}
+	if err := json.Unmarshal(line, &turn); err != nil {
+		return turn, fmt.Errorf("its answer is no turn of a conversation: %w", err)
 	}
 	return turn, nil
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // oldCommands are names of earlier versions, each with the line to type instead.
@@ -32,4 +34,24 @@ func newOldCommands() []*cobra.Command {
 		})
 	}
 	return hidden
+}
+
+// oldFlags are flags of earlier versions, each with what to type instead.
+var oldFlags = map[string]string{
+	"run --scenario":  "pipebench probe --failures --only NAME",
+	"drive --faults":  "pipebench check --server -- COMMAND",
+	"drive --against": "pipebench drive --out DIR for each server, and pipebench compare DIR DIR",
+	"drive --badge":   "the first line of the result",
+}
+
+// flagError adds to an error about a flag what to type instead, or where to read.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if ok {
+		old := cmd.Name() + " --" + unknown.GetSpecifiedName()
+		if instead, known := oldFlags[old]; known {
+			return usage(fmt.Errorf("%s is gone: use %s", old, instead))
+		}
+	}
+	return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 }

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/experiment"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -39,9 +36,6 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.against, "against", nil,
 		"compare with: result files of other machines, or the documented rules of "+
 			strings.Join(documentedSystems, ", ")+" (default all of them)")
-	addDuration(cmd, &f.options.StepTimeout, "step-timeout", experiment.DefaultLimit,
-		"after which an experiment is a finding that it hangs; more by default where processes "+
-			"start slowly")
 	flags.BoolVar(&f.failures, "failures", false,
 		"reproduce the ways in which stdio fails, with what to do about each")
 	flags.BoolVar(&f.claims, "claims", false, "judge what people say about stdio")
@@ -56,7 +50,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, 0, stopAfter)
 	cmd.MarkFlagsMutuallyExclusive("failures", "claims", "machine")
 	for _, mode := range []string{"failures", "claims", "machine"} {
-		for _, other := range []string{"pipe", "step", "step-timeout", "against"} {
+		for _, other := range []string{"pipe", "step", "against"} {
 			cmd.MarkFlagsMutuallyExclusive(mode, other)
 		}
 	}
@@ -74,7 +68,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	case f.claims:
 		return f.runClaims(cmd, files)
 	case f.machine:
-		return f.runMachine(cmd, files)
+		return f.do(cmd, files, f.machineTask(cmd))
 	}
 	return f.runRules(cmd, files)
 }
@@ -84,12 +78,6 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
 	}
-	if f.options.StepTimeout <= 0 {
-		return usage(fmt.Errorf("--step-timeout %v: want a time above zero", f.options.StepTimeout))
-	}
-	if !cmd.Flags().Changed("step-timeout") {
-		f.options.StepTimeout = 0 // so that it grows on a slow machine
-	}
 	if err := f.options.Validate(); err != nil {
 		return usage(err)
 	}
@@ -97,29 +85,24 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	if len(files) > 0 {
-		set, err := readRules(cmd.Context(), files...)
-		if err != nil {
-			return err
-		}
-		return f.show(cmd, set, others, systems)
-	}
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
-	}
-	measured := s.measure(f.maxTime, func(ctx context.Context) error {
-		return f.measureRules(ctx, s)
-	})
-	return s.finish(measured, ending{
-		show: func(_, own *results.Set) error { return f.show(cmd, own, others, systems) },
-		gate: func(own *results.Set) error {
-			if view.AllUndecided(own.FindingsOf(results.AreaRule)) {
-				return errors.New("no experiment came to a result")
-			}
-			return nil
+	return f.do(cmd, files, task{
+		limit:   f.maxTime,
+		measure: f.measureRules,
+		show: func(found *results.Set) error {
+			return f.showRules(cmd, found, others, systems)
+		},
+		gate: func(found *results.Set) error {
+			return someDecided(found.FindingsOf(results.AreaRule))
 		},
 	})
+}
+
+// someDecided returns an error if findings decide nothing.
+func someDecided(found []results.Finding) error {
+	if view.AllUndecided(found) {
+		return errors.New("no experiment came to a result")
+	}
+	return nil
 }
 
 // measureRules makes the experiments and keeps what they find.
@@ -128,14 +111,7 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 		found := results.FormatCount(p.Findings, "finding")
 		s.progress.finish(p.Of, p.Experiment+": "+found)
 	}
-	return rules.Run(ctx, f.options, s.keepFinding)
-}
-
-// keepFinding writes a finding of this run.
-func (s *session) keepFinding(f results.Finding) error {
-	f.Run = s.run
-	f.Time = time.Now().UTC()
-	return s.Write(f)
+	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
 // comparedWith reads what --against names: files, and the systems of which the rules are shown. It
@@ -147,7 +123,7 @@ func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, s
 			systems = append(systems, name)
 			continue
 		}
-		set, err := readRules(ctx, name)
+		set, err := readResults(ctx, name)
 		if err != nil {
 			return nil, nil, wrap("--against", err)
 		}
@@ -159,23 +135,10 @@ func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, s
 	return others, systems, nil
 }
 
-// readRules reads the findings on pipes of files. It is an error if there are none.
-func readRules(ctx context.Context, paths ...string) (*results.Set, error) {
-	set, err := readResults(ctx, paths...)
-	if err != nil {
-		return nil, err
-	}
-	if len(set.FindingsOf(results.AreaRule)) == 0 {
-		return nil, fmt.Errorf("no findings of a probe in %s: make some with "+
-			"pipebench probe -o FOLDER", strings.Join(paths, ", "))
-	}
-	return set, nil
-}
-
-// show prints the findings, beside others if that was asked for.
-func (f *probeFlags) show(cmd *cobra.Command, set *results.Set, others []*results.Set,
+// showRules prints the findings, beside others if that was asked for.
+func (f *probeFlags) showRules(cmd *cobra.Command, found *results.Set, others []*results.Set,
 	systems []string) error {
-	all := results.Merge(append([]*results.Set{set}, others...)...)
+	all := results.Merge(append([]*results.Set{found}, others...)...)
 	o := viewOptions(cmd, f.detail)
 	return view.WriteRules(cmd.OutOrStdout(), f.format, all, documented(systems), o)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,13 +32,13 @@ const samplesOfCell = "samples per cell; at least 6 give an interval"
 // runFlags are the flags of run.
 type runFlags struct {
 	presets    []string
+	cells      cobra.Command // has the flags that say what to measure
 	sweep      measure.Sweep // empty lists stand for their default
 	capacities string        // as typed
 	plan       bench.Plan    // without cells
 	dryRun     bool
 	repeat     int           // how many runs
 	over       time.Duration // that they are spread over
-	scenarios  []string
 	assertFlags
 	sharedFlags
 }
@@ -50,24 +51,19 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.presets, "preset", nil, "lists of cells with a name: "+
 		strings.Join(presets, ", ")+" (default default,waiting)")
-	f.registerCell(cmd)
+	f.registerCell(&f.cells)
+	flags.AddFlagSet(f.cells.Flags())
 	p := &f.plan
 	addCount(cmd, &p.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
 	addCount(cmd, &p.Forks, "forks", bench.DefaultForks, 1, mostCounted,
 		"how often the workers are started anew")
 	addDuration(cmd, &p.Duration, "duration", bench.SliceTime, "of one sample, about")
-	addParsed(cmd, &p.Precision, "precision", "", parsePrecision,
-		"go on until each median is known this well, such as 2%, or --max-time is over")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be measured, and how long that takes")
 	addCount(cmd, &f.repeat, "repeat", 1, 1, mostCounted,
 		"measure it all so many times, as runs of their own, and show how far figures vary")
 	addDuration(cmd, &f.over, "over", 0, "spread the runs of --repeat over this long")
-	flags.StringSliceVar(&f.scenarios, "scenario", nil, "now: probe --failures --only NAME")
-	if err := flags.MarkHidden("scenario"); err != nil {
-		panic(err) // the flag is the line above
-	}
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, 0,
@@ -75,7 +71,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure.
+// registerCell adds the flags that say what to measure. They have a command of their own, so that
+// they are known apart from the others.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	c := &f.sweep.Further
@@ -97,21 +94,12 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")
 	flags.StringVar(&f.plan.Recording, "messages", "",
 		"replay a recording (see tap), or a file with a message per line, instead of generating")
-	flags.Float64Var(&c.Rate, "rate", 0,
-		"open loop: messages per second, whether or not the pipe takes them")
-	addCount(cmd, &c.Inflight, "inflight", 0, 0, mostInflight,
-		"closed loop: unanswered messages at a time, in round trips")
-	addCount(cmd, &c.Batch, "batch", 0, 0, mostCounted, "messages per system call, in streams")
 	addList(cmd, &s.WriteSizes, "write-size", "", measure.ParseSizes,
 		"bytes per write at most, such as 8KiB,64KiB; 0 writes whole messages (default 0)")
-	addCount(cmd, &c.ClosesAfter, "closes-after", 0, 0, mostCounted,
-		"messages after which the reader of a stream closes its end; the writer is told")
-	addParsed(cmd, &c.ReadBuffer, "read-buffer", "", parseSize,
-		"bytes the reader asks for at once (default 256KiB)")
-	names := []string{
-		"frame_wait", "drain", "work", "touch", "source", "payload_offset", "read_offset",
-	}
-	for _, name := range names {
+	for _, name := range []string{
+		"rate", "inflight", "batch", "closes_after", "drain", "read_buffer", "frame_wait", "work",
+		"touch", "source", "payload_offset", "read_offset",
+	} {
 		addCellField(cmd, c, name)
 	}
 }
@@ -123,45 +111,22 @@ func (f *runFlags) parseCapacities(list string) (string, error) {
 	return list, err
 }
 
-// parsePrecision reads "2%" or "0.02" as 0.02.
-func parsePrecision(s string) (float64, error) {
-	v, err := parseShare(s)
-	if err != nil || v == 0 || v >= 1 {
-		return 0, fmt.Errorf("%q: want a share such as 2%%", s)
-	}
-	return v, nil
-}
-
-// cellFlags are the flags of registerCell. A run with one of them measures a sweep, not the
-// presets.
-var cellFlags = []string{
-	"framing", "size", "chunk", "pipe", "capacity", "io", "placement", "pattern", "payload",
-	"messages", "rate", "inflight", "batch", "drain", "closes-after", "read-buffer",
-	"write-size", "frame-wait", "payload-offset", "read-offset", "source", "touch", "work",
-}
-
-// conflict returns an error if a flag was given that another one makes useless.
-func (f *runFlags) conflict(cmd *cobra.Command) error {
-	var err error
-	cmd.Flags().Visit(func(g *pflag.Flag) {
-		if len(f.presets) > 0 && slices.Contains(cellFlags, g.Name) {
-			err = fmt.Errorf("--%s has no effect with --preset: a preset says itself what is "+
-				"measured; leave out one of them", g.Name)
+// cellFlag returns the first flag that says what to measure, "" if none was given. A run with such a
+// flag measures a sweep, not the presets.
+func (f *runFlags) cellFlag() string {
+	name := ""
+	f.cells.Flags().VisitAll(func(g *pflag.Flag) {
+		if g.Changed && name == "" {
+			name = g.Name
 		}
 	})
-	return err
+	return name
 }
 
 func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
-	if err := f.conflict(cmd); err != nil {
-		return usage(err)
-	}
-	if len(f.scenarios) > 0 {
-		instead := "pipebench probe --failures"
-		if f.scenarios[0] != "all" {
-			instead += " --only " + strings.Join(f.scenarios, ",")
-		}
-		return usage(fmt.Errorf("run --scenario has another name now: %s", instead))
+	if name := f.cellFlag(); name != "" && len(f.presets) > 0 {
+		return usage(fmt.Errorf("--%s has no effect with --preset: a preset says itself what is "+
+			"measured; leave out one of them", name))
 	}
 	if turns.InTurns() && !cmd.Flags().Changed("forks") {
 		f.plan.Forks = 1
@@ -171,12 +136,17 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	if f.dryRun {
-		return printPlan(cmd.OutOrStdout(), plan, f.detail)
+		return printPlan(cmd.OutOrStdout(), plan)
 	}
-	for _, hint := range f.hints() {
-		f.say(cmd, "%s", hint)
+	for _, size := range f.sweep.Sizes {
+		if hint := measure.SpecialSize(size); hint != "" {
+			f.say(cmd, "%s", hint)
+		}
 	}
-	return f.measureCells(cmd, plan)
+	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
+		f.say(cmd, "%s", measure.MacOSHint)
+	}
+	return f.do(cmd, nil, f.task(cmd, plan))
 }
 
 // makePlan returns what the flags ask for, checked.
@@ -186,7 +156,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 		return bench.Plan{}, err
 	}
 	p := f.plan
-	if slices.ContainsFunc(cellFlags, cmd.Flags().Changed) {
+	if f.cellFlag() != "" {
 		p.Cells, err = f.sweepCells(cmd.Context(), topology)
 	} else {
 		p.Cells, err = f.presetCells(cmd, topology)
@@ -199,18 +169,14 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
+		// A run that is asked for nothing takes as many samples as fit into the default time.
+		particular := len(f.presets) > 0 || f.cellFlag() != ""
 		estimate := p.Estimate()
-		if !f.isDefault(cmd) && estimate > defaultTime*3/2 {
+		if particular && estimate > defaultTime*3/2 {
 			p.MaxTime = estimate * 3 / 2
 		}
 	}
 	return p, p.Validate()
-}
-
-// isDefault reports whether the run was asked for nothing in particular: it takes as many samples
-// as fit into the default time.
-func (f *runFlags) isDefault(cmd *cobra.Command) bool {
-	return len(f.presets) == 0 && !slices.ContainsFunc(cellFlags, cmd.Flags().Changed)
 }
 
 // sweepCells returns the product of the flags, with the usual values for those that were not given.
@@ -231,7 +197,7 @@ func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]resu
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	flags := cmd.Flags()
 	presets := []measure.Preset{measure.Default, measure.Waiting}
-	if flags.Changed("precision") || flags.Changed("assert") || turns.RecordsOnly() {
+	if flags.Changed("assert") || turns.RecordsOnly() {
 		presets = presets[:1]
 	}
 	if len(f.presets) > 0 {
@@ -255,54 +221,22 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// hints say what a reader of the results has to know about the values that were asked for.
-func (f *runFlags) hints() []string {
-	var hints []string
-	for _, size := range f.sweep.Sizes {
-		if hint := measure.SpecialSize(size); hint != "" {
-			hints = append(hints, hint)
-		}
-	}
-	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
-		hints = append(hints, measure.MacOSHint)
-	}
-	return hints
-}
-
-// printPlan prints a line for the cells of each pattern, pipe and placement, or with detail each
-// cell, and then their sum. If this machine can measure none of them, printPlan returns the error
-// that the run would end with.
-func printPlan(w io.Writer, p bench.Plan, detail bool) error {
-	groups := map[string]int{}
-	var order []string
-	lacking := map[string]int{}
-	var reasons []string
+// printPlan prints each cell, the reasons why others cannot be measured, and how long it all takes.
+// If this machine can measure none of them, printPlan returns the error that the run would end with.
+func printPlan(w io.Writer, p bench.Plan) error {
+	lacking := map[string]int{} // cells, by the reason
 	here := 0
 	for _, c := range p.Cells {
 		if err := bench.Unsupported(c); err != nil {
-			if lacking[err.Error()] == 0 {
-				reasons = append(reasons, err.Error())
-			}
 			lacking[err.Error()]++
 			continue
 		}
 		here++
-		if detail {
-			fmt.Fprintln(w, c.Key())
-			continue
-		}
-		group := fmt.Sprintf("%s over %s pipes, ends %s",
-			c.Pattern, c.Pipe, view.PlacementPhrase(c.Placement))
-		if groups[group] == 0 {
-			order = append(order, group)
-		}
-		groups[group]++
+		fmt.Fprintln(w, c.Key())
 	}
+	reasons := slices.Sorted(maps.Keys(lacking))
 	if here == 0 {
 		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
-	}
-	for _, group := range order {
-		fmt.Fprintf(w, "%s: %s\n", group, results.FormatCount(groups[group], "cell"))
 	}
 	for _, reason := range reasons {
 		fmt.Fprintf(w, "unsupported: %s: %s\n",
@@ -318,24 +252,16 @@ func printPlan(w io.Writer, p bench.Plan, detail bool) error {
 // that takes longer by itself, as with a slow reader, is cut off.
 const overrun = 2 * time.Second
 
-// measureCells measures the plan, keeps its records in a folder, and shows and judges them.
-func (f *runFlags) measureCells(cmd *cobra.Command, plan bench.Plan) error {
-	s, err := openSession(cmd, &f.sharedFlags)
-	if err != nil {
-		return err
+// task measures the plan as often as --repeat asks for, and judges the figures by --assert.
+func (f *runFlags) task(cmd *cobra.Command, plan bench.Plan) task {
+	return task{
+		limit: time.Duration(f.repeat)*(plan.MaxTime+plan.MaxTime/4+overrun) + f.over,
+		measure: func(ctx context.Context, s *session) error {
+			return f.measureRuns(ctx, s, plan)
+		},
+		show: func(found *results.Set) error { return f.showRuns(cmd, found) },
+		gate: func(found *results.Set) error { return f.judge(cmd, f.format, found) },
 	}
-	limit := time.Duration(f.repeat)*(plan.MaxTime+plan.MaxTime/4+overrun) + f.over
-	measured := s.measure(limit, func(ctx context.Context) error {
-		return f.measureRuns(ctx, s, plan)
-	})
-	e := ending{
-		show:  func(_, own *results.Set) error { return f.showRuns(cmd, own) },
-		bench: whole,
-	}
-	if measured == nil { // an interrupted run is not judged
-		e.gate = func(own *results.Set) error { return f.judge(cmd, f.format, own) }
-	}
-	return s.finish(measured, e)
 }
 
 // measureRuns measures the plan as often as --repeat asks for.
@@ -355,7 +281,7 @@ func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan)
 			}
 			plan.Seed++
 		}
-		if err := s.runPlan(ctx, plan, nil); err != nil {
+		if err := s.runPlan(ctx, plan); err != nil {
 			return err
 		}
 	}
@@ -375,9 +301,8 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
-// runPlan measures the cells of a plan and keeps their records. It also hands each of them to also,
-// unless that is nil.
-func (s *session) runPlan(ctx context.Context, p bench.Plan, also func(results.Record)) error {
+// runPlan measures the cells of a plan and keeps their records.
+func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	const calibrations = 2   // steps of a cell before its samples
 	left := map[string]int{} // steps to come, by cell
 	total := 0
@@ -401,9 +326,6 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan, also func(results.R
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
 		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))
-		if also != nil {
-			also(r)
-		}
 		return s.Write(r)
 	})
 }
@@ -423,6 +345,3 @@ func outcome(r results.Record) string {
 	n := results.FormatCount(len(r.Samples), "sample")
 	return fmt.Sprintf("%s, %s", n, m.Format(m.Estimate(r).Median))
 }
-
-// whole puts all records of the folder into bench.txt.
-func whole(all *results.Set) *results.Set { return all }

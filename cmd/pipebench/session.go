@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -132,35 +131,61 @@ func commandLine(args []string) string {
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")
 
-// An ending is what a command makes of the records when it has measured. Each function is given all
-// records of the folder, and those of this run alone as own: earlier runs in the same folder were
-// shown and judged in their time. Nil functions are left out.
-type ending struct {
-	show  func(all, own *results.Set) error   // prints what was found, or returns view.ErrNothing
-	bench func(all *results.Set) *results.Set // what goes into bench.txt; nil for no such file
-	gate  func(own *results.Set) error        // gives the exit code; called even after a failure
+// A task is a command's part of a session: what it measures, and what it makes of the records.
+type task struct {
+	limit   time.Duration // for measuring; 0 is none
+	measure func(context.Context, *session) error
+	show    func(found *results.Set) error // prints it, or returns view.ErrNothing
+	gate    func(found *results.Set) error // gives the exit code; nil for none
 }
 
-// measure calls work, for maxTime at most, or for as long as it takes if that is 0, and closes the
-// file. It says that the time was over. That itself is no error, but whatever else failed is.
-func (s *session) measure(maxTime time.Duration, work func(context.Context) error) error {
-	defer s.progress.stop()
-	if err := s.flags.awaitQuiet(s.cmd, s.env, s.progress); err != nil {
-		return errors.Join(err, s.Close())
+// do shows and judges earlier results if files are named. Otherwise it measures, keeps everything
+// in a folder, and shows and judges what it measured.
+func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
+	if len(files) > 0 {
+		set, err := readFiles(cmd, files...)
+		if err == nil {
+			err = t.show(set)
+		}
+		if err == nil && t.gate != nil {
+			err = t.gate(set)
+		}
+		return err
 	}
+	s, err := openSession(cmd, f)
+	if err != nil {
+		return err
+	}
+	return s.finish(s.measure(t), t)
+}
+
+// measure does the work of a task, until its time is over, and closes the file. It says that the
+// time was over. That itself is no error, but whatever else failed is.
+func (s *session) measure(t task) error {
+	defer s.progress.stop()
+	s.warnOfLoad()
 	ctx := s.cmd.Context()
-	if maxTime > 0 {
+	if t.limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, maxTime, errMaxTime)
+		ctx, cancel = context.WithTimeoutCause(ctx, t.limit, errMaxTime)
 		defer cancel()
 	}
-	err := work(ctx)
+	err := t.measure(ctx, s)
 	closed := s.Close()
 	if errors.Is(context.Cause(ctx), errMaxTime) {
 		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
 		err = withoutEnd(err)
 	}
 	return errors.Join(err, closed)
+}
+
+// warnOfLoad says what to expect of a machine that others keep busy.
+func (s *session) warnOfLoad() {
+	load := s.env.Load1
+	if load != nil && s.env.CPUs > 0 && *load > float64(s.env.CPUs)/2 {
+		s.flags.say(s.cmd, "load %.1f on %s: expect wide intervals",
+			*load, results.FormatCount(s.env.CPUs, "CPU"))
+	}
 }
 
 // withoutEnd returns what is left of err without the errors that only say that the time was over.
@@ -182,10 +207,10 @@ func withoutEnd(err error) error {
 	return err
 }
 
-// finish reads the file again, shows what it says, draws it, says where everything is kept, and
-// judges it. A run that was interrupted or failed in part shows what it finished; measured is why
-// it ended early, nil if it did not.
-func (s *session) finish(measured error, e ending) error {
+// finish reads the file again, shows and judges what this session added to it, draws all of it, and
+// says where everything is kept. A run that failed in part shows and judges what it finished;
+// measured is why. One that was interrupted is not judged.
+func (s *session) finish(measured error, t task) error {
 	all, err := results.Read(filepath.Join(s.dir, recordsFile))
 	if err != nil {
 		return errors.Join(measured, err)
@@ -194,33 +219,30 @@ func (s *session) finish(measured error, e ending) error {
 	for _, run := range s.runs {
 		own = results.Merge(own, all.OfRun(run))
 	}
-	err = e.show(all, own)
-	if err == nil {
-		err = s.leave(all, e.bench)
+	err = t.show(own)
+	if err == nil && !turns.RecordsOnly() {
+		err = s.leave(all)
 	}
 	if measured != nil && errors.Is(err, view.ErrNothing) {
 		return measured // it says why there is nothing
 	}
-	if err == nil && e.gate != nil {
-		err = e.gate(own)
+	if err == nil && t.gate != nil && s.cmd.Context().Err() == nil {
+		err = t.gate(own)
 	}
 	return errors.Join(measured, err)
 }
 
 // leave writes what a run leaves beside its records, and says where.
-func (s *session) leave(all *results.Set, bench func(*results.Set) *results.Set) error {
-	if turns.RecordsOnly() {
-		return nil
-	}
+func (s *session) leave(all *results.Set) error {
 	kept := []string{recordsFile}
-	if bench != nil {
+	if len(all.Records) > 0 {
 		var text bytes.Buffer
-		if err := view.Write(&text, bench(all), view.FormatBench, view.Options{}); err != nil {
-			return fmt.Errorf("write %s: %w", benchFile, err)
+		err := view.Write(&text, all, view.FormatBench, view.Options{})
+		if err == nil {
+			err = results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
 		}
-		path := filepath.Join(s.dir, benchFile)
-		if err := results.ReplaceFile(path, text.Bytes(), 0o666); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("write %s: %w", benchFile, err)
 		}
 		kept = append(kept, benchFile)
 	}
@@ -271,36 +293,4 @@ func viewOptions(cmd *cobra.Command, detail bool) view.Options {
 // readable reports whether a person reads the format.
 func readable(format view.Format) bool {
 	return format == view.FormatTable || format == view.FormatMarkdown
-}
-
-// quietLook is how long the machine has to be left alone to be quiet.
-const quietLook = 2 * time.Second
-
-// awaitQuiet waits until others leave the CPUs alone, where that was asked for, or says what to
-// expect of a machine that begins with such a load.
-func (f *sharedFlags) awaitQuiet(cmd *cobra.Command, env results.Environment, p *progress) error {
-	if f.waitQuiet <= 0 {
-		if load := env.Load1; load != nil && env.CPUs > 0 && *load > float64(env.CPUs)/2 {
-			f.say(cmd, "load %.1f on %s: expect wide intervals; "+
-				"--wait-quiet waits for others to end", *load, results.FormatCount(env.CPUs, "CPU"))
-		}
-		return nil
-	}
-	isLoad := func(f machine.Fault) bool { return f.ID == "load" }
-	for began := time.Now(); time.Since(began) < f.waitQuiet; {
-		before := machine.ReadUsage()
-		select {
-		case <-cmd.Context().Done():
-			return context.Cause(cmd.Context())
-		case <-time.After(min(quietLook, f.waitQuiet)):
-		}
-		found := machine.ReadUsage().Since(before).Faults()
-		at := slices.IndexFunc(found, isLoad)
-		if at < 0 {
-			return nil
-		}
-		p.step("waiting: " + found[at].Found)
-	}
-	f.say(cmd, "others did not end within %s: measuring beside them", f.waitQuiet)
-	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -69,7 +68,7 @@ func TestABusyMachineIsToldOf(t *testing.T) {
 		env   results.Environment
 		wants string
 	}{
-		{sharedFlags{}, busy, "load 5.4 on 2 CPUs: expect wide intervals; --wait-quiet"},
+		{sharedFlags{}, busy, "load 5.4 on 2 CPUs: expect wide intervals\n"},
 		{sharedFlags{}, results.Environment{CPUs: 16, Load1: &load}, ""},
 		{sharedFlags{}, results.Environment{CPUs: 2}, ""},
 		{sharedFlags{quiet: true}, busy, ""},
@@ -77,19 +76,11 @@ func TestABusyMachineIsToldOf(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd := &cobra.Command{}
 		cmd.SetErr(&stderr)
-		if err := row.f.awaitQuiet(cmd, row.env, nil); err != nil || (row.wants == "") != (stderr.Len() == 0) || !strings.Contains(stderr.String(), row.wants) {
-			t.Errorf("%+v, %v: said %q", row.env, err, stderr.String())
+		s := &session{cmd: cmd, flags: &row.f, env: row.env}
+		s.warnOfLoad()
+		if stderr.String() != row.wants {
+			t.Errorf("%+v, %v: said %q", row.f, row.env, stderr.String())
 		}
-	}
-}
-
-func TestWaitingForQuietEndsWithTheCommand(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	cmd := &cobra.Command{}
-	cmd.SetContext(ctx)
-	if err := (&sharedFlags{waitQuiet: time.Hour}).awaitQuiet(cmd, results.Environment{}, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,14 +53,24 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(files) > 0 {
-		return f.judgeFiles(cmd, files, reader)
-	}
 	plan, err := f.makePlan()
 	if err != nil {
 		return usage(err)
 	}
-	return f.measureGrid(cmd, plan, reader)
+	return f.do(cmd, files, task{
+		limit: plan.MaxTime + plan.MaxTime/4 + overrun,
+		measure: func(ctx context.Context, s *session) error {
+			return f.measureGrid(ctx, s, plan, reader)
+		},
+		show: func(found *results.Set) error { return f.show(cmd, found, reader) },
+		gate: func(found *results.Set) error {
+			unproven := tune.Decide(found.Records, f.objective).Unproven
+			if unproven == "" {
+				return nil
+			}
+			return &statusError{exitInconclusive, errors.New("no advice is certain: " + unproven)}
+		},
+	})
 }
 
 // leastTuned is the smallest message that tune is about: small ones wait behind larger ones.
@@ -110,48 +121,21 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// measureGrid measures the plan, keeps its records and the answer in a folder, and shows the
-// answer.
+// measureGrid measures the plan, and keeps its records and the answer that they give.
 func (f *tuneFlags) measureGrid(
-	cmd *cobra.Command, plan bench.Plan, reader *tune.ReaderCost,
+	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
-	s, err := openSession(cmd, &f.sharedFlags)
+	failed := s.runPlan(ctx, plan)
+	set, err := results.Read(filepath.Join(s.dir, recordsFile))
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
-	var measurements []results.Record
-	measured := s.measure(plan.MaxTime+plan.MaxTime/4+overrun, func(ctx context.Context) error {
-		err := s.runPlan(ctx, plan, func(r results.Record) {
-			measurements = append(measurements, r)
-		})
-		if len(measurements) == 0 {
-			return err
-		}
-		answer := tune.Decide(measurements, f.objective).Answer(reader)
-		return errors.Join(err, s.Write(answer.Finding(s.run)))
-	})
-	return s.finish(measured, ending{
-		show:  func(_, own *results.Set) error { return f.show(cmd, own, reader) },
-		bench: whole,
-		gate: func(own *results.Set) error {
-			return f.gate(tune.Decide(own.Records, f.objective))
-		},
-	})
-}
-
-// judgeFiles answers from earlier runs without measuring.
-func (f *tuneFlags) judgeFiles(cmd *cobra.Command, files []string, reader *tune.ReaderCost) error {
-	set, err := readFiles(cmd, files...)
-	if err != nil {
-		return err
+	measured := set.OfRun(s.run).Records
+	if len(measured) == 0 {
+		return failed
 	}
-	if len(set.Records) == 0 {
-		return view.ErrNothing
-	}
-	if err := f.show(cmd, set, reader); err != nil {
-		return err
-	}
-	return f.gate(tune.Decide(set.Records, f.objective))
+	answer := tune.Decide(measured, f.objective).Answer(reader)
+	return errors.Join(failed, s.Write(answer.Finding(s.run)))
 }
 
 // show writes the answer that the records of a set give.
@@ -167,12 +151,4 @@ func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.Read
 		return view.WriteJSON(cmd.OutOrStdout(), answer)
 	}
 	return answer.Page().Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
-}
-
-// gate returns an error if the records decide nothing.
-func (f *tuneFlags) gate(d tune.Decision) error {
-	if d.Unproven == "" {
-		return nil
-	}
-	return &statusError{exitInconclusive, errors.New("no advice is certain: " + d.Unproven)}
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +18,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A serverEntry is a server of a client's configuration, and where its command stands in the file.
+// A serverEntry is a server of a client's configuration, and where its command and arguments stand
+// in the text. Without arguments the place of those is empty.
 type serverEntry struct {
 	name    string
 	command string
 	args    []string
 
-	commandAt, argsAt span // of the values; the latter is empty if there are no args
+	commandAt, argsAt span
 }
 
 // A span is a part of a text.
@@ -30,17 +33,12 @@ type span struct{ from, to int64 }
 
 // wrap puts tap before servers in a client's configuration, or takes it away.
 func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
-	path := f.wrapFile
-	change := f.wrapEntry
-	if f.unwrapFile != "" {
-		path = f.unwrapFile
-		change = unwrapEntry
-	}
-	text, err := os.ReadFile(path)
+	path := cmp.Or(f.wrapFile, f.unwrapFile)
+	before, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	entries, err := serverEntries(text)
+	entries, err := serverEntries(before)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -49,26 +47,33 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 			return usage(fmt.Errorf("%s has no server %q", path, name))
 		}
 	}
+	after := before
 	var changed []string
 	for _, e := range slices.Backward(entries) { // so that the places before stay
-		if len(names) > 0 && !slices.Contains(names, e.name) {
+		if len(names) > 0 && !slices.Contains(names, e.name) || e.tapped() == (f.wrapFile != "") {
 			continue
 		}
-		next, does, err := change(e)
-		if err != nil {
+		if e.tapped() {
+			e.unwrap()
+		} else if err := f.wrapEntry(&e); err != nil {
 			return err
 		}
-		if does {
-			text = next.writeInto(text)
-			changed = append(changed, e.name)
-		}
+		after = e.writeInto(after)
+		changed = append(changed, e.name)
 	}
 	if len(changed) == 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), "nothing to change in", path)
 		return nil
 	}
-	copied, err := replaceConfig(path, text)
+	info, err := os.Stat(path)
 	if err != nil {
+		return err
+	}
+	copied := path + ".before-tap"
+	if err := results.ReplaceFile(copied, before, 0o600); err != nil {
+		return err
+	}
+	if err := results.ReplaceFile(path, after, info.Mode().Perm()); err != nil {
 		return err
 	}
 	slices.Reverse(changed)
@@ -77,43 +82,17 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 	return nil
 }
 
-// replaceConfig writes a configuration, and leaves a copy of what it was.
-func replaceConfig(path string, text []byte) (copied string, err error) {
-	before, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	copied = path + ".before-tap"
-	err = results.ReplaceFile(copied, before, 0o600)
-	if err != nil {
-		return "", err
-	}
-	return copied, results.ReplaceFile(path, text, info.Mode().Perm())
-}
-
-// wrapEntry puts tap before a server, unless it stands there.
-func (f *tapFlags) wrapEntry(e serverEntry) (serverEntry, bool, error) {
-	if tapped(e) {
-		return e, false, nil
-	}
+// wrapEntry puts tap before a server. A client may start its servers where nobody may write, so
+// that the recording goes beside the configuration unless a place was named.
+func (f *tapFlags) wrapEntry(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
-		return e, false, err
+		return err
 	}
-	record, err := filepath.Abs(f.out)
+	name := "tap-" + strings.Map(fileNameRune, e.name) + ".jsonl"
+	record, err := filepath.Abs(cmp.Or(f.out, filepath.Join(filepath.Dir(f.wrapFile), name)))
 	if err != nil {
-		return e, false, err
-	}
-	if f.out == "" { // a client starts its servers anywhere, be it where nobody may write
-		folder, err := filepath.Abs(filepath.Dir(f.wrapFile))
-		if err != nil {
-			return e, false, err
-		}
-		record = filepath.Join(folder, "tap-"+fileName(e.name)+".jsonl")
+		return err
 	}
 	args := []string{"tap", "-o", record}
 	if f.options.Bodies {
@@ -125,22 +104,19 @@ func (f *tapFlags) wrapEntry(e serverEntry) (serverEntry, bool, error) {
 	args = append(args, "--", e.command)
 	e.args = append(args, e.args...)
 	e.command = self
-	return e, true, nil
+	return nil
 }
 
-// unwrapEntry takes tap away from before a server, if it stands there.
-func unwrapEntry(e serverEntry) (serverEntry, bool, error) {
-	if !tapped(e) {
-		return e, false, nil
+// fileNameRune replaces what a file's name cannot hold.
+func fileNameRune(c rune) rune {
+	if strings.ContainsRune(`/\:*?"<>|`, c) || c < ' ' {
+		return '-'
 	}
-	own := e.args[slices.Index(e.args, "--")+1:]
-	e.command = own[0]
-	e.args = own[1:]
-	return e, true, nil
+	return c
 }
 
 // tapped reports whether the command of a server is tap, with another behind it.
-func tapped(e serverEntry) bool {
+func (e *serverEntry) tapped() bool {
 	if len(e.args) == 0 || e.args[0] != "tap" {
 		return false
 	}
@@ -149,19 +125,16 @@ func tapped(e serverEntry) bool {
 	return ours && dash > 0 && dash+1 < len(e.args)
 }
 
-// fileName returns a name as a part of a file's name.
-func fileName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, c) || c < ' ' {
-			return '-'
-		}
-		return c
-	}, name)
+// unwrap takes tap away from before a server.
+func (e *serverEntry) unwrap() {
+	own := e.args[slices.Index(e.args, "--")+1:]
+	e.command = own[0]
+	e.args = own[1:]
 }
 
 // writeInto returns a configuration with the command and the arguments of e where they stood. The
 // rest of the text stays as it is.
-func (e serverEntry) writeInto(text []byte) []byte {
+func (e *serverEntry) writeInto(text []byte) []byte {
 	command := jsonText(e.command)
 	args := jsonText(e.args)
 	if e.argsAt == (span{}) {
@@ -191,70 +164,56 @@ func jsonText(v any) []byte {
 }
 
 // serverEntries finds the servers of a configuration: the members of "mcpServers", or of "servers",
-// that have a command.
+// that have a command. Others are reached by a URL.
 func serverEntries(text []byte) ([]serverEntry, error) {
 	var entries []serverEntry
 	known := false
-	err := members(text, span{0, int64(len(text))}, func(name string, at span) error {
-		if name != "mcpServers" && name != "servers" {
-			return nil
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+	for {
+		_, err := dec.ReadToken()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		path := slices.Collect(dec.StackPointer().Tokens()) // mcpServers, NAME, command
+		if len(path) == 0 || path[0] != "mcpServers" && path[0] != "servers" {
+			continue
 		}
 		known = true
-		return members(text, at, func(name string, at span) error {
-			e := serverEntry{name: name}
-			err := members(text, at, func(name string, at span) error {
-				value := text[at.from:at.to]
-				switch name {
-				case "command":
-					e.commandAt = at
-					return json.Unmarshal(value, &e.command)
-				case "args":
-					e.argsAt = at
-					return json.Unmarshal(value, &e.args)
-				}
-				return nil
-			})
-			if err != nil {
-				return fmt.Errorf("server %q: %w", name, err)
-			}
-			if e.commandAt != (span{}) { // else it is reached by a URL
-				entries = append(entries, e)
-			}
-			return nil
-		})
-	})
-	if err == nil && !known {
-		err = errors.New(`it has no member "mcpServers" or "servers"`)
+		if len(path) != 3 {
+			continue
+		}
+		if n := len(entries); n == 0 || entries[n-1].name != path[1] {
+			entries = append(entries, serverEntry{name: path[1]})
+		}
+		if err := entries[len(entries)-1].readMember(path[2], dec); err != nil {
+			return nil, fmt.Errorf("server %q: %w", path[1], err)
+		}
 	}
-	return entries, err
+	if !known {
+		return nil, errors.New(`it has no member "mcpServers" or "servers"`)
+	}
+	byURL := func(e serverEntry) bool { return e.commandAt == (span{}) }
+	return slices.DeleteFunc(entries, byURL), nil
 }
 
-// members calls do with each member of the JSON object that stands at a place of a text.
-func members(text []byte, at span, do func(name string, at span) error) error {
-	dec := jsontext.NewDecoder(
-		bytes.NewReader(text[at.from:at.to]), jsontext.AllowDuplicateNames(true))
-	begin, err := dec.ReadToken()
+// readMember reads the value of a member of the server, and notes where it stands.
+func (e *serverEntry) readMember(name string, dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
 	if err != nil {
 		return err
 	}
-	if begin.Kind() != '{' {
-		return errors.New("not an object")
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		to := at.from + dec.InputOffset()
-		err = do(key, span{to - int64(len(value)), to})
-		if err != nil {
-			return err
-		}
+	to := dec.InputOffset()
+	at := span{to - int64(len(value)), to}
+	switch name {
+	case "command":
+		e.commandAt = at
+		return json.Unmarshal(value, &e.command)
+	case "args":
+		e.argsAt = at
+		return json.Unmarshal(value, &e.args)
 	}
 	return nil
 }
