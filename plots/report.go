@@ -71,10 +71,10 @@ type section struct {
 }
 
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
-// record it holds, with pictures, tables, warnings below the rows that they are about, and the
-// commands that reproduce it. The page fetches nothing; it is for screens, phones and paper, and is
-// smaller than [ReportLimit]. It can be read without its script, with which tables sort and are
-// filtered. The same set gives the same page. A set without any record to show is [ErrEmpty].
+// record it holds, with pictures, tables, warnings and the commands that reproduce it. The page
+// fetches nothing; it is for screens, phones and paper, and is smaller than [ReportLimit]. It can
+// be read without its script, with which tables sort and are filtered. The same set gives the same
+// page. A set without any record to show is [ErrEmpty].
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	sections := view.Sections(set)
 	if len(sections) == 0 {

@@ -16,22 +16,21 @@ function value(cell) {
   return m ? +m[1].replaceAll(',', '') * (factors[m[2]] || 1) : text.toLowerCase();
 }
 
-// sort orders the rows of a table by a column, each with the warnings below it.
+// sort orders the rows of a table by a column.
 function sort(th) {
   const up = th.getAttribute('aria-sort') !== 'ascending', column = th.cellIndex;
-  const body = th.closest('table').tBodies[0], rows = [];
+  const body = th.closest('table').tBodies[0], rows = [...body.rows];
   for (const other of th.parentNode.cells) other.removeAttribute('aria-sort');
   th.setAttribute('aria-sort', up ? 'ascending' : 'descending');
-  for (const row of body.rows) row.className === 'warning' ? rows.at(-1).push(row) : rows.push([row]);
-  const key = new Map(rows.map(r => [r, value(r[0].cells[column])]));
+  const key = new Map(rows.map(r => [r, value(r.cells[column])]));
   const order = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === 'number' ? -1 : 1;
   rows.sort((a, b) => order(key.get(a), key.get(b)) * (up ? 1 : -1));
-  body.append(...rows.flat());
+  body.append(...rows);
 }
 if (matchMedia('(max-width: 40rem)').matches) { // on a phone the verdict comes first
   for (const table of all('table')) {
     const at = table.querySelector('td.good, td.bad, td.mixed')?.cellIndex;
-    for (const row of at ? table.rows : []) if (row.className !== 'warning') row.prepend(row.cells[at]);
+    for (const row of at ? table.rows : []) row.prepend(row.cells[at]);
   }
 }
 for (const th of all('th')) {
@@ -53,11 +52,9 @@ unfold();
 const input = make('input', { type: 'search', placeholder: 'filter rows: ndjson 64 KiB', ariaLabel: 'filter rows' });
 input.addEventListener('input', () => {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  let kept = true;
   for (const row of all('tbody tr')) {
     const text = (row.textContent + ' ' + (row.closest('table').caption?.textContent ?? '')).toLowerCase();
-    if (row.className !== 'warning') kept = words.every(w => text.includes(w));
-    row.hidden = !kept;
+    row.hidden = !words.every(w => text.includes(w));
   }
   for (const details of all('details:has(tbody)')) details.open ||= words.length > 0;
 });

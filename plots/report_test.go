@@ -93,7 +93,7 @@ func TestSectionsAreThoseThatHaveRecords(t *testing.T) {
 		{"targets", &results.Set{Environments: environments, Targets: testTargets()}, []string{"answer", "servers", "machines"}},
 		{"a recording", &results.Set{Environments: environments, Messages: testTraffic()}, []string{"answer", "recording", "machines"}},
 		{"a recording that is whole", &results.Set{Environments: environments, Messages: testTraffic(), Targets: testEnding()}, []string{"answer", "recording", "machines"}},
-		{"a recording of nothing", &results.Set{Environments: environments, Targets: testEnding()}, []string{"answer", "recording", "machines"}},
+		{"a recording of nothing", &results.Set{Environments: environments, Targets: testEnding()}, []string{"answer", "machines"}},
 		{"a cell that is unsupported", &results.Set{Environments: environments, Records: []results.Record{{Run: "run-1", Cell: testCell("raw", 1, "far", "stream"), Unsupported: "no"}}}, []string{"answer", "measurements", "machines"}},
 		{"a skipped line", &results.Set{Environments: environments, Findings: testClaims(),
 			Problems: []results.Problem{{File: "a.jsonl", Line: 7}}},
@@ -117,7 +117,7 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		"a/results.jsonl",
 		"pipebench report a/results.jsonl",
 		"linux/amd64", "darwin/arm64", "Apple M9", // machines side by side
-		"⚠ the CPU&#39;s frequency was scaled", // a warning by its row
+		"the CPU&#39;s frequency was scaled", // a warning
 		"unsupported: this machine has one last-level cache",
 		"pipebench run --seed 7",       // the command of a run
 		"45066 B",                      // a probe to the byte
@@ -125,7 +125,6 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		`<td class="bad">refuted</td>`, // a verdict in words and colour
 		"10,485,759 B",                 // a server's limit
 		"grows faster than linear",
-		"over 64 KiB",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)

@@ -194,7 +194,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{Title: "metric", Key: true},
 		{Title: "old", Right: true},
 		{Title: "new", Right: true},
-		{Title: "unit", DataOnly: true},
+		{Title: "unit", Detail: true},
 		{Title: "change", Right: true, Key: true},
 		{Title: "p", Right: true},
 		{Title: "min. detectable", Right: true},

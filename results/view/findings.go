@@ -24,7 +24,7 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	case FormatSARIF:
 		return writeSARIF(w, all)
 	case FormatCSV:
-		return findingTable(set, sorted(all)).Write(w, format, o)
+		return findingTable(set, sorted(all), true).Write(w, format, o)
 	case FormatJSON:
 		return WriteJSON(w, struct {
 			Passed  bool   `json:"passed"`
@@ -33,16 +33,18 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 		}{findingTone(all) == Good, findingSummary(all), newSetJSON(set)})
 	}
 	p := Page{Verdict: findingSummary(all), Tone: findingTone(all)}
-	p.addTable(remarkableTable(set, all, o.Detail))
 	area := all[0].Area()
 	if o.Detail || area == results.AreaCheck || area == results.AreaMachine {
 		p.Conclusions = findingAdvice(all)
 	}
-	if !o.Detail {
-		p.Notes = unremarkable(all)
-		if len(p.Conclusions) == 0 {
-			p.Notes = append(p.Notes, "all of them, and what to do about each: --detail")
-		}
+	if o.Detail {
+		p.addTable(findingTable(set, sorted(all), true))
+		return p.Write(w, format, o)
+	}
+	p.addTable(remarkableTable(set, all))
+	p.Notes = unremarkable(all)
+	if len(p.Conclusions) == 0 {
+		p.Notes = append(p.Notes, "all of them, and what to do about each: --detail")
 	}
 	return p.Write(w, format, o)
 }
@@ -63,12 +65,9 @@ func isRemarkable(f results.Finding) bool {
 func unremarkable(all []results.Finding) []string {
 	var lines []string
 	for _, v := range results.Verdicts() {
-		var own []results.Finding
-		for _, f := range all {
-			if f.Verdict == v && !isRemarkable(f) {
-				own = append(own, f)
-			}
-		}
+		own := selectFindings(all, func(f results.Finding) bool {
+			return f.Verdict == v && !isRemarkable(f)
+		})
 		var names []string
 		for _, alike := range groupFindings(own, likeness) {
 			names = append(names, alikeName(alike))
@@ -88,69 +87,37 @@ func sorted(all []results.Finding) []results.Finding {
 	})
 }
 
-// remarkableTable shows findings to a person: with detail each of them, else those to look at, of
-// failures that end alike the first.
-func remarkableTable(s *results.Set, all []results.Finding, detail bool) Table {
-	var area string
-	if len(all) > 0 {
-		area = all[0].Area()
-	}
-	titles := area == results.AreaClaim || detail && area == results.AreaRule
-	commands := area == results.AreaCheck && !aboutOneCommand(all)
-	if detail {
-		return findingTable(s, all).forPeople(titles, commands)
-	}
-	var shown []results.Finding
-	for _, f := range all {
-		if isRemarkable(f) {
-			shown = append(shown, f)
-		}
-	}
+// remarkableTable shows a person the findings to look at: of failures that end alike the first.
+func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var first []results.Finding
 	var names []string
-	for _, alike := range groupFindings(shown, likeness) {
+	for _, alike := range groupFindings(selectFindings(all, isRemarkable), likeness) {
 		first = append(first, alike[0])
 		names = append(names, alikeName(alike))
 	}
-	t := findingTable(s, first)
+	t := findingTable(s, first, false)
 	for i, name := range names {
 		t.Rows[i][0].Text = name
 	}
-	return t.forPeople(titles, commands)
+	return t
 }
 
-// forPeople keeps the columns of a table of findings that a terminal has room for: what was done or
-// said only if titles are asked for, and then before what was found, and likewise the commands.
-func (t Table) forPeople(titles, commands bool) Table {
-	out := t.only(func(i int) bool {
-		isTitle := t.Columns[i].Data == "title"
-		isCommand := t.Columns[i].Title == "command"
-		return (titles || !isTitle) && (commands || !isCommand)
-	})
-	for i, c := range out.Columns {
-		if c.Data != "title" {
-			continue
-		}
-		out.Columns[i-1], out.Columns[i] = out.Columns[i], out.Columns[i-1]
-		for _, row := range out.Rows {
-			row[i-1], row[i] = row[i], row[i-1]
-		}
-	}
-	return out.dropEmpty()
-}
-
-// findingTable has a row for each finding.
-func findingTable(s *results.Set, all []results.Finding) Table {
+// findingTable has a row for each finding. Without detail a terminal shows what was done or said of
+// claims alone. The command stands there if there are several.
+func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
+	claims := len(all) > 0 && all[0].Area() == results.AreaClaim
+	isCheck := len(all) > 0 && all[0].Area() == results.AreaCheck
 	t := Table{Columns: []Column{
 		{Title: "what", Data: "id", Style: Code, Key: true},
 		{Title: "machine"},
-		{Title: "command", Style: Code},
+		{Title: "command", Style: Code, Detail: !isCheck || aboutOneCommand(all)},
 		{Title: "verdict", Style: Verdict, Key: true},
 		{Title: "how", Data: "class", Key: true},
 		{Title: "value", Right: true, Detail: true},
-		{Title: "unit", DataOnly: true},
+		{Title: "unit", Detail: true},
+		{Title: "what was done or said", Data: "title", Style: Long, Key: claims,
+			Detail: !claims && !detail},
 		{Title: "found", Style: Long, Key: true},
-		{Title: "what was done or said", Data: "title", Style: Long, Key: true},
 		{Title: "advice", Style: Long, Detail: true},
 		{Title: "by hand", Data: "reproduce", Style: Code, Detail: true},
 	}}
@@ -161,14 +128,14 @@ func findingTable(s *results.Set, all []results.Finding) Table {
 		}
 		t.AppendValues(
 			Value{Text: findingName(f), Base: f.ID},
-			machineValue(s, s.Machine(f.Run)),
+			textValue(MachineTitle(s, s.Machine(f.Run))),
 			textValue(strings.Join(f.About, " ")),
 			verdictValue(string(f.Verdict)),
 			textValue(f.Class),
 			textValue(value),
 			textValue(f.Unit),
-			textValue(f.Found),
 			textValue(f.Title),
+			textValue(f.Found),
 			textValue(f.Advice),
 			textValue(f.Reproduce),
 		)
@@ -217,13 +184,18 @@ func aboutOneCommand(all []results.Finding) bool {
 // FailedFindings returns the findings that fail. A refuted sentence is no failure: it is the answer
 // to a question.
 func FailedFindings(all []results.Finding) []results.Finding {
-	var failed []results.Finding
+	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
+}
+
+// selectFindings returns the findings that are wanted.
+func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []results.Finding {
+	var own []results.Finding
 	for _, f := range all {
-		if f.Verdict == results.Fails {
-			failed = append(failed, f)
+		if wanted(f) {
+			own = append(own, f)
 		}
 	}
-	return failed
+	return own
 }
 
 // findingTone is that of findings together: Good where none fails and none of a check is open.
@@ -372,41 +344,28 @@ var areas = []struct{ area, title, command string }{
 		"pipebench probe --machine"},
 }
 
-// findingSections has a section for each area of findings.
-func findingSections(s *results.Set) []Section {
+// findingSections has a section for each area of findings. Without detail it holds what a person
+// has to look at.
+func findingSections(s *results.Set, detail bool) []Section {
 	var sections []Section
 	for _, a := range areas {
 		own := s.FindingsOf(a.area)
 		if len(own) == 0 {
 			continue
 		}
-		sections = append(sections, Section{
-			ID:       a.area + "-findings",
-			Title:    a.title,
-			Tables:   []Table{findingTable(s, sorted(own))},
-			Commands: commandsOf(s, own, a.command),
-		})
+		section := Section{ID: a.area + "-findings", Title: a.title}
+		section.Commands = commandsOf(s, own, a.command)
+		switch {
+		case detail:
+			section.Tables = []Table{findingTable(s, sorted(own), true)}
+		case a.area == results.AreaRule:
+			section.Tables = ruleTables(s, nil)
+		default:
+			section.Tables = []Table{remarkableTable(s, own)}
+		}
+		sections = append(sections, section)
 	}
 	return sections
-}
-
-// findingScreens has a table for each area of findings, as a terminal shows it.
-func findingScreens(s *results.Set, detail bool) []Table {
-	var tables []Table
-	for _, a := range areas {
-		own := s.FindingsOf(a.area)
-		if len(own) == 0 {
-			continue
-		}
-		if a.area == results.AreaRule {
-			tables = append(tables, ruleTables(s, nil, detail)...)
-			continue
-		}
-		t := remarkableTable(s, own, detail)
-		t.Title = a.title
-		tables = append(tables, t)
-	}
-	return tables
 }
 
 // findingSentences sum up findings: those of each area and, if programs were tested, of each

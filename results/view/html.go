@@ -13,22 +13,16 @@ const maxCellText = 1000
 
 // HTML returns the table as an element of a page, without the columns that are empty in all rows.
 // The page's own style sheet decides what its classes look like: code, long, right, and good, bad
-// and mixed for verdicts. Texts are escaped, and cut where they are very long. A warning has a line
-// of its own below its row.
+// and mixed for verdicts. Texts are escaped, and cut where they are very long.
 func (t Table) HTML() template.HTML {
-	t = t.only(func(i int) bool { return !t.Columns[i].DataOnly }).dropEmpty()
+	t = t.dropEmpty()
 	var out strings.Builder
 	out.WriteString("<div class=\"table\"><table>\n")
 	if t.Title != "" {
 		fmt.Fprintf(&out, "<caption>%s</caption>\n", html.EscapeString(t.Title))
 	}
 	out.WriteString("<thead><tr>")
-	width := 0
 	for _, c := range t.Columns {
-		if c.Style == Warning {
-			continue
-		}
-		width++
 		class := ""
 		if c.Right {
 			class = ` class="right"`
@@ -38,21 +32,11 @@ func (t Table) HTML() template.HTML {
 	out.WriteString("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
 		out.WriteString("<tr>")
-		var warnings []string
 		for i, v := range row {
-			text := html.EscapeString(Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText))
-			switch {
-			case t.Columns[i].Style != Warning:
-				out.WriteString(t.Columns[i].cell(v, text))
-			case text != "":
-				warnings = append(warnings, text)
-			}
+			text := Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText)
+			out.WriteString(t.Columns[i].cell(v, html.EscapeString(text)))
 		}
 		out.WriteString("</tr>\n")
-		for _, text := range warnings {
-			fmt.Fprintf(&out, `<tr class="warning"><td colspan="%d">⚠ %s</td></tr>`, width, text)
-			out.WriteString("\n")
-		}
 	}
 	out.WriteString("</tbody>\n</table></div>\n")
 	return template.HTML(out.String())

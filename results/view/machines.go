@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +16,6 @@ func MachineTitle(s *results.Set, id string) string {
 	}
 	return s.MachineName(id)
 }
-
-// machineValue shows the name of a machine, nothing if it is the only one.
-func machineValue(s *results.Set, id string) Value { return textValue(MachineTitle(s, id)) }
 
 // MachinesLine describes the only one of machines, or counts them.
 func MachinesLine(machines []results.Environment) string {
@@ -63,63 +59,28 @@ func FirstRuns(s *results.Set) []results.Environment {
 	return out
 }
 
-// headerLines is how many lines about environments a view begins with at most.
+// headerLines is how many lines about machines a view begins with at most.
 const headerLines = 6
 
-// headers describe the environments, those that repeat themselves once: with detail the run too.
-func headers(s *results.Set, o Options) []string {
-	environments := FirstRuns(s)
-	if o.Detail {
-		environments = s.Environments
-	}
+// headers describe the machines.
+func headers(s *results.Set) []string {
 	var out []string
-	for _, e := range environments {
+	for _, e := range FirstRuns(s) {
 		name := MachineTitle(s, e.Machine)
-		lines := []string{JoinParts(name, machineLine(e), "load "+loadText(e))}
-		if o.Detail {
-			lines = append(lines, runHeader(e))
-		}
-		for _, line := range lines {
-			if !slices.Contains(out, line) {
-				out = append(out, line)
-			}
-		}
+		out = append(out, JoinParts(name, machineLine(e), "load "+loadText(e)))
 	}
-	if len(out) > headerLines {
-		more := fmt.Sprintf("and %d lines more: %d runs in all", len(out)-headerLines+1,
-			len(environments))
-		out = append(out[:headerLines-1], more)
+	if more := len(out) - headerLines; more > 0 {
+		out = append(out[:headerLines], fmt.Sprintf("and %d machines more", more))
 	}
 	return out
 }
 
-// runHeader describes a run.
-func runHeader(e results.Environment) string {
-	var version, at, pages, clock string
-	if e.Version != "" {
-		version = "pipebench " + e.Version
-	}
-	if !e.Time.IsZero() {
-		at = e.Time.UTC().Format("2006-01-02 15:04 UTC")
-	}
-	if e.PageSize > 0 {
-		pages = pagesText(e)
-	}
-	if e.ClockNS > 0 {
-		clock = "clock " + results.FormatDuration(e.ClockNS) + " a reading"
-	}
-	return JoinParts(version, e.Go, at, e.Topology, pages, fmt.Sprintf("seed %d", e.Seed), clock)
-}
-
-// A machineField is what a page tells of a machine.
-type machineField struct {
-	title, text string
-	varies      bool // between any two machines or runs: a comparison does not mention it
-}
+// A machineField is one thing that is known of a machine, "" if it is not.
+type machineField struct{ title, text string }
 
 // machineFields are in the order of a page.
 func machineFields(e results.Environment) []machineField {
-	cpus, page, largest, clock := "", "", "", ""
+	var cpus, page, largest, measured, clock string
 	if e.CPUs > 0 {
 		cpus = strconv.Itoa(e.CPUs)
 	}
@@ -129,25 +90,29 @@ func machineFields(e results.Environment) []machineField {
 	if e.PipeMaxSize > 0 {
 		largest = results.FormatSize(int64(e.PipeMaxSize))
 	}
+	if !e.Time.IsZero() {
+		measured = e.Time.UTC().Format("2006-01-02 15:04 UTC")
+	}
 	if e.ClockNS >= 1e-3 {
 		clock = results.FormatDuration(e.ClockNS) + " a reading"
 	}
 	return []machineField{
-		{title: "host", text: e.Hostname, varies: true},
-		{title: "operating system", text: strings.TrimSpace(e.OS + " " + e.Kernel)},
-		{title: "architecture", text: e.Arch},
-		{title: "processor", text: e.CPU},
-		{title: "CPUs", text: cpus},
-		{title: "topology", text: e.Topology},
-		{title: "page", text: page},
-		{title: "largest pipe", text: largest},
-		{title: "imitation", text: e.Imitation},
-		{title: "virtualisation", text: e.Virtualisation},
-		{title: "governor", text: e.Governor},
-		{title: "load", text: loadText(e), varies: true},
-		{title: "clock", text: clock, varies: true},
-		{title: "Go", text: e.Go},
-		{title: "pipebench", text: e.Version},
+		{"host", e.Hostname},
+		{"operating system", strings.TrimSpace(e.OS + " " + e.Kernel)},
+		{"architecture", e.Arch},
+		{"processor", e.CPU},
+		{"CPUs", cpus},
+		{"topology", e.Topology},
+		{"page", page},
+		{"largest pipe", largest},
+		{"imitation", e.Imitation},
+		{"virtualisation", e.Virtualisation},
+		{"governor", e.Governor},
+		{"measured", measured},
+		{"load", loadText(e)},
+		{"clock", clock},
+		{"Go", e.Go},
+		{"pipebench", e.Version},
 	}
 }
 
@@ -170,20 +135,24 @@ func machineTable(s *results.Set) Table {
 	return t
 }
 
-// machinesDiffer says in what several machines differ: "CPUs (2; 8)".
+// machinesDiffer says in what several machines differ: "CPUs (2; 8)". Some things differ between
+// any two, or between any two runs.
 func machinesDiffer(s *results.Set) string {
-	machines := FirstRuns(s)
 	var parts []string
-	for i, f := range machineFields(results.Environment{}) {
+	for _, row := range machineTable(s).Rows {
+		title := row[0].Text
+		switch title {
+		case "host", "measured", "load", "clock":
+			continue
+		}
 		var values []string
 		differ := false
-		for _, e := range machines {
-			text := orDash(machineFields(e)[i].text)
-			differ = differ || len(values) > 0 && text != values[0]
-			values = append(values, text)
+		for _, v := range row[1:] {
+			differ = differ || v.Text != row[1].Text
+			values = append(values, v.Text)
 		}
-		if differ && !f.varies {
-			parts = append(parts, f.title+" ("+strings.Join(values, "; ")+")")
+		if differ {
+			parts = append(parts, title+" ("+strings.Join(values, "; ")+")")
 		}
 	}
 	if len(parts) == 0 {

@@ -37,8 +37,7 @@ func cellTables(s *results.Set, rows []stat.Row) []Table {
 	return tables
 }
 
-// cellTable has a row for each cell, and a column for each figure that any of them has. A page has
-// the warnings of a cell below its row, a terminal and markdown have them below the table.
+// cellTable has a row for each cell, and a column for each figure that any of them has.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {
@@ -49,7 +48,6 @@ func cellTable(rows []stat.Row) Table {
 	for _, f := range figuresOf(rows[0]) {
 		t.Columns = append(t.Columns, Column{Title: f.title, Right: true})
 	}
-	t.Columns = append(t.Columns, Column{Title: "warnings", Style: Warning})
 	for _, r := range rows {
 		row := cellValues(r, differ)
 		for i, f := range figuresOf(r) {
@@ -58,10 +56,9 @@ func cellTable(rows []stat.Row) Table {
 			}
 			row = append(row, textValue(f.text))
 		}
-		t.AppendValues(append(row, textValue(strings.Join(rowWarnings(r), "; ")))...)
+		t.AppendValues(row...)
 	}
-	t.Notes = warningNotes(rows)
-	return t.dropEmpty()
+	return t
 }
 
 // A figure is a column of a detailed table, "" where a cell does not have it.
@@ -158,45 +155,6 @@ func tableTitle(c results.Cell, differ []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// rowWarnings returns all that is to be said of a row.
-func rowWarnings(r stat.Row) []string {
-	var out []string
-	if r.Unsupported != "" {
-		out = append(out, "unsupported: "+r.Unsupported)
-	}
-	if r.Failed != "" {
-		out = append(out, "failed: "+r.Failed)
-	}
-	return append(out, r.Warnings...)
-}
-
-// mostNamed is how many cells the note on a warning names.
-const mostNamed = 3
-
-// warningNotes say the warnings of rows, each once with the cells that it is about.
-func warningNotes(rows []stat.Row) []string {
-	var order []string
-	cells := make(map[string][]string)
-	for _, r := range rows {
-		for _, warning := range rowWarnings(r) {
-			if cells[warning] == nil {
-				order = append(order, warning)
-			}
-			cells[warning] = append(cells[warning], r.Cell.Framing+" "+fieldText(r.Cell, "size"))
-		}
-	}
-	var out []string
-	for _, warning := range order {
-		names := slices.Compact(cells[warning])
-		about := strings.Join(names[:min(len(names), mostNamed)], ", ")
-		if more := len(names) - mostNamed; more > 0 {
-			about += fmt.Sprintf(" and %d more", more)
-		}
-		out = append(out, about+": "+warning)
-	}
-	return out
-}
-
 // metricText shows the median of a metric in its unit, "" if the row has none.
 func metricText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
@@ -252,8 +210,7 @@ func percentileText(r stat.Row, name string) string {
 }
 
 // figureTable has a row for each cell: its machine and fields, then each metric that any cell has,
-// as median, both ends of the interval and n, in base units. Each row repeats what every measured
-// cell is warned of: a program may look at one row alone.
+// as median, both ends of the interval and n, in base units.
 func figureTable(sum Summary) Table {
 	var fields []string
 	for _, f := range results.Fields() {
@@ -311,11 +268,7 @@ func figureTable(sum Summary) Table {
 		}
 		row = append(row, plainRatio(r.ToRaw)...)
 		row = append(row, plainRatio(r.ToRawWire)...)
-		warnings := r.Warnings
-		if r.Samples > 0 {
-			warnings = append(slices.Clone(r.Warnings), sum.Warnings...)
-		}
-		row = append(row, r.Unsupported, r.Failed, strings.Join(warnings, "; "))
+		row = append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "))
 		if told {
 			row = append(row, r.Told)
 		}

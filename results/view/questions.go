@@ -11,15 +11,13 @@ type question struct {
 	asks  string
 	steps []string // the first that was found answers; one that ends in "/" is any step under it
 	least bool     // of many such findings the least value, or the one that says yes
-	fits  float64  // if set, the answer is whether the value is at least this
 }
 
 var pipeQuestions = []question{
 	{asks: "A new pipe holds", steps: []string{"capacity/stated", "capacity/accepted"}},
 	{asks: "Writes of one size fill it with as little as", steps: []string{"capacity/fill/"},
 		least: true},
-	{asks: "A chunk of 60 KiB fits into it whole", steps: []string{"capacity/fill/61440"},
-		fits: 61440},
+	{asks: "Chunks of 60 KiB fill it with", steps: []string{"capacity/fill/61440"}},
 	{asks: "Asked to hold 100,000 B, it holds", steps: []string{"settable/100000"}},
 	{asks: "A full one takes a byte again after reading", steps: []string{"slot"}},
 	{asks: "poll(2) calls it writable after reading", steps: []string{"poll/writable-after"}},
@@ -60,20 +58,6 @@ var machineQuestions = []question{
 		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
 }
 
-// stepQuestions asks for every step of findings.
-func stepQuestions(all []results.Finding) []question {
-	var questions []question
-	seen := make(map[string]bool)
-	for _, f := range all {
-		_, step := kindOf(f)
-		if !seen[step] {
-			seen[step] = true
-			questions = append(questions, question{asks: step, steps: []string{step}})
-		}
-	}
-	return questions
-}
-
 // answers reports whether a step is one that the question asks for. An experiment that came to no
 // result answers for all that it would have found.
 func (q question) answers(step string, f results.Finding) bool {
@@ -111,31 +95,27 @@ func (q question) answer(all []results.Finding) (best results.Finding, ok bool) 
 // notSeen is what chance did not bring about, which does not say that it cannot be.
 const notSeen = "not seen"
 
-// cell words the answer that a finding gives.
+// cell words the answer that a finding gives. It has a Base if it is the same in every run: neither
+// a time, a rate nor a chance.
 func (q question) cell(f results.Finding) Value {
-	_, step := kindOf(f)
-	n, isNumber := f.Number()
-	switch {
-	case f.Class != "": // hangs, fails
-		return textValue(f.Class)
-	case isNumber && q.fits > 0:
-		return textValue(exactValue(n >= q.fits, ""))
-	case strings.HasPrefix(step, "interleave/") && f.Value == false:
-		return textValue(notSeen)
-	}
-	text := exactValue(f.Value, f.Unit)
-	if size, fill := strings.CutPrefix(step, "capacity/fill/"); fill && q.least {
-		text += " (" + size + " B each)"
-	}
-	if f.Verdict == results.Refuted {
-		text += " (DIFFERS)"
-	}
-	return textValue(text)
-}
-
-// isExact reports whether the answer is the same in every run: not a time, a rate or a chance.
-func (q question) isExact(f results.Finding) bool {
 	kind, step := kindOf(f)
 	chance := strings.HasPrefix(step, "interleave/")
-	return f.Unit != "ns" && kind != "" && kind != "pty" && !chance
+	text := exactValue(f.Value, f.Unit)
+	switch {
+	case f.Class != "": // hangs, fails
+		text = f.Class
+	case chance && f.Value == false:
+		text = notSeen
+	default:
+		if size, fill := strings.CutPrefix(step, "capacity/fill/"); fill && q.least {
+			text += " (" + size + " B each)"
+		}
+		if f.Verdict == results.Refuted {
+			text += " (DIFFERS)"
+		}
+	}
+	if f.Unit == "ns" || kind == "" || kind == "pty" || chance {
+		return Value{Text: text}
+	}
+	return textValue(text)
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// thresholds are message sizes at which something is known to change: a page and Linux's PIPE_BUF,
-// the usual capacity of a pipe, and two limits that are in use for a message.
-var thresholds = []int64{4 << 10, 64 << 10, 10 << 20, 16 << 20}
-
 const (
 	// maxUnanswered is the number of requests without an answer that are named.
 	maxUnanswered = 10
@@ -24,17 +20,41 @@ const (
 	maxMethods = 30
 )
 
-// recordingSummary says what was recorded, and what of it went wrong: requests without an answer,
-// answers that are errors, times in which a side took nothing. Of a recording of nothing it says
-// how it ended. What the recorded programs wrote is escaped.
-func recordingSummary(s *results.Set) []string {
-	if len(s.Messages) == 0 {
-		return endings(s)
+// recordingSection holds what tap recorded.
+func recordingSection(s *results.Set) Section {
+	return Section{
+		ID:       "recording",
+		Title:    "A recording",
+		Tables:   []Table{directionTable(s.Messages), replyTable(s.Messages)},
+		Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND"),
 	}
+}
+
+// recordingSummary says what was recorded, what of it went wrong (requests without an answer,
+// answers that are errors, times in which a side took nothing), and how the servers ended. What the
+// recorded programs wrote is escaped.
+func recordingSummary(s *results.Set) []string {
+	var out []string
+	if len(s.Messages) > 0 {
+		out = messagesSummary(s.Messages)
+	}
+	for _, t := range s.Targets {
+		if t.Evidence.Traffic == nil {
+			continue
+		}
+		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
+		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
+		out = append(out, Escape(text))
+	}
+	return out
+}
+
+// messagesSummary says what passed, and what of it went wrong.
+func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0
 	largest := int64(0)
-	for _, m := range s.Messages {
+	for _, m := range messages {
 		largest = max(largest, m.Size)
 		if m.Dir == "request" {
 			requests++
@@ -43,13 +63,12 @@ func recordingSummary(s *results.Set) []string {
 			errorAnswers++
 		}
 	}
-	out := []string{fmt.Sprintf(
-		"The recording has %s to the server and %d from it, the largest of %s.",
-		results.FormatCount(requests, "message"), len(s.Messages)-requests,
-		results.FormatSize(largest))}
-	times, unanswered := stat.Replies(s.Messages)
-	if text := replySummary(times); text != "" {
-		out = append(out, text)
+	times, unanswered := stat.Replies(messages)
+	out := []string{
+		fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
+			results.FormatCount(requests, "message"), len(messages)-requests,
+			results.FormatSize(largest)),
+		replySummary(times),
 	}
 	if len(unanswered) > 0 {
 		out = append(out, unansweredText(unanswered))
@@ -57,13 +76,9 @@ func recordingSummary(s *results.Set) []string {
 	if errorAnswers > 0 {
 		out = append(out, results.FormatCount(errorAnswers, "answer")+" by an error.")
 	}
-	if text := stallText(s.Messages, "request", "server"); text != "" {
-		out = append(out, text)
-	}
-	if text := stallText(s.Messages, "reply", "client"); text != "" {
-		out = append(out, text)
-	}
-	return out
+	out = append(out, stallText(messages, "request", "server"),
+		stallText(messages, "reply", "client"))
+	return nonEmpty(out)
 }
 
 // replySummary says how long replies took, "" if there were none.
@@ -116,21 +131,7 @@ func stallText(messages []results.Message, dir, side string) string {
 		results.FormatDuration(float64(longest)))
 }
 
-// endings say how the servers ended that tap recorded.
-func endings(s *results.Set) []string {
-	var out []string
-	for _, t := range s.Targets {
-		if t.Evidence.Traffic == nil {
-			continue
-		}
-		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
-		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
-		out = append(out, Escape(text))
-	}
-	return out
-}
-
-// directionTable counts the messages each way, and those above the thresholds.
+// directionTable counts the messages each way.
 func directionTable(messages []results.Message) Table {
 	t := Table{Title: "What passed", Columns: []Column{
 		{Title: "direction", Key: true},
@@ -139,31 +140,18 @@ func directionTable(messages []results.Message) Table {
 		{Title: "a second", Right: true},
 		{Title: "largest", Right: true},
 	}}
-	for _, n := range thresholds {
-		t.Columns = append(t.Columns, Column{Title: "over " + results.FormatSize(n), Right: true})
-	}
 	for _, own := range stat.Directions(messages) {
 		var sum, largest int64
-		over := make([]int, len(thresholds))
 		for _, m := range own {
 			sum += m.Size
 			largest = max(largest, m.Size)
-			for i, n := range thresholds {
-				if m.Size > n {
-					over[i]++
-				}
-			}
 		}
 		rate := ""
 		if lasted := own[len(own)-1].T - own[0].T; lasted > 0 {
 			rate = results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3)
 		}
-		row := []string{own[0].Dir, strconv.Itoa(len(own)), results.FormatGrouped(sum), rate,
-			results.FormatSize(largest)}
-		for _, n := range over {
-			row = append(row, strconv.Itoa(n))
-		}
-		t.Append(row...)
+		t.Append(own[0].Dir, strconv.Itoa(len(own)), results.FormatGrouped(sum), rate,
+			results.FormatSize(largest))
 	}
 	return t
 }
@@ -197,21 +185,16 @@ func replyTable(messages []results.Message) Table {
 
 // messageTable has a row for each message.
 func messageTable(s *results.Set) Table {
-	t := Table{Title: "What passed", Columns: []Column{
-		{Title: "time", Data: "time (ns)", Right: true, Key: true},
-		{Title: "dir", Key: true},
-		{Title: "message", Data: "message (B)", Right: true, Key: true},
-		{Title: "method", Key: true},
-		{Title: "id", Key: true},
+	t := Table{Columns: []Column{
+		{Title: "time (ns)"},
+		{Title: "dir"},
+		{Title: "message (B)"},
+		{Title: "method"},
+		{Title: "id"},
 	}}
 	for _, m := range s.Messages {
-		t.AppendValues(
-			nanosValue(float64(m.T)),
-			textValue(m.Dir),
-			bytesValue(m.Size),
-			textValue(m.Method),
-			textValue(string(m.ID)),
-		)
+		t.Append(strconv.FormatInt(m.T, 10), m.Dir, strconv.FormatInt(m.Size, 10), m.Method,
+			string(m.ID))
 	}
 	return t
 }

@@ -23,7 +23,7 @@ type DocumentedRule struct{ About, Says, Source string }
 
 // WriteRules writes what was found about pipes. For people that is a table with a row for each
 // question: a column for each kind of pipe or, of several machines and systems, for each of those.
-// With detail it has every finding. Programs get every finding in any case.
+// With detail every finding stands below. Programs get every finding in any case.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -35,19 +35,21 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 		return WriteFindings(w, format, rules, o)
 	}
 	p := Page{Header: append([]string{ruleSummary(rules.Findings)}, machineHeads(rules)...)}
-	p.Tables = ruleTables(rules, systems, o.Detail)
+	p.Tables = ruleTables(rules, systems)
 	if len(systems) > 0 {
 		p.Tables = append(p.Tables, documentedTable(systems))
 		p.Notes = append(p.Notes, "* documented, not measured here: of pipes as the system makes "+
 			"them by default, Linux with pages of 4 KiB. A dash: no rule predicts a value.")
 	}
-	switch {
-	case isBeside(rules, systems):
+	if isBeside(rules, systems) {
 		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that answer alike "+
 			"share a column; times are those of its first. Where a system is emulated or "+
 			"imitated, this shows what pipes do there and not how fast.")
-	case !o.Detail:
-		p.Notes = []string{"every finding, how it was found, and its rule: --detail"}
+	}
+	if o.Detail {
+		p.addTable(findingTable(rules, sorted(rules.Findings), true))
+	} else {
+		p.Notes = append(p.Notes, "every finding, how it was found, and its rule: --detail")
 	}
 	return p.Write(w, format, o)
 }
@@ -58,15 +60,15 @@ func isBeside(set *results.Set, systems []DocumentedSystem) bool {
 }
 
 // ruleTables answer the questions about pipes, and name what differs from the documented rules or
-// came to no result. With detail they have every finding.
-func ruleTables(set *results.Set, systems []DocumentedSystem, detail bool) []Table {
+// came to no result. Of one machine the kinds of pipe stand beside each other, of several the
+// machines.
+func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	var p Page
-	switch {
-	case isBeside(set, systems):
-		return rulesBeside(set, systems, detail)
-	case detail:
-		p.addTable(remarkableTable(set, all, true))
+	if isBeside(set, systems) {
+		for _, kind := range append(kindsIn(all), "") {
+			p.addTable(rulesBeside(set, systems, kind, aboutKind(all, kind)))
+		}
 		return p.Tables
 	}
 	var columns []ruleColumn
@@ -77,7 +79,7 @@ func ruleTables(set *results.Set, systems []DocumentedSystem, detail bool) []Tab
 	machine := answers("this machine", aboutKind(all, ""), machineQuestions)
 	p.addTable(questionTable("What copies and wake-ups cost", machineQuestions,
 		[]ruleColumn{machine}))
-	remarkable := remarkableTable(set, all, false)
+	remarkable := remarkableTable(set, all)
 	remarkable.Title = "What differs from the documented rules, or came to no result"
 	p.addTable(remarkable)
 	return p.Tables
@@ -142,13 +144,9 @@ func probedMachines(set *results.Set) []results.Environment {
 
 // onMachine returns the findings of a machine.
 func onMachine(set *results.Set, all []results.Finding, machine string) []results.Finding {
-	var own []results.Finding
-	for _, f := range all {
-		if set.Machine(f.Run) == machine {
-			own = append(own, f)
-		}
-	}
-	return own
+	return selectFindings(all, func(f results.Finding) bool {
+		return set.Machine(f.Run) == machine
+	})
 }
 
 // letter names a machine's column: "A", "B", and "M26" where the letters end.
@@ -194,45 +192,52 @@ func kindsIn(all []results.Finding) []string {
 
 // aboutKind returns the findings about a kind of pipe.
 func aboutKind(all []results.Finding, kind string) []results.Finding {
-	var own []results.Finding
-	for _, f := range all {
-		if k, _ := kindOf(f); k == kind {
-			own = append(own, f)
-		}
-	}
-	return own
+	return selectFindings(all, func(f results.Finding) bool {
+		own, _ := kindOf(f)
+		return own == kind
+	})
 }
 
 // A ruleColumn is what machines that answer alike found, or what a system documents: an answer to
-// each question.
+// each question. An answer that is the same in every run has a Base, by which machines are alike.
 type ruleColumn struct {
 	title string
 	cells []Value
-	exact []string // the answers by which machines are alike, "" where there is none
 }
 
 // answers makes the column of findings about one kind of pipe.
 func answers(title string, found []results.Finding, questions []question) ruleColumn {
 	c := ruleColumn{title: title}
 	for _, q := range questions {
-		f, ok := q.answer(found)
 		var cell Value
-		if ok {
+		if f, ok := q.answer(found); ok {
 			cell = q.cell(f)
 		}
 		c.cells = append(c.cells, cell)
-		if !ok || !q.isExact(f) {
-			c.exact = append(c.exact, "")
-			continue
+	}
+	return c
+}
+
+// answers makes the column of what the system is said to answer.
+func (s DocumentedSystem) answers(questions []question) ruleColumn {
+	c := ruleColumn{title: s.Name + "*"}
+	for _, q := range questions {
+		var cell Value
+		if value, ok := s.Predict(q.steps[0]); ok {
+			f := results.Finding{ID: "rule/anonymous/" + q.steps[0], Value: value}
+			if _, isNumber := f.Number(); isNumber {
+				f.Unit = "B"
+			}
+			cell = q.cell(f)
 		}
-		c.exact = append(c.exact, cell.Text)
+		c.cells = append(c.cells, cell)
 	}
 	return c
 }
 
 // alike reports whether two columns give the same answers, as far as both have one.
 func (c ruleColumn) alike(o ruleColumn) bool {
-	for i := range c.exact {
+	for i := range c.cells {
 		if c.differs(o, i) {
 			return false
 		}
@@ -241,7 +246,8 @@ func (c ruleColumn) alike(o ruleColumn) bool {
 }
 
 func (c ruleColumn) differs(o ruleColumn, i int) bool {
-	return c.exact[i] != "" && o.exact[i] != "" && c.exact[i] != o.exact[i]
+	a, b := c.cells[i].Base, o.cells[i].Base
+	return a != "" && b != "" && a != b
 }
 
 // join adds a machine that answers alike. Its answers fill in what the others were not asked.
@@ -250,7 +256,6 @@ func (c *ruleColumn) join(o ruleColumn) {
 	for i := range c.cells {
 		if c.cells[i].Text == "" || c.cells[i].Text == notSeen && o.cells[i].Text != "" {
 			c.cells[i] = o.cells[i]
-			c.exact[i] = o.exact[i]
 		}
 	}
 }
@@ -275,66 +280,38 @@ func questionTable(title string, questions []question, columns []ruleColumn) Tab
 	return t
 }
 
-// rulesBeside has a table for each kind of pipe, with machines and systems beside each other. What
-// differs from the first of them is marked.
-func rulesBeside(set *results.Set, systems []DocumentedSystem, detail bool) []Table {
-	all := latestRules(set)
-	var p Page
-	for _, kind := range append(kindsIn(all), "") {
-		own := aboutKind(all, kind)
-		questions, title := pipeQuestions, "What "+pipeNames[kind]+" does"
-		if kind == "" {
-			questions, title = machineQuestions, "What copies and wake-ups cost"
-		}
-		if detail {
-			questions = stepQuestions(own)
-		}
-		var columns []ruleColumn
-		for i, e := range probedMachines(set) {
-			c := answers(letter(i), onMachine(set, own, e.Machine), questions)
-			at := slices.IndexFunc(columns, c.alike)
-			if at < 0 {
-				columns = append(columns, c)
-				continue
-			}
-			columns[at].join(c)
-		}
-		for _, s := range systems {
-			// A FIFO is the same pipe with a name, but not on Windows.
-			if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
-				columns = append(columns, s.answers(questions))
-			}
-		}
-		for _, c := range columns[1:] {
-			for i := range c.cells {
-				if c.differs(columns[0], i) {
-					c.cells[i].Text = "≠ " + c.cells[i].Text
-				}
-			}
-		}
-		p.addTable(questionTable(title, questions, columns))
+// rulesBeside sets what machines found about a kind of pipe and what systems document beside each
+// other. An answer that differs from that of the first is marked.
+func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
+	own []results.Finding) Table {
+	questions, title := pipeQuestions, "What "+pipeNames[kind]+" does"
+	if kind == "" {
+		questions, title = machineQuestions, "What copies and wake-ups cost"
 	}
-	return p.Tables
-}
-
-// answers makes the column of what the system is said to answer.
-func (s DocumentedSystem) answers(questions []question) ruleColumn {
-	all := ruleColumn{title: s.Name + "*"}
-	for _, q := range questions {
-		var predicted []results.Finding
-		value, ok := s.Predict(q.steps[0])
-		if ok {
-			f := results.Finding{ID: "rule/anonymous/" + q.steps[0], Value: value}
-			if _, isNumber := f.Number(); isNumber {
-				f.Unit = "B"
-			}
-			predicted = []results.Finding{f}
+	var columns []ruleColumn
+	for i, e := range probedMachines(set) {
+		c := answers(letter(i), onMachine(set, own, e.Machine), questions)
+		at := slices.IndexFunc(columns, c.alike)
+		if at < 0 {
+			columns = append(columns, c)
+			continue
 		}
-		one := answers("", predicted, []question{q})
-		all.cells = append(all.cells, one.cells...)
-		all.exact = append(all.exact, one.exact...)
+		columns[at].join(c)
 	}
-	return all
+	for _, s := range systems {
+		// A FIFO is the same pipe with a name, but not on Windows.
+		if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
+			columns = append(columns, s.answers(questions))
+		}
+	}
+	for _, c := range columns[1:] {
+		for i := range c.cells {
+			if c.differs(columns[0], i) {
+				c.cells[i].Text = "≠ " + c.cells[i].Text
+			}
+		}
+	}
+	return questionTable(title, questions, columns)
 }
 
 // documentedTable is what the rules of the systems say in words, and where that was read.

@@ -118,7 +118,7 @@ func TestMachinesStandSideBySide(t *testing.T) {
 	later.Value = 9000
 	set := results.Merge(rulesOn("a", agreeing, alone, told), rulesOn("b", larger, later))
 	systems := []DocumentedSystem{documentedSystem("macos"), documentedSystem("windows")}
-	rows := rowsOf(t, rulesBeside(set, systems, false))
+	rows := rowsOf(t, ruleTables(set, systems))
 	for question, want := range map[string]string{
 		"A full one takes a byte again after reading":    "4096 B | ≠ 65536 B | ≠ 1 B | -",
 		"A write to a full one, without blocking, gives": "EAGAIN | - | EAGAIN | -",
@@ -140,16 +140,16 @@ func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 	larger := agreeing
 	larger.Value = 65536
 	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, told), rulesOn("c", larger))
-	columns := rulesBeside(set, nil, false)[0].Columns
+	columns := ruleTables(set, nil)[0].Columns
 	if len(columns) != 3 || columns[1].Title != "A B" || columns[2].Title != "C" {
 		t.Errorf("columns %+v", columns)
 	}
 }
 
 func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
-	rows := rowsOf(t, rulesBeside(rulesOn("a", agreeing),
-		[]DocumentedSystem{documentedSystem("freebsd")}, true))
-	if rows["slot"] != "4096 B | ≠ 1 B" {
+	rows := rowsOf(t, ruleTables(rulesOn("a", agreeing),
+		[]DocumentedSystem{documentedSystem("freebsd")}))
+	if rows["A full one takes a byte again after reading"] != "4096 B | ≠ 1 B" {
 		t.Errorf("rows %q", rows)
 	}
 }

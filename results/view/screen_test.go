@@ -98,23 +98,29 @@ func TestNoisyFiguresAreNone(t *testing.T) {
 	}
 }
 
-// A busy machine is one line, and so are the doubts about single cells.
+// A warning of all cells is one line, and so are those about single cells. A first screen has few.
 func TestWarningsAreFew(t *testing.T) {
 	s := sweepOf(manyFramings, []int{4 << 10, 64 << 10}, "same")
+	const busy = "load: others kept about 0.4 of 2 CPUs busy; close other programs"
 	for i := range s.Records {
-		s.Records[i].Warnings = []string{"load: others kept about 0.4 of 2 CPUs busy; close other programs"}
+		s.Records[i].Warnings = []string{busy}
 	}
 	s.Records[1].Warnings = append(s.Records[1].Warnings, "3 of 6 samples are outliers")
-	text := strings.Join(screenOf(t, s, Options{}), "\n")
-	if strings.Count(text, "others kept about") != 1 || !strings.Contains(text, "busy machine: ") || strings.Contains(text, "[1]") {
-		t.Errorf("got\n%s", text)
-	}
-	for i := range s.Records {
-		s.Records[i].Warnings = s.Records[i].Warnings[1:]
-	}
 	s.Records[2].Failed = "the reader died"
+	text := strings.Join(screenOf(t, s, Options{}), "\n")
+	for _, want := range []string{
+		"20 of 20: " + busy, "ndjson 4 KiB stream same: 3 of 6 samples are outliers",
+		"failed: the reader died",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q is not there once in\n%s", want, text)
+		}
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		s.Records[i].Warnings = append(s.Records[i].Warnings, name)
+	}
 	text = strings.Join(screenOf(t, s, Options{}), "\n")
-	if !strings.Contains(text, "1 of 20 cells: 3 of 6 samples are outliers") || !strings.Contains(text, "failed: the reader died") {
+	if !strings.Contains(text, "3 warnings more: --detail") {
 		t.Errorf("got\n%s", text)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Section is what a page says about one kind of record.
+// A Section is what a page or a screen says about one kind of record.
 type Section struct {
 	ID       string
 	Title    string
-	Lead     []string // sentences before the tables
+	Lead     []string // sentences that go with the tables
 	Tables   []Table
 	Notes    []string // small print after them
 	Commands []string // that reproduce it
@@ -24,21 +24,10 @@ type Section struct {
 // with what it comes to as its title, then each kind of record that the set holds, and last where
 // it was measured. Without a record it is empty.
 func Sections(s *results.Set) []Section {
-	sum := Summarise(s)
-	var found []Section
-	for _, section := range recordSections(s, sum) {
-		var p Page
-		for _, t := range section.Tables {
-			p.addTable(t)
-		}
-		section.Tables = p.Tables
-		if len(section.Tables)+len(section.Lead) > 0 {
-			found = append(found, section)
-		}
-	}
-	if len(found) == 0 {
+	if isEmpty(s) {
 		return nil
 	}
+	sum := Summarise(s)
 	lead := answer(s, sum)
 	title := "What the records hold"
 	if len(lead) > 0 {
@@ -48,17 +37,40 @@ func Sections(s *results.Set) []Section {
 			lead = lead[1:]
 		}
 	}
-	out := append([]Section{{ID: "answer", Title: title, Lead: lead}}, found...)
-	if machines := machineTable(s); machines.hasRows() {
-		about := Section{ID: "machines", Title: "The machines", Folded: true}
-		about.Tables = []Table{machines}
-		if len(s.Environments) > len(s.Machines()) {
-			about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load "+
-				"and clock are those of the first.", len(s.Environments))}
-		}
-		out = append(out, about)
+	all := []Section{{ID: "answer", Title: title, Lead: lead}}
+	return append(all, sections(s, sum.Rows, true)...)
+}
+
+// sections lists a section for each kind of record that the set holds. Without detail its tables
+// are those of a first screen.
+func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
+	measured := Section{
+		ID:       "measurements",
+		Title:    "Measurements",
+		Tables:   screenTables(s, rows),
+		Notes:    notes(s, rows, detail),
+		Commands: commandsOf(s, s.Records, "pipebench run"),
 	}
-	return out
+	all := []Section{measured}
+	if detail {
+		all[0].Tables = cellTables(s, rows)
+		all = append(all, sideBySide(s, rows))
+	}
+	all = append(all, serverSection(s), recordingSection(s))
+	all = append(all, findingSections(s, detail)...)
+	if detail {
+		all = append(all, machineSection(s))
+	}
+	var found []Section
+	for _, section := range all {
+		section.Tables = slices.DeleteFunc(section.Tables, func(t Table) bool {
+			return len(t.Rows) == 0
+		})
+		if len(section.Tables)+len(section.Lead) > 0 {
+			found = append(found, section)
+		}
+	}
+	return found
 }
 
 // Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
@@ -119,36 +131,32 @@ func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []strin
 	return commands
 }
 
-// sideBySide is said where the figures of several machines are compared.
-const sideBySide = "Absolute figures of two machines say little. So each cell is compared with " +
-	"what the same machine does with raw messages of that size: a share of its goodput, a " +
-	"multiple of its round-trip time. The absolute figure stands behind."
-
-// recordSections lists a section for each kind of record, those without any included.
-func recordSections(s *results.Set, sum Summary) []Section {
-	sections := []Section{{
-		ID:       "measurements",
-		Title:    "Measurements",
-		Tables:   cellTables(s, sum.Rows),
-		Notes:    sum.Notes,
-		Commands: commandsOf(s, s.Records, "pipebench run"),
-	}}
-	if len(s.Machines()) > 1 && len(sum.Rows) > 0 {
-		streams := machineComparison(s, sum.Rows, patternStream, "Goodput vs raw")
-		trips := machineComparison(s, sum.Rows, results.PatternRoundtrip, "Round-trip time vs raw")
-		beside := Section{ID: "side-by-side", Title: "Side by side"}
-		beside.Tables = []Table{streams, trips}
-		if streams.hasRows() || trips.hasRows() {
-			beside.Lead = []string{sideBySide}
-		}
-		sections = append(sections, beside)
+// sideBySide compares the figures of several machines.
+func sideBySide(s *results.Set, rows []stat.Row) Section {
+	if len(s.Machines()) < 2 {
+		return Section{}
 	}
-	sections = append(sections, serverSection(s), Section{
-		ID: "recording", Title: "A recording", Lead: endings(s),
-		Tables:   []Table{directionTable(s.Messages), replyTable(s.Messages)},
-		Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND"),
-	})
-	return append(sections, findingSections(s)...)
+	streams := machineComparison(s, rows, patternStream, "Goodput vs raw")
+	trips := machineComparison(s, rows, results.PatternRoundtrip, "Round-trip time vs raw")
+	if len(streams.Rows)+len(trips.Rows) == 0 {
+		return Section{}
+	}
+	beside := Section{ID: "side-by-side", Title: "Side by side", Tables: []Table{streams, trips}}
+	beside.Lead = []string{"Absolute figures of two machines say little. So each cell is " +
+		"compared with what the same machine does with raw messages of that size: a share of its " +
+		"goodput, a multiple of its round-trip time. The absolute figure stands behind."}
+	return beside
+}
+
+// machineSection describes the machines.
+func machineSection(s *results.Set) Section {
+	about := Section{ID: "machines", Title: "The machines", Folded: true}
+	about.Tables = []Table{machineTable(s)}
+	if len(s.Environments) > len(s.Machines()) {
+		about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load "+
+			"and clock are those of the first.", len(s.Environments))}
+	}
+	return about
 }
 
 // driven groups what drive found by the server that it loaded. A record of how a recorded server

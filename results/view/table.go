@@ -26,18 +26,16 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]Value // each as long as Columns
-	Notes   []string  // what has to be known to read it
 }
 
 // A Column is the head of a column.
 type Column struct {
-	Title    string
-	Data     string // the title in CSV and JSON, with the unit; "" if it is Title
-	Right    bool   // aligned to the right, as figures are
-	Detail   bool   // left out on a terminal and in Markdown
-	Key      bool   // tells rows apart: stays however narrow the screen is
-	DataOnly bool   // shown in CSV alone
-	Style    Style  // of its values on a page
+	Title  string
+	Data   string // the title in CSV, with the unit; "" if it is Title
+	Right  bool   // aligned to the right, as figures are
+	Detail bool   // left out on a terminal and in Markdown
+	Key    bool   // tells rows apart: stays however narrow the screen is
+	Style  Style  // of its values on a page
 }
 
 // A Style says how a page shows the values of a column.
@@ -49,7 +47,6 @@ const (
 	Code          // what is typed somewhere
 	Long          // a text that needs room, and may be broken anywhere
 	Verdict       // coloured by what it means for a person, see [Tone]
-	Warning       // on pages alone, in a line of its own below the row
 )
 
 // A Value is a figure or text as a person reads it, and in base units as a program does. The zero
@@ -156,16 +153,12 @@ func (t Table) writeText(w io.Writer, o Options) error {
 			return err
 		}
 	}
-	notes := t.Notes
-	if len(dropped) > 0 {
-		notes = append(slices.Clone(notes), "no room for: "+strings.Join(dropped, ", "))
+	if len(dropped) == 0 {
+		return nil
 	}
-	for _, line := range o.wrap(notes) {
-		if _, err := fmt.Fprintln(w, Escape(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	lines := o.wrap([]string{"no room for: " + strings.Join(dropped, ", ")})
+	_, err := fmt.Fprintln(w, Escape(strings.Join(lines, "\n")))
+	return err
 }
 
 // painted colours the values that mean something for a person. A value of several lines stays as it
@@ -192,15 +185,7 @@ func (t Table) writeMarkdown(w io.Writer) error {
 	if t.Title != "" {
 		part.Title = "**" + Escape(t.Title) + "**\n\n"
 	}
-	if err := part.render(w, renderer.NewMarkdown()); err != nil {
-		return err
-	}
-	for _, note := range t.Notes {
-		if _, err := fmt.Fprintf(w, "\n%s\n", Escape(note)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return part.render(w, renderer.NewMarkdown())
 }
 
 var trailingBlanks = regexp.MustCompile(`(?m) +$`)
@@ -262,7 +247,6 @@ func (t Table) texts(write func(column int, text string) string) Table {
 
 // data returns the table as programs read it: the titles of the columns, then the rows.
 func (t Table) data() [][]string {
-	t = t.only(func(i int) bool { return t.Columns[i].Style != Warning })
 	var heads []string
 	for _, c := range t.Columns {
 		if c.Data != "" {
@@ -312,28 +296,26 @@ func orDash(s string) string { return cmp.Or(s, "-") }
 func (t Table) hasRows() bool { return len(t.Rows) > 0 }
 
 // dropEmpty leaves out the columns that say nothing in any row.
-func (t Table) dropEmpty() Table {
-	return t.only(func(i int) bool {
-		for _, row := range t.Rows {
-			if row[i].Text != "-" {
-				return true
-			}
+func (t Table) dropEmpty() Table { return t.only(t.saysSomething) }
+
+// saysSomething reports whether a column has a text in any row.
+func (t Table) saysSomething(column int) bool {
+	for _, row := range t.Rows {
+		if row[column].Text != "-" {
+			return true
 		}
-		return false
-	})
+	}
+	return false
 }
 
 // forScreen leaves out the columns that terminals and markdown do not show.
 func (t Table) forScreen() Table {
-	return t.only(func(i int) bool {
-		c := t.Columns[i]
-		return !c.DataOnly && !c.Detail && c.Style != Warning
-	})
+	return t.only(func(i int) bool { return !t.Columns[i].Detail && t.saysSomething(i) })
 }
 
 // only keeps columns, by their number.
 func (t Table) only(keep func(int) bool) Table {
-	kept := Table{Title: t.Title, Notes: t.Notes, Rows: make([][]Value, len(t.Rows))}
+	kept := Table{Title: t.Title, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {
 		if !keep(i) {
 			continue

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -25,7 +24,7 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 			setJSON
 		}{result, newSetJSON(set)})
 	case FormatCSV:
-		return targetTable(set, set.Targets).dropEmpty().Write(w, format, o)
+		return targetTable(set, set.Targets).Write(w, format, o)
 	case FormatBench:
 		return Write(w, set, format, o)
 	}
@@ -56,7 +55,7 @@ func loadTable(s *results.Set, targets []results.Target) Table {
 		}
 	}
 	t := targetTable(s, sized)
-	return t.only(func(i int) bool { return t.Columns[i].Style != Code }).dropEmpty()
+	return t.only(func(i int) bool { return t.Columns[i].Style != Code })
 }
 
 // targetTable has a row for each record about a server. Times are those of what was answered.
@@ -69,29 +68,25 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 		{Title: "in flight", Right: true, Key: true},
 		{Title: "rate asked", Data: "rate asked (/s)", Right: true},
 		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "time", Data: "time (ns)", Right: true, Detail: true},
+		{Title: "time", Data: "time (ns)", Right: true},
 		{Title: "p50", Data: "p50 (ns)", Right: true},
 		{Title: "p99", Data: "p99 (ns)", Right: true},
 		{Title: "requests/s", Data: "requests (/s)", Right: true},
 		{Title: "ns/B", Data: "time (ns/B)", Right: true},
 		{Title: "MB/s both ways", Data: "both ways (B/s)", Right: true},
-		{Title: "reply", Data: "reply (B)", Right: true, Detail: true},
 		{Title: "server memory", Data: "server memory (B)", Right: true},
 		{Title: "out of order", Right: true},
-		{Title: "driver's CPU", Data: "driver's CPU (%)", Right: true, Detail: true},
 		{Title: "n", Right: true},
-		{Title: "request limit", Data: "request limit (B)", Right: true},
-		{Title: "reply limit", Data: "reply limit (B)", Right: true},
-		{Title: "searched to", Data: "searched to (B)", Right: true},
-		{Title: "warnings", Style: Warning},
+		{Title: "limit", Data: "limit (B)", Right: true, Detail: true},
+		{Title: "found", Style: Code, Detail: true},
 	}}
 	for _, target := range targets {
 		f := targetFigures(target)
 		t.AppendValues(
 			textValue(strings.Join(target.Command, " ")),
-			machineValue(s, s.Machine(target.Run)),
+			textValue(MachineTitle(s, s.Machine(target.Run))),
 			textValue(target.Protocol),
-			limitValue(&target.Size),
+			sizeValue(target.Size),
 			f.inFlight,
 			f.asked,
 			verdictValue(target.Verdict),
@@ -101,30 +96,26 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 			f.rate,
 			f.perByte,
 			f.bothWays,
-			f.reply,
 			memoryValue(target),
 			f.outOfOrder,
-			f.driver,
 			f.trips,
-			limitValue(target.RequestLimit),
-			limitValue(target.ReplyLimit),
-			limitValue(target.SearchedTo),
-			textValue(strings.Join(target.Warnings, "; ")),
+			limitValue(target),
+			textValue(targetSentence(target)),
 		)
 	}
-	return t
+	return t.dropEmpty()
 }
 
-// timedFigures are the columns of a target about its time.
-type timedFigures struct {
+// figuresOfTarget are the columns of a target that its samples fill.
+type figuresOfTarget struct {
 	inFlight, asked, rate, outOfOrder Value // of a load
-	perByte, bothWays, reply, trips   Value // of single requests
-	time, p50, p99, driver            Value
+	time, perByte, bothWays, trips    Value // of single requests
+	p50, p99                          Value
 }
 
 // targetFigures works out what the samples of a target say.
-func targetFigures(t results.Target) timedFigures {
-	var f timedFigures
+func targetFigures(t results.Target) figuresOfTarget {
+	var f figuresOfTarget
 	load := t.Evidence.Load
 	if load != nil {
 		f.inFlight = countValue(int64(load.Inflight))
@@ -133,50 +124,49 @@ func targetFigures(t results.Target) timedFigures {
 			f.asked = figureValue(load.Rate, results.FormatNumber(load.Rate, 3))
 		}
 	}
-	if e := t.Evidence.Size; e != nil && e.DriverCPUShare != nil {
-		percent := 100 * *e.DriverCPUShare
-		f.driver = figureValue(percent, results.FormatPercent(percent))
-	}
 	ns := stat.MedianTime(t.Samples)
 	if ns <= 0 || !t.Served() && load == nil {
 		return f
 	}
 	l := latencyOf(t)
-	f.time = nanosValue(ns)
 	f.p50 = quantileValue(l, "p50")
 	f.p99 = quantileValue(l, "p99")
 	if load != nil {
 		f.rate = figureValue(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
 		return f
 	}
+	f.time = nanosValue(ns)
 	if t.Size == 0 {
 		return f
-	}
-	if f.p50.Text == "" {
-		f.p50 = Value{Text: "~" + results.FormatDuration(ns)} // so few have a mean alone
 	}
 	var trips int64
 	for _, s := range t.Samples {
 		trips += s.Messages
 	}
-	reply := int64(0)
-	if e := t.Evidence.Size; e != nil {
-		reply = int64(e.ReplyBytes)
-	}
 	f.trips = countValue(trips)
-	f.reply = bytesValue(reply)
+	bothWays := float64(t.Size) / ns * 1e9
+	if e := t.Evidence.Size; e != nil {
+		bothWays += float64(e.ReplyBytes) / ns * 1e9
+	}
 	f.perByte = figureValue(ns/float64(t.Size), results.FormatNumber(ns/float64(t.Size), 3))
-	bothWays := float64(t.Size+reply) / ns * 1e9
 	f.bothWays = figureValue(bothWays, results.FormatNumber(bothWays/1e6, 3))
 	return f
 }
 
-// limitValue shows a size, nothing if it is not known.
-func limitValue(n *int64) Value {
-	if n == nil || *n == 0 {
+// sizeValue shows a size, nothing if it is not known.
+func sizeValue(n int64) Value {
+	if n == 0 {
 		return Value{}
 	}
-	return bytesValue(*n)
+	return bytesValue(n)
+}
+
+// limitValue shows the limit that a record is about, nothing if it is about none.
+func limitValue(t results.Target) Value {
+	if t.RequestLimit == nil && t.ReplyLimit == nil {
+		return Value{}
+	}
+	return bytesValue(limitOf(t))
 }
 
 // quantileValue shows one of [results.Quantiles], nothing if the latency does not carry it.
@@ -210,7 +200,7 @@ func latencyOf(t results.Target) results.Latency {
 	return l
 }
 
-// memoryValue shows the server's largest resident memory.
+// memoryValue shows the server's largest resident memory, nothing if it is not known.
 func memoryValue(t results.Target) Value {
 	peak := int64(0)
 	if e := t.Evidence.Failure; e != nil && e.PeakBytes != nil {
@@ -224,8 +214,7 @@ func memoryValue(t results.Target) Value {
 	if peak == 0 {
 		return Value{}
 	}
-	text := results.FormatNumber(float64(peak)/(1<<20), 3) + " MiB"
-	return Value{Text: text, Base: strconv.FormatInt(peak, 10)}
+	return figureValue(float64(peak), results.FormatNumber(float64(peak)/(1<<20), 3)+" MiB")
 }
 
 // TargetLine writes a record in a line, for the progress of a run.
@@ -353,34 +342,15 @@ func targetAdvice(targets []results.Target) []string {
 	return out
 }
 
-// targetNotes are the warnings of the records, the last of those that differ in their figures
-// alone.
+// targetNotes are the warnings of the records.
 func targetNotes(targets []results.Target) []string {
-	var order []string // of the warnings without their figures
-	last := make(map[string]string)
+	var all []warned
 	for _, t := range targets {
-		for _, warning := range t.Warnings {
-			kind := withoutDigits(warning)
-			if last[kind] == "" {
-				order = append(order, kind)
-			}
-			last[kind] = warning
+		for _, text := range t.Warnings {
+			all = append(all, warned{text: text})
 		}
 	}
-	var out []string
-	for _, kind := range order {
-		out = append(out, "note: "+last[kind])
-	}
-	return out
-}
-
-func withoutDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, text)
+	return warningNotes(all, len(targets))
 }
 
 // A DriveResult is what was found about a server, in short.
@@ -423,38 +393,36 @@ func resultOf(targets []results.Target) DriveResult {
 		}
 	}
 	r := DriveResult{Limit: served}
-	failure, breaks := "", ""
-	if failed != nil {
-		r.Failure = failed.Verdict
-		failure = failureText(*failed)
-		breaks = "breaks at " + stat.FormatBytes(failed.Size) + ": "
-	}
-	if limited != nil {
+	switch {
+	case limited != nil:
 		r.Limit = limitOf(*limited)
-		r.Failure = limited.Verdict
-		failure = failureText(*limited)
-		breaks = breakingText(*limited)
+		r.judge(limited, breakingText(*limited), growth)
+	case failed != nil:
+		r.judge(failed, "breaks at "+stat.FormatBytes(failed.Size)+": ", growth)
+	default:
+		r.judge(&results.Target{}, "", growth)
 	}
-	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
-	r.tone = Bad
-	if r.Passed {
-		r.tone = Good
-	}
-	r.text = r.sentence(breaks, failure, growth)
 	return r
 }
 
-// sentence says the result in a line: where the server breaks and how, or what it works to.
-func (r DriveResult) sentence(breaks, failure, growth string) string {
+// judge decides whether a server passes that works to the limit and fails beyond it, and says so.
+func (r *DriveResult) judge(failed *results.Target, breaks, growth string) {
+	r.Failure = failed.Verdict
+	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
+	r.tone = Good
+	works := "works to " + exactSize(r.Limit)
 	switch {
-	case !r.Passed && r.Limit == 0:
-		return "FAIL at every size: " + failure
-	case !r.Passed:
-		return breaks + failure
-	case r.Failure != "":
-		return "works to " + exactSize(r.Limit) + ", then " + failure + growth
+	case r.Passed && r.Failure != "":
+		r.text = works + ", then " + failureText(*failed) + growth
+	case r.Passed:
+		r.text = works + growth
+	case r.Limit == 0:
+		r.tone = Bad
+		r.text = "FAIL at every size: " + failureText(*failed)
+	default:
+		r.tone = Bad
+		r.text = breaks + failureText(*failed)
 	}
-	return "works to " + exactSize(r.Limit) + growth
 }
 
 // limitOf is the limit that a record is about.
@@ -489,18 +457,14 @@ func exactSize(n int64) string {
 
 // replayResult is what came of a recording that was replayed as a whole.
 func replayResult(t results.Target) DriveResult {
-	r := DriveResult{Passed: t.Served(), tone: Good}
-	r.text = "PASS: " + results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
-	if r.Passed {
-		return r
+	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
+	switch {
+	case t.Served():
+		return DriveResult{Passed: true, text: "PASS: " + replayed, tone: Good}
+	case t.Verdict == string(results.CannotTell):
+		text := "INCOMPLETE: " + replayed + "; " + failureText(t)
+		return DriveResult{Failure: t.Verdict, text: text, tone: Mixed}
 	}
-	r.Failure = t.Verdict
-	grade := "FAIL: "
-	r.tone = Bad
-	if t.Verdict == string(results.CannotTell) {
-		grade = "INCOMPLETE: "
-		r.tone = Mixed
-	}
-	r.text = grade + strings.TrimPrefix(r.text, "PASS: ") + "; " + failureText(t)
-	return r
+	text := "FAIL: " + replayed + "; " + failureText(t)
+	return DriveResult{Failure: t.Verdict, text: text, tone: Bad}
 }

@@ -16,6 +16,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -107,7 +108,7 @@ var ErrNothing = errors.New("nothing to show: no measurement and no finding in i
 // messages. A set without any is [ErrNothing]. CSV and bench hold the measurements alone where
 // there are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	if len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0 {
+	if isEmpty(s) {
 		return ErrNothing
 	}
 	switch format {
@@ -122,105 +123,51 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		return WriteBench(w, s)
 	}
 	sum := Summarise(s)
-	p := Page{Header: headers(s, o), Answer: answer(s, sum)}
-	isScreen := format == FormatTable && !o.Detail
-	if isScreen {
-		p.Tables = screenTables(s, sum.Rows)
-		p.Notes = screenNotes(s, sum)
-	} else {
-		p.Tables = cellTables(s, sum.Rows)
-		p.Notes = sum.Notes
-	}
-	p.Tables = append(p.Tables, findingScreens(s, !isScreen)...)
-	servers := serverSection(s)
-	for _, t := range servers.Tables {
-		p.addTable(t.dropEmpty())
-	}
-	p.Conclusions = servers.Lead
-	if isScreen {
-		p.addTable(directionTable(s.Messages))
-		p.addTable(replyTable(s.Messages))
-	} else {
-		p.addTable(messageTable(s).dropEmpty())
+	p := Page{Header: headers(s), Answer: answer(s, sum)}
+	for _, section := range sections(s, sum.Rows, o.Detail || format == FormatMarkdown) {
+		for _, t := range section.Tables {
+			t.Title = cmp.Or(t.Title, section.Title)
+			p.Tables = append(p.Tables, t)
+		}
+		p.Conclusions = append(p.Conclusions, section.Lead...)
+		p.Notes = append(p.Notes, section.Notes...)
 	}
 	return p.Write(w, format, o)
+}
+
+// isEmpty reports whether there is nothing to show.
+func isEmpty(s *results.Set) bool {
+	return len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0
 }
 
 // dataTables are those of findings, servers and messages, for programs.
 func dataTables(s *results.Set) []Table {
 	var p Page
 	for _, a := range areas {
-		p.addTable(findingTable(s, sorted(s.FindingsOf(a.area))))
+		p.addTable(findingTable(s, sorted(s.FindingsOf(a.area)), true))
 	}
 	p.addTable(targetTable(s, s.Targets))
-	p.addTable(messageTable(s))
-	for i := range p.Tables {
-		p.Tables[i] = p.Tables[i].dropEmpty()
-	}
+	p.addTable(messageTable(s).dropEmpty())
 	return p.Tables
 }
 
-// A Summary is what the records of a set say, figure by figure and in words: the one view that all
-// formats show.
+// A Summary is what the records of a set say, figure by figure and in words.
 type Summary struct {
 	Environments []results.Environment `json:"environments"`
 	Rows         []stat.Row            `json:"rows"`
 	Meaning      []string              `json:"meaning,omitempty"` // for a person, in sentences
 	Notes        []string              `json:"notes,omitempty"`   // how to read the figures
-
-	// Warnings are those that every measured row has, of which there are two at least. The rows do
-	// not repeat them; the notes have them too.
-	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Summarise works out the figures of every cell of the set.
 func Summarise(s *results.Set) Summary {
-	sum := Summary{ // its lists are never null
+	rows := stat.Rows(s)
+	return Summary{ // its lists are never null
 		Environments: append([]results.Environment{}, s.Environments...),
-		Rows:         append([]stat.Row{}, stat.Rows(s)...),
+		Rows:         append([]stat.Row{}, rows...),
+		Meaning:      meaning(s, rows),
+		Notes:        notes(s, rows, true),
 	}
-	sum.Warnings = shareWarnings(sum.Rows)
-	sum.Meaning = meaning(s, sum.Rows)
-	sum.Notes = notes(s, sum.Rows)
-	for _, w := range sum.Warnings {
-		sum.Notes = append(sum.Notes, "every cell: "+w)
-	}
-	return sum
-}
-
-// shareWarnings takes out of the rows what all that were measured are warned of.
-func shareWarnings(rows []stat.Row) []string {
-	measured := 0
-	count := make(map[string]int)
-	var order []string
-	for _, r := range rows {
-		if r.Samples == 0 {
-			continue
-		}
-		measured++
-		for _, w := range r.Warnings {
-			if count[w] == 0 {
-				order = append(order, w)
-			}
-			count[w]++
-		}
-	}
-	var shared []string
-	for _, w := range order {
-		if measured > 1 && count[w] == measured {
-			shared = append(shared, w)
-		}
-	}
-	for i := range rows {
-		var own []string
-		for _, w := range rows[i].Warnings {
-			if !slices.Contains(shared, w) {
-				own = append(own, w)
-			}
-		}
-		rows[i].Warnings = own
-	}
-	return shared
 }
 
 // setJSON is the summary and what else a set holds, but for problems, as one object.

@@ -42,6 +42,7 @@ func waitingTables(s *results.Set, rows []stat.Row) []Table {
 		if !known {
 			i = len(tables)
 			at[title] = i
+			title += " (range over the framings, or their median)"
 			tables = append(tables, Table{Title: title, Columns: []Column{
 				{Title: "reader", Key: true},
 				{Title: "message", Right: true, Key: true},
@@ -53,27 +54,13 @@ func waitingTables(s *results.Set, rows []stat.Row) []Table {
 				{Title: "told after", Right: true},
 			}})
 		}
-		tables[i].AppendValues(waitingLine(id.Cell, groups[id], rows)...)
-	}
-	for i := range tables {
-		tables[i] = tables[i].dropEmpty()
-	}
-	if len(tables) == 0 {
-		return nil
-	}
-	last := &tables[len(tables)-1]
-	last.Notes = []string{"each figure is the range over the framings, or their median"}
-	for _, r := range rows {
-		if r.Told != "" {
-			last.Notes = append(last.Notes, "a writer learns that its reader left by "+r.Told)
-			break
-		}
+		tables[i].AppendValues(waitingLine(id.Cell, groups[id])...)
 	}
 	return tables
 }
 
-// waitingLine is a line of the table. The goodput of other ways to wait is set beside that of poll.
-func waitingLine(c results.Cell, own, all []stat.Row) []Value {
+// waitingLine is a line of the table.
+func waitingLine(c results.Cell, own []stat.Row) []Value {
 	writer, _, _ := strings.Cut(c.IO, "/")
 	reader := fieldText(c, "drain")
 	if c.ClosesAfter > 0 {
@@ -90,11 +77,8 @@ func waitingLine(c results.Cell, own, all []stat.Row) []Value {
 		return append(line, Value{}, Value{},
 			spanValue(own, "lost", lost), spanValue(own, "told", results.FormatDuration))
 	}
-	goodput := spanValue(own, "goodput", results.FormatGoodput)
-	if writer != "poll" {
-		goodput = cmp.Or(vsPoll(own, all), goodput)
-	}
-	return append(line, spanValue(own, "short", countText), goodput, Value{}, Value{})
+	return append(line, spanValue(own, "short", countText),
+		spanValue(own, "goodput", results.FormatGoodput), Value{}, Value{})
 }
 
 // spanValue shows the least and the greatest median of rows that differ in framing.
@@ -106,25 +90,6 @@ func spanValue(rows []stat.Row, metric string, format func(float64) string) Valu
 		}
 	}
 	return spanOf(values, format)
-}
-
-// vsPoll shows goodput as a multiple of what poll(2) reaches with all else the same.
-func vsPoll(own, all []stat.Row) Value {
-	var ratios []float64
-	for _, r := range own {
-		polled := r.Cell
-		polled.IO = "poll/blocking"
-		for _, o := range all {
-			if o.Cell != polled || o.Machine != r.Machine || o.Samples == 0 {
-				continue
-			}
-			e := stat.PairedRatio(stat.MustMetric("goodput"), r.Records, o.Records)
-			if e.N > 0 {
-				ratios = append(ratios, e.Median)
-			}
-		}
-	}
-	return spanOf(ratios, func(v float64) string { return "×" + results.FormatNumber(v, 2) })
 }
 
 // mostSpan is how many characters the least and the greatest figure may take together: else their

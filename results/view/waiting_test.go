@@ -43,9 +43,8 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	lines := screenOf(t, s, Options{})
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	for _, want := range []string{
-		"Non-blocking writer, one CPU", "full speed", "50 MB/s",
-		"learns that its reader left by EPIPE, SIGPIPE",
-		"sleep=10ms 0.10–0.20 0.00 ×0.0025", "poller 0.10–0.20 0.00 ×0.80", "64.0 KiB 8.00 ms",
+		"Non-blocking writer, one CPU (range over the framings", "full speed", "50 MB/s",
+		"64.0 KiB 8.00 ms",
 		"Round trip vs raw, two CPUs",
 	} {
 		if !strings.Contains(text, want) {
