@@ -53,6 +53,8 @@ func (s *Server) dispatch(r *request, stateless bool) (result any, err *jsonrpc.
 		return nil, tooEarly(r)
 	case r.method == "server/discover" && stateless:
 		return s.discover(), nil
+	case r.method == "server/discover" && !s.initialized:
+		return nil, invalidParams(`_meta lacks "` + scope + `protocolVersion"`)
 	case r.method == "tools/list":
 		return s.listTools(r, stateless)
 	case r.method == "logging/setLevel" && !stateless:

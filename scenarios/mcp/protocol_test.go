@@ -212,6 +212,7 @@ func TestCodes(t *testing.T) {
 		{"argument beyond its bounds", `"method":"tools/call","params":{"name":"get-forecast","arguments":{"latitude":91,"longitude":0}}`, "-32602", "latitude"},
 		{"argument not of the list", `"method":"tools/call","params":{"name":"string","arguments":{"operation":"explode","input":""}}`, "-32602", "operation"},
 		{"initialize without params", `"method":"initialize"`, "-32602", "initialize needs params"},
+		{"discover without a revision", `"method":"server/discover"`, "-32602", "protocolVersion"},
 		{"a notification with an id", `"method":"notifications/initialized","params":{}`, "-32600", ""},
 	}
 	r := serve(t, mcp.Options{})
