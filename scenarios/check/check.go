@@ -8,7 +8,8 @@
 // right program is never to be called wrong: what does not show it beyond doubt is "cannot-tell".
 //
 // What is checked has a session of its own, so that it cannot touch the user's terminal, and a
-// deadline. When a situation is over nothing of it is left: its process group is killed, and on
+// deadline, and a folder of its own for temporary files. What failed while others were tried is
+// tried again alone. When a situation is over nothing of it is left: its process group is killed, and on
 // Linux whatever else inherited the mark of the situation in its environment.
 //
 // [Program], [Server] and [Client] may be called concurrently; each calls its sink from one
@@ -21,6 +22,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -88,6 +91,7 @@ type finding struct {
 	name            string
 	evidence        any    // a struct; nil for none
 	mark            string // in the environment of all that the situation starts
+	temp            string // its folder for temporary files
 	o               Options
 }
 
@@ -127,11 +131,15 @@ func (f *finding) clear() {
 	f.Class = ""
 }
 
-// command readies a start of argv: in a session of its own, without our terminal, under the mark.
+// command readies a start of argv: in a session of its own, without our terminal, under the mark,
+// with folders of its own for temporary files and state: locks, sockets and process numbers of one
+// situation are not met in the next. Caches and settings, which programs need, stay.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.o.Env
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark)
+	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
+		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
 	p.Attached = proc.TellsOfOthers // what it leaves is looked at, and ended by its mark
 	p.Session = true
 	return p
@@ -139,6 +147,14 @@ func (f *finding) command(argv []string) *proc.Process {
 
 // parallel is how many situations are tried at once: they mostly wait.
 const parallel = 4
+
+// A trial is one situation that is tried. Done is closed when its finding is made.
+type trial struct {
+	about   catalogue.Situation
+	do      situation
+	finding finding
+	done    chan struct{}
+}
 
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
 // the catalogue. A situation without an entry in tries is left out.
@@ -150,49 +166,72 @@ func (o Options) try(
 	var all sync.WaitGroup
 	defer all.Wait() // whatever began comes to its end
 	defer cancel()
-	var together, later []func()
-	var made []chan finding
+	var trials []*trial
 	for _, s := range catalogue.For(side) {
 		do := tries[s.Name]
-		if do == nil || len(o.Only) > 0 && !slices.Contains(o.Only, s.Name) {
-			continue
-		}
-		c := make(chan finding, 1)
-		made = append(made, c)
-		start := func() { c <- o.one(ctx, side, s, do) }
-		if slices.Contains(alone, s.Name) {
-			later = append(later, start)
-		} else {
-			together = append(together, start)
+		if do != nil && (len(o.Only) == 0 || slices.Contains(o.Only, s.Name)) {
+			trials = append(trials, &trial{about: s, do: do, done: make(chan struct{})})
 		}
 	}
-	all.Go(func() { startAll(together, later) })
-	for _, c := range made {
-		f := <-c
+	all.Go(func() { o.tryAll(ctx, side, trials) })
+	for _, t := range trials {
+		<-t.done
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := sink(f.Finding); err != nil {
+		if err := sink(t.finding.Finding); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startAll runs several functions at once, and then the others one by one.
-func startAll(together, later []func()) {
+// tryAll tries most situations at once, and then the others one by one. What failed beside others
+// is tried once more by itself, before it counts as a failure.
+func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for _, start := range together {
+	var failed []*trial
+	var mu sync.Mutex
+	for _, t := range trials {
+		if slices.Contains(alone, t.about.Name) {
+			continue
+		}
 		group.Go(func() error {
-			start()
+			t.finding = o.one(ctx, side, t.about, t.do)
+			if t.finding.Verdict != results.Fails || len(trials) == 1 {
+				close(t.done)
+				return nil
+			}
+			mu.Lock()
+			failed = append(failed, t)
+			mu.Unlock()
 			return nil
 		})
 	}
 	_ = group.Wait() // there are no errors
-	for _, start := range later {
-		start()
+	for _, t := range trials {
+		if slices.Contains(alone, t.about.Name) {
+			t.finding = o.one(ctx, side, t.about, t.do)
+			close(t.done)
+		}
 	}
+	for _, t := range failed {
+		t.finding.doubt(o.one(ctx, side, t.about, t.do))
+		close(t.done)
+	}
+}
+
+// doubt takes back that a situation failed, if it does not fail when nothing runs beside it.
+func (f *finding) doubt(again finding) {
+	if again.Verdict == results.Fails {
+		return
+	}
+	f.Verdict = results.CannotTell
+	f.Found += "; tried again with nothing beside it: " + again.Found +
+		": so it depends on what ran before or beside it"
+	f.Advice = ""
+	f.Reproduce = ""
 }
 
 // one tries one situation, and ends what it leaves.
@@ -206,14 +245,7 @@ func (o Options) one(
 	f.Title = about.Title
 	f.About = o.Command
 	f.Verdict = results.OK
-	err := ctx.Err()
-	if err == nil {
-		if o.Observe != nil {
-			o.Observe(about.Name)
-		}
-		err = do(ctx, &f)
-	}
-	proc.EndMarked(f.mark, 0)
+	err := f.run(ctx, do)
 	if err == nil && f.evidence != nil {
 		f.Evidence, err = results.NewEvidence(f.evidence)
 	}
@@ -228,6 +260,28 @@ func (o Options) one(
 	}
 	f.Time = time.Now().UTC()
 	return f
+}
+
+// run tries the situation, and ends and removes what it leaves.
+func (f *finding) run(ctx context.Context, do situation) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if f.o.Observe != nil {
+		f.o.Observe(f.name)
+	}
+	folder, err := os.MkdirTemp("", "pipebench-check-")
+	if err != nil {
+		return err
+	}
+	f.temp = filepath.Join(folder, "tmp")
+	err = os.Mkdir(f.temp, 0o700)
+	if err == nil {
+		err = do(ctx, f)
+	}
+	proc.EndMarked(f.mark, 0)
+	os.RemoveAll(folder) // what was made unremovable there is no failure of ours
+	return err
 }
 
 // markName is the variable in the environment of all that a situation starts, by which it is found

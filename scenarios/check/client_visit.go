@@ -59,11 +59,7 @@ func (f *finding) visit(
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	temp := filepath.Join(dir, "tmp")
 	record := filepath.Join(dir, "record.jsonl")
-	if err := os.Mkdir(temp, 0o700); err != nil {
-		return nil, err
-	}
 	v := &visit{}
 	v.Server = slices.Concat(f.o.Serve, []string{"--record", record}, flags)
 	if f.o.lines != nil {
@@ -79,11 +75,11 @@ func (f *finding) visit(
 	p := f.command(argv)
 	defer p.Close()
 	out := &proc.Tail{Limit: 1 << 20}
-	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
 	p.Cmd.Stdout = out
 	if f.o.Stdin != nil {
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}
+	files := filesIn(f.temp) // of an earlier visit
 	begun := time.Now()
 	if err := p.Start(ctx); err != nil {
 		return nil, err
@@ -108,7 +104,7 @@ func (f *finding) visit(
 	v.Stdout = out.Total()
 	v.out = out.String()
 	v.LeftAlive = len(left)
-	v.LeftFiles = filesIn(temp)
+	v.LeftFiles = filesIn(f.temp) - files
 	if err := v.read(record); err != nil {
 		return nil, err
 	}

@@ -122,7 +122,6 @@ type serverCase struct {
 	protocol *target.Protocol
 	beside   time.Duration  // that a server may take to start while others start beside it
 	server   *target.Server // nil before it is started
-	scratch  string         // its folder for temporary files
 
 	// The request whose answers are judged, or nil. If it fails without the treatment, too, the
 	// treatment is not to blame.
@@ -130,7 +129,7 @@ type serverCase struct {
 	seen  ServerEvidence
 }
 
-// treat does what a treatment does, to a server with a folder of its own for temporary files.
+// treat does what a treatment does.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		return errors.New("it is about JSON-RPC, which the server does not speak")
@@ -138,15 +137,6 @@ func treat(ctx context.Context, c *serverCase) error {
 	if !proc.TellsOfOthers && c.processes {
 		return errors.New("this system does not tell which processes others started")
 	}
-	var err error
-	c.scratch, err = os.MkdirTemp("", "pipebench-server-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		proc.EndMarked(c.mark, 0)
-		os.RemoveAll(c.scratch) // what a server made unremovable is no failure of ours
-	}()
 	c.o.New = c.process
 	plain := c.o
 	c.o.Pipes = c.pipes
@@ -155,6 +145,7 @@ func treat(ctx context.Context, c *serverCase) error {
 	c.seen.FailureEvidence = new(results.FailureEvidence)
 	defer func() { c.evidence = c.seen }()
 	if !c.raw {
+		var err error
 		c.server, err = target.Start(ctx, c.o, c.protocol)
 		if err != nil {
 			return err
@@ -198,7 +189,6 @@ func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) 
 // process readies a start of the server, or of a client that starts it.
 func (c *serverCase) process() (*proc.Process, error) {
 	p := c.finding.command(c.finding.o.Command)
-	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+c.scratch, "TMP="+c.scratch, "TEMP="+c.scratch)
 	if !c.o.Behind {
 		return p, nil
 	}

@@ -104,7 +104,7 @@ func (e *StartsEvidence) start(ctx context.Context, c *serverCase, watch bool) e
 		e.Chain = chain
 	}
 	e.end(s)
-	e.Files = append(e.Files, filesIn(c.scratch))
+	e.Files = append(e.Files, filesIn(c.temp))
 	return nil
 }
 

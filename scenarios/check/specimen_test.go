@@ -82,6 +82,7 @@ type specimen struct {
 	greeted  bool
 	requests int
 	leak     [][]byte
+	crowded  bool   // another one of its kind runs
 	heap     []byte // that requests are written into from start to end, and again
 }
 
@@ -94,6 +95,8 @@ func (s *specimen) start() {
 		signal.Ignore(syscall.SIGTERM)
 	case "ignores-sigint":
 		signal.Ignore(os.Interrupt)
+	case "locks":
+		s.crowded = meetRivals()
 	case "holder":
 		s.child(os.Stdout)
 	case "parent":
@@ -129,7 +132,7 @@ func (s *specimen) serve() {
 		s.take(lines.Bytes())
 	}
 	switch {
-	case s.is("ignores-end"),
+	case s.is("ignores-end"), s.crowded,
 		s.is("ignores-early-end") && !s.greeted,
 		s.is("hangs-in-flight") && s.requests > 5:
 		time.Sleep(time.Hour)

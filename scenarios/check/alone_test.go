@@ -1,0 +1,112 @@
+package check
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
+)
+
+// What fails beside others is tried again with nothing beside it. Only if it fails then, too, it
+// has failed.
+func TestAFailureIsTriedAgainAlone(t *testing.T) {
+	var running, ids, idle atomic.Int64
+	tries := map[string]situation{
+		"ids": func(_ context.Context, f *finding) error {
+			ids.Add(1)
+			f.fails("always fails")
+			return nil
+		},
+		"end-idle": func(_ context.Context, f *finding) error {
+			running.Add(1)
+			defer running.Add(-1)
+			if idle.Add(1) == 1 {
+				f.fails("stays")
+			} else if running.Load() > 1 {
+				f.fails("is not alone")
+			}
+			f.ok("left")
+			return nil
+		},
+		"sigterm": func(_ context.Context, f *finding) error {
+			running.Add(1)
+			defer running.Add(-1)
+			f.ok("left")
+			return nil
+		},
+	}
+	found := map[string]results.Finding{}
+	err := Options{}.try(t.Context(), catalogue.Server, tries, func(l results.Line) error {
+		f := l.(results.Finding)
+		found[strings.TrimPrefix(f.ID, "check/server/")] = f
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := found["end-idle"]
+	if f.Verdict != results.CannotTell || !strings.Contains(f.Found, "beside it: left") {
+		t.Errorf("%s: %s", f.Verdict, f.Found)
+	}
+	f = found["ids"]
+	if f.Verdict != results.Fails || f.Advice == "" || ids.Load() != 2 {
+		t.Errorf("%s: %s, after %d", f.Verdict, f.Found, ids.Load())
+	}
+	if found["sigterm"].Verdict != results.OK {
+		t.Errorf("%+v", found["sigterm"])
+	}
+}
+
+// rivalsFile names, in the environment of a server, the file in which its starts are counted.
+const rivalsFile = "CHECK_TEST_RIVALS"
+
+// meetRivals counts a start of a server that another one must not run beside, and reports whether
+// one does. Its first start is alone. The next two wait for each other.
+func meetRivals() bool {
+	count := func() int64 {
+		info, err := os.Stat(os.Getenv(rivalsFile))
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	file, err := os.OpenFile(os.Getenv(rivalsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false
+	}
+	file.WriteString(".")
+	file.Close()
+	own := count()
+	if own == 1 || own > 3 {
+		return false
+	}
+	for count() < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	return true
+}
+
+// A server that does not end where another of its kind holds the lock is not blamed for that.
+func TestAServerThatDisturbsItselfIsNotBlamed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a pipe that ends is told otherwise there")
+	}
+	t.Parallel()
+	o := serverOptions(t, "locks")
+	o.Env = append(o.Env, rivalsFile+"="+filepath.Join(t.TempDir(), "starts"))
+	o.Only = []string{"end-idle", "end-in-flight"}
+	o.patience = 300 * time.Millisecond
+	for name, f := range serverChecks(t, o) {
+		if f.Verdict != results.CannotTell ||
+			!strings.Contains(f.Found, "it depends on what ran before or beside it") {
+			t.Errorf("%s: %s: %s", name, f.Verdict, f.Found)
+		}
+	}
+}
