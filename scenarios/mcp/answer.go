@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"time"
@@ -45,7 +46,7 @@ func (s *Server) send(msg []byte) error {
 		return context.Cause(s.failed)
 	}
 	priority := 0
-	if f, ok := s.opts.Framing.(framers.Chunker); ok && inOneFrame(f, msg) {
+	if frames(s.opts.Framing, msg, 2) == 1 {
 		priority = 1 // before the rest of a large answer
 	}
 	err := s.mux.Send(context.Background(), priority, msg)
@@ -55,16 +56,21 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// inOneFrame reports whether a message goes as a single frame.
-func inOneFrame(f framers.Chunker, msg []byte) bool {
-	frames := 0
-	for range f.Frames(msg) {
-		frames++
-		if frames > 1 {
-			return false
+// frames counts the frames that a message goes in, up to most; 0 for a framing that has none. To
+// count one takes as long as to make it.
+func frames(f framers.Framing, msg []byte, most int) int {
+	n := 0
+	chunker, ok := f.(framers.Chunker)
+	if !ok {
+		return 0
+	}
+	for range chunker.Frames(msg) {
+		n++
+		if n == most {
+			break
 		}
 	}
-	return true
+	return n
 }
 
 // A ChunkLog logs messages that go in several chunks, at debug level: their size, their frames and
@@ -84,17 +90,13 @@ func (l ChunkLog) Received(c framers.Chunk) {
 
 // Sent is told of a message that has been written, and when that began.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
-	f, ok := l.Framing.(framers.Chunker)
-	if !ok || !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
+	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
 	took := time.Since(began)
-	frames := 0
-	for range f.Frames(msg) {
-		frames++
-	}
-	if frames > 1 {
-		l.Logger.Debug("Chunked message sent", "bytes", len(msg), "frames", frames, "took", took)
+	n := frames(l.Framing, msg, math.MaxInt)
+	if n > 1 {
+		l.Logger.Debug("Chunked message sent", "bytes", len(msg), "frames", n, "took", took)
 	}
 }
 
@@ -130,12 +132,8 @@ func (s *Server) keep(l results.Line) error {
 
 // closedByPeer reports whether err is what a write gets when the client has left.
 func closedByPeer(err error) bool {
-	for _, gone := range []error{io.ErrClosedPipe, os.ErrClosed, net.ErrClosed} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return syspipe.ReaderLeft(err)
+	return syspipe.ReaderLeft(err) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
 // maxErrorText bounds what an error repeats of what the client sent, in bytes.

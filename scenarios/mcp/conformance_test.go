@@ -225,7 +225,8 @@ func suiteTools(t *testing.T) []mcp.Tool {
 		}
 		tool.Call = func(ctx context.Context, _ json.RawMessage) (string, error) {
 			for _, text := range l.Logs {
-				if err := mcp.Notify(ctx, "notifications/message", map[string]string{"level": "info", "data": text}); err != nil {
+				log := map[string]string{"level": "info", "data": text}
+				if err := mcp.Notify(ctx, "notifications/message", log); err != nil {
 					return "", err
 				}
 			}
@@ -250,26 +251,24 @@ func suiteTools(t *testing.T) []mcp.Tool {
 // What a call tells of comes before its answer, under the token that the client gave.
 func TestACallTellsOfItself(t *testing.T) {
 	r := serve(t, mcp.Options{Tools: suiteTools(t)})
-	r.send(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tool_with_progress","_meta":{"progressToken":"t"}}}`,
-	)
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+		`{"name":"test_tool_with_progress","_meta":{"progressToken":"t"}}}`)
 	for _, done := range []string{"0", "50", "100"} {
-		r.want(
-			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":` + done + `,"total":100}}`,
-		)
+		r.want(`{"jsonrpc":"2.0","method":"notifications/progress",` +
+			`"params":{"progressToken":"t","progress":` + done + `,"total":100}}`)
 	}
 	if got := r.recv(); !strings.Contains(got, `"id":1,"result"`) {
 		t.Errorf("got %s, want the answer", got)
 	}
 	r.send(call("2", "test_tool_with_progress", "{}"), call("3", "test_image_content", "{}"))
-	if got := r.recv() + r.recv(); strings.Contains(got, "notifications") ||
-		!strings.Contains(got, `"mimeType":"image/png"`) {
+	got := r.recv() + r.recv()
+	if strings.Contains(got, "notifications") || !strings.Contains(got, `"mimeType":"image/png"`) {
 		t.Errorf("got %s, want two answers and no progress", got)
 	}
 }
 
-// notBuilt are the scenarios and checks of the suite about what the server does not have: resources,
-// prompts and completions, and requests of its own to the client.
+// notBuilt are the scenarios and checks of the suite about what the server does not have: prompts,
+// resources and completions, and requests of its own to the client.
 var notBuilt = []string{
 	"completion-complete", "resources-*", "prompts-*", "sep-2164-*", "sep-2549-prompts-*",
 	"sep-2549-resources-*", "tools-call-sampling", "tools-call-elicitation", "elicitation-*",

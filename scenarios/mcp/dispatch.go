@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,70 +19,51 @@ import (
 // requests, and returns at once but for the writing of a short answer: what may take long goes on
 // beside.
 func (s *Server) serve(r *request) {
-	stateless, refused := s.revisionOf(r)
-	if refused != nil {
-		s.answerError(r, refused)
-		return
-	}
-	switch r.method {
-	case "tools/call":
-		if !s.refuseEarly(r, stateless) {
-			s.workers.Go(func() { s.callTool(r, stateless) })
-		}
-	case Listen:
-		s.workers.Go(func() { s.listen(r, stateless) })
+	err := s.findRevision(r)
+	handshake := r.method == "initialize" || r.method == "ping"
+	early := s.opts.StrictLifecycle && !r.stateless && !handshake && !s.initialized.Load()
+	switch {
+	case err != nil:
+		s.answerError(r, err)
+	case early:
+		why := fmt.Sprintf("method %q is invalid during session initialization", r.method)
+		s.answerError(r, invalidRequest(why))
+	case r.method == "tools/call":
+		s.workers.Go(func() {
+			result, err := s.callTool(r)
+			s.answerResult(r, result, err)
+		})
+	case r.method == Listen && r.stateless:
+		s.workers.Go(func() { s.listen(r) })
 	default:
-		result, err := s.dispatch(r, stateless)
-		if err != nil {
-			s.answerError(r, err)
-			return
-		}
-		s.answerResult(r, stateless, result)
+		result, err := s.dispatch(r)
+		s.answerResult(r, result, err)
 	}
 }
 
-// dispatch answers the methods that take no time. A stateless request is one of a revision without
-// a handshake, which has no ping and no levels of logs.
-func (s *Server) dispatch(r *request, stateless bool) (result any, err *jsonrpc.Error) {
-	early := s.opts.StrictLifecycle && !stateless && !s.initialized
+// dispatch answers the methods that take no time. A revision without a handshake has no ping and no
+// levels of logs.
+func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	switch {
-	case r.method == "initialize" && !stateless:
+	case r.method == "initialize" && !r.stateless:
 		return s.initialize(r)
-	case r.method == "ping" && !stateless:
+	case r.method == "ping" && !r.stateless:
 		return struct{}{}, nil
-	case early:
-		return nil, tooEarly(r)
-	case r.method == "server/discover" && stateless:
-		return s.discover(), nil
-	case r.method == "server/discover" && !s.initialized:
+	case r.method == "server/discover" && r.stateless:
+		return mayBeKept(map[string]any{
+			"supportedVersions": newestFirst(), "capabilities": s.capabilities(),
+		}), nil
+	case r.method == "server/discover" && !s.initialized.Load():
 		return nil, invalidParams(`_meta lacks "` + scope + `protocolVersion"`)
 	case r.method == "tools/list":
-		return s.listTools(r, stateless)
-	case r.method == "logging/setLevel" && !stateless:
+		return s.listTools(r)
+	case r.method == "logging/setLevel" && !r.stateless:
 		return setLevel(r)
 	case strings.HasPrefix(r.method, "notifications/"):
 		return nil, invalidRequest("a notification has no id")
 	}
-	return nil, methodNotFound(r)
-}
-
-func methodNotFound(r *request) *jsonrpc.Error {
 	message := "Method not found: " + clip(strconv.Quote(r.method))
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
-}
-
-func tooEarly(r *request) *jsonrpc.Error {
-	why := fmt.Sprintf("method %q is invalid during session initialization", r.method)
-	return invalidRequest(why)
-}
-
-// refuseEarly answers a request that comes before initialize, if the server minds.
-func (s *Server) refuseEarly(r *request, stateless bool) bool {
-	if stateless || s.initialized || !s.opts.StrictLifecycle {
-		return false
-	}
-	s.answerError(r, tooEarly(r))
-	return true
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
 }
 
 // decode reads the params of a request into what its method takes.
@@ -98,9 +80,9 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// revisionOf looks whether the params of a request name a revision, as those of a revision without
+// findRevision looks whether the params of a request name a revision, as those of a revision without
 // a handshake do, and whether it is spoken here.
-func (s *Server) revisionOf(r *request) (stateless bool, err *jsonrpc.Error) {
+func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
 			Revision     string          `json:"io.modelcontextprotocol/protocolVersion"`
@@ -108,24 +90,24 @@ func (s *Server) revisionOf(r *request) (stateless bool, err *jsonrpc.Error) {
 		} `json:"_meta"`
 	}
 	if len(r.params) == 0 {
-		return false, nil
+		return nil
 	}
-	err = decode(r, &params)
-	if err != nil || params.Meta.Revision == "" {
-		return false, err
-	}
-	if params.Meta.Revision != FirstWithout {
+	err := decode(r, &params)
+	r.stateless = err == nil && params.Meta.Revision != ""
+	switch {
+	case !r.stateless:
+		return err
+	case params.Meta.Revision != FirstWithout:
 		data, _ := json.Marshal(map[string]any{ // texts always marshal
 			"supported": newestFirst(), "requested": clip(params.Meta.Revision),
 		})
-		return true, &jsonrpc.Error{
+		return &jsonrpc.Error{
 			Code: codeUnsupportedRevision, Message: "unsupported protocol version", Data: data,
 		}
+	case params.Meta.Capabilities == nil:
+		return invalidParams(`_meta lacks "` + scope + `clientCapabilities"`)
 	}
-	if params.Meta.Capabilities == nil {
-		return true, invalidParams(`_meta lacks "` + scope + `clientCapabilities"`)
-	}
-	return true, nil
+	return nil
 }
 
 // newestFirst lists the revisions as server/discover does.
@@ -148,11 +130,9 @@ func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.initialized {
+	if s.initialized.Swap(true) {
 		return nil, invalidRequest("initialize came before")
 	}
-	s.initialized = true
-	s.hasSession.Store(true)
 	revision := params.ProtocolVersion
 	if !slices.Contains(Revisions(), revision) || revision == FirstWithout {
 		revision = LastWithHandshake
@@ -162,7 +142,7 @@ func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 		offers["experimental"] = map[string]int{MaxFrameSize: s.opts.MaxMessage}
 	}
 	return map[string]any{
-		"protocolVersion": revision, "capabilities": offers, "serverInfo": s.about(),
+		"protocolVersion": cmp.Or(oddVersions[s.opts.Fault.Kind], revision), "capabilities": offers, "serverInfo": s.about(),
 	}, nil
 }
 
@@ -184,14 +164,8 @@ func mayBeKept(result map[string]any) map[string]any {
 	return result
 }
 
-func (s *Server) discover() any {
-	return mayBeKept(map[string]any{
-		"supportedVersions": newestFirst(), "capabilities": s.capabilities(),
-	})
-}
-
 // listTools lists all tools at once.
-func (s *Server) listTools(r *request, stateless bool) (any, *jsonrpc.Error) {
+func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Cursor string `json:"cursor"`
 	}
@@ -205,8 +179,8 @@ func (s *Server) listTools(r *request, stateless bool) (any, *jsonrpc.Error) {
 		return nil, invalidParams("there is no such cursor")
 	}
 	result := map[string]any{"tools": s.offers}
-	if stateless {
-		mayBeKept(result)
+	if r.stateless {
+		result = mayBeKept(result)
 	}
 	return result, nil
 }
@@ -229,16 +203,20 @@ func setLevel(r *request) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// answerResult answers a request by what is to be its result. In a revision without sessions a
-// result says that it is whole, and who it is from.
-func (s *Server) answerResult(r *request, stateless bool, result any) {
+// answerResult answers a request by what is to be its result, or by an error. In a revision without
+// sessions a result says that it is whole, and who it is from.
+func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
+	if failed != nil {
+		s.answerError(r, failed)
+		return
+	}
 	text, err := jsonv2.Marshal(result, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil { // of what is made here it is none
 		s.log.Error("Request failed", "method", clip(r.method), "error", err)
 		s.answerError(r, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal error"})
 		return
 	}
-	if stateless {
+	if r.stateless {
 		text = s.withResultType(text, "")
 	}
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer tells of its error
@@ -264,12 +242,9 @@ func (s *Server) answerError(r *request, err *jsonrpc.Error) {
 }
 
 // listen serves a subscription until the client or the server ends it; at once if the client asks
-// for nothing that changes.
-func (s *Server) listen(r *request, stateless bool) {
-	if !stateless {
-		s.answerError(r, methodNotFound(r))
-		return
-	}
+// for nothing that changes. It is told of all changes that come after the acknowledgement, and of
+// none before.
+func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {
 			ToolsListChanged bool `json:"toolsListChanged"`
@@ -285,13 +260,17 @@ func (s *Server) listen(r *request, stateless bool) {
 	if listens {
 		agreed = `{"toolsListChanged":true}`
 	}
-	acknowledged := ofSubscription(r.id, Acknowledged, `,"notifications":`+agreed)
-	if !listens {
-		_ = s.send(acknowledged)
-	} else {
-		s.subscribe(r, acknowledged)
+	s.listening.Lock()
+	_ = s.send(ofSubscription(r.id, Acknowledged, `,"notifications":`+agreed))
+	if listens {
+		s.subscribed = append(s.subscribed, r)
+	}
+	s.listening.Unlock()
+	if listens {
 		<-r.ctx.Done()
-		s.unsubscribe(r)
+		s.listening.Lock()
+		s.subscribed = slices.DeleteFunc(s.subscribed, func(o *request) bool { return o == r })
+		s.listening.Unlock()
 	}
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
@@ -302,25 +281,10 @@ func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	return jsonrpc.AppendRequest(nil, "", method, []byte(params))
 }
 
-// subscribe acknowledges a subscription and has it told of changes: of all that come after the
-// acknowledgement, and of none before.
-func (s *Server) subscribe(r *request, acknowledged []byte) {
-	s.listening.Lock()
-	defer s.listening.Unlock()
-	_ = s.send(acknowledged)
-	s.subscribed = append(s.subscribed, r)
-}
-
-func (s *Server) unsubscribe(r *request) {
-	s.listening.Lock()
-	defer s.listening.Unlock()
-	s.subscribed = slices.DeleteFunc(s.subscribed, func(other *request) bool { return other == r })
-}
-
 // tellOfChange tells a client that the list of tools has changed: in its session, and under each
 // subscription.
 func (s *Server) tellOfChange(context.Context, struct{}) (string, error) {
-	if s.hasSession.Load() {
+	if s.initialized.Load() {
 		_ = s.send(jsonrpc.AppendRequest(nil, "", toolsChanged, nil))
 	}
 	s.listening.Lock()

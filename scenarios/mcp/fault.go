@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -204,9 +203,6 @@ func (f *faultInjector) stopReading() {
 // so they refuse server/discover, which clients may ask instead.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// versions finds the version of the protocol in an answer.
-var versions = regexp.MustCompile(`"protocolVersion":"[^"]*"`)
-
 // reply gets each answer before it is sent; done is to be called after.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
@@ -219,10 +215,6 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	case "large-answer":
 		if r.method == "tools/call" {
 			msg = recordedAnswer{size: int(f.Bytes)}.message(r)
-		}
-	case "odd-version", "old-version":
-		if r.method == "initialize" {
-			msg = versions.ReplaceAll(msg, []byte(`"protocolVersion":"`+oddVersions[f.Kind]+`"`))
 		}
 	case "truncate-at-exit":
 		f.past.Store(!slices.Contains(OpeningMethods, r.method))

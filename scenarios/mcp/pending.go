@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
@@ -28,9 +26,11 @@ type request struct {
 	id     jsonrpc.ID // as the client wrote it
 	method string
 	params []byte // JSON text; nil for none
-	size   int    // bytes of the message
-	weight int64  // in the server's inFlight, while it is served
-	bytes  int64  // in its answers
+	// it names a revision without a handshake; of who serves it
+	stateless bool
+	size      int   // bytes of the message
+	weight    int64 // in the server's inFlight, while it is served
+	bytes     int64 // in its answers
 
 	ctx      context.Context // ends by cancel; nil if nothing is to be done but to answer
 	cancel   context.CancelFunc
@@ -119,11 +119,13 @@ func (t *pendingTable) finish(answered bool) {
 	}
 }
 
-// list returns the requests that can be cancelled.
-func (t *pendingTable) list() []*request {
+// cancel cancels what can be cancelled.
+func (t *pendingTable) cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Collect(maps.Values(t.byID))
+	for _, r := range t.byID {
+		r.cancel()
+	}
 }
 
 // unanswered reports whether requests wait for an answer.

@@ -74,8 +74,7 @@ type Server struct {
 	answers  *semaphore.Weighted // bytes that tools say their answers have, until those are written
 	capacity int64               // of both
 
-	initialized bool        // initialize was answered; of the goroutine that takes turns
-	hasSession  atomic.Bool // the same, for others
+	initialized atomic.Bool // initialize was answered
 	listening   sync.Mutex
 	subscribed  []*request // whose clients are told of changes; of listening
 
@@ -271,16 +270,12 @@ func (s *Server) drain() {
 			flush = latest
 		}
 		boundWrite(s.out, flush)
-		for _, r := range s.pending.list() {
-			r.cancel()
-		}
+		s.pending.cancel()
 		s.awaitAnswers(time.Until(flush), latest)
 	}
 	bounded := boundWrite(s.out, time.Now())
 	s.endDrain()
-	for _, r := range s.pending.list() {
-		r.cancel()
-	}
+	s.pending.cancel()
 	if !bounded && s.pending.unanswered() { // a write may block, and nothing but its reader ends it
 		return
 	}

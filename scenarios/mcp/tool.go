@@ -85,18 +85,8 @@ func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
 	return schema.Resolve(nil)
 }
 
-// callTool serves a request for a tool.
-func (s *Server) callTool(r *request, stateless bool) {
-	result, err := s.resultOf(r)
-	if err != nil {
-		s.answerError(r, err)
-		return
-	}
-	s.answerResult(r, stateless, result)
-}
-
-// resultOf calls the tool that a request names.
-func (s *Server) resultOf(r *request) (any, *jsonrpc.Error) {
+// callTool calls the tool that a request names.
+func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Name      string         `json:"name"`
 		Arguments jsontext.Value `json:"arguments"`
