@@ -24,7 +24,6 @@ import (
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/check"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -45,7 +44,7 @@ func main() {
 // work does what this process was started for, if it was started to work for another one, and
 // exits.
 func work() {
-	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), trials.Jobs(), check.Jobs())
+	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), check.Jobs())
 }
 
 // fewDescriptors are what the Go runtime needs to begin, which it ends the process without.

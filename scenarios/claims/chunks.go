@@ -1,17 +1,20 @@
 package claims
 
 import (
+	"bytes"
 	"fmt"
+	"math"
+	"strings"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
 const (
 	performance = "Performance Considerations"
-	chunks      = "trial/chunks/"
-	memory      = "trial/memory/"
+	chunks      = "failure/broken-chunks/"
+	memory      = "failure/kept-memory/"
 )
 
 // Failures that say what becomes of messages between a peer that chunks and one that does not, and
@@ -28,7 +31,6 @@ var chunkClaims = []Claim{
 	{
 		ID: "000-header-40", Where: "Configuration",
 		Says:  "A frame's header takes about 40 bytes",
-		Needs: []string{chunks + "header/least", chunks + "header/most"},
 		Judge: judgeHeader,
 	},
 	{
@@ -64,11 +66,9 @@ var chunkClaims = []Claim{
 	{
 		ID: "000-any-size", Where: "Overview",
 		Says:  "Chunking lets messages of any size pass",
-		Needs: []string{memory + "chunks-64MiB"},
+		Needs: []string{memory + "64MiB"},
 		Judge: func(e *Evidence) Judgement {
-			var got trials.Received
-			e.decode(memory+"chunks-64MiB", &got)
-			if got.Intact {
+			if e.finding(memory+"64MiB").Class != failures.Corrupted {
 				return holds("64 MiB", "it arrived as it was sent; every receiver needs a limit "+
 					"all the same, and 16 MiB is the default here")
 			}
@@ -78,25 +78,25 @@ var chunkClaims = []Claim{
 	{
 		ID: "000-memory", Where: performance,
 		Says:  "The receiver's memory is proportional to the largest message",
-		Needs: []string{memory + "chunks-4MiB", memory + "chunks-16MiB", memory + "chunks-64MiB"},
+		Needs: []string{memory + "4MiB", memory + "16MiB", memory + "64MiB"},
 		Judge: judgeMemory,
 	},
 	{
 		ID: "000-cleared", Where: performance,
 		Says:  "Buffers are cleared after reassembly",
-		Needs: []string{memory + "chunks-16MiB"},
+		Needs: []string{memory + "16MiB/at-once", memory + "16MiB/later"},
 		Judge: judgeCleared,
 	},
 	{
 		ID: "000-streaming", Where: performance,
 		Says:  "Chunks can be processed as they arrive",
-		Needs: []string{chunks + "early"},
+		Needs: []string{chunks + "shown-early"},
 		Judge: func(e *Evidence) Judgement {
-			c := e.count(chunks + "early")
-			return all(c, ofAll(c, "frames"), "each chunk was at hand before the next was read; "+
-				"it is part of a message, so what can be done with it is up to the program",
-				"nothing was at hand before the message was complete",
-				"some chunks were at hand before the message was complete")
+			if e.isSound(chunks + "shown-early") {
+				return holds("", "each chunk was at hand before the message was whole; it is part "+
+					"of a message, so what can be done with it is up to the program")
+			}
+			return refuted("", "nothing was at hand before the message was whole")
 		},
 	},
 	{
@@ -104,10 +104,12 @@ var chunkClaims = []Claim{
 		Says:  "Several messages can be in flight at once",
 		Needs: []string{chunks + "in-turn"},
 		Judge: func(e *Evidence) Judgement {
-			c := e.count(chunks + "in-turn")
-			const lost = "messages whose frames came in turn did not arrive as they were sent: {}"
-			return all(c, ofAll(c, "messages"), "the id in each frame tells the messages apart",
-				lost, lost)
+			figure := e.finding(chunks + "in-turn").Found
+			if e.isSound(chunks + "in-turn") {
+				return holds(figure, "the id in each frame tells the messages apart")
+			}
+			return refuted(figure, "messages whose frames came in turn did not arrive as they "+
+				"were sent")
 		},
 	},
 	{
@@ -116,9 +118,9 @@ var chunkClaims = []Claim{
 		Needs: []string{chunks + "lost", chunks + "lost-open"},
 		Judge: func(e *Evidence) Judgement {
 			switch {
-			case !e.is(chunks+"lost", true):
-				return refuted("", "the message was lost without an error that names the chunk")
-			case e.is(chunks+"lost-open", true):
+			case e.finding(chunks+"lost").Class != failures.Refused:
+				return refuted("", "the message was lost without an error")
+			case e.finding(chunks+"lost-open").Class == failures.Refused:
 				return holds("", "the receiver names the chunk that is missing")
 			}
 			return depends("", "only when the stream ends, or after a time without news of the "+
@@ -131,11 +133,11 @@ var chunkClaims = []Claim{
 		Says:  "Chunks that arrive out of order fail",
 		Needs: []string{chunks + "swapped"},
 		Judge: func(e *Evidence) Judgement {
-			if e.is(chunks+"swapped", true) {
-				return refuted("frames 1 and 2 swapped", "the index in each frame says where it "+
+			if e.isSound(chunks + "swapped") {
+				return refuted("two frames swapped", "the index in each frame says where it "+
 					"belongs: the receiver here puts them in order")
 			}
-			return holds("frames 1 and 2 swapped", "the message is refused")
+			return holds("two frames swapped", "the message is refused")
 		},
 	},
 	{
@@ -143,7 +145,11 @@ var chunkClaims = []Claim{
 		Says:  "An invalid frame is detected",
 		Needs: []string{chunks + "invalid"},
 		Judge: func(e *Evidence) Judgement {
-			c := e.count(chunks + "invalid")
+			var c count
+			for _, id := range e.beginning(chunks + "invalid/") {
+				refused := e.finding(id).Class == failures.Refused
+				c.add(strings.TrimPrefix(id, chunks+"invalid/"), refused)
+			}
 			return all(c, ofAll(c, "faults refused"), "every faulty frame was refused",
 				"no faulty frame was refused",
 				"the header is checked, and nothing checks the rest; passed: {}")
@@ -164,36 +170,45 @@ var chunkClaims = []Claim{
 	},
 }
 
-// judgeHeader takes 15 % for about.
-func judgeHeader(e *Evidence) Judgement {
-	least := e.number(chunks + "header/least")
-	most := e.number(chunks + "header/most")
-	figure := fmt.Sprintf("%d to %d B", least, most)
-	switch {
-	case least >= 34 && most <= 46:
-		return holds(figure, "36 of a UUID, two numbers, three colons and the newline")
-	case most < 34 || least > 46:
-		return refuted(figure, "no frame's header is near 40 bytes")
+// judgeHeader counts the bytes of header and newline of frames of 60 KiB, of messages of several
+// sizes. It takes 15 % for about.
+func judgeHeader(*Evidence) Judgement {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		return cannotTell(err.Error())
 	}
-	return depends(figure, "some are beyond 15 % of 40 B")
+	least := math.MaxInt
+	most := 0
+	for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
+		for frame := range f.Frames(bytes.Repeat([]byte("x"), size)) {
+			n := 0
+			for _, piece := range frame {
+				n += len(piece) - bytes.Count(piece, []byte("x")) // a header has no such letter
+			}
+			least = min(least, n)
+			most = max(most, n)
+		}
+	}
+	figure := fmt.Sprintf("%d to %d B", least, most)
+	if least >= 34 && most <= 46 {
+		return holds(figure, "36 of a UUID, two numbers, three colons and the newline")
+	}
+	return refuted(figure, "more than 15 % beside 40 B")
 }
 
 func judgeMemory(e *Evidence) Judgement {
 	var sizes, held []float64
-	times := ""
-	for _, name := range []string{"chunks-4MiB", "chunks-16MiB", "chunks-64MiB"} {
-		var got trials.Received
-		e.decode(memory+name, &got)
-		sizes = append(sizes, float64(got.Size))
-		held = append(held, float64(max(got.Held, 4<<10))) // a page is the least
-		times = fmt.Sprintf("%.1f × at %s", float64(got.Held)/float64(max(got.Size, 1)),
-			results.FormatSize(int64(got.Size)))
+	for _, mib := range []int{4, 16, 64} {
+		n := e.number(fmt.Sprintf("%s%dMiB", memory, mib))
+		sizes = append(sizes, float64(mib<<20))
+		held = append(held, float64(max(n, 4<<10))) // a page is the least
 	}
 	growth, err := stat.FitGrowth(sizes, held)
 	if err != nil {
 		return cannotTell(err.Error())
 	}
-	figure := fmt.Sprintf("%s; %s", growth, times)
+	times := float64(e.number(memory+"64MiB")) / (64 << 20)
+	figure := fmt.Sprintf("%s; %.1f × at 64 MiB", growth, times)
 	if growth.Slope >= 0.7 && growth.Slope <= 1.3 {
 		return holds(figure, "memory grows as the message does")
 	}
@@ -201,24 +216,19 @@ func judgeMemory(e *Evidence) Judgement {
 }
 
 func judgeCleared(e *Evidence) Judgement {
-	var got trials.Received
-	e.decode(memory+"chunks-16MiB", &got)
-	figure := fmt.Sprintf("%s left at once, %s of %s left after smaller messages",
-		mib(got.AtOnce), mib(got.Later), mib(int64(got.Size)))
-	little := int64(got.Size / 10)
+	atOnce := e.finding(memory + "16MiB/at-once")
+	later := e.finding(memory + "16MiB/later")
+	figure := atOnce.Found + ", " + later.Found
 	switch {
-	case got.AtOnce < little:
+	case atOnce.Class == failures.Sound:
 		return holds(figure, "the receiver let go of the large message's buffer when it had "+
 			"delivered the message")
-	case got.Later < little:
+	case later.Class == failures.Sound:
 		return depends(figure, "the receiver keeps the buffer of the largest message, and lets "+
 			"go of it when smaller ones have come for a while")
 	}
 	return refuted(figure, "the receiver keeps the buffer of the largest message it has seen")
 }
-
-// mib writes bytes for people.
-func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func judgePeers(e *Evidence) Judgement {
 	to := e.isSound(toLines)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
@@ -17,7 +16,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Main(rules.Jobs(), trials.Jobs(), failures.Jobs())
+	proc.Main(rules.Jobs(), failures.Jobs(), map[string]proc.Job{
+		serverWork: func(*proc.Work) error { return serveLines(true) },
+		mutedWork:  func(*proc.Work) error { return serveLines(false) },
+	})
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }
@@ -111,7 +113,13 @@ func TestOnlyWhatLacksIsMeasured(t *testing.T) {
 func TestEveryNeedHasItsExperiment(t *testing.T) {
 	for _, c := range All() {
 		for _, need := range c.Needs {
-			_, ok := experimentFor(need)
+			_, step, isRule := rules.ParseID(need)
+			ok := isRule && rules.ExperimentOf(step) != ""
+			if name, isFailure := strings.CutPrefix(need, "failure/"); isFailure {
+				name, _, _ = strings.Cut(name, "/")
+				_, err := failures.Find(name)
+				ok = err == nil
+			}
 			isCells := need == needCosts || need == needTrips || need == needReaders
 			if !ok && !isCells && need != needServers {
 				t.Errorf("%s needs %s, which nothing finds", c.ID, need)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
 )
 
 // A ratio compares a cell's figure with that of the same messages in another framing, round by
@@ -174,11 +173,11 @@ func judgeWire(e *Evidence) Judgement {
 		// All placements tell the same.
 		percent[r.Cell.Size] = stat.MustMetric("overhead").Estimate(r).Median
 	}
-	var c trials.Count
+	var c count
 	var values []float64
 	for _, size := range slices.Sorted(maps.Keys(percent)) {
 		values = append(values, percent[size])
-		c.Add(results.FormatSize(int64(size)), percent[size] < 1)
+		c.add(results.FormatSize(int64(size)), percent[size] < 1)
 	}
 	figure := ""
 	if len(values) > 0 {

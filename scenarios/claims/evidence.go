@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -18,7 +17,7 @@ const (
 	needCosts   = "cells/costs"   // streams of framings beside each other
 	needTrips   = "cells/trips"   // round trips of framings beside each other
 	needReaders = "cells/readers" // readers of lines that grow
-	needServers = "trial/servers" // MCP servers of others
+	needServers = "servers"       // MCP servers of others
 )
 
 // talk begins the IDs of findings on how an MCP server talks.
@@ -88,8 +87,7 @@ func (e *Evidence) has(need string) bool {
 
 // failed returns why the experiment of a need came to no result, "" if it was not made.
 func (e *Evidence) failed(need string) string {
-	made, _ := experimentFor(need)
-	for _, id := range []string{need, made.ID} {
+	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]
 		if known && (f.Verdict == results.CannotTell || f.Verdict == results.Unsupported) {
 			return f.ID + ": " + f.Found
@@ -135,6 +133,18 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
+// beginning returns the IDs of findings that begin so, sorted.
+func (e *Evidence) beginning(prefix string) []string {
+	var ids []string
+	for id := range e.findings {
+		if strings.HasPrefix(id, prefix) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // finding returns the finding of an ID, which a claim needs. Its value is noted.
 func (e *Evidence) finding(id string) results.Finding {
 	f := e.findings[id]
@@ -154,40 +164,38 @@ func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failu
 // is reports whether a finding has that value.
 func (e *Evidence) is(id string, value any) bool { return e.finding(id).Value == value }
 
-// decode gives the evidence of a finding to v. That of a file may have any content: then v keeps
-// its zero fields.
-func (e *Evidence) decode(id string, v any) {
-	f := e.findings[id]
-	e.basis.From[id] = f.Evidence
-	_ = f.Evidence.Decode(v)
+// A count says in how many cases something was so.
+type count struct {
+	good, of int
+	bad      []string // the other cases, by name
 }
 
-// count returns a finding that counts cases.
-func (e *Evidence) count(id string) trials.Count {
-	var c trials.Count
-	e.decode(id, &c)
-	return c
+func (c *count) add(name string, good bool) {
+	c.of++
+	if good {
+		c.good++
+	} else {
+		c.bad = append(c.bad, name)
+	}
 }
 
 // all judges a claim that says that something is so in all cases: it holds if it was in each, is
 // refuted if in none, and depends else. "{}" in a sentence stands for the other cases.
-func all(c trials.Count, figure, holding, refuting, depending string) Judgement {
-	others := strings.Join(c.Bad, ", ")
+func all(c count, figure, holding, refuting, depending string) Judgement {
+	others := strings.Join(c.bad, ", ")
 	switch {
-	case c.Of == 0:
+	case c.of == 0:
 		return cannotTell("nobody could be asked")
-	case c.Good == c.Of:
+	case c.good == c.of:
 		return holds(figure, holding)
-	case c.Good == 0:
+	case c.good == 0:
 		return refuted(figure, strings.ReplaceAll(refuting, "{}", others))
 	}
 	return depends(figure, strings.ReplaceAll(depending, "{}", others))
 }
 
 // ofAll writes a count as a figure: "3 of 4 servers".
-func ofAll(c trials.Count, what string) string {
-	return strings.TrimSpace(fmt.Sprintf("%d of %d %s", c.Good, c.Of, what))
-}
+func ofAll(c count, what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.of, what) }
 
 // A server is what was found of one MCP server.
 type server struct {
@@ -218,15 +226,16 @@ func nameOf(command string) string {
 }
 
 // answers counts the servers that did what a question asks.
-func (e *Evidence) answers(question string) trials.Count {
-	var c trials.Count
+func (e *Evidence) answers(question string) count {
+	var c count
 	for _, s := range e.asked(question) {
-		c.Of++
-		if s.said[question].Value == true {
-			c.Good++
-		} else {
-			c.Bad = append(c.Bad, s.name)
-		}
+		c.add(s.name, s.said[question].Value == true)
 	}
 	return c
+}
+
+// everyServer judges a claim that says every server does something.
+func (e *Evidence) everyServer(question, holding, not string) Judgement {
+	c := e.answers(question)
+	return all(c, ofAll(c, "servers"), holding, not, not)
 }

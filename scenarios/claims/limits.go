@@ -1,16 +1,21 @@
 package claims
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
+	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
 const (
-	limit     = "trial/limit/"
-	oversize  = "trial/oversize/"
+	oversized = "failure/oversized-line/"
 	rationale = "Rationale for 16MB"
+
+	checksLate  = "failure/no-newline/checks-late"
+	checksEarly = "failure/no-newline/closes"
 )
 
 // limitClaims are what document 001 says of its limit.
@@ -18,16 +23,14 @@ var limitClaims = []Claim{
 	{
 		ID: "001-exact", Where: "Implementation Details",
 		Says:  "A message of exactly 16 MiB passes, one byte more closes the connection",
-		Needs: []string{limit + "exact", limit + "one-more", limit + "after"},
+		Needs: []string{oversized + "exact", oversized + "closes"},
 		Judge: func(e *Evidence) Judgement {
 			const figure = "limit 16777216 B"
 			switch {
-			case !e.is(limit+"exact", true):
+			case !e.isSound(oversized + "exact"):
 				return refuted(figure, "a message of exactly the limit was refused")
-			case e.is(limit+"one-more", true):
-				return refuted(figure, "a message beyond the limit passed")
-			case e.is(limit+"after", true):
-				return refuted(figure, "the reader went on after a message beyond the limit")
+			case e.finding(oversized+"closes").Class != failures.Refused:
+				return refuted(figure, "the reader went on beyond the limit")
 			}
 			return holds(figure, "the last byte decides, and nothing is read after it")
 		},
@@ -43,60 +46,59 @@ var limitClaims = []Claim{
 	{
 		ID: "001-prevents-allocation", Where: "Consequences",
 		Says:  "The limit prevents allocations of 100 MB and more",
-		Needs: []string{memory + "limit-late", memory + "limit-early"},
+		Needs: []string{checksLate, checksEarly},
 		Judge: func(e *Evidence) Judgement {
-			var late, early trials.Received
-			e.decode(memory+"limit-late", &late)
-			e.decode(memory+"limit-early", &early)
-			figure := fmt.Sprintf("%s held; %s where checked while reading",
-				mib(late.Held), mib(early.Held))
+			figure := fmt.Sprintf("checked late: %s; checked while reading: %s",
+				e.finding(checksLate).Found, e.finding(checksEarly).Found)
 			switch {
-			case late.Held >= int64(late.Size):
+			case e.isSound(checksLate):
+				return holds(figure, "the memory stayed within the limit")
+			case e.isSound(checksEarly):
 				return refuted(figure, "as printed the check sees a frame that is in memory "+
 					"already; it prevents the decoding, not the allocation")
-			case late.Held > int64(late.Limit):
-				return depends(figure, "less than the message was allocated, and more than the "+
-					"limit")
 			}
-			return holds(figure, "the memory stayed within the limit")
+			return depends(figure, "no check kept the memory within the limit here")
 		},
 	},
 	{
 		ID: "001-closing-safer", Where: "Why Not Send Error Response?",
 		Says: "Closing the connection is simpler and safer than answering with an error",
-		Needs: []string{oversize + "close", oversize + "answer", oversize + "unlimited",
-			oversize + "negotiate"},
-		Judge: judgeClosing,
+		Judge: func(*Evidence) Judgement {
+			return noted("call --oversize close, error, negotiate", "a client knows of an "+
+				"oversized answer at the same byte, and holds as much, whether it closes or "+
+				"answers first; only an answer tells the server which request was too large, "+
+				"and a limit that both know keeps it from being sent")
+		},
 	},
 	{
 		ID: "001-10mb-text", Where: rationale,
-		Says:  "A text of 10 MB fits",
-		Needs: []string{limit + "text"},
-		Judge: func(e *Evidence) Judgement { return e.fits("text") },
+		Says: "A text of 10 MB fits",
+		Judge: func(*Evidence) Judgement {
+			const sentence = "The quick brown fox jumps over the lazy dog, and says so. "
+			prose := strings.Repeat(sentence, 10_000_000/len(sentence)+1)[:10_000_000]
+			return judgeFit(content{"prose", prose},
+				content{"all quotation marks", strings.Repeat(`"`, 10_000_000)})
+		},
 	},
 	{
 		ID: "001-5mb-image", Where: rationale,
 		Says:  "A PNG image of 5 MB in base64 fits",
-		Needs: []string{limit + "image"},
-		Judge: func(e *Evidence) Judgement { return e.fits("image") },
+		Judge: func(*Evidence) Judgement { return judgeFit(base64Of(5_000_000)) },
 	},
 	{
 		ID: "001-1000-tools", Where: rationale,
 		Says:  "A list of 1,000 tools with descriptions fits",
-		Needs: []string{limit + "tools"},
-		Judge: func(e *Evidence) Judgement { return e.fits("tools") },
+		Judge: func(*Evidence) Judgement { return judgeFit(content{"tools", tools(1000)}) },
 	},
 	{
 		ID: "001-50mb-excluded", Where: rationale,
-		Says:  "A video of 50 MB does not fit",
-		Needs: []string{limit + "video"},
-		Judge: func(e *Evidence) Judgement {
-			var fit trials.Fit
-			e.decode(limit+"video", &fit)
-			if fit.Good > 0 {
-				return refuted(fit.Sizes, "delivered")
+		Says: "A video of 50 MB does not fit",
+		Judge: func(*Evidence) Judgement {
+			j := judgeFit(base64Of(50_000_000))
+			if j.Verdict == results.Refuted {
+				return holds(j.Figure, "beyond the limit")
 			}
-			return holds(fit.Sizes, "refused")
+			return refuted(j.Figure, "within the limit")
 		},
 	},
 	{
@@ -117,56 +119,62 @@ var limitClaims = []Claim{
 	},
 	{
 		ID: "001-rarely-1mb", Where: "Consequences",
-		Says:  "Real-world JSON-RPC rarely exceeds 1 MB",
-		Needs: []string{needServers},
-		Judge: judgeLongest,
+		Says: "Real-world JSON-RPC rarely exceeds 1 MB",
+		Judge: func(*Evidence) Judgement {
+			return cannotTell("handshakes and short answers are far below; how often a tool " +
+				"returns more is up to what it is asked for: record the traffic with tap")
+		},
 	},
 }
 
-// fits judges whether messages with some content pass the limit.
-func (e *Evidence) fits(what string) Judgement {
-	var fit trials.Fit
-	e.decode(limit+what, &fit)
-	return all(fit.Count, fit.Sizes, "delivered", "refused", "JSON escapes some characters with "+
-		"one more byte, control characters with five: refused was {}")
+// frameLimit is the limit on messages that is often recommended, in bytes.
+const frameLimit = 16 << 20
+
+// A content is what a message carries.
+type content struct {
+	name  string
+	value any
 }
 
-// judgeClosing compares a client that closes with one that answers first.
-func judgeClosing(e *Evidence) Judgement {
-	var none, shut, say, ask trials.Oversize
-	e.decode(oversize+"unlimited", &none)
-	e.decode(oversize+"close", &shut)
-	e.decode(oversize+"answer", &say)
-	e.decode(oversize+"negotiate", &ask)
-	figure := fmt.Sprintf("closing held %s and knew after %s, answering first %s and %s",
-		mib(shut.Held), results.FormatDuration(float64(shut.DetectNS)),
-		mib(say.Held), results.FormatDuration(float64(say.DetectNS)))
-	switch {
-	case 2*shut.Held < say.Held || 10*shut.DetectNS < say.DetectNS:
-		return holds(figure, "answering takes more memory, or longer to know, than closing")
-	case 4*say.Held <= 5*shut.Held && say.ID != "null":
-		return refuted(figure, "answering first knows as soon and holds no more, and tells the "+
-			"server which answer was too large; one that is cut off sees a broken pipe and no "+
-			"reason, and one that knew the limit refuses before the first byte")
+func base64Of(n int) content {
+	return content{"base64", base64.StdEncoding.EncodeToString(make([]byte, n))}
+}
+
+// tools is a list of n tools with descriptions.
+func tools(n int) []map[string]any {
+	schema := map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			"query": map[string]any{"type": "string", "description": "What to look for"},
+			"limit": map[string]any{"type": "integer", "description": "How many at most"},
+		},
+		"required": []string{"query"},
 	}
-	return depends(figure, "answering holds about as much, but did not name the request")
+	description := strings.Repeat("Says what the tool does and when to use it. ", 10)
+	var list []map[string]any
+	for i := range n {
+		list = append(list, map[string]any{
+			"name": fmt.Sprintf("tool_%d", i), "description": description, "inputSchema": schema,
+		})
+	}
+	return list
 }
 
-func judgeLongest(e *Evidence) Judgement {
-	servers := e.asked("longest-line")
-	longest := 0.0
-	name := ""
-	for _, s := range servers {
-		n, _ := s.said["longest-line"].Number()
-		if n > longest {
-			longest = n
-			name = s.name
+// judgeFit judges whether messages with some contents keep to the limit: that is arithmetic.
+func judgeFit(contents ...content) Judgement {
+	var c count
+	var sizes []string
+	for _, part := range contents {
+		msg, err := json.Marshal(map[string]any{
+			"jsonrpc": "2.0", "id": 1, "result": map[string]any{"content": part.value},
+		})
+		if err != nil {
+			return cannotTell(err.Error())
 		}
+		c.add(part.name, len(msg) <= frameLimit)
+		sizes = append(sizes, fmt.Sprintf("%s: %.1f MiB", part.name, float64(len(msg))/(1<<20)))
 	}
-	figure := fmt.Sprintf("longest line of %d servers: %.0f B", len(servers), longest)
-	if longest > 1_000_000 {
-		return refuted(figure, name+" sends more in a handshake or a short call")
-	}
-	return cannotTell(figure + ": handshakes and short answers are far below; how often a tool " +
-		"returns more is up to what it is asked for: record the traffic with tap")
+	return all(c, strings.Join(sizes, ", "), "within the limit of 16 MiB", "beyond the limit",
+		"JSON escapes some characters with one more byte, control characters with five: beyond "+
+			"the limit is {}")
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/scenarios/claims/trials"
-	"github.com/pipebench/pipebench/scenarios/experiment"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -62,9 +60,7 @@ func lacking(set *results.Set, selected []Claim) []string {
 			if e.has(need) {
 				continue
 			}
-			if made, ok := experimentFor(need); ok {
-				need = made.ID
-			}
+			need = experimentOf(need)
 			if !slices.Contains(needs, need) {
 				needs = append(needs, need)
 			}
@@ -92,7 +88,7 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 			}
 			command = []string{reference, "stdio"}
 		}
-		return trials.Interview(ctx, command, keepFinding)
+		return interview(ctx, command, keepFinding)
 	}
 	if name, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
 		f, err := failures.Find(name)
@@ -101,33 +97,23 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 		}
 		return f.Show(ctx, failures.Options{Run: o.Run}, keepFinding)
 	}
-	e, _ := experimentFor(need)
-	e.Limit = longest
-	work := trials.Work
-	if strings.HasPrefix(need, results.AreaRule+"/") {
-		work = rules.Work
-	}
-	return experiment.Run(ctx, work, e, keepFinding)
+	_, step, _ := rules.ParseID(need)
+	return rules.Run(ctx, rules.Options{
+		Kinds: []syspipe.Kind{syspipe.Anonymous}, Steps: []string{step}, StepTimeout: longest,
+	}, keepFinding)
 }
 
-// experimentFor returns the experiment that makes the findings which a need names.
-func experimentFor(need string) (e experiment.Experiment, ok bool) {
-	if strings.HasPrefix(need, results.AreaRule+"/") {
-		return rules.For(need)
+// experimentOf returns the ID of the experiment that makes the findings which a need names. Cells
+// and servers have none.
+func experimentOf(need string) string {
+	if kind, step, ok := rules.ParseID(need); ok {
+		return rules.ID(kind, rules.ExperimentOf(step))
 	}
 	if part, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
 		name, _, _ := strings.Cut(part, "/")
-		f, err := failures.Find(name)
-		e.ID = results.AreaFailure + "/" + name
-		e.Title = f.Title
-		return e, err == nil
+		return results.AreaFailure + "/" + name
 	}
-	for _, e := range trials.All() {
-		if need == e.ID || strings.HasPrefix(need, e.ID+"/") {
-			return e, true
-		}
-	}
-	return e, false
+	return need
 }
 
 // The framings whose costs the documents speak of: a sender that frames every message, and one that

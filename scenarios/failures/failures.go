@@ -3,8 +3,8 @@
 //
 // A failure is shown in one of three ways. A small program of ours is wrong in one way, and check
 // says what happens (programs.go). A stream of bytes has something odd in it, and readers take it
-// apart in memory (readers.go). Or two ends do what they do, and it is seen how far they get
-// (exchange.go, endless.go). All of it becomes a [results.Finding] "failure/NAME/PART".
+// apart in memory (readers.go). Or it is an experiment in a process of its own (exchange.go,
+// memory.go). All of it becomes a [results.Finding] "failure/NAME/PART".
 package failures
 
 import (
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/experiment"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Classes say how something fails: the Class of a finding. The worst are those that no program
@@ -30,47 +32,76 @@ const (
 	SilentLoss = "silent-loss" // something was lost, and nobody was told
 )
 
-// A Failure is one way in which stdio fails.
+// A Failure is one way in which stdio fails. It is shown by programs, by readings, or else by
+// experiments.
 type Failure struct {
 	Name   string
 	Title  string // what goes wrong, in a line for a list
 	Advice string // what to do about it
-	show   func(context.Context, *recorder) error
+
+	programs    []program
+	readings    func() ([]reading, error)
+	experiments []experiment.Experiment // the ID of each is the part that it shows
 }
 
 // All lists the failures.
 func All() []Failure {
 	return []Failure{
-		{"reader-gone", "the reader leaves while a program writes",
-			"take EPIPE for the end of the conversation, and await an answer for what must not " +
-				"be lost", showPrograms},
-		{"exit-before-drain", "a program exits while its output waits in a queue",
-			"exit by returning from the event loop, or when the stream says that it has drained",
-			showPrograms},
-		{"nonblocking-stdout",
-			"a child inherits a non-blocking standard output and does not know it",
-			"look at the count of every write, and go on at the byte where it stopped when there " +
-				"is room", showPrograms},
-		{"orphan", "a server whose client was killed",
-			"read standard input all the time, and exit at its end", showPrograms},
-		{"stderr-undrained", "a server logs to a standard error that nobody reads",
-			"whoever starts a server reads its standard error to the end, or gives it a file",
-			showPrograms},
-		{"both-write-first", "both sides write before they read",
-			"read on a thread or task of its own, always", showExchange},
-		{"interleave", "several writers share one pipe",
-			"let one process, or one lock, own the pipe", showStreams},
-		{"split-utf8", "a chunk ends inside a character",
-			"split and join bytes; decode the message", showStreams},
-		{"dirty-lines", "something that is no message gets between the messages",
-			"keep standard output for messages alone; let a reader report a bad line and go on " +
-				"with the next one", showStreams},
-		{"framing-mismatch", "the two sides do not agree on a framing",
-			"put a deadline on the first answer, and say in its error which framing was spoken",
-			showStreams},
-		{"no-newline", "a line that never ends",
-			"check the length of what is buffered after every read, before the buffer grows",
-			showEndlessLines},
+		{Name: "reader-gone", Title: "the reader leaves while a program writes",
+			Advice: "take EPIPE for the end of the conversation, and await an answer for what " +
+				"must not be lost",
+			programs: readerGone},
+		{Name: "exit-before-drain", Title: "a program exits while its output waits in a queue",
+			Advice: "exit by returning from the event loop, or when the stream says that it has " +
+				"drained",
+			programs: exitBeforeDrain},
+		{Name: "nonblocking-stdout",
+			Title: "a child inherits a non-blocking standard output and does not know it",
+			Advice: "look at the count of every write, and go on at the byte where it stopped " +
+				"when there is room",
+			programs: nonblockingStdout},
+		{Name: "orphan", Title: "a server whose client was killed",
+			Advice:   "read standard input all the time, and exit at its end",
+			programs: orphan},
+		{Name: "stderr-undrained", Title: "a server logs to a standard error that nobody reads",
+			Advice: "whoever starts a server reads its standard error to the end, or gives it " +
+				"a file",
+			programs: stderrUndrained},
+		{Name: "both-write-first", Title: "both sides write before they read",
+			Advice:      "read on a thread or task of its own, always",
+			experiments: exchanges},
+		{Name: "interleave", Title: "several writers share one pipe",
+			Advice:   "let one process, or one lock, own the pipe",
+			readings: mixedWriters},
+		{Name: "split-utf8", Title: "a chunk ends inside a character",
+			Advice:   "split and join bytes; decode the message",
+			readings: splitCharacters},
+		{Name: "broken-chunks", Title: "chunks come late, lost, swapped or altered",
+			Advice: "give up a message of which nothing has come for a while, and add a checksum " +
+				"where bytes may change",
+			readings: brokenChunks},
+		{Name: "partial-reads", Title: "a read brings a part of a line",
+			Advice:   "keep what was read until its newline has come",
+			readings: partialReads},
+		{Name: "oversized-line", Title: "a line is longer than its reader allows",
+			Advice: "answer an oversized request under its own id: a client waits for every " +
+				"answer that does not come",
+			readings: oversizedLines},
+		{Name: "dirty-lines", Title: "something that is no message gets between the messages",
+			Advice: "keep standard output for messages alone; let a reader report a bad line and " +
+				"go on with the next one",
+			readings: dirtyLines},
+		{Name: "framing-mismatch", Title: "the two sides do not agree on a framing",
+			Advice: "put a deadline on the first answer, and say in its error which framing was " +
+				"spoken",
+			readings: mismatches},
+		{Name: "no-newline", Title: "a line that never ends",
+			Advice: "check the length of what is buffered after every read, before the buffer " +
+				"grows",
+			experiments: endlessLines},
+		{Name: "kept-memory", Title: "a receiver keeps memory for messages that are gone",
+			Advice:      "let go of a large buffer as soon as its message is delivered",
+			experiments: largeMessages},
 	}
 }
 
@@ -115,7 +146,17 @@ func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding)
 		}
 		o.Program = []string{path}
 	}
-	if err := f.show(ctx, &recorder{Options: o, failure: f, keep: keep}); err != nil {
+	r := &recorder{Options: o, failure: f, keep: keep}
+	var err error
+	switch {
+	case f.programs != nil:
+		err = r.check(ctx, f.programs)
+	case f.readings != nil:
+		err = r.read(ctx, f.readings)
+	default:
+		err = r.experiment(ctx, f.experiments)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	return nil
@@ -161,4 +202,33 @@ func verdictOf(class string) results.Verdict {
 		return results.Depends
 	}
 	return results.Fails
+}
+
+// work names what the process of an experiment does.
+const work = "failures/experiment"
+
+// Jobs is the work of the processes that [Failure.Show] starts: main gives it to [proc.Main].
+func Jobs() map[string]proc.Job {
+	all := func() []experiment.Experiment {
+		var all []experiment.Experiment
+		for _, f := range All() {
+			all = append(all, f.experiments...)
+		}
+		return all
+	}
+	return experiment.Jobs(work, all, nil)
+}
+
+// experiment makes experiments, each of which finds its part of the failure or several.
+func (r *recorder) experiment(ctx context.Context, all []experiment.Experiment) error {
+	for _, e := range all {
+		r.step(e.ID)
+		err := experiment.Run(ctx, work, e, func(f results.Finding) error {
+			return r.record(f.ID, f)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -27,6 +27,27 @@ var expected = map[string]string{
 	"split-utf8/strict": failures.SilentLoss,
 	"split-utf8/lossy":  failures.Corrupted,
 
+	"broken-chunks/in-turn":           failures.Sound,
+	"broken-chunks/shown-early":       failures.Sound,
+	"broken-chunks/swapped":           failures.Sound,
+	"broken-chunks/lost":              failures.Refused,
+	"broken-chunks/lost-open":         failures.Stuck,
+	"broken-chunks/invalid/no-header": failures.Refused,
+	"broken-chunks/invalid/no-total":  failures.Refused,
+	"broken-chunks/invalid/index":     failures.Refused,
+	"broken-chunks/invalid/negative":  failures.Refused,
+	"broken-chunks/invalid/total":     failures.Refused,
+	"broken-chunks/invalid/twice":     failures.Refused,
+	"broken-chunks/invalid/altered":   failures.Corrupted,
+
+	"partial-reads/lines":      failures.Sound,
+	"partial-reads/rescan":     failures.Sound,
+	"partial-reads/as-printed": failures.Sound,
+
+	"oversized-line/exact":  failures.Sound,
+	"oversized-line/closes": failures.Refused,
+	"oversized-line/skips":  failures.Noticed,
+
 	"dirty-lines/lines/clean":             failures.Sound,
 	"dirty-lines/lines/log-line":          failures.Sound,
 	"dirty-lines/lines/two-on-a-line":     failures.Refused,
@@ -36,6 +57,10 @@ var expected = map[string]string{
 	"dirty-lines/json-stream/clean":       failures.Sound,
 	"dirty-lines/content-length/log-line": failures.Sound, // it looks like a header
 
+	"dirty-lines/content-length/any-bytes":   failures.Sound,
+	"dirty-lines/as-printed/clean":           failures.Sound,
+	"dirty-lines/as-printed/no-last-newline": failures.SilentLoss,
+
 	"framing-mismatch/ndjson-to-ndjson":         failures.Sound,
 	"framing-mismatch/ndjson-to-adaptive:4096":  failures.Sound,
 	"framing-mismatch/adaptive:4096-to-ndjson":  failures.Corrupted,
@@ -43,9 +68,14 @@ var expected = map[string]string{
 	"framing-mismatch/chunked:4096-to-ndjson":   failures.Corrupted,
 	"framing-mismatch/ndjson-to-chunked:4096":   failures.Refused,
 
-	"no-newline/closes":     failures.Sound,
-	"no-newline/skips":      failures.Sound,
-	"no-newline/as-printed": failures.Grows,
+	"no-newline/closes":      failures.Sound,
+	"no-newline/skips":       failures.Sound,
+	"no-newline/as-printed":  failures.Grows,
+	"no-newline/checks-late": failures.Grows,
+
+	"kept-memory/64MiB":         failures.Sound,
+	"kept-memory/16MiB/at-once": failures.Grows,
+	"kept-memory/16MiB/later":   failures.Sound,
 }
 
 // expectedOfPrograms are those of programs. Elsewhere streams have other modes, or nobody tells

@@ -14,53 +14,47 @@ import (
 
 // A program of ours that is wrong in one way, or right, and the situation of check that shows it.
 type program struct {
-	part      string // "NAME/PART" of the finding
+	part      string
 	side      catalogue.Side
 	words     string // of its command, after the name of this program
 	situation string
 	class     string // how it fails, if it does
 }
 
-var programs = []program{
-	{"reader-gone/told", catalogue.Program, "specimen print",
-		"reader-leaves-midway", Stuck},
-	{"reader-gone/ignores-it", catalogue.Program, "specimen print-on",
-		"reader-leaves-midway", Stuck},
+var readerGone = []program{
+	{"told", catalogue.Program, "specimen print", "reader-leaves-midway", Stuck},
+	{"ignores-it", catalogue.Program, "specimen print-on", "reader-leaves-midway", Stuck},
+}
 
-	{"exit-before-drain/exits", catalogue.Program, "specimen queue-and-exit",
-		"late-reader", SilentLoss},
-	{"exit-before-drain/exits-at-a-socket", catalogue.Program, "specimen queue-and-exit",
-		"socketpair", SilentLoss},
-	{"exit-before-drain/waits", catalogue.Program, "specimen queue-and-wait",
-		"late-reader", SilentLoss},
+var exitBeforeDrain = []program{
+	{"exits", catalogue.Program, "specimen queue-and-exit", "late-reader", SilentLoss},
+	{"exits-at-a-socket", catalogue.Program, "specimen queue-and-exit", "socketpair", SilentLoss},
+	{"waits", catalogue.Program, "specimen queue-and-wait", "late-reader", SilentLoss},
+}
 
-	{"nonblocking-stdout/ignores-short-writes", catalogue.Program, "specimen write-once",
-		"nonblocking-pipe", SilentLoss},
-	{"nonblocking-stdout/goes-on", catalogue.Program, "specimen write-all",
-		"nonblocking-pipe", SilentLoss},
+var nonblockingStdout = []program{
+	{"ignores-short-writes", catalogue.Program, "specimen write-once", "nonblocking-pipe",
+		SilentLoss},
+	{"goes-on", catalogue.Program, "specimen write-all", "nonblocking-pipe", SilentLoss},
+}
 
-	{"orphan/reads", catalogue.Server, "serve",
-		"client-killed", Orphaned},
-	{"orphan/deaf", catalogue.Server, "specimen ignore-end",
-		"client-killed", Orphaned},
+var orphan = []program{
+	{"reads", catalogue.Server, "serve", "client-killed", Orphaned},
+	{"deaf", catalogue.Server, "specimen ignore-end", "client-killed", Orphaned},
+}
 
-	{"stderr-undrained/quiet", catalogue.Server, "serve",
-		"unread-stderr", Stuck},
-	{"stderr-undrained/logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB",
-		"unread-stderr", Stuck},
+var stderrUndrained = []program{
+	{"quiet", catalogue.Server, "serve", "unread-stderr", Stuck},
+	{"logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB", "unread-stderr", Stuck},
 }
 
 // startTime is how long a program of ours has: far more than one takes that comes to an end.
 const startTime = 3 * time.Second
 
-// showPrograms has check look at each program that belongs to the failure.
-func showPrograms(ctx context.Context, r *recorder) error {
+// check has check look at each program.
+func (r *recorder) check(ctx context.Context, programs []program) error {
 	for _, p := range programs {
-		name, part, _ := strings.Cut(p.part, "/")
-		if name != r.failure.Name {
-			continue
-		}
-		r.step(part)
+		r.step(p.part)
 		o := check.Options{
 			Run:     r.Run,
 			Command: slices.Concat(r.Program, strings.Fields(p.words)),
@@ -84,7 +78,7 @@ func showPrograms(ctx context.Context, r *recorder) error {
 			}
 			found.Found, _, _ = strings.Cut(err.Error(), "\n")
 		}
-		if err := r.record(part, p.finding(found)); err != nil {
+		if err := r.record(p.part, p.finding(found)); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -19,7 +18,7 @@ type nextMessage func() ([]byte, error)
 
 // A reading is a stream of bytes and a reader that takes it apart.
 type reading struct {
-	part  string // "NAME/PART" of the finding
+	part  string
 	sent  [][]byte
 	wire  []byte
 	open  func(io.Reader) nextMessage
@@ -38,29 +37,29 @@ type outcome struct {
 	err     error
 }
 
-// showStreams has each reader of the failure read its stream.
-func showStreams(ctx context.Context, r *recorder) error {
+// read has each reader read its stream. Of several streams with the same part the first that does
+// not arrive is shown, or the last.
+func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
 		return err
 	}
-	shown := map[string]bool{} // parts that have failed
+	shown := map[string]bool{}
 	for i, c := range all {
-		name, part, _ := strings.Cut(c.part, "/")
-		if name != r.failure.Name || shown[part] {
+		if shown[c.part] {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.step(part)
+		r.step(c.part)
 		o := c.read()
-		again := i+1 < len(all) && all[i+1].part == c.part
-		if again && o.class() == Sound {
-			continue // the next stream of this part has more in it
+		more := i+1 < len(all) && all[i+1].part == c.part
+		if more && o.class() == Sound {
+			continue
 		}
-		shown[part] = true
-		if err := r.record(part, o.finding()); err != nil {
+		shown[c.part] = true
+		if err := r.record(c.part, o.finding()); err != nil {
 			return err
 		}
 	}
@@ -217,3 +216,36 @@ func openReadLine(r io.Reader) nextMessage {
 		return nil, errEndless
 	}
 }
+
+// openPrinted reads as documents print it: 4096 bytes at a time into a buffer that is searched for
+// a newline. It stops at a read that brings nothing, and what is in the buffer then goes.
+func openPrinted(r io.Reader) nextMessage {
+	var buffer []byte
+	chunk := make([]byte, 4096)
+	return func() ([]byte, error) {
+		for {
+			line, rest, whole := bytes.Cut(buffer, []byte("\n"))
+			if whole {
+				buffer = rest
+				return line, nil
+			}
+			n, err := r.Read(chunk)
+			if n == 0 {
+				return nil, err
+			}
+			buffer = append(buffer, chunk[:n]...)
+		}
+	}
+}
+
+// inPieces gives a reader so many bytes a read at most.
+func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
+	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
+}
+
+type pieces struct {
+	r    io.Reader
+	most int // bytes of a read
+}
+
+func (p *pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.most)]) }

@@ -19,23 +19,6 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// readings are all streams, each with a reader.
-func readings() ([]reading, error) {
-	split, err := splitCharacters()
-	if err != nil {
-		return nil, err
-	}
-	mixed, err := mixedWriters()
-	if err != nil {
-		return nil, err
-	}
-	framed, err := mismatches()
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(mixed, split, dirtyLines(), framed), nil
-}
-
 // oddities are streams of messages A and B with something odd in them, as lines, and with headers
 // where that framing meets it too.
 var oddities = []struct{ name, lines, headers string }{
@@ -57,8 +40,8 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines are the oddities, each with five readers. Programs pass over a line that is no JSON.
-func dirtyLines() []reading {
+// dirtyLines are the oddities, each with six readers. Programs pass over a line that is no JSON.
+func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
 	for _, r := range []struct {
@@ -68,6 +51,7 @@ func dirtyLines() []reading {
 		{"lines", openFraming(framers.NDJSON())},
 		{"scanner", openScanner},
 		{"read-line", openReadLine},
+		{"as-printed", openPrinted},
 		{"json-stream", openDecoder},
 		{"content-length", openFraming(framers.ContentLength())},
 	} {
@@ -79,13 +63,26 @@ func dirtyLines() []reading {
 			if wire == "" {
 				continue // this framing does not meet it
 			}
-			part := "dirty-lines/" + r.name + "/" + o.name
+			part := r.name + "/" + o.name
 			all = append(all, reading{
 				part: part, sent: sent, wire: []byte(wire), open: r.open, parse: true,
 			})
 		}
 	}
-	return all
+	awkward, err := awkwardMessages()
+	return append(all, awkward), err
+}
+
+// awkwardMessages go with headers, since a line could not carry them, or would cut them.
+func awkwardMessages() (reading, error) {
+	f := framers.ContentLength()
+	sent := [][]byte{
+		[]byte("{\n}"), []byte("a\r\n\r\nb"), []byte("Content-Length: 5\r\n\r\nhello"),
+		[]byte("é€😀"), []byte("\x00\x00\x00"), []byte("{}"),
+	}
+	wire, err := encode(f, sent...)
+	c := reading{part: "content-length/any-bytes", sent: sent, wire: wire, open: openFraming(f)}
+	return c, err
 }
 
 // openFraming reads as the framing does.
@@ -119,7 +116,7 @@ func mismatches() ([]reading, error) {
 				return nil, err
 			}
 			c := reading{
-				part: "framing-mismatch/" + sender + "-to-" + reader,
+				part: sender + "-to-" + reader,
 				sent: sent[:1], wire: first, open: openFraming(to), stays: true,
 			}
 			all = append(all, c)
@@ -143,6 +140,12 @@ func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
 	return wire.Bytes(), nil
 }
 
+// padded is a message of exactly so many bytes, some 50 at least.
+func padded(method string, size int) []byte {
+	head := `{"jsonrpc":"2.0","method":"` + method + `","pad":"`
+	return []byte(head + strings.Repeat(method[:1], size-len(head)-2) + `"}`)
+}
+
 // Sizes of what two writers write to one pipe, in bytes: a message is above what any system keeps
 // whole, and the kernel cuts its first write.
 const (
@@ -155,8 +158,7 @@ const (
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
 	for _, letter := range []string{"a", "b", "c"} {
-		head := `{"jsonrpc":"2.0","method":"` + letter + `","pad":"`
-		sent = append(sent, []byte(head+strings.Repeat(letter, mixedSize-len(head)-2)+`"}`))
+		sent = append(sent, padded(letter, mixedSize))
 	}
 	var all []reading
 	for _, spec := range []string{
@@ -178,7 +180,7 @@ func mixedWriters() ([]reading, error) {
 		open := openFraming(f, framers.WithPolicy(framers.Resync), framers.WithVerbatim(),
 			framers.WithMaxMessage(4*mixedSize))
 		all = append(all, reading{
-			part: "interleave/" + spec, sent: sent, wire: wire, open: open, again: true,
+			part: spec, sent: sent, wire: wire, open: open, again: true,
 		})
 	}
 	return all, nil
@@ -206,9 +208,9 @@ func splitCharacters() ([]reading, error) {
 		return nil, err
 	}
 	return []reading{
-		{part: "split-utf8/bytes", sent: sent, wire: wire, open: openJoining(joinBytes)},
-		{part: "split-utf8/strict", sent: sent, wire: wire, open: openJoining(joinStrict)},
-		{part: "split-utf8/lossy", sent: sent, wire: wire, open: openJoining(joinLossy)},
+		{part: "bytes", sent: sent, wire: wire, open: openJoining(joinBytes)},
+		{part: "strict", sent: sent, wire: wire, open: openJoining(joinStrict)},
+		{part: "lossy", sent: sent, wire: wire, open: openJoining(joinLossy)},
 	}, nil
 }
 

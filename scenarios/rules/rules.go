@@ -35,27 +35,16 @@ type inquiry struct {
 	do   func(*trial)
 	// once says that the answer does not depend on the kind of pipe.
 	once bool
-	also []string // what its steps begin with, beside the name
-}
-
-// match returns how much of a step's name says that the inquiry finds it: 0 if it does not.
-func (i inquiry) match(step string) int {
-	longest := 0
-	for _, name := range append(i.also, i.name) {
-		if step == name || strings.HasPrefix(step, name+"/") {
-			longest = max(longest, len(name))
-		}
-	}
-	return longest
+	also []string // what its steps begin with, beside the name; the first inquiry that fits counts
 }
 
 func inquiries() []inquiry {
 	return []inquiry{
+		{name: "fill", how: "write without blocking until refused", do: fillPipes,
+			also: []string{"capacity/fill", "short-write", "one-byte-after", "poll/after"}},
 		{name: "capacity", how: "ask the kernel, or fill an empty pipe where it does not say",
 			do: findCapacity},
 		{name: "slot", how: "read a full pipe byte by byte until one more byte fits", do: findSlot},
-		{name: "fill", how: "write without blocking until refused", do: fillPipes,
-			also: []string{"capacity/fill", "short-write", "one-byte-after", "poll/after"}},
 		{name: "growth", how: "write to a new pipe and compare", do: findGrowth},
 		{name: "settable", how: "ask for other capacities and read back", do: setCapacities,
 			also: []string{"limit"}},
@@ -118,18 +107,17 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// For returns the experiment that makes the finding of that ID, or the findings whose IDs begin
-// with it.
-func For(id string) (e experiment.Experiment, ok bool) {
-	kind, step, _ := ParseID(id)
-	best := 0
+// ExperimentOf returns the name of the experiment that finds a step, or steps that begin so; ""
+// if none does.
+func ExperimentOf(step string) string {
 	for _, i := range inquiries() {
-		if n := i.match(step); n > best && i.once == (kind == "") {
-			best = n
-			e = i.about(kind)
+		for _, found := range append(i.also, i.name) {
+			if step == found || strings.HasPrefix(step, found+"/") {
+				return i.name
+			}
 		}
 	}
-	return e, best > 0
+	return ""
 }
 
 // Evidence is what the finding of a rule rests on, beside its title.

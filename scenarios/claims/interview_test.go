@@ -1,4 +1,4 @@
-package trials
+package claims
 
 import (
 	"bytes"
@@ -13,64 +13,13 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/experiment"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// evidence makes the experiment of that ID and returns what it found.
-func evidence(t *testing.T, id string) map[string]results.Finding {
-	t.Helper()
-	leaktest.Check(t)
-	found := make(map[string]results.Finding)
-	for _, e := range All() {
-		if e.ID != id {
-			continue
-		}
-		e.Limit = time.Minute
-		err := experiment.Run(t.Context(), Work, e, func(f results.Finding) error {
-			found[f.ID] = f
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return found
-}
-
-// Each policy does what its document says of it. The limits of both ends are those of its example.
-func TestClientsOfAnOversizedAnswer(t *testing.T) {
-	for policy, want := range map[string]Oversize{
-		"unlimited": {Next: true, ID: "null"},
-		"close":     {ID: "null", Sees: "a broken pipe"},
-		"answer":    {ID: "2", Sees: "an error response"},
-		"negotiate": {ID: "2", Next: true, Sees: "the limit of 8388608 bytes"},
-	} {
-		id := "trial/oversize/" + policy
-		var got Oversize
-		if err := evidence(t, id)[id].Evidence.Decode(&got); err != nil {
-			t.Fatal(err)
-		}
-		if got.Next != want.Next || got.ID != want.ID || !strings.Contains(got.Sees, want.Sees) {
-			t.Errorf("%s: %+v", policy, got)
-		}
-		if sees := policy == "close" || policy == "answer"; sees != (got.Read > FrameLimit) {
-			t.Errorf("%s: knew after %d bytes", policy, got.Read)
-		}
-	}
-}
-
-func TestTheReaderAsPrinted(t *testing.T) {
-	lines, tooLarge := printedLines(strings.NewReader(" a \n\n\xff\nb\nlast"))
-	if fmt.Sprintf("%s", lines) != "[a b]" || tooLarge != 1 {
-		t.Errorf("%q, %d too large", lines, tooLarge)
-	}
-}
-
 const (
-	serverWork = "trials/test-server"
-	mutedWork  = "trials/test-muted"
+	serverWork = "claims/test-server"
+	mutedWork  = "claims/test-muted"
 )
 
 // serveLines answers each request on standard input with an empty result, and a line that is no
@@ -104,10 +53,10 @@ func talkTo(t *testing.T, work string) map[string]any {
 	t.Helper()
 	leaktest.Check(t)
 	said := make(map[string]any)
-	i := &interview{command: []string{work}}
+	i := &interviewer{command: []string{work}}
 	i.start = func() (*proc.Process, error) { return proc.Self(work, nil) }
 	i.found = func(f results.Finding) error {
-		said[strings.TrimPrefix(f.ID, "check/talk/")] = f.Value
+		said[strings.TrimPrefix(f.ID, talk)] = f.Value
 		return nil
 	}
 	if err := i.hold(t.Context()); err != nil {
@@ -129,9 +78,6 @@ func TestInterview(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, said[name], value)
 		}
 	}
-	if n, _ := said["longest-line"].(int); n < 30 {
-		t.Errorf("longest line: %v", said["longest-line"])
-	}
 }
 
 func TestInterviewOfOneThatIsSilent(t *testing.T) {
@@ -144,7 +90,7 @@ func TestInterviewOfOneThatIsSilent(t *testing.T) {
 }
 
 func TestInterviewOfAProgramThatIsNotThere(t *testing.T) {
-	err := Interview(context.Background(), []string{"/no/such/program"},
+	err := interview(context.Background(), []string{"/no/such/program"},
 		func(results.Finding) error { return nil })
 	if err == nil {
 		t.Error("no error")

@@ -1,0 +1,169 @@
+package failures
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/experiment"
+)
+
+// lineLimit is the limit that the document of the printed reader sets, in bytes.
+const lineLimit = 10 << 20
+
+// An endlessLine is a line without a newline, and a reader that allows lineLimit bytes of it.
+type endlessLine struct {
+	part  string
+	open  func(io.Reader) nextMessage
+	bytes int64
+}
+
+// endlessLines measure the memory of a process, so each has one of its own. The printed reader
+// searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a little
+// beyond the limit, take seconds.
+var endlessLines = experimentsOf([]endlessLine{
+	{"closes", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit)), 64 << 20},
+	{"skips", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit),
+		framers.WithPolicy(framers.Resync)), 256 << 20},
+	{"as-printed", openFraming(framers.Rescan(), framers.WithMaxMessage(lineLimit)), 12 << 20},
+	{"checks-late", openWhole, 100 << 20},
+})
+
+func experimentsOf(lines []endlessLine) []experiment.Experiment {
+	const limit = 2 * time.Minute
+	var all []experiment.Experiment
+	for _, l := range lines {
+		all = append(all, experiment.Experiment{ID: l.part, Limit: limit, Do: l.try})
+	}
+	return all
+}
+
+// openWhole takes a line whole before it looks at its length, as a program does whose transport
+// delivers frames.
+func openWhole(r io.Reader) nextMessage {
+	in := bufio.NewReader(r)
+	return func() ([]byte, error) {
+		line, err := in.ReadBytes('\n')
+		if len(line) > lineLimit {
+			return nil, errors.New("too large")
+		}
+		return line, err
+	}
+}
+
+// An endless stream has no newline. It counts the bytes that were read.
+type endless struct{ read, most int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read == e.most {
+		return 0, io.EOF
+	}
+	p = p[:min(int64(len(p)), e.most-e.read)]
+	for i := range p {
+		p[i] = 'x'
+	}
+	e.read += int64(len(p))
+	return len(p), nil
+}
+
+// try sends the line to the reader. It is sound if its error came while the line was still
+// arriving, and its memory stayed within four times the limit: a buffer that doubles takes more
+// than three, if nothing of it is collected meanwhile.
+func (l endlessLine) try(t *experiment.Trial) {
+	debug.SetGCPercent(100) // what a reader does with it is looked at
+	in := &endless{most: l.bytes}
+	next := l.open(in)
+	before := memory().Sys
+	_, refused := next()
+	read := in.read
+	_, _ = next() // one that skips reads the rest
+	held := memory().Sys - before
+	f := results.Finding{
+		ID: l.part, Class: Grows, Value: held, Unit: "B",
+		Found: fmt.Sprintf("%s held; it spoke after %s of %s",
+			formatBytes(int(held)), formatBytes(int(read)), formatBytes(int(l.bytes))),
+	}
+	if refused != nil && read < l.bytes && held <= 4*lineLimit {
+		f.Class = Sound
+	}
+	t.Found(f)
+}
+
+// largeMessages come in chunks, and small messages come after each of them.
+var largeMessages = []experiment.Experiment{
+	{ID: "4MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "4MiB", 4<<20) }},
+	{ID: "16MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "16MiB", 16<<20) }},
+	{ID: "64MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "64MiB", 64<<20) }},
+}
+
+// receiveLarge measures the memory that a receiver takes for a large message, and how much of it
+// the receiver keeps when the message is delivered and when small ones have come for a while.
+func receiveLarge(t *experiment.Trial, part string, size int) {
+	debug.SetGCPercent(100)
+	f, err := framers.Chunked(60 << 10)
+	if !t.Check(err) {
+		return
+	}
+	sent := padded("large", size)
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(sendWithSmall(f.NewWriter(w), sent)) }()
+	in := f.NewReader(r, framers.WithMaxMessage(size))
+	runtime.GC()
+	before := memory()
+	got, err := in.ReadMessage()
+	t.Check(err)
+	held := memory().Sys - before.Sys
+	taken := results.Finding{ID: part, Class: Sound, Value: held, Unit: "B"}
+	taken.Found = formatBytes(int(held)) + " taken for a message of " + formatBytes(size)
+	switch {
+	case !bytes.Equal(got, sent):
+		taken.Class = Corrupted
+	case held > 6*uint64(size):
+		taken.Class = Grows
+	}
+	t.Found(taken)
+	got = nil
+	t.Found(keptOf(part+"/at-once", "when the message was delivered", size, before))
+	for err == nil {
+		_, err = in.ReadMessage()
+	}
+	t.Found(keptOf(part+"/later", "when 100 small messages had come", size, before))
+	runtime.KeepAlive(in) // what the receiver holds on to counts
+	runtime.KeepAlive(sent)
+}
+
+func sendWithSmall(out framers.Writer, large []byte) error {
+	if err := out.WriteMessage(large); err != nil {
+		return err
+	}
+	for range 100 {
+		if err := out.WriteMessage([]byte("small")); err != nil {
+			return err
+		}
+	}
+	return io.EOF
+}
+
+// keptOf is a finding on how much more is in use on the heap than before.
+func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
+	runtime.GC()
+	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))
+	f := results.Finding{ID: part, Class: Sound, Value: kept, Unit: "B",
+		Found: formatBytes(int(kept)) + " kept " + when}
+	if kept > int64(size/10) {
+		f.Class = Grows
+	}
+	return f
+}
+
+func memory() (m runtime.MemStats) {
+	runtime.ReadMemStats(&m)
+	return m
+}
