@@ -113,6 +113,8 @@ func (r *Report) diagnose() []Diagnosis {
 	d.checkLeaks(r.Channels)
 	for i := range r.Channels {
 		d.checkChannel(&r.Channels[i])
+	}
+	for i := range r.Channels { // less likely what a person asks about
 		d.checkHolders(&r.Channels[i], r.all)
 	}
 	for _, p := range r.Processes {

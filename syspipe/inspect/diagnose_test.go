@@ -63,6 +63,25 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// A shell hands descriptors of its own on to all that it starts. What is stuck is said before them.
+func TestWhatIsStuckIsSaidBeforeWhatIsInherited(t *testing.T) {
+	shell := Holder{PID: 1, Command: "shell", FD: 251}
+	r := &Report{
+		Channels: []Channel{
+			{ID: "a", Writers: []Holder{shell, {PID: 2, Command: "server", FD: 251}},
+				Readers: []Holder{{PID: 3, Command: "logger", FD: 0, Waits: true}}},
+			{ID: "b", Writers: []Holder{{PID: 2, Command: "server", FD: 1, Waits: true}},
+				Readers: []Holder{{PID: 4, Command: "client", FD: 0}},
+				Full:    true, Queued: 65536, Capacity: 65536},
+		},
+		all: map[int]Proc{1: {PID: 1}, 2: {PID: 2, Parent: 1}},
+	}
+	found := r.diagnose()
+	if len(found) != 2 || found[0].Kind != Undrained || found[1].Kind != HeldOpen {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // Each row is what two looks saw of a process whose standard output is a pipe that is being read.
 func TestDiagnoseOfTwoLooks(t *testing.T) {
 	const ms = time.Millisecond
