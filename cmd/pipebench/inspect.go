@@ -45,7 +45,7 @@ func inspectPage(r *inspect.Report) view.Page {
 	for _, d := range r.Diagnoses {
 		page.Answer = append(page.Answer, d.Sentence)
 	}
-	page.Header = processLines(r)
+	page.Answer = append(page.Answer, processLines(r)...)
 	if len(r.Channels) > 0 {
 		page.Tables = []view.Table{channelTable(r)}
 	} else if len(r.Diagnoses) == 0 {

@@ -83,7 +83,10 @@ func TestInspectBeginsWithTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := -1
-	for _, want := range []string{"1 node: sleeps in wait for 2 (cat)", "2 cat, started by 1: stopped", "it is full", " full ", " other ", " own "} {
+	for _, want := range []string{
+		"it is full", "1 node: sleeps in wait for 2 (cat)", "2 cat, started by 1: stopped",
+		" full ", " other ", " own ",
+	} {
 		next := strings.Index(text.String(), want)
 		if next <= at {
 			t.Fatalf("%q is at %d, after %d, in\n%s", want, next, at, text.String())
