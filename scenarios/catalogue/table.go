@@ -187,9 +187,6 @@ var lives = []Situation{
 	{Name: "mcp-schema",
 		Title:  "MCP: all is asked for that has no effect, and every answer looked at",
 		Advice: "send what the schema of the revision asks for: clients refuse the rest"},
-	{Name: "mcp-cancel",
-		Title:  "MCP: a call is cancelled that is under way",
-		Advice: "end the work, and send no answer: nobody waits for it"},
 	{Name: "mcp-subscriptions",
 		Title: "MCP: the client listens to changes of the list of tools",
 		Advice: "acknowledge what is agreed to first, be it nothing, and name the subscription " +
@@ -260,9 +257,6 @@ var habits = []Situation{
 	{Name: "good-server",
 		Title:  "the server has no fault",
 		Advice: "close the server's input, wait for it, and end it by force if it stays"},
-	{Name: "failed-starts",
-		Title:  "the server ends at the first message, at each start",
-		Advice: "close both ends of all pipes of a server that failed, and wait for its process"},
 	{Name: "mcp-opening",
 		Title: "what comes first on a connection",
 		Advice: "send nothing but ping before the answer to initialize, and the notification " +

@@ -69,21 +69,16 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 		o.Timeout = usualTime
 	}
 	c := new(clientCheck)
+	situations := c.situations
 	if o.Protocol == "lines" {
 		o.lines = plainLines()
-		works, err := c.visitGood(ctx, o, sink)
-		if err != nil || !works {
-			return err
-		}
-		return o.try(ctx, catalogue.Client, c.lineSituations(), sink)
+		situations = c.lineSituations
 	}
-	if !slices.Equal(o.Only, []string{"failed-starts"}) {
-		works, err := c.visitGood(ctx, o, sink)
-		if err != nil || !works {
-			return err
-		}
+	works, err := c.visitGood(ctx, o, sink)
+	if err != nil || !works {
+		return err
 	}
-	return o.try(ctx, catalogue.Client, c.situations(), sink)
+	return o.try(ctx, catalogue.Client, situations(), sink)
 }
 
 // situations are what is tried on a client that works with a good server.
@@ -97,12 +92,11 @@ func (c *clientCheck) situations() map[string]situation {
 		"large-answer":      c.findLimit,
 		"mcp-cancel":        cancels,
 		"mcp-subscriptions": listensAgain,
-		"failed-starts":     failStarts,
 	}
 	for _, fault := range serverFaults {
 		name, _, _ := catalogue.Cut(fault.spec)
 		tries[name] = func(ctx context.Context, f *finding) error {
-			v, err := f.visit(ctx, nil, "--fault", fault.spec)
+			v, err := f.visit(ctx, "--fault", fault.spec)
 			if err != nil {
 				return err
 			}
@@ -131,7 +125,7 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	var failed error
 	o.runtime = runtimeOf(o.Command)
 	f := o.one(ctx, catalogue.Client, about, func(ctx context.Context, f *finding) error {
-		c.good, failed = f.visit(ctx, nil)
+		c.good, failed = f.visit(ctx)
 		if failed != nil {
 			return failed
 		}
@@ -142,7 +136,7 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 				c.good.Code, c.good.last())
 		case o.lines != nil:
 			works = true
-			again, err := f.visit(ctx, nil)
+			again, err := f.visit(ctx)
 			if err != nil {
 				return err
 			}
@@ -186,7 +180,7 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 // after may not get to say it: it is asked twice.
 func cancels(ctx context.Context, f *finding) error {
 	for range 2 {
-		v, err := f.visit(ctx, nil, "--fault", "deaf@0")
+		v, err := f.visit(ctx, "--fault", "deaf@0")
 		if err != nil {
 			return err
 		}
@@ -207,7 +201,7 @@ func cancels(ctx context.Context, f *finding) error {
 // listensAgain looks whether a client that listens to changes does so again when its server has
 // ended and it starts it again: a server that starts knows of no subscription.
 func listensAgain(ctx context.Context, f *finding) error {
-	v, err := f.visit(ctx, nil, "--changing-tools", "--fault", "truncate-at-exit@0")
+	v, err := f.visit(ctx, "--changing-tools", "--fault", "truncate-at-exit@0")
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
 	var failed *visit
 	for range 2 {
-		v, err := f.visit(ctx, nil, "--fault", "large-answer="+strconv.FormatInt(n, 10))
+		v, err := f.visit(ctx, "--fault", "large-answer="+strconv.FormatInt(n, 10))
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	for name, shape := range lineShapes {
 		tries[name] = func(ctx context.Context, f *finding) error {
 			f.o.lines = shape.lines()
-			v, err := f.visit(ctx, nil)
+			v, err := f.visit(ctx)
 			if err != nil {
 				return err
 			}

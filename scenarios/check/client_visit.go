@@ -38,8 +38,7 @@ type ClientEvidence struct {
 	LeftAlive int `json:"processes_left"`
 	LeftFiles int `json:"files_left"` // in the folder for temporary files
 
-	Limit       int64 `json:"largest_answer,omitempty"` // message bytes
-	Descriptors *int  `json:"descriptors_more,omitempty"`
+	Limit int64 `json:"largest_answer,omitempty"` // message bytes
 }
 
 // A visit is one start of the client with a server of ours, and what came of it.
@@ -50,10 +49,8 @@ type visit struct {
 }
 
 // visit starts the client, whose server gets these flags, and waits until it ends, or its time is
-// over. What is left of it then is counted and ended. watch is called all the while; nil is nobody.
-func (f *finding) visit(
-	ctx context.Context, watch func(pid int, record string) (enough bool), flags ...string,
-) (*visit, error) {
+// over. What is left of it then is counted and ended.
+func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {
 		return nil, err
@@ -85,9 +82,6 @@ func (f *finding) visit(
 		return nil, err
 	}
 	for !v.Ended && time.Since(begun) < f.o.Timeout && ctx.Err() == nil {
-		if watch != nil && watch(p.Cmd.Process.Pid, record) {
-			break
-		}
 		v.Ended = p.Ended(10 * time.Millisecond)
 	}
 	v.TookNS = int64(time.Since(begun))

@@ -22,7 +22,7 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 			return difference{}, false
 		}
 		return p.nameCut(d, o), true
-	case sameLength, unlike:
+	case unlike:
 		return p.compareLengths(o)
 	}
 	wanted := level.normalise(want.out)

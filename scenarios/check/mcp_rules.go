@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -23,7 +22,6 @@ var mcpRules = map[string]mcpRule{
 	"mcp-stateless":     answersWithoutSession,
 	"mcp-notifications": ignoresNotifications,
 	"mcp-tools":         listsTools,
-	"mcp-cancel":        heedsCancellation,
 	"mcp-subscriptions": acknowledgesSubscriptions,
 }
 
@@ -224,57 +222,4 @@ func subscriptionOf(m heardMessage) string {
 	}
 	_ = json.Unmarshal(m.Params, &params) // what is missing is found missing
 	return string(params.Meta.ID)
-}
-
-// longCalls are arguments with which tools of servers in use take long, by their names.
-var longCalls = map[string]string{
-	"sleep":                          `{"seconds":30}`,
-	"trigger-long-running-operation": `{"duration":30,"steps":3}`,
-}
-
-// heedsCancellation cancels a call that is under way.
-func heedsCancellation(s *mcpSession) error {
-	tools, err := s.open()
-	if err != nil {
-		return err
-	}
-	for name, arguments := range longCalls {
-		if bytes.Contains(tools.Result, []byte(`"name":"`+name+`"`)) {
-			return cancelCall(s, `{"name":"`+name+`","arguments":`+arguments+`}`)
-		}
-	}
-	return departure{results.CannotTell, "it has no tool that is known to take long"}
-}
-
-func cancelCall(s *mcpSession, call string) error {
-	const id = `"long"`
-	before := len(s.heard)
-	if err := s.send(id, "tools/call", []byte(call)); err != nil {
-		return err
-	}
-	if _, err := s.ask("ping", nil); err != nil { // its answer says that the call has been read
-		return err
-	}
-	if err := s.send("", "notifications/cancelled", []byte(`{"requestId":`+id+`}`)); err != nil {
-		return err
-	}
-	if _, err := s.ask("ping", nil); err != nil {
-		return err
-	}
-	ctx, cancel := s.conn.Patient(s.ctx, quiet, quiet)
-	defer cancel()
-	_, err := s.conn.Expect(ctx, func(m child.Message) bool {
-		s.hear(m.Raw)
-		return false
-	})
-	if !errors.Is(err, child.ErrSilent) {
-		return errors.New("ends over a cancellation")
-	}
-	for _, m := range s.heard[before:] {
-		if m.Kind().Answers() && m.ID == id {
-			text := fmt.Sprintf("answers a call that was cancelled: %.80s", m.text)
-			return departure{results.Slow, text}
-		}
-	}
-	return nil
 }

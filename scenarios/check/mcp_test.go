@@ -39,14 +39,8 @@ func answerWrongly(wrong string, line []byte) {
 	answers := map[string]string{
 		"initialize": `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
 		"ping":       `"result":{}`,
-		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}},{"name":"sleep","inputSchema":{"type":"object"}}]}`,
+		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}]}`,
 		"tools/call": `"result":{"content":[]}`,
-	}
-	if r.Params.Name == "sleep" || r.Method == "notifications/cancelled" {
-		if r.Method == "notifications/cancelled" && wrong == "restless" {
-			fmt.Println(`{"jsonrpc":"2.0","id":"long","result":{"content":[]}}`)
-		}
-		return
 	}
 	if r.Params.Name != "echo" {
 		answers["tools/call"] = `"error":{"code":-32602,"message":"unknown tool"}`
@@ -128,7 +122,6 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			`ListToolsResult: required: missing properties: ["cacheScope" "resultType" "ttlMs"]`,
 		"answers all": "mcp-notifications: answers a notification",
 		"no schema":   "mcp-schema: its answer to tools/list does not fit the schema of 2025-11-25: Tool",
-		"restless":    "mcp-cancel: answers a call that was cancelled",
 		"any tool":    "mcp-tools: answers a call of a tool that there is not",
 
 		"tells at once":       "mcp-subscriptions: sends notifications/tools/list_changed before it acknowledges",
@@ -153,7 +146,6 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 					"mcp-notifications",
 					"mcp-tools",
 					"mcp-schema",
-					"mcp-cancel",
 					"mcp-subscriptions",
 				}
 			}
@@ -161,13 +153,9 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 			if len(found) != len(o.Only) {
 				t.Errorf("%d records of %d", len(found), len(o.Only))
 			}
-			wants := results.Fails
-			if wrong == "restless" { // no answer is what should be, not what has to be
-				wants = results.Slow
-			}
 			for _, c := range found {
 				if broken == "" && c.Verdict != results.OK ||
-					broken != "" && (c.Verdict != wants || !strings.HasPrefix(c.Found, text)) {
+					broken != "" && (c.Verdict != results.Fails || !strings.HasPrefix(c.Found, text)) {
 					t.Errorf("%s: %s: %s", c.Name(), c.Verdict, c.Found)
 				}
 			}

@@ -42,30 +42,30 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 	e := &MemoryEvidence{}
 	c.seen.Memory = e
 	began := time.Now()
-	served, err := c.watchMemory(ctx, e)
-	if err != nil || !served {
-		return err
-	}
-	first := e.Slope
-	from := e.From
-	for looks := 1; ; looks++ {
-		if !e.grows() {
-			c.ok("%s", e)
-			return nil
-		}
-		undecided := e.SlopeLo < first/2 || e.To < 2*from
-		if looks >= 3 && (!undecided || time.Since(began) > 3*memoryTime) {
-			break
-		}
+	first := 0.0
+	from := int64(0)
+	for looks := 0; ; looks++ {
 		served, err := c.watchMemory(ctx, e)
 		if err != nil || !served {
 			return err
 		}
-	}
-	if e.SlopeLo < first/2 || e.To < 2*from {
-		c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
-			e, first, results.FormatSize(e.To-from))
-		return nil
+		if !e.grows() {
+			c.ok("%s", e)
+			return nil
+		}
+		if looks == 0 {
+			first = e.Slope
+			from = e.From
+		}
+		decided := e.SlopeLo >= first/2 && e.To >= 2*from
+		if looks >= 2 && decided {
+			break
+		}
+		if looks >= 2 && time.Since(began) > 3*memoryTime {
+			c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
+				e, first, results.FormatSize(e.To-from))
+			return nil
+		}
 	}
 	c.broken("memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
 		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatSize(e.To), results.FormatGrouped(e.Requests))

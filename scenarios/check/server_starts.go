@@ -3,11 +3,8 @@ package check
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -19,9 +16,6 @@ import (
 // StartsEvidence is what many starts of a server took and left.
 type StartsEvidence struct {
 	ReadyNS []float64 `json:"ready_ns"` // from each start to the end of the handshake
-	// until the last program of a chain of them was run
-	WrapperNS []float64 `json:"wrapper_ns,omitempty"`
-	Chain     []string  `json:"chain,omitempty"` // those programs
 	// of the starts, that did not end at the end of input
 	Forced int `json:"forced,omitempty"`
 	// in its folder for temporary files, after each
@@ -36,9 +30,8 @@ const (
 	usualStarts  = 50
 	startsTime   = 10 * time.Second // that starts take at most, if there are enough
 	enoughStarts = 5
-	// starts whose chain of programs is followed, which takes CPU time
-	watched   = 3
-	slowStart = 5 * time.Second // the shortest time that a client is known to wait for
+	mostForced   = 3
+	slowStart    = 5 * time.Second // the shortest time that a client is known to wait for
 )
 
 // startsOften starts the server again and again, and ends it as a good client does.
@@ -54,7 +47,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 		if n >= enoughStarts && time.Since(began) > startsTime {
 			break
 		}
-		if err := e.start(ctx, c, n < watched); err != nil {
+		if err := e.start(ctx, c); err != nil {
 			return fmt.Errorf("start %d: %w", n+1, err)
 		}
 	}
@@ -66,10 +59,6 @@ func startsOften(ctx context.Context, c *serverCase) error {
 		results.FormatDuration(ready), len(e.ReadyNS),
 		results.FormatDuration(slices.Min(e.ReadyNS)),
 		results.FormatDuration(slices.Max(e.ReadyNS)))
-	if len(e.Chain) > 0 {
-		wrapper := results.FormatDuration(stat.Median(e.WrapperNS).Median)
-		text += fmt.Sprintf(", %s of it until %s runs", wrapper, strings.Join(e.Chain, " → "))
-	}
 	if ready > float64(slowStart) {
 		c.slow("%s", text)
 	}
@@ -77,32 +66,14 @@ func startsOften(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// start starts a server, follows its chain of programs if it is to be watched, and ends it.
-func (e *StartsEvidence) start(ctx context.Context, c *serverCase, watch bool) error {
+// start starts a server, and ends it when it is ready.
+func (e *StartsEvidence) start(ctx context.Context, c *serverCase) error {
 	began := time.Now()
-	s, err := target.Launch(ctx, c.o, c.protocol)
-	if err != nil {
-		return err
-	}
-	var took time.Duration
-	var chain []string
-	var following sync.WaitGroup
-	starting, started := context.WithCancel(ctx)
-	if watch {
-		pid := s.Process.Cmd.Process.Pid
-		following.Go(func() { took, chain = followExecs(starting, pid, began) })
-	}
-	err = s.Greet(ctx)
-	started()
-	following.Wait()
+	s, err := target.Start(ctx, c.o, c.protocol)
 	if err != nil {
 		return err
 	}
 	e.ReadyNS = append(e.ReadyNS, float64(time.Since(began)))
-	if len(chain) > 1 {
-		e.WrapperNS = append(e.WrapperNS, float64(took))
-		e.Chain = chain
-	}
 	e.end(s)
 	e.Files = append(e.Files, filesIn(c.temp))
 	return nil
@@ -119,12 +90,12 @@ func (e *StartsEvidence) end(s *target.Server) {
 		e.Memory = append(e.Memory, memory)
 	}
 	wait := time.Duration(0)
-	if e.Forced < watched { // else it has shown that it does not leave
+	if e.Forced < mostForced { // else it has shown that it does not leave
 		s.CloseInput()
 		wait = target.LeaveAtEnd
 	}
 	if s.Process.Stop(wait, target.LeaveAtTerm) {
-		e.Forced = min(e.Forced+1, watched)
+		e.Forced = min(e.Forced+1, mostForced)
 	}
 	s.Shutdown(false)
 }
@@ -163,36 +134,4 @@ func grows[N int | int64](figures []N, least float64) bool {
 	}
 	g, err := stat.FitLine(x, y)
 	return err == nil && g.Interval.Lo*float64(len(x)-1) >= least
-}
-
-// followExecs follows which programs are run one after another with the standard input of a
-// process, as by a wrapper, until ctx ends, and returns when the last of them was, since began.
-func followExecs(
-	ctx context.Context, pid int, began time.Time,
-) (last time.Duration, names []string) {
-	stdin, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
-	seen := map[string]bool{}
-	ticks := time.NewTicker(2 * time.Millisecond)
-	defer ticks.Stop()
-	for ctx.Err() == nil {
-		for _, pid := range proc.Tree(pid) {
-			program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-			in, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
-			id := fmt.Sprint(pid, program)
-			if program == "" || in != stdin || seen[id] {
-				continue
-			}
-			seen[id] = true
-			last = time.Since(began)
-			name := filepath.Base(program)
-			if len(names) == 0 || names[len(names)-1] != name {
-				names = append(names, name)
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-ticks.C:
-		}
-	}
-	return last, names
 }

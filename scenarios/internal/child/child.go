@@ -6,16 +6,18 @@
 //		return err
 //	}
 //	defer c.Close()
-//	tools, err := c.Ask(ctx, "tools/list", nil)
+//	err = c.Send(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+//	...
+//	answer, err := c.Next(ctx)
 //
 // One goroutine reads, from the start to the end, so that the program never waits for us to read.
-// No message is dropped: an answer that [Conn.Ask] waits for goes there, and every other message
-// waits for [Conn.Next]. When more than 64 MiB wait, reading stops until some were taken.
+// No message is dropped: each waits for [Conn.Next]. When more than 64 MiB wait, reading stops until
+// some were taken.
 //
 // There is one rule for deadlines: [Conn.Patient] makes a context that ends once the program has
 // neither taken, sent nor computed anything for a while. Any other context does as well.
 //
-// Send, Ask, Close and the counters may be called by several goroutines at once; Next and Expect
+// Send, Close and the counters may be called by several goroutines at once; Next and Expect
 // belong to one.
 package child
 
@@ -23,7 +25,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,8 +61,10 @@ type Options struct {
 	// program may wait for its output to be read before it reads. Nil leaves all requests to Next.
 	Respond func(Message) []byte
 
-	Divert  func(Message) bool // as Conn.Divert, from the first message on
-	Reading []framers.Option   // further options of the framing's reader
+	// Divert sees every message before anybody else. A message for which it returns true goes no
+	// further. The message is valid during the call, which the reading goroutine makes.
+	Divert  func(Message) bool
+	Reading []framers.Option // further options of the framing's reader
 }
 
 // A Message is what the program sent.
@@ -88,16 +91,11 @@ type Conn struct {
 	batch   *framers.Coalescer // gathers messages that are written together; nil before the first
 	batched framers.Writer     // into batch
 
-	limit   atomic.Int64 // bytes of the next message from the program
 	whole   atomic.Int64 // bytes that had come when the last message was whole
-	divert  atomic.Pointer[func(Message) bool]
+	divert  func(Message) bool
 	respond func(Message) []byte
 	replies inbox // to the program's own requests
 	replied sync.WaitGroup
-
-	mu      sync.Mutex
-	pending map[string]chan Message // by the text of the id
-	lastID  int64
 
 	inbox  inbox
 	closed chan struct{} // closed when nothing more is read
@@ -151,20 +149,14 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	}
 	c.In.w, c.In.chunk, c.In.pause = w, o.WriteChunk, o.WritePause
 	c.Out.r = r
-	c.Out.guard = func() error { return nil }
-	if !strings.HasPrefix(f.String(), "chunked") && !strings.HasPrefix(f.String(), "adaptive") {
-		c.Out.guard = c.guard // chunks of several messages may be under way at once
-	}
 	c.said.Limit = tailBytes
 	c.framing = f
 	c.respond = o.Respond
-	c.pending = map[string]chan Message{}
 	c.closed = make(chan struct{})
 	c.drained = make(chan struct{})
-	c.limit.Store(int64(o.MaxMessage))
 	c.inbox.init()
 	c.replies.init()
-	c.Divert(o.Divert)
+	c.divert = o.Divert
 	c.sending = make(chan struct{}, 1)
 	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}

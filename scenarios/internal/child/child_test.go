@@ -95,6 +95,23 @@ func over(o child.Options) (*child.Conn, *peer) {
 	return child.Over(ourIn, ourOut, framers.NDJSON(), o), p
 }
 
+// ask sends a request, and waits for its answer.
+func ask(ctx context.Context, c *child.Conn, method string) error {
+	err := c.Send(ctx, jsonrpc.AppendRequest(nil, "1", method, nil))
+	if err != nil {
+		return err
+	}
+	m, err := c.Next(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := child.ReadAnswer(m)
+	if err == nil && string(answer.Result) != fmt.Sprintf("%q", method) {
+		err = fmt.Errorf("%s was answered by %s", method, m.Raw)
+	}
+	return err
+}
+
 func TestNoMessageIsDropped(t *testing.T) {
 	const notices = 10_000
 	c, p := over(child.Options{})
@@ -106,40 +123,15 @@ func TestNoMessageIsDropped(t *testing.T) {
 		}
 		p.say("%s", answerTo(line))
 	}()
-	m, err := c.Ask(t.Context(), "tools/list", nil)
-	if err != nil || string(m.Result) != `"tools/list"` {
-		t.Fatalf("Ask = %s, %v", m.Result, err)
+	err := c.Send(t.Context(), jsonrpc.AppendRequest(nil, "1", "tools/list", nil))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for i := range notices {
 		m, err := c.Next(t.Context())
 		want := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notice","params":[%d]}`, i)
 		if err != nil || string(m.Raw) != want {
 			t.Fatalf("message %d is %s, %v", i, m.Raw, err)
-		}
-	}
-}
-
-func TestAnswersComeInAnyOrder(t *testing.T) {
-	c, p := over(child.Options{})
-	defer c.Close()
-	go func() {
-		first, second := p.hear(), p.hear()
-		p.say("%s", answerTo(second))
-		p.say("%s", answerTo(first))
-	}()
-	results := make(chan error)
-	for _, method := range []string{"one", "two"} {
-		go func() {
-			m, err := c.Ask(t.Context(), method, map[string]int{"n": 1})
-			if err == nil && string(m.Result) != fmt.Sprintf("%q", method) {
-				err = fmt.Errorf("%s was answered by %s", method, m.Result)
-			}
-			results <- err
-		}()
-	}
-	for range 2 {
-		if err := <-results; err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -151,7 +143,7 @@ func TestAnErrorIsReturnedAsOne(t *testing.T) {
 		p.hear()
 		p.say(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`)
 	}()
-	_, err := c.Ask(t.Context(), "tools/list", nil)
+	err := ask(t.Context(), c, "tools/list")
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || refusal.Code != jsonrpc.CodeMethodNotFound {
 		t.Errorf("err = %v", err)
@@ -160,14 +152,14 @@ func TestAnErrorIsReturnedAsOne(t *testing.T) {
 
 func TestAnAnswerBeforeTheEndCounts(t *testing.T) {
 	c := start(t, "answers and leaves")
-	if m, err := c.Ask(t.Context(), "last", nil); err != nil || string(m.Result) != `"last"` {
-		t.Fatalf("Ask = %s, %v", m.Result, err)
+	if err := ask(t.Context(), c, "last"); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := c.Next(t.Context()); !errors.Is(err, child.ErrLeft) {
 		t.Errorf("Next after the end: %v", err)
 	}
-	if _, err := c.Ask(t.Context(), "later", nil); !errors.Is(err, child.ErrLeft) {
-		t.Errorf("Ask after the end: %v", err)
+	if err := ask(t.Context(), c, "later"); !errors.Is(err, child.ErrLeft) {
+		t.Errorf("asked after the end: %v", err)
 	}
 }
 
@@ -224,15 +216,14 @@ func TestAProgramThatComputesIsNotSilent(t *testing.T) {
 	c := start(t, "thinks")
 	ctx, cancel := c.Patient(t.Context(), 50*time.Millisecond, time.Hour)
 	defer cancel()
-	if _, err := c.Ask(ctx, "think", nil); err != nil {
+	if err := ask(ctx, c, "think"); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAMessageBeyondTheLimitIsNotHeld(t *testing.T) {
-	c, p := over(child.Options{})
+	c, p := over(child.Options{MaxMessage: 1 << 10})
 	defer c.Close()
-	c.SetMaxMessage(1 << 10)
 	go func() {
 		block := []byte(strings.Repeat("x", 4<<10))
 		for {
@@ -250,9 +241,8 @@ func TestAMessageBeyondTheLimitIsNotHeld(t *testing.T) {
 }
 
 func TestTheLimitIsExact(t *testing.T) {
-	c, p := over(child.Options{})
+	c, p := over(child.Options{MaxMessage: 100})
 	defer c.Close()
-	c.SetMaxMessage(100)
 	go func() {
 		p.say("%s", strings.Repeat("x", 100))
 		p.say("%s", strings.Repeat("x", 101))
@@ -310,7 +300,7 @@ func TestRequestsOfTheProgramAreAnsweredBesides(t *testing.T) {
 		got <- n
 		p.say("%s", answerTo(request))
 	}()
-	if _, err := c.Ask(t.Context(), "initialize", nil); err != nil {
+	if err := ask(t.Context(), c, "initialize"); err != nil {
 		t.Error(err)
 	}
 	if n := <-got; n != asked {

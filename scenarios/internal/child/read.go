@@ -29,10 +29,6 @@ func (c *Conn) read(r framers.Reader) {
 			continue
 		}
 		c.whole.Store(c.Out.Bytes())
-		if limit := c.limit.Load(); int64(len(raw)) > limit {
-			c.ended = &framers.TooLargeError{Size: int64(len(raw)), Limit: limit}
-			return
-		}
 		c.pass(Message{Raw: raw, Envelope: jsonrpc.Scan(raw), At: time.Now()})
 	}
 }
@@ -54,7 +50,7 @@ func badFrame(err error) (Message, bool) {
 
 // pass hands a message over that is valid until pass returns.
 func (c *Conn) pass(m Message) {
-	if divert := c.divert.Load(); divert != nil && (*divert)(m) {
+	if c.divert != nil && c.divert(m) {
 		return
 	}
 	kept := bytes.Clone(m.Raw)
@@ -62,58 +58,14 @@ func (c *Conn) pass(m Message) {
 	if m.Err == nil {
 		m.Envelope = jsonrpc.Scan(kept)
 	}
-	kind := m.Envelope.Kind()
-	if kind == jsonrpc.Request && c.respond != nil {
+	if m.Envelope.Kind() == jsonrpc.Request && c.respond != nil {
 		reply := c.respond(m)
 		if reply != nil {
 			c.replies.put(Message{Raw: reply})
 			return
 		}
 	}
-	if !kind.Answers() || !c.deliver(m) {
-		c.inbox.put(m)
-	}
-}
-
-// deliver gives an answer to the Ask that waits for it, and reports whether one does.
-func (c *Conn) deliver(m Message) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waiting, ok := c.pending[string(m.Envelope.ID)]
-	if ok {
-		delete(c.pending, string(m.Envelope.ID))
-		waiting <- m // there is room for one
-	}
-	return ok
-}
-
-// Divert has f see every message before anybody else, until Divert is called again. A message for
-// which f returns true goes no further. The message is valid during the call, which the reading
-// goroutine makes. Nil ends it.
-func (c *Conn) Divert(f func(Message) bool) {
-	if f == nil {
-		c.divert.Store(nil)
-		return
-	}
-	c.divert.Store(&f)
-}
-
-// SetMaxMessage bounds the messages from now on, before a larger one is held. It can only be less
-// than what the conversation began with.
-func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
-
-// headerRoom is how many bytes a message's header and terminator may take.
-const headerRoom = 8 << 10
-
-// guard ends the reading of a message that is larger than allowed, before the whole of it has come.
-// A framing reads on only if it holds no whole message, so what has come since the last one belongs
-// to the next.
-func (c *Conn) guard() error {
-	limit := c.limit.Load()
-	if c.Partial() > limit+headerRoom {
-		return &framers.TooLargeError{Size: c.Partial(), Limit: limit}
-	}
-	return nil
+	c.inbox.put(m)
 }
 
 // Next returns the next message that nobody else waits for. Its error is ErrLeft after the last,
@@ -158,58 +110,6 @@ func (c *Conn) end() error {
 		)
 	}
 	return ErrLeft
-}
-
-// Ask sends a request under an id of its own and returns the answer. An answer that is an error is
-// returned as a *jsonrpc.Error. What else comes meanwhile waits for Next.
-func (c *Conn) Ask(ctx context.Context, method string, params any) (jsonrpc.Message, error) {
-	var text []byte
-	if params != nil {
-		var err error
-		text, err = json.Marshal(params)
-		if err != nil {
-			return jsonrpc.Message{}, fmt.Errorf("%s: params: %w", method, err)
-		}
-	}
-	c.mu.Lock()
-	c.lastID++
-	id := jsonrpc.Number(c.lastID)
-	answer := make(chan Message, 1)
-	c.pending[string(id)] = answer
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.pending, string(id))
-		c.mu.Unlock()
-	}()
-
-	sent := make(chan error, 1)
-	go func() { sent <- c.Send(ctx, jsonrpc.AppendRequest(nil, id, method, text)) }()
-	for {
-		select {
-		case m := <-answer:
-			return ReadAnswer(m)
-		case err := <-sent:
-			if err != nil {
-				return lastAnswer(answer, err)
-			}
-			sent = nil
-		case <-c.closed:
-			return lastAnswer(answer, c.end())
-		case <-ctx.Done():
-			return lastAnswer(answer, context.Cause(ctx))
-		}
-	}
-}
-
-// lastAnswer takes an answer that came at the last moment; without one err is what is known.
-func lastAnswer(answer <-chan Message, err error) (jsonrpc.Message, error) {
-	select {
-	case m := <-answer:
-		return ReadAnswer(m)
-	default:
-		return jsonrpc.Message{}, err
-	}
 }
 
 // ReadAnswer decodes an answer; one that is an error is returned as a *jsonrpc.Error. It is less

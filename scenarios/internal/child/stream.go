@@ -23,7 +23,6 @@ type Stream struct {
 
 	chunk int           // bytes a write; 0 is all of them
 	pause time.Duration // after each
-	guard func() error  // asked before each read
 
 	// closed when reading may go on; nil if nothing holds it up
 	hold   atomic.Pointer[chan struct{}]
@@ -56,9 +55,6 @@ func (s *Stream) Overhear() *proc.Tail {
 func (s *Stream) Read(p []byte) (int, error) {
 	if held := s.hold.Load(); held != nil {
 		<-*held
-	}
-	if err := s.guard(); err != nil {
-		return 0, err
 	}
 	n, err := s.r.Read(p)
 	s.count(int64(n))
