@@ -85,15 +85,14 @@ func ExampleCompare() {
 	after := stat.DatasetOf("after", measured())
 	c := stat.Compare(before, after, stat.CompareOptions{})
 	for _, change := range c.Changes {
-		if change.Metric == "goodput" {
-			fmt.Println(change.Cell.Framing, change.Verdict)
+		if !change.Exact {
+			fmt.Println(change.Cell.Framing, change.Metric, change.Verdict)
 		}
 	}
 	fmt.Println(c.Outcome(0.05))
-	// Unordered output:
-	// raw unpaired, indicative
-	// ndjson unpaired, indicative
-	// inconclusive
+	// Output:
+	// ndjson to-raw no change
+	// ok
 }
 
 func ExampleFormatSize() {

@@ -69,7 +69,7 @@ type Record struct {
 	Warnings    []string `json:"warnings,omitempty"`
 
 	// Disturbed says that others had what the cell needed while it was measured: a warning says
-	// what. A comparison gives its times no verdict.
+	// what. Times by the clock are then worth little; CPU time is worth more.
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 

@@ -21,11 +21,10 @@ import (
 // compareFlags are what compare was asked for, as it was typed.
 type compareFlags struct {
 	gateFlags
-	across      bool     // of files
-	interleaved bool     // of files
-	noise       []string // of files
-	pairs       int      // of builds
-	sharedFlags          // of builds, but for what is printed
+	across      bool // of files
+	interleaved bool // of files
+	pairs       int  // of builds
+	sharedFlags      // of builds, but for what is printed
 }
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -35,10 +34,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
 	flags.BoolVar(&f.interleaved, "interleaved", false,
 		"the files hold runs that took turns: compare them pair by pair")
-	flags.StringSliceVar(&f.noise, "noise", nil,
-		"files with several runs of the same cells (see run --repeat): how far figures vary")
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted,
-		"how many pairs to run (default what the number of comparisons asks for, at least 20)")
+		"how many pairs to run at most (default 20, or more while that takes no 45s)")
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")
 	f.sharedFlags.register(cmd, turns.DefaultMaxTime,
 		"begin no pair that would end after this long", view.FormatBench)
@@ -46,7 +43,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 
 // fileFlags and buildFlags belong to one of the two ways to compare.
 var (
-	fileFlags  = []string{"across", "interleaved", "noise"}
+	fileFlags  = []string{"across", "interleaved"}
 	buildFlags = []string{"pairs", "out", "seed", "max-time"}
 )
 
@@ -158,6 +155,9 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 
 // nothingInCommon says what each side has instead.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
+	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
+		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
+	}
 	if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return errors.New("the two have none of the figures that were asked for (--metric)")
 	}
@@ -192,24 +192,9 @@ func (f *compareFlags) compareSets(
 		return nil, nil, fmt.Errorf("%s and %s are of two kinds, records and benchmark text, "+
 			"which name their figures differently: compare two of one kind", oldPath, newPath)
 	}
-	known, err := f.knownNoise(cmd)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, p := range known.Problems {
-		f.say(cmd, "pipebench: %s", p)
-	}
 	before.Name, after.Name = oldPath, newPath
-	o := stat.CompareOptions{Noise: stat.NoiseOf(known), Across: f.across, Metrics: f.metrics}
+	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
 	return stat.Compare(before, after, o), after.Set, nil
-}
-
-// knownNoise reads the runs that --noise names.
-func (f *compareFlags) knownNoise(cmd *cobra.Command) (*results.Set, error) {
-	if len(f.noise) == 0 {
-		return &results.Set{}, nil
-	}
-	return readResults(cmd.Context(), f.noise...)
 }
 
 // comparePairs compares two files of runs that took turns, pair by pair.
@@ -274,6 +259,11 @@ func (f *compareFlags) compareBuilds(
 		return err
 	}
 	progress := f.progress(cmd.ErrOrStderr())
+	o := stat.CompareOptions{Metrics: f.metrics}
+	plan.Decided = func(before, after []*results.Set) bool {
+		c, err := stat.ComparePairs(before, after, o)
+		return err == nil && len(before) >= stat.LeastPairs && c.Conclusive()
+	}
 	plan.Observe = func(_, of int, took time.Duration) {
 		progress.finish(of, took.Round(10*time.Millisecond).String())
 	}
@@ -286,7 +276,7 @@ func (f *compareFlags) compareBuilds(
 		}
 		return usageOfRun(err)
 	}
-	c, err := stat.ComparePairs(before, after, stat.CompareOptions{Metrics: f.metrics})
+	c, err := stat.ComparePairs(before, after, o)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func newOldCommands() []*cobra.Command {
 
 // oldFlags are flags of earlier versions, each with what to type instead.
 var oldFlags = map[string]string{
+	"compare --noise": "files with several runs (run --repeat), whose scatter counts by itself",
 	"run --scenario":  "pipebench probe --failures --only NAME",
 	"drive --faults":  "pipebench check --server -- COMMAND",
 	"drive --against": "pipebench drive --out DIR for each server, and pipebench compare DIR DIR",

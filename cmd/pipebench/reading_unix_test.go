@@ -26,7 +26,6 @@ func TestReadingAFIFOEndsAtASignal(t *testing.T) {
 		{"compare", "FIFO", file},
 		{"compare", file, "FIFO"},
 		{"compare", "--interleaved", "FIFO", "FIFO"},
-		{"compare", "--noise", "FIFO", file, file},
 		{"probe", "FIFO"},
 		{"probe", "--against", "FIFO"},
 		{"probe", "--claims", "FIFO"},

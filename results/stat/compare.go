@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aclements/go-moremath/stats"
 
@@ -24,7 +23,7 @@ const (
 	Fewer             Verdict = "fewer"
 	NoChange          Verdict = "no change"
 	TooNoisy          Verdict = "too noisy"
-	Indicative        Verdict = "unpaired, indicative"
+	Indicative        Verdict = "unpaired, indicative" // it cannot be judged: Basis says why
 	DifferentMachines Verdict = "different machines"
 )
 
@@ -35,17 +34,18 @@ const Tolerance = 0.05
 // gate that every change has to pass should not cry wolf more than once in a hundred times.
 const DefaultAlpha = 0.01
 
-// CompareOptions say what a verdict may rest on.
+// CompareOptions say what is compared.
 type CompareOptions struct {
-	// Noise is how far figures move between runs on these machines. Without it two files measured
-	// at different times allow no verdict on times.
-	Noise []Noise
-
 	// Metrics are the only ones to compare, by name. None is all of them.
 	Metrics []string
 
 	// Across allows verdicts between different machines.
 	Across bool
+}
+
+// wants reports whether a metric is to be compared.
+func (o CompareOptions) wants(m Metric) bool {
+	return len(o.Metrics) == 0 || slices.ContainsFunc(o.Metrics, m.is)
 }
 
 // A Comparison is two sides, case by case.
@@ -68,13 +68,9 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is new over old, or the median of the pairs' ratios. It is nil from or to nothing.
+	// Ratio is new over old, or the mean of the pairs' ratios. It is nil from or to nothing.
 	Ratio    *float64  `json:"ratio,omitempty"`
-	Interval *Interval `json:"interval,omitempty"` // of the ratio; pairs alone
-	P        *float64  `json:"p,omitempty"`        // of the pairs, corrected by [Holm]
-	// MinDetectableEffect is the least change, as a share, that so many pairs, scattered as these
-	// are, establish four times out of five; nil of two files, and where no change could be.
-	MinDetectableEffect *float64 `json:"detectable,omitempty"`
+	Interval *Interval `json:"interval,omitempty"` // of the ratio of what is timed
 
 	Exact   bool    `json:"exact,omitempty"` // a counter that is the same in every sample of a side
 	Verdict Verdict `json:"verdict"`
@@ -83,8 +79,8 @@ type Change struct {
 	Before Series `json:"-"` // what was compared with After
 	After  Series `json:"-"`
 
-	worst float64   // the worsening, as a share, that cannot be excluded
-	logs  []float64 // of the pairs' ratios
+	worst  float64 // the worsening, as a share, that cannot be excluded
+	spread spread  // of the logarithm of the ratio; the zero one of what is not judged by it
 }
 
 // Established tells whether the verdict is a change beyond doubt.
@@ -108,78 +104,60 @@ func (c Change) Worse() float64 {
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
 // Compare sets two sides that were measured one after the other against each other. Counters that
-// are the same in every sample need no statistics. Times get a verdict only where the difference of
-// the medians is beyond what runs that nothing distinguishes show on this machine
-// ([CompareOptions.Noise]): a rank test on the samples of two files would find a difference in most
-// pairs of equal ones.
+// are the same in every sample need no statistics. Of cells the time is compared by its ratio to
+// raw, which both runs measured in the same rounds (see relate.go): what the machine did in between
+// drops out. Go benchmark text has no such control, and its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name}
-	c.compare(before, after, o, func(change Change, level float64) Change {
-		return change.timed(o, level)
-	})
+	times := c.compareCounters(before, after, o)
+	if before.Set != nil && after.Set != nil {
+		c.compareCells(before.Set, after.Set, o)
+		c.leaveOutTimes(times)
+	} else {
+		c.compareText(times, o)
+	}
+	c.judge()
+	c.note(before, after)
 	return c
 }
 
-// compare compares what both sides have, and notes what could not be read of them. The function
-// judges a time at the level that it is given.
-func (c *Comparison) compare(
-	before, after Dataset, o CompareOptions, timed func(change Change, level float64) Change,
-) {
-	counters, times := c.match(before.Series, after.Series, o.Metrics)
-	for _, m := range counters {
-		c.addCounter(m, o)
-	}
-	level := DefaultAlpha / float64(len(times)) // Bonferroni's correction
-	for _, m := range times {
-		c.Changes = append(c.Changes, timed(m, level))
-	}
-	if c.Pairs > 0 {
-		c.correct()
-	}
-	c.note(counters)
-	for _, p := range before.Problems {
-		c.Notes = append(c.Notes, p.String())
-	}
-	for _, p := range after.Problems {
-		c.Notes = append(c.Notes, p.String())
-	}
-}
-
-func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
-
-// varies reports whether a counter is not the same in every sample.
-func (c Change) varies() bool { return !exact(c.Before) || !exact(c.After) }
-
-// match finds the cases that both sides have, as changes without a verdict: of the same machine,
-// or, where there is none, of another. Only those of the metrics are returned, where there are any.
-func (c *Comparison) match(before, after []Series, metrics []string) (counters, times []Change) {
-	c.OnlyOld, c.OnlyNew = alone(before, after), alone(after, before)
-	for _, o := range before {
-		i := counterpart(o, after)
-		if i < 0 || len(metrics) > 0 && !slices.ContainsFunc(metrics, o.Metric.is) {
+// compareCounters compares what is counted on both sides, and returns the times, without a verdict.
+func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
+	c.OnlyOld = alone(before.Series, after.Series)
+	c.OnlyNew = alone(after.Series, before.Series)
+	for _, old := range before.Series {
+		i := counterpart(old, after.Series)
+		if i < 0 || !o.wants(old.Metric) {
 			continue
 		}
-		change := Change{
-			Name:   o.Name,
-			Cell:   o.Cell,
-			Metric: o.Metric.Name,
-			Unit:   o.Metric.Unit,
-			Old:    o.Figure,
-			New:    after[i].Figure,
-			Before: o,
-			After:  after[i],
-			worst:  math.Inf(1),
-		}
-		if change.Old.Median > 0 && change.New.Median > 0 {
-			change.Ratio = new(change.New.Median / change.Old.Median)
-		}
-		if o.Metric.Counter {
-			counters = append(counters, change)
+		change := newChange(old, after.Series[i])
+		if old.Metric.Counter {
+			c.addCounter(change, o)
 		} else {
 			times = append(times, change)
 		}
 	}
-	return counters, times
+	return times
+}
+
+// newChange returns the change from one series to another, without a verdict.
+func newChange(old, new Series) Change {
+	change := Change{
+		Name:   old.Name,
+		Cell:   old.Cell,
+		Metric: old.Metric.Name,
+		Unit:   old.Metric.Unit,
+		Old:    old.Figure,
+		New:    new.Figure,
+		Before: old,
+		After:  new,
+		worst:  math.Inf(1),
+	}
+	if change.Old.Median > 0 && change.New.Median > 0 {
+		ratio := change.New.Median / change.Old.Median
+		change.Ratio = &ratio
+	}
+	return change
 }
 
 // alone returns the names of the cases that the other side does not have.
@@ -211,6 +189,8 @@ func counterpart(s Series, in []Series) int {
 	return found
 }
 
+func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
+
 // whereabouts returns the verdict on what was not measured on one machine, as far as is known.
 func (c Change) whereabouts() (Verdict, string) {
 	if c.Before.Machine == "" || c.After.Machine == "" {
@@ -220,77 +200,95 @@ func (c Change) whereabouts() (Verdict, string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// timed judges a time by the bound between runs, the wider one of the two sides' bounds.
-func (c Change) timed(o CompareOptions, level float64) Change {
-	b := noiseBound(o.Noise, c.Before, level)
-	other := noiseBound(o.Noise, c.After, level)
-	known := b.known && other.known
-	if other.change() > b.change() {
-		b = other
-	}
-	better := c.Before.Metric.Better
-	lasted := c.lasted()
-	watched, seen := noiseWindow(o.Noise, c.Before.Machine)
-	switch {
-	case c.elsewhere() && !o.Across:
-		c.Verdict, c.Basis = c.whereabouts()
-	case !known || c.Ratio == nil || better == Neither:
-		c.Verdict = Indicative
-		c.Basis = unknownBasis
-	case seen && lasted > watched && !c.elsewhere():
-		// In a longer time a machine may do what it was not seen to do in a shorter one.
-		unit := time.Minute // cells that were measured seconds apart share a footnote
-		if lasted < unit {
-			unit = time.Second
+// compareText adds times of Go benchmark text.
+func (c *Comparison) compareText(times []Change, o CompareOptions) {
+	for _, change := range times {
+		old := spreadOfLogs(logsOf(change.Before.Values))
+		new := spreadOfLogs(logsOf(change.After.Values))
+		switch {
+		case change.elsewhere() && !o.Across:
+			change.Verdict, change.Basis = change.whereabouts()
+		case old.n < LeastSamples || new.n < LeastSamples:
+			change.Verdict = Indicative
+			change.Basis = fmt.Sprintf("a side has fewer than %d lines: use -count", LeastSamples)
+		default:
+			change.spread = new.minus(old)
 		}
-		c.Verdict = Indicative
-		c.Basis = fmt.Sprintf(windowBasis, lasted.Truncate(unit), watched.Round(time.Second))
-	case c.Before.Disturbed || c.After.Disturbed:
-		c.Verdict = TooNoisy
-		c.Basis = disturbedBasis
-	default:
-		c.Verdict = timedVerdict(c, b)
-		c.Basis = b.basis
-		c.worst = worsening(better, *c.Ratio*math.Exp(-float64(better)*b.log))
+		c.Changes = append(c.Changes, change)
 	}
-	return c
+	if len(times) > 0 {
+		c.addNote("benchmark text has no control in the same rounds: what the machine did " +
+			"differently shows as a change")
+	}
 }
 
-// lasted returns the time from the first record of the side that was measured first to the last
-// record of the other.
-func (c Change) lasted() time.Duration {
-	if c.After.Since.Before(c.Before.Since) {
-		return c.Before.Until.Sub(c.After.Since)
+func logsOf(values []float64) []float64 {
+	var logs []float64
+	for _, v := range values {
+		if v > 0 {
+			logs = append(logs, math.Log(v))
+		}
 	}
-	return c.After.Until.Sub(c.Before.Since)
+	return logs
 }
 
-const unknownBasis = "how far this moves between runs is not known; " +
-	"--noise FILE tells (see run --repeat), two builds compare in pairs"
+// leaveOutTimes names the times of servers, which no raw stands beside.
+func (c *Comparison) leaveOutTimes(times []Change) {
+	for _, change := range times {
+		if change.Cell != nil {
+			continue
+		}
+		change.Verdict = Indicative
+		change.Basis = "times of a server at another time have no control: compare its commands"
+		c.Changes = append(c.Changes, change)
+	}
+}
 
-const windowBasis = "measured %s apart or more, and this machine was watched for %s alone: " +
-	"repeat runs over a longer time, or compare two builds in pairs"
+// judge gives verdicts on times by their spreads, corrected for their number as Bonferroni does.
+func (c *Comparison) judge() {
+	n := 0
+	for _, change := range c.Changes {
+		if change.spread.n > 0 {
+			n++
+		}
+	}
+	for i := range c.Changes {
+		if change := &c.Changes[i]; change.spread.n > 0 {
+			lo, hi := change.spread.interval(DefaultAlpha / float64(n))
+			change.interval(change.spread.interval(1 - Confidence))
+			change.decide(lo, hi)
+		}
+	}
+}
 
-const disturbedBasis = "disturbed while it was measured, as its file warns: " +
-	"measure again when nothing else runs, or compare two builds in turns"
+// interval sets the ratio and its interval from those of its logarithm, which may not be known yet.
+func (c *Change) interval(lo, hi float64) {
+	if math.IsInf(lo, 0) {
+		return
+	}
+	c.Ratio = new(math.Exp((lo + hi) / 2))
+	c.Interval = &Interval{math.Exp(lo), math.Exp(hi), Confidence}
+	better := c.Before.Metric.Better
+	c.worst = max(worsening(better, c.Interval.Lo), worsening(better, c.Interval.Hi))
+}
 
-// maxBound is the bound, as a logarithm, above which a figure that may double by itself jumps
-// between modes: no spread that was seen foretells the next jump.
-const maxBound = math.Ln2
-
-// timedVerdict asks for both: a difference beyond what runs show of themselves, and intervals that
-// lie apart.
-func timedVerdict(c Change, b bound) Verdict {
-	size := math.Abs(math.Log(*c.Ratio))
+// decide gives the verdict. The limits are of the logarithm of the ratio, and hold in all
+// comparisons together; "no change" is said where the interval of this one excludes one as large as
+// the tolerance.
+func (c *Change) decide(lo, hi float64) {
 	switch {
-	case b.log > maxBound:
-		return TooNoisy
-	case size > b.change() && apart(c.Old, c.New):
-		return direction(c.Before.Metric.Better, *c.Ratio)
-	case size <= b.log && math.Exp(b.log)-1 <= Tolerance:
-		return NoChange
+	case c.Before.Metric.Better == Neither:
+		c.Verdict = Indicative
+		c.Basis = "which way the unit is better is not known"
+	case c.Interval == nil:
+		c.Verdict = TooNoisy
+	case lo > 0 || hi < 0:
+		c.Verdict = direction(c.Before.Metric.Better, *c.Ratio)
+	case c.Interval.Lo >= 1-Tolerance && c.Interval.Hi <= 1+Tolerance:
+		c.Verdict = NoChange
+	default:
+		c.Verdict = TooNoisy
 	}
-	return TooNoisy
 }
 
 // apart reports whether two intervals have nothing in common.
@@ -309,51 +307,15 @@ func direction(better Better, ratio float64) Verdict {
 }
 
 // note says what a reader of the comparison has to know.
-func (c *Comparison) note(counted []Change) {
-	elsewhere, unknown := 0, 0 // on different machines; without a machine on one side
-	counters, found := 0, 0    // exact ones that are the same; found of servers and programs
-	for _, change := range c.Changes {
-		if change.elsewhere() {
-			elsewhere++
-		}
-		if change.elsewhere() && (change.Before.Machine == "" || change.After.Machine == "") {
-			unknown++
-		}
-		switch {
-		case !change.Exact || change.Verdict != NoChange:
-		case change.Metric == verdictMetric.Name, change.Metric == limitMetric.Name:
-			found++
-		default:
-			counters++
-		}
-	}
-	vary := 0
-	for _, change := range counted {
-		if change.varies() {
-			vary++
-		}
-	}
-	if unknown > 0 {
-		c.addNote("of %d of %d figures one side has no environment: its machine is not known",
-			unknown, len(c.Changes))
-	}
-	if elsewhere > unknown {
-		c.addNote("%d of %d figures were measured on different machines",
-			elsewhere-unknown, len(c.Changes))
-	}
-	if counters > 0 {
-		c.addNote("%d exact counters (calls, wire bytes, allocations a message) are the same",
-			counters)
-	}
-	if found > 0 {
-		c.addNote("verdicts and limits that are the same: %d", found)
-	}
-	if vary > 0 {
-		c.addNote("counters that vary from sample to sample, which is no evidence by itself: %d",
-			vary)
-	}
+func (c *Comparison) note(before, after Dataset) {
 	c.noteAlone("old", c.OnlyOld)
 	c.noteAlone("new", c.OnlyNew)
+	for _, p := range before.Problems {
+		c.Notes = append(c.Notes, p.String())
+	}
+	for _, p := range after.Problems {
+		c.Notes = append(c.Notes, p.String())
+	}
 }
 
 // noteAlone names the cases that one side alone has, three of them at most.
@@ -442,7 +404,7 @@ func (c *Comparison) Conclusive() bool {
 // the steadier one varies: then it should be looked at.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
-	change.Exact = !change.varies()
+	change.Exact = exact(old) && exact(new)
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative where the sides overlap
@@ -452,19 +414,17 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		change.Verdict, change.Basis = change.whereabouts()
 	case change.elsewhere() && !o.Across:
 		return
+	case change.Exact && !differs:
+		change.Basis = "exact"
+		change.Verdict = NoChange
+		change.worst = 0
 	case change.Exact:
 		change.Basis = "exact"
-		switch {
-		case !differs:
-			change.Verdict = NoChange
-			change.worst = 0
-		case newLeast > oldMost:
+		change.Verdict = Fewer
+		if newLeast > oldMost {
 			change.Verdict = More
-			change.worst = change.Worse()
-		default:
-			change.Verdict = Fewer
-			change.worst = change.Worse()
 		}
+		change.worst = change.Worse()
 	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
 		change.Verdict = Indicative
 		change.Basis = "a counter that varies from sample to sample"

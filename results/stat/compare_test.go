@@ -3,7 +3,6 @@ package stat
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -31,58 +30,6 @@ func find(t *testing.T, c *Comparison, metric string) Change {
 		t.Fatalf("no change of %s in %+v", metric, c.Changes)
 	}
 	return c.Changes[i]
-}
-
-func TestVerdictsOnTimes(t *testing.T) {
-	cell := resultstest.Cell("ndjson", 4096)
-	elsewhere := cell
-	elsewhere.Placement = "apart"
-	for _, tt := range []struct {
-		name     string
-		old, new float64 // ns a message
-		scatter  float64
-		o        CompareOptions
-		want     Verdict
-		outcome  Outcome // above 5 %
-	}{
-		{"half the speed in a quiet place", 1000, 2000, 0.01,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Slower, OutcomeRegression},
-		{"twice the speed", 2000, 1000, 0.01,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}, Faster, OutcomeOK},
-		{"the same", 1000, 1000, 0.01, CompareOptions{Noise: []Noise{noiseAround(cell, 0.003, 20)}},
-			NoChange, OutcomeOK},
-		{"3 % slower where that means something, below the gate", 1000, 1030, 0.001,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 80)}}, Slower, OutcomeOK},
-		{"the same, but runs differ by more than the gate", 1000, 1000, 0.01,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.1, 8)}}, TooNoisy,
-			OutcomeInconclusive},
-		{"faster by less than runs differ, even so not too slow", 1150, 1000, 0.01,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.05, 20)}}, TooNoisy, OutcomeOK},
-		{"beyond the bound, but the samples overlap", 1000, 1100, 0.3,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 20)}}, TooNoisy,
-			OutcomeInconclusive},
-		{"no noise known", 1000, 2000, 0.01, CompareOptions{}, Indicative, OutcomeInconclusive},
-		{"noise of another placement says nothing", 1000, 2000, 0.01,
-			CompareOptions{Noise: []Noise{noiseAround(elsewhere, 0.005, 8)}}, Indicative,
-			OutcomeInconclusive},
-		{"a tenth slower, but a neighbour may cost as much, and eight runs need not have met one",
-			1000, 1100, 0.001, CompareOptions{Noise: []Noise{noiseAround(cell, 0.002, 8)}},
-			TooNoisy, OutcomeInconclusive},
-		{"two runs are no noise", 1000, 2000, 0.01,
-			CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 2)}}, Indicative,
-			OutcomeInconclusive},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := Compare(side("old", resultstest.Record(cell, 4097, resultstest.Around(tt.old, tt.scatter)...)), side("new", resultstest.Record(cell, 4097, resultstest.Around(tt.new, tt.scatter)...)), tt.o)
-			ch := find(t, c, "goodput")
-			if ch.Verdict != tt.want {
-				t.Errorf("got %q (%s), want %q", ch.Verdict, ch.Basis, tt.want)
-			}
-			if got := c.Outcome(0.05); got != tt.outcome {
-				t.Errorf("outcome: got %q, want %q", got, tt.outcome)
-			}
-		})
-	}
 }
 
 func TestExactCountersNeedNoStatistics(t *testing.T) {
@@ -120,9 +67,6 @@ func TestExactCountersNeedNoStatistics(t *testing.T) {
 			if ch.Verdict != tt.want || ch.Exact != tt.exact {
 				t.Errorf("got %q, exact %v (%s); want %q, %v", ch.Verdict, ch.Exact, ch.Basis, tt.want, tt.exact)
 			}
-			if c.Changes[len(c.Changes)-1].Metric != "goodput" {
-				t.Error("counters do not come first")
-			}
 		})
 	}
 }
@@ -146,148 +90,6 @@ func TestACounterGatesWithoutNoise(t *testing.T) {
 	}
 }
 
-func TestVaryingCountersThatOverlapAreLeftOut(t *testing.T) {
-	cell := resultstest.Cell("ndjson", 4096)
-	r := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)
-	for i := range r.Samples {
-		r.Samples[i].Reader.Calls = 1000 + 100*int64(i)
-	}
-	c := Compare(side("old", r), side("new", r), CompareOptions{})
-	if slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Metric == "reader-calls" }) {
-		t.Error("a counter that varies was compared")
-	}
-	if !strings.Contains(strings.Join(c.Notes, "\n"), "counters that vary from sample to sample") {
-		t.Errorf("that is not said: %q", c.Notes)
-	}
-}
-
-func TestDifferentMachines(t *testing.T) {
-	cell := resultstest.Cell("ndjson", 4096)
-	there := &results.Set{}
-	e := resultstest.Environment()
-	e.Machine = "m2"
-	there.Add(e)
-	there.Add(resultstest.Record(cell, 4097, resultstest.Around(2000, 0.01)...))
-	here := side("here", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
-	quiet := []Noise{noiseAround(cell, 0.005, 8)}
-	for i := range there.Records[0].Samples {
-		there.Records[0].Samples[i].WireBytes *= 2
-	}
-	c := Compare(here, DatasetOf("there", there), CompareOptions{Noise: quiet})
-	if v := find(t, c, "wire").Verdict; v != DifferentMachines {
-		t.Errorf("a counter: got %q, want no verdict", v)
-	}
-	if v := find(t, c, "goodput").Verdict; v != DifferentMachines {
-		t.Errorf("got %q, want no verdict", v)
-	}
-	if !strings.Contains(strings.Join(c.Notes, "\n"), fmt.Sprintf("%d of %[1]d figures were measured on different machines", len(c.Changes))) {
-		t.Errorf("that is not said: %q", c.Notes)
-	}
-	if got := c.Outcome(0.05); got != OutcomeInconclusive {
-		t.Errorf("outcome %q", got)
-	}
-	c = Compare(here, DatasetOf("there", there), CompareOptions{Noise: quiet, Across: true})
-	if v := find(t, c, "goodput").Verdict; v != Indicative {
-		t.Errorf("across, with the noise of one machine alone: got %q, want %q", v, Indicative)
-	}
-	if v := find(t, c, "wire").Verdict; v != More {
-		t.Errorf("a counter, across: got %q, want more", v)
-	}
-	its := noiseAround(cell, 0.005, 8)
-	its.Machine = "m2"
-	c = Compare(here, DatasetOf("there", there), CompareOptions{Noise: append(quiet, its), Across: true})
-	if v := find(t, c, "goodput").Verdict; v != Slower {
-		t.Errorf("across: got %q, want slower", v)
-	}
-}
-
-// A file that was cut lacks its environment: which machine it is from is not known, and is not said
-// to be another.
-func TestAMachineThatIsNotKnown(t *testing.T) {
-	cell := resultstest.Cell("ndjson", 4096)
-	cut := &results.Set{Records: []results.Record{resultstest.Record(cell, 4098, resultstest.Around(2000, 0.01)...)}}
-	here := side("here", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
-	o := CompareOptions{Noise: []Noise{noiseAround(cell, 0.005, 8)}}
-	c := Compare(here, DatasetOf("cut", cut), o)
-	for _, metric := range []string{"wire", "goodput"} {
-		if ch := find(t, c, metric); ch.Verdict != Indicative || !strings.Contains(ch.Basis, "does not say on which machine") {
-			t.Errorf("%s: got %q, %q", metric, ch.Verdict, ch.Basis)
-		}
-	}
-	notes := strings.Join(c.Notes, "\n")
-	if strings.Contains(notes, "different machines") || !strings.Contains(notes, "no environment") || c.Outcome(0.05) != OutcomeInconclusive {
-		t.Errorf("outcome %q, notes %q", c.Outcome(0.05), notes)
-	}
-	o.Across = true
-	if ch := find(t, Compare(here, DatasetOf("cut", cut), o), "wire"); ch.Verdict != More {
-		t.Errorf("across: got %q", ch.Verdict)
-	}
-}
-
-// Two runs of one thing, each its own draw from the same between-run scatter: with the bound that
-// runs gave, verdicts are rarer than the level allows.
-func TestCompareFindsNothingWhereNothingIs(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 22))
-	const trials, cells = 300, 6
-	level := func() float64 { return 1000 * math.Exp(0.03*rng.NormFloat64()) }
-	wrong := 0
-	for range trials {
-		a, b := &results.Set{}, &results.Set{}
-		a.Add(resultstest.Environment())
-		b.Add(resultstest.Environment())
-		var runs []*results.Set
-		for range 6 {
-			run := &results.Set{}
-			run.Add(resultstest.Environment())
-			for i := range cells {
-				run.Add(resultstest.Record(resultstest.Cell("ndjson", 1024<<i), 1024<<i, resultstest.Around(level(), 0.002)...))
-			}
-			runs = append(runs, run)
-		}
-		all := noiseBetween(runs)
-		for i := range cells {
-			cell := resultstest.Cell("ndjson", 1024<<i)
-			a.Add(resultstest.Record(cell, 1024<<i, resultstest.Around(level(), 0.002)...))
-			b.Add(resultstest.Record(cell, 1024<<i, resultstest.Around(level(), 0.002)...))
-		}
-		c := Compare(DatasetOf("a", a), DatasetOf("b", b), CompareOptions{Noise: all})
-		if slices.ContainsFunc(c.Changes, Change.Established) {
-			wrong++
-		}
-	}
-	if share := float64(wrong) / trials; share > 0.03 {
-		t.Errorf("a false verdict in %.1f %% of comparisons of the same thing, level 1 %%", 100*share)
-	}
-}
-
-func TestNoiseBetweenRuns(t *testing.T) {
-	var runs []*results.Set
-	for _, ns := range []float64{1000, 1250, 1100} {
-		run := &results.Set{}
-		run.Add(resultstest.Environment())
-		run.Add(resultstest.Record(resultstest.Cell("raw", 4096), 4096, resultstest.Around(ns, 0)...))
-		trip := resultstest.Cell("raw", 256)
-		trip.Pattern = "roundtrip"
-		run.Add(resultstest.WithLatency(resultstest.Record(trip, 256, resultstest.Around(ns, 0)...), "roundtrip", 100))
-		runs = append(runs, run)
-	}
-	once := resultstest.Record(resultstest.Cell("ndjson", 1), 2, 100)
-	runs[0].Add(once)
-	got := noiseBetween(runs)
-	if len(got) != 2 || got[0].Metric != "goodput" || got[1].Metric != "p50" {
-		t.Fatalf("got %+v, want goodput of the stream and p50 of the round trip", got)
-	}
-	for _, n := range got {
-		if len(n.Values) != 3 || n.Machine != "m1" || n.Spread() < 0.245 || n.Spread() > 0.255 {
-			t.Errorf("%s: got %d runs of machine %q, spread %v; want 3 of m1, 0.25", n.Metric,
-				len(n.Values), n.Machine, n.Spread())
-		}
-	}
-	if n := got[0]; n.Cell != resultstest.Cell("raw", 4096) {
-		t.Errorf("got cell %s", n.Cell.Key())
-	}
-}
-
 func TestPairsFindATenthInSpiteOfDrift(t *testing.T) {
 	old, after := resultstest.Pairs(rand.New(rand.NewPCG(31, 32)), 12, 4, 1.1)
 	c, err := ComparePairs(old, after, CompareOptions{})
@@ -299,7 +101,7 @@ func TestPairsFindATenthInSpiteOfDrift(t *testing.T) {
 			continue
 		}
 		if ch.Verdict != Slower || *ch.Ratio < 0.89 || *ch.Ratio > 0.93 || ch.Interval == nil {
-			t.Errorf("%s: %q, ratio %v %+v, p %v", ch.Name, ch.Verdict, *ch.Ratio, ch.Interval, *ch.P)
+			t.Errorf("%s: %q, ratio %v %+v", ch.Name, ch.Verdict, *ch.Ratio, ch.Interval)
 		}
 	}
 	if got := c.Outcome(0.05); got != OutcomeRegression {
@@ -335,34 +137,41 @@ func TestPairsThatAreTheSameChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ch := find(t, c, "goodput"); ch.Verdict != NoChange || *ch.P != 1 {
-		t.Errorf("got %q, p %v", ch.Verdict, *ch.P)
+	if ch := find(t, c, "goodput"); ch.Verdict != NoChange || *ch.Ratio != 1 {
+		t.Errorf("got %q, ratio %v", ch.Verdict, *ch.Ratio)
 	}
 	if !c.Conclusive() || c.Outcome(0.05) != OutcomeOK {
 		t.Errorf("outcome %q, conclusive %v", c.Outcome(0.05), c.Conclusive())
 	}
 }
 
+// The luck of a start is not known from fewer than five pairs, however clear they look.
 func TestTooFewPairsAreSaid(t *testing.T) {
-	old, after := resultstest.Pairs(rand.New(rand.NewPCG(61, 62)), 6, 4, 2)
+	old, after := resultstest.Pairs(rand.New(rand.NewPCG(61, 62)), LeastPairs-1, 4, 2)
 	c, err := ComparePairs(old, after, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(c.Changes, Change.Established) {
-		t.Error("six pairs established a change among four comparisons: 4·2/2⁶ is above 0.01")
-	}
-	if !strings.Contains(strings.Join(c.Notes, "\n"), "6 pairs cannot establish any change among 4 comparisons: that takes 10") {
-		t.Errorf("that is not said: %q", c.Notes)
+	if ch := find(t, c, "goodput"); ch.Verdict != TooNoisy || ch.Basis != "4 pairs are too few: a verdict takes 5" {
+		t.Errorf("four pairs: %q, %q", ch.Verdict, ch.Basis)
 	}
 	if got := c.Outcome(0.05); got != OutcomeInconclusive {
 		t.Errorf("outcome %q", got)
 	}
 	if _, err := ComparePairs(old, after[:3], CompareOptions{}); err == nil {
-		t.Error("six old runs and three new ones were paired")
+		t.Error("four old runs and three new ones were paired")
 	}
 	if _, err := ComparePairs(nil, nil, CompareOptions{}); err == nil {
 		t.Error("no run at all was compared")
+	}
+}
+
+func TestMetricsAreChosen(t *testing.T) {
+	cell := resultstest.Cell("ndjson", 4096)
+	s := side("s", resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...))
+	c := Compare(s, s, CompareOptions{Metrics: []string{"wire"}})
+	if len(c.Changes) != 1 || c.Changes[0].Metric != "wire" {
+		t.Errorf("got %+v, want wire alone", c.Changes)
 	}
 }
 

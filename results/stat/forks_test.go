@@ -109,12 +109,6 @@ func TestDisturbedSlicesAreLeftOut(t *testing.T) {
 	if e := PairedRatio(m, []results.Record{own}, []results.Record{raw}); e.N != 10 || e.LeftOut != 0 || !e.Disturbed {
 		t.Errorf("five of ten rounds disturbed: got %+v, want all of them, and the mark", e)
 	}
-	set := results.Merge(&results.Set{Environments: []results.Environment{resultstest.Environment()}, Records: []results.Record{raw, own}})
-	for _, s := range SeriesOf(set) {
-		if want := s.Cell.Framing == "ndjson"; s.Metric.Name == "goodput" && s.Disturbed {
-			t.Errorf("%s: disturbed is %v; want %v", s.Name, s.Disturbed, want)
-		}
-	}
 }
 
 // On a machine that is busy throughout, what is left would be few slices and hardly quieter ones.

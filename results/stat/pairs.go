@@ -9,9 +9,9 @@ import (
 
 // ComparePairs sets interleaved pairs of runs against each other: before[i] and after[i] were
 // measured one right after the other, in either order. It takes the ratio within each pair, so that
-// what moves the machine moves both, tests the logarithms of the ratios with [SignedRank], and
-// corrects the p of all times with [Holm]. Pairs that lack a case are left out of it; without two
-// equally long sides it is an error.
+// what moves the machine moves both, and gives the logarithms of the ratios an interval that holds
+// after each pair (see [Sequence]): more pairs may be measured until [Comparison.Conclusive]. Pairs
+// that lack a case are left out of it; without two equally long sides it is an error.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -58,16 +58,37 @@ func valueByValue(series []Series) [][]Series {
 // comparePairs compares two sides by the series of each pair: perOld[i] and perNew[i] are a pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
 	c := &Comparison{Old: before.Name, New: after.Name, Pairs: min(len(perOld), len(perNew))}
+	times := c.compareCounters(before, after, o)
 	var old, new []map[seriesID]Series
 	for i := range c.Pairs {
 		old = append(old, byID(perOld[i]))
 		new = append(new, byID(perNew[i]))
 	}
-	c.compare(before, after, o, func(change Change, _ float64) Change {
-		return change.paired(old, new)
-	})
+	for _, change := range times {
+		var logs []float64
+		for i := range old {
+			ratio := pairRatio(old[i][change.Before.id()], new[i][change.After.id()])
+			if ratio > 0 {
+				logs = append(logs, math.Log(ratio))
+			}
+		}
+		change.Basis = results.FormatCount(len(logs), "pair")
+		if len(logs) < LeastPairs {
+			change.Verdict = TooNoisy
+			change.Basis += fmt.Sprintf(" are too few: a verdict takes %d", LeastPairs)
+		} else {
+			change.spread = spread{pairs: logs, n: len(logs)}
+		}
+		c.Changes = append(c.Changes, change)
+	}
+	c.judge()
+	c.note(before, after)
 	return c
 }
+
+// LeastPairs is how many pairs a verdict takes: the luck of a start, of where memory lies, is one or
+// two percent, and of fewer starts nobody can tell how large it is.
+const LeastPairs = 5
 
 // A seriesID is what the same series has in every run.
 type seriesID struct{ name, metric, machine string }
@@ -112,115 +133,4 @@ func slicesOf(s Series) []results.Record {
 		}
 	}
 	return out
-}
-
-// paired takes the ratio of each pair. Its p is not corrected yet.
-func (c Change) paired(before, after []map[seriesID]Series) Change {
-	var ratios []float64
-	var logs []float64
-	for i := range before {
-		ratio := pairRatio(before[i][c.Before.id()], after[i][c.After.id()])
-		if ratio > 0 {
-			ratios = append(ratios, ratio)
-			logs = append(logs, math.Log(ratio))
-		}
-	}
-	e := Median(ratios)
-	p, n := SignedRank(logs)
-	c.Ratio = nil
-	c.Interval = e.Interval
-	c.P = new(p)
-	c.logs = logs
-	c.Basis = results.FormatCount(e.N, "pair")
-	if e.N > 0 {
-		c.Ratio = new(e.Median)
-	}
-	if e.Interval != nil {
-		better := c.Before.Metric.Better
-		c.worst = max(worsening(better, e.Interval.Lo), worsening(better, e.Interval.Hi))
-	}
-	if n < e.N {
-		c.Basis += fmt.Sprintf(", %d of them equal", e.N-n)
-	}
-	return c
-}
-
-// correct applies Holm's correction to the times and gives the verdicts.
-func (c *Comparison) correct() {
-	var times []*Change
-	var p []float64
-	for i := range c.Changes {
-		if c.Changes[i].P != nil {
-			times = append(times, &c.Changes[i])
-			p = append(p, *c.Changes[i].P)
-		}
-	}
-	n := len(times)
-	for i, corrected := range Holm(p) {
-		change := times[i]
-		change.P = new(corrected)
-		change.Verdict = pairedVerdict(*change)
-		if share, ok := detectable(change.logs, DefaultAlpha/float64(n)); ok {
-			change.MinDetectableEffect = new(share)
-		}
-	}
-	need := enoughPairs(n)
-	if c.Pairs < need {
-		c.addNote("%s cannot establish any change among %s: that takes %d",
-			results.FormatCount(c.Pairs, "pair"), results.FormatCount(n, "comparison"), need)
-	}
-}
-
-// enoughPairs returns the fewest pairs that can establish a change among so many comparisons at
-// [DefaultAlpha]: with all of them on one side.
-func enoughPairs(comparisons int) int {
-	n := 1
-	for leastP(n)*float64(comparisons) >= DefaultAlpha {
-		n++
-	}
-	return n
-}
-
-// WantedPairs returns how many pairs to run for so many comparisons of times: twice as many as
-// could establish a change if all agreed, so that some may point the other way, and never fewer
-// than 20.
-func WantedPairs(comparisons int) int { return max(20, 2*enoughPairs(comparisons)) }
-
-// pairedVerdict says "no change" only where the interval excludes one as large as the tolerance.
-func pairedVerdict(c Change) Verdict {
-	switch {
-	case c.Ratio == nil || c.Before.Metric.Better == Neither:
-		return Indicative
-	case *c.P < DefaultAlpha && *c.Ratio != 1:
-		return direction(c.Before.Metric.Better, *c.Ratio)
-	case c.Interval != nil && c.Interval.Lo >= 1-Tolerance && c.Interval.Hi <= 1+Tolerance:
-		return NoChange
-	}
-	return TooNoisy
-}
-
-// leastP returns the smallest p that n pairs can give: all on one side.
-func leastP(n int) float64 { return math.Ldexp(1, 1-n) }
-
-// power is how often a change has to be found to count as one that can be: four times out of five,
-// as is usual.
-const power = 0.8
-
-// signedRankCost is by how much wider than Student's test the signed-rank test has to look where
-// differences are normal: the root of π/3.
-var signedRankCost = math.Sqrt(math.Pi / 3)
-
-// detectable returns the least change, as a share, that pairs establish four times out of five at a
-// level, if the logarithms of their ratios scatter as these do. The scatter is taken from the
-// median absolute deviation, which a few disturbed pairs do not move, as they do not move the test.
-// False if no change could be.
-func detectable(logs []float64, level float64) (share float64, ok bool) {
-	n := len(logs)
-	if n < 2 || leastP(n) >= level {
-		return 0, false
-	}
-	scatter := deviation(logs, median(logs)) / math.Sqrt(float64(n))
-	freedom := float64(n - 1)
-	both := studentQuantile(freedom, 1-level/2) + studentQuantile(freedom, power)
-	return math.Expm1(signedRankCost * scatter * both), true
 }

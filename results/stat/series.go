@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat/benchtext"
@@ -23,14 +22,7 @@ type Series struct {
 	Figure   Estimate      `json:"-"`        // of the values
 	Messages int64         `json:"messages"` // the fewest that a value rests on
 
-	// Disturbed is set if other programs used what the cell needed while it was measured. Its file
-	// warns of that.
-	Disturbed bool `json:"disturbed,omitempty"`
-
 	records []results.Record // what the values are from
-
-	Since time.Time `json:"since,omitzero"` // when the first of its records was finished
-	Until time.Time `json:"until,omitzero"` // when the last was
 }
 
 // Compared returns the metrics in which two measurements of a cell are compared: counters, which
@@ -85,23 +77,9 @@ func (r Row) series(m Metric) Series {
 		Values:  m.Values(samples),
 		Figure:  m.Estimate(r.Records...),
 		records: r.Records,
-		Since:   r.Records[0].Time,
-		Until:   r.Records[0].Time,
 	}
 	if m.IsPercentile() { // no sample has one of its own
 		out.Values = []float64{out.Figure.Median}
-	}
-	out.Disturbed = out.Figure.Disturbed
-	for _, rec := range r.Records {
-		if rec.Time.Before(out.Since) {
-			out.Since = rec.Time
-		}
-		if rec.Time.After(out.Until) {
-			out.Until = rec.Time
-		}
-		if rec.Disturbed {
-			out.Disturbed = true
-		}
 	}
 	for i, s := range samples {
 		if i == 0 || s.Messages < out.Messages {

@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,111 +10,6 @@ import (
 )
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }
-
-func TestSignedRankWorkedValues(t *testing.T) {
-	// Hollander and Wolfe (1973), 29 f.: depression scores of nine patients before and after; V =
-	// 40.
-	before := []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
-	after := []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
-	scores := make([]float64, len(before))
-	for i := range scores {
-		scores[i] = before[i] - after[i]
-	}
-	for _, tt := range []struct {
-		name        string
-		differences []float64
-		p           float64
-		n           int
-	}{
-		{"nothing", nil, 1, 0},
-		{"no difference at all", []float64{0, 0, 0}, 1, 0},
-		{"six on one side: 2/2^6", []float64{1, 2, 3, 4, 5, 6}, 2.0 / 64, 6},
-		{"five cannot reach 0.05", []float64{-1, -2, -3, -4, -5}, 2.0 / 32, 5},
-		{"zeros are left out", []float64{0, 1, 2, 0, 3, 4, 5, 6}, 2.0 / 64, 6},
-		{"evenly split", []float64{1, -1, 2, -2}, 1, 4},
-		{"depression scores", scores, 0.0390625, 9},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p, n := SignedRank(tt.differences)
-			if !near(p, tt.p, 1e-12) || n != tt.n {
-				t.Errorf("got p=%v n=%d, want p=%v n=%d", p, n, tt.p, tt.n)
-			}
-		})
-	}
-}
-
-// Against counting out all 2^n signs, ties included.
-func TestSignedRankIsExact(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	for range 50 {
-		d := make([]float64, 1+rng.IntN(9))
-		for i := range d {
-			d[i] = float64(1 + rng.IntN(5))
-			if rng.IntN(2) == 0 {
-				d[i] = -d[i]
-			}
-		}
-		p, _ := SignedRank(d)
-		slices.SortFunc(d, func(a, b float64) int { return int(math.Abs(a) - math.Abs(b)) })
-		ranks := doubledRanks(d)
-		statistic := func(negative func(int) bool) int {
-			var pos, neg int
-			for i, r := range ranks {
-				if negative(i) {
-					neg += r
-				} else {
-					pos += r
-				}
-			}
-			return min(pos, neg)
-		}
-		seen := statistic(func(i int) bool { return d[i] < 0 })
-		extreme := 0
-		for signs := range 1 << len(d) {
-			if statistic(func(i int) bool { return signs>>i&1 == 1 }) <= seen {
-				extreme++
-			}
-		}
-		if want := float64(extreme) / float64(int(1)<<len(d)); !near(p, want, 1e-12) {
-			t.Fatalf("%v: got p=%v, want %v", d, p, want)
-		}
-	}
-}
-
-// Where nothing differs, p < 0.05 in no more than one case of twenty.
-func TestSignedRankHoldsItsLevel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 12))
-	const trials = 5000
-	found := 0
-	for range trials {
-		d := make([]float64, 12)
-		for i := range d {
-			d[i] = rng.NormFloat64()
-		}
-		if p, _ := SignedRank(d); p < 0.05 {
-			found++
-		}
-	}
-	if share := float64(found) / trials; share > 0.056 || share < 0.03 {
-		t.Errorf("found a difference in %.1f %% of cases without one", 100*share)
-	}
-}
-
-func TestHolmWorkedValues(t *testing.T) {
-	// Four hypotheses: 0.005*4, 0.01*3, then 0.03*2, and 0.04*1 raised to it.
-	got := Holm([]float64{0.01, 0.04, 0.03, 0.005})
-	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} {
-		if !near(got[i], want, 1e-12) {
-			t.Errorf("p %d: got %v, want %v", i, got[i], want)
-		}
-	}
-	if got := Holm([]float64{0.9, 0.8}); got[0] != 1 || got[1] != 1 {
-		t.Errorf("got %v, want nothing above 1", got)
-	}
-	if got := Holm(nil); len(got) != 0 {
-		t.Errorf("got %v of nothing", got)
-	}
-}
 
 func TestFitGrowthWorkedValues(t *testing.T) {
 	x := []float64{256, 4096, 65536, 1 << 20}
@@ -276,46 +170,5 @@ func TestCleanSamplesRaiseNoAlarm(t *testing.T) {
 		if outliers > trials*8/100 || maxBound > trials*5/100 {
 			t.Errorf("n=%d: false alarms in %d and %d of %d", n, outliers, maxBound, trials)
 		}
-	}
-}
-
-// Above 200 pairs p is approximate: it has to agree with the exact one where that can still be
-// computed, with ties and without, and to take no time.
-func TestSignedRankOfManyPairsIsNearTheExactOne(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 8))
-	for _, shift := range []float64{0, 0.05, 0.1, 0.2} {
-		for _, step := range []float64{0, 0.25} {
-			diffs := make([]float64, mostExact+20)
-			for i := range diffs {
-				diffs[i] = rng.NormFloat64() + shift
-				if step > 0 {
-					diffs[i] = step * math.Round(diffs[i]/step)
-				}
-			}
-			got, n := SignedRank(diffs)
-			diffs = slices.DeleteFunc(diffs, func(d float64) bool { return d == 0 })
-			slices.SortFunc(diffs, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
-			ranks := doubledRanks(diffs)
-			positive := 0
-			total := 0
-			for i, d := range diffs {
-				total += ranks[i]
-				if d > 0 {
-					positive += ranks[i]
-				}
-			}
-			want := exactSignedRank(ranks, min(positive, total-positive))
-			if n != len(diffs) || !near(got, want, 0.02*want+1e-4) {
-				t.Errorf("shift %v, step %v: p = %v of %d, exact %v", shift, step, got, n, want)
-			}
-		}
-	}
-	// The exact distribution of as many would take more than an hour.
-	many := make([]float64, 20000)
-	for i := range many {
-		many[i] = rng.NormFloat64()
-	}
-	if p, n := SignedRank(many); n != len(many) || p < 1e-6 {
-		t.Errorf("pairs that differ by nothing: p = %v of %d", p, n)
 	}
 }

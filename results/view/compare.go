@@ -33,46 +33,51 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is how many figures the screen of a comparison has.
+// mostChanges is how many figures the screen of a comparison of pairs has.
 const mostChanges = 12
 
-// comparisonPage says what changed, and shows counters that changed and times, what was established
-// first, and what verdicts rest on. Without detail a terminal has what fits it.
+// comparisonPage says first what changed. Then come the times: of files a table of framings and
+// sizes, of pairs and benchmark text a row for each; then what is counted, and changed. Without
+// detail a terminal has what fits it.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
-		how = results.FormatCount(c.Pairs, "interleaved pair") +
-			", signed-rank test, Holm's correction"
+		how = results.FormatCount(c.Pairs, "interleaved pair")
 	}
 	var p Page
 	p.Tone, p.Verdict = comparisonVerdict(c)
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
-	var counters, times []stat.Change
+	var counters, times, relative []stat.Change
 	for _, ch := range c.Changes {
 		switch {
-		case !ch.Before.Metric.Counter:
-			times = append(times, ch)
-		case ch.Verdict != stat.NoChange:
+		case ch.Before.Metric.Counter && ch.Verdict != stat.NoChange:
 			counters = append(counters, ch)
+		case ch.Before.Metric.Counter:
+		case c.Pairs == 0 && ch.Cell != nil && ch.Interval == nil: // a note says why
+		case c.Pairs == 0 && ch.Cell != nil:
+			relative = append(relative, ch)
+		default:
+			times = append(times, ch)
 		}
 	}
-	shownCounters, shownTimes := counters, times
+	p.Tables = append(p.Tables, changeTables(relative)...)
+	if o.Detail {
+		times = append(relative, times...)
+	}
+	left := 0
 	if format == FormatTable && !o.Detail {
-		shownCounters = mostSignificant(counters, mostChanges/2)
-		shownTimes = mostSignificant(times, mostChanges-len(shownCounters))
+		all := len(counters) + len(times)
+		counters = mostSignificant(counters, mostChanges/2)
+		times = mostSignificant(times, mostChanges-len(counters))
+		left = all - len(counters) - len(times)
 	}
-	if len(shownCounters) > 0 {
-		t := comparisonTable("What is counted, and changed", shownCounters)
-		p.Tables = append(p.Tables, t.dropEmpty())
+	if len(times) > 0 {
+		p.Tables = append(p.Tables, comparisonTable("Timed", times).dropEmpty())
 	}
-	if len(shownTimes) > 0 {
-		p.Tables = append(p.Tables, comparisonTable("What is timed", shownTimes).dropEmpty())
+	if len(counters) > 0 {
+		p.Tables = append(p.Tables, comparisonTable("Counted, and changed", counters).dropEmpty())
 	}
 	p.Notes = append(slices.Clone(c.Notes), basisNotes(times)...)
-	if text := detectableNote(c, times); text != "" {
-		p.Notes = append(p.Notes, text)
-	}
-	left := len(counters) + len(times) - len(shownCounters) - len(shownTimes)
 	if left > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
 	}
@@ -86,11 +91,15 @@ func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	return sorted[:min(len(sorted), room)]
 }
 
-// basisNotes say what the verdicts on times rest on: each basis once, with the number of its times.
+// basisNotes say what the verdicts on times rest on, or why there is none: each basis once, with
+// the number of its times.
 func basisNotes(times []stat.Change) []string {
 	var order []string
 	count := make(map[string]int)
 	for _, ch := range times {
+		if ch.Basis == "" {
+			continue
+		}
 		if count[ch.Basis] == 0 {
 			order = append(order, ch.Basis)
 		}
@@ -101,32 +110,6 @@ func basisNotes(times []stat.Change) []string {
 		out = append(out, fmt.Sprintf("%d of %d times: %s", count[basis], len(times), basis))
 	}
 	return out
-}
-
-// detectableNote says what change the pairs would have found, "" if nothing is known of that.
-func detectableNote(c *stat.Comparison, times []stat.Change) string {
-	known := false
-	for _, ch := range times {
-		known = known || ch.MinDetectableEffect != nil
-	}
-	if !known {
-		return ""
-	}
-	unchanged := 0
-	most := 0.0
-	for _, ch := range c.Changes {
-		if ch.Verdict == stat.NoChange && ch.MinDetectableEffect != nil {
-			unchanged++
-			most = max(most, *ch.MinDetectableEffect)
-		}
-	}
-	if unchanged == 0 {
-		return "min. detectable is the change that so many pairs, scattered like these, " +
-			"establish four times out of five"
-	}
-	return fmt.Sprintf("so many pairs, scattered like these, establish a change of %s four times "+
-		"out of five (the largest min. detectable of %s without a change)",
-		results.FormatPercent(100*most), results.FormatCount(unchanged, "time"))
 }
 
 // bySignificance sorts what was established first, what is worse before what is better, and then by
@@ -149,42 +132,219 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// comparisonVerdict says in a sentence what changed, and what that means: good where something is
-// known and nothing is worse.
+// mostWorse is how many changes for the worse the first line names.
+const mostWorse = 3
+
+// comparisonVerdict answers in a sentence: what became worse, what better, and within what the rest
+// did not change. It is good where something is known and nothing is worse.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
-	count := make(map[stat.Verdict]int)
-	var worst stat.Change
+	var a tally
 	for _, ch := range c.Changes {
-		count[ch.Verdict]++
-		if ch.Established() && (worst.Verdict == "" || ch.Worse() > worst.Worse()) {
-			worst = ch
-		}
+		a.add(ch)
 	}
-	var parts []string
-	for _, v := range []stat.Verdict{
-		stat.Slower, stat.Faster, stat.More, stat.Fewer,
-		stat.NoChange, stat.TooNoisy, stat.Indicative, stat.DifferentMachines,
-	} {
-		if count[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[v], VerdictText(string(v))))
-		}
-	}
-	figures := results.FormatCount(len(c.Changes), "figure")
-	text = fmt.Sprintf("Of %s: %s.", figures, strings.Join(parts, ", "))
 	switch {
-	case worst.Worse() > 0:
-		return Bad, text + fmt.Sprintf(" The worst: %s.", ChangeText(worst))
-	case worst.Verdict != "" || c.Conclusive():
-		return Good, text
+	case len(a.worse) > 0:
+		tone = Bad
+		text = fmt.Sprintf("%d of %d got %s: %s",
+			len(a.worse), len(c.Changes), worseWord(a.worse), namedChanges(a.worse, mostWorse))
+	case len(a.better)+a.times+a.counts > 0:
+		tone = Good
+		text = "Nothing got slower"
+	default:
+		text = "No verdict"
 	}
-	return Neutral, text
+	return tone, strings.Join(append([]string{text}, a.rest()...), "; ") + "."
+}
+
+// A tally is what a comparison comes to.
+type tally struct {
+	worse, better       []stat.Change
+	times, counts       int // that did not change
+	noisy, open         int // times that moved too much; figures that cannot be judged
+	within, wholeWithin float64
+	wholes              int // framings as a whole that did not change beyond chance
+}
+
+func (a *tally) add(ch stat.Change) {
+	widest := 0.0
+	if ch.Interval != nil {
+		widest = max(1-ch.Interval.Lo, ch.Interval.Hi-1)
+	}
+	switch {
+	case ch.Established() && ch.Worse() > 0:
+		a.worse = append(a.worse, ch)
+		return
+	case ch.Established():
+		a.better = append(a.better, ch)
+		return
+	case ch.IsWhole():
+		a.wholes++
+		a.wholeWithin = max(a.wholeWithin, widest)
+	case ch.Verdict == stat.NoChange && ch.Before.Metric.Counter:
+		a.counts++
+	case ch.Verdict == stat.NoChange:
+		a.times++
+		a.within = max(a.within, widest)
+	case ch.Verdict == stat.TooNoisy:
+		a.noisy++
+	default:
+		a.open++
+	}
+}
+
+// rest says what did not get worse.
+func (a *tally) rest() []string {
+	var parts []string
+	if len(a.better) > 0 {
+		parts = append(parts, fmt.Sprintf("%d got better: %s",
+			len(a.better), namedChanges(a.better, 1)))
+	}
+	if a.wholes > 0 {
+		none := "no framing"
+		if len(a.worse)+len(a.better) > 0 {
+			none = "no other framing"
+		}
+		parts = append(parts, fmt.Sprintf("%s as a whole changed by more than %s",
+			none, results.FormatPercent(100*a.wholeWithin)))
+	}
+	if a.times > 0 {
+		parts = append(parts, fmt.Sprintf("%s did not change by more than %s",
+			results.FormatCount(a.times, "time"), results.FormatPercent(100*a.within)))
+	}
+	if a.noisy > 0 {
+		parts = append(parts, fmt.Sprintf("%s too noisy to tell %s",
+			results.FormatCount(a.noisy, "time"), results.FormatPercent(100*stat.Tolerance)))
+	}
+	if a.counts > 0 {
+		parts = append(parts, results.FormatCount(a.counts, "count")+" did not change")
+	}
+	if a.open > 0 {
+		parts = append(parts, results.FormatCount(a.open, "figure")+" without a verdict")
+	}
+	return parts
+}
+
+// worseWord is "slower" where nothing that is counted changed, else "worse".
+func worseWord(worse []stat.Change) string {
+	for _, ch := range worse {
+		if ch.Verdict != stat.Slower {
+			return "worse"
+		}
+	}
+	return "slower"
+}
+
+// namedChanges names the largest of changes, and counts the others.
+func namedChanges(changes []stat.Change, most int) string {
+	shown := mostSignificant(changes, most)
+	var names []string
+	for _, ch := range shown {
+		names = append(names, ChangeText(ch))
+	}
+	text := strings.Join(names, ", ")
+	if more := len(changes) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// changeTables shows the changes of cells: a table for each placement and pattern, with a row for
+// each framing and a column for each size. What a framing as a whole changed by is in the last
+// column of its streams.
+func changeTables(changes []stat.Change) []Table {
+	type group struct{ placement, pattern string }
+	var order []group
+	groups := make(map[group][]stat.Change)
+	whole := make(map[string]stat.Change) // by placement and framing
+	for _, ch := range changes {
+		if ch.IsWhole() {
+			whole[ch.Cell.Placement+" "+ch.Cell.Framing] = ch
+			continue
+		}
+		g := group{ch.Cell.Placement, ch.Cell.Pattern}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], ch)
+	}
+	var tables []Table
+	for _, g := range order {
+		t := changeTable(groups[g], whole)
+		t.Title = fmt.Sprintf("%s, beside raw: %s, ends %s",
+			shownTitle(groups[g][0]), g.pattern, PlacementPhrase(g.placement))
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+func shownTitle(ch stat.Change) string {
+	if ch.Metric == "to-raw" {
+		return "CPU time per message"
+	}
+	return ch.Metric
+}
+
+func changeTable(changes []stat.Change, whole map[string]stat.Change) Table {
+	var cells []results.Cell
+	var sizes []int
+	for _, ch := range changes {
+		cells = append(cells, *ch.Cell)
+		if !slices.Contains(sizes, ch.Cell.Size) {
+			sizes = append(sizes, ch.Cell.Size)
+		}
+	}
+	slices.Sort(sizes)
+	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
+	t := Table{Columns: []Column{{Title: "framing", Key: true}}}
+	for _, name := range differ {
+		t.Columns = append(t.Columns, Column{Title: name, Key: true})
+	}
+	for _, size := range sizes {
+		t.Columns = append(t.Columns, Column{Title: SizeText(size), Right: true, Style: Verdict})
+	}
+	t.Columns = append(t.Columns, Column{Title: "all", Right: true, Style: Verdict})
+	index := make(map[results.Cell]int)
+	for _, ch := range changes {
+		key := *ch.Cell
+		key.Size = 0
+		at, known := index[key]
+		if !known {
+			at = len(t.Rows)
+			index[key] = at
+			row := []Value{textValue(key.Framing)}
+			for _, name := range differ {
+				row = append(row, textValue(fieldText(*ch.Cell, name)))
+			}
+			row = append(row, make([]Value, len(sizes)+1)...)
+			if all, ok := whole[key.Placement+" "+key.Framing]; ok {
+				row[len(row)-1] = briefChange(all)
+				delete(whole, key.Placement+" "+key.Framing)
+			}
+			t.AppendValues(row...)
+		}
+		t.Rows[at][1+len(differ)+slices.Index(sizes, ch.Cell.Size)] = briefChange(ch)
+	}
+	return t.dropEmpty()
+}
+
+// briefChange is a change in a table of many: established ones are marked.
+func briefChange(ch stat.Change) Value {
+	v := changeVerdict(ch)
+	text := signedPercent(*ch.Ratio) + " %"
+	switch {
+	case ch.Established():
+		text += " !"
+	case ch.Verdict == stat.TooNoisy:
+		text = "(" + text + ")"
+	}
+	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: v.Tone}
 }
 
 // comparisonTable has a row for each change.
 func comparisonTable(title string, changes []stat.Change) Table {
 	var cells []results.Cell
 	for _, ch := range changes {
-		if ch.Cell != nil {
+		if ch.Cell != nil && !ch.IsWhole() {
 			cells = append(cells, *ch.Cell)
 		}
 	}
@@ -196,24 +356,12 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{Title: "new", Right: true},
 		{Title: "unit", Detail: true},
 		{Title: "change", Right: true, Key: true},
-		{Title: "p", Right: true},
-		{Title: "min. detectable", Right: true},
 		{Title: "verdict", Style: Verdict, Key: true},
 	}}
 	for _, ch := range changes {
 		change := Value{Text: changeText(ch)}
 		if ch.Ratio != nil {
 			change.Base = fmt.Sprintf("%.6g", *ch.Ratio-1)
-		}
-		var p, detectable Value
-		if ch.P != nil {
-			p = Value{Text: pText(*ch.P), Base: fmt.Sprintf("%.6g", *ch.P)}
-		}
-		if share := ch.MinDetectableEffect; share != nil {
-			detectable = Value{
-				Text: results.FormatPercent(100 * *share),
-				Base: fmt.Sprintf("%.6g", *share),
-			}
 		}
 		t.AppendValues(
 			textValue(changeLabel(ch, differ)),
@@ -222,8 +370,6 @@ func comparisonTable(title string, changes []stat.Change) Table {
 			medianValue(ch, ch.New),
 			textValue(ch.Before.Metric.Unit),
 			change,
-			p,
-			detectable,
 			changeVerdict(ch),
 		)
 	}
@@ -246,22 +392,18 @@ func changeVerdict(ch stat.Change) Value {
 
 // medianValue is one side of a change.
 func medianValue(ch stat.Change, e stat.Estimate) Value {
+	if e.N == 0 {
+		return Value{}
+	}
 	text := withSpread(ch.Before.Metric.Format(e.Median), e)
 	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
-// minShownP is the smallest p that three digits show.
-const minShownP = 0.001
-
-func pText(p float64) string {
-	if p < minShownP {
-		return fmt.Sprintf("<%.3f", minShownP)
-	}
-	return fmt.Sprintf("%.3f", p)
-}
-
 // ChangeText is the change in a line: what of which case, and by how much.
 func ChangeText(c stat.Change) string {
+	if c.Before.Metric.Name == "to-raw" {
+		return changeLabel(c, nil) + " " + changeText(c)
+	}
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeText(c))
 }
 
@@ -269,6 +411,9 @@ func ChangeText(c stat.Change) string {
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
+	}
+	if c.IsWhole() {
+		return "all of " + c.Cell.Framing + " " + c.Cell.Placement
 	}
 	return results.CellLabel(*c.Cell, differ)
 }
@@ -285,7 +430,8 @@ func changeText(c stat.Change) string {
 	}
 	text := signedPercent(*c.Ratio) + " %"
 	if c.Interval != nil {
-		text += fmt.Sprintf(" [%s, %s]", signedPercent(c.Interval.Lo), signedPercent(c.Interval.Hi))
+		lo, hi := signedPercent(c.Interval.Lo), signedPercent(c.Interval.Hi)
+		text += fmt.Sprintf(" (%s to %s)", lo, hi)
 	}
 	return text
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Names of the files in a plan's folder, one for each side.
@@ -25,11 +24,15 @@ const (
 type Plan struct {
 	Old, New Build
 	Flags    []string      // for the run command of both
-	Pairs    int           // 0: as many as the comparisons need, and more while Spend lasts
-	Spend    time.Duration // time for pairs beyond those that the comparisons need
+	Pairs    int           // at most; 0: leastPairs, and more while Spend lasts
+	Spend    time.Duration // time for pairs beyond leastPairs
 	MaxTime  time.Duration // no pair but the first begins that would end later; 0: DefaultMaxTime
 	Seed     int64         // of the order, and of the first pair; it is the same for both sides
 	Dir      string        // a folder for the records, made if it is not there
+
+	// Decided, if set, is asked after each pair whether the pairs so far are enough. Who asks after
+	// every pair has to judge by what holds at every stop, as [stat.ComparePairs] does.
+	Decided func(before, after []*results.Set) bool
 
 	// Observe, if set, is called after each pair by the goroutine that called Run.
 	Observe func(pair, of int, took time.Duration)
@@ -38,8 +41,10 @@ type Plan struct {
 // DefaultMaxTime is a plan's time if it names none.
 const DefaultMaxTime = 30 * time.Minute
 
-// mostPairs limits pairs that are run only because there is time.
-const mostPairs = 100
+const (
+	leastPairs = 20  // that are run if the verdicts need them
+	mostPairs  = 100 // that are run only because there is time
+)
 
 // Validate reports what of the plan cannot be.
 func (p Plan) Validate() error {
@@ -50,14 +55,13 @@ func (p Plan) Validate() error {
 	return CheckFlags(p.Flags)
 }
 
-// wantedPairs returns how many pairs to run if the first one took so long. It is decided before
-// anything is compared: stopping at a result would find one too often.
-func (p Plan) wantedPairs(comparisons int, took time.Duration) int {
+// wantedPairs returns how many pairs to run at most if the first one took so long.
+func (p Plan) wantedPairs(took time.Duration) int {
 	affordable := mostPairs
 	if took > 0 && p.Spend/took < mostPairs {
 		affordable = int(p.Spend / took)
 	}
-	return max(stat.WantedPairs(comparisons), affordable)
+	return max(leastPairs, affordable)
 }
 
 // Run measures the pairs of a plan; before[i] and after[i] are a pair. When ctx or an error stops
@@ -141,25 +145,16 @@ func (r *runner) run(ctx context.Context) error {
 		took := time.Since(began)
 		r.longest = max(r.longest, took)
 		if r.Pairs == 0 {
-			// the first pair shows how many figures are going to be compared
-			r.Pairs = r.wantedPairs(countTimes(r.before[0]), took)
+			r.Pairs = r.wantedPairs(took)
 		}
 		if r.Observe != nil {
 			r.Observe(len(r.before), r.Pairs, took)
 		}
-	}
-	return nil
-}
-
-// countTimes counts the figures of a run that are times, and so need pairs.
-func countTimes(set *results.Set) int {
-	n := 0
-	for _, s := range stat.SeriesOf(set) {
-		if !s.Metric.Counter {
-			n++
+		if r.Decided != nil && r.Decided(r.before, r.after) {
+			return nil
 		}
 	}
-	return n
+	return nil
 }
 
 // pair runs both builds in turns, and keeps what they left if both did their work.

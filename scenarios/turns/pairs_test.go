@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // fake is a plan of this test binary against itself.
@@ -51,25 +50,11 @@ func TestPairsAreKeptAndReadAgain(t *testing.T) {
 }
 
 func TestHowManyPairs(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		comparisons int
-		want        int
-	}{
-		{"one figure takes eight that agree", 1, 20},
-		{"none is treated as one", 0, 20},
-		{"six take eleven that agree", 6, 22},
-		{"eighty take fourteen", 80, 28},
-	} {
-		if got := stat.WantedPairs(c.comparisons); got != c.want {
-			t.Errorf("%s: got %d pairs, want %d", c.name, got, c.want)
-		}
-	}
 	spend := Plan{Spend: 45 * time.Second}
 	for took, want := range map[time.Duration]int{
 		10 * time.Second: 20, time.Second: 45, time.Millisecond: 100, 0: 100,
 	} {
-		if got := spend.wantedPairs(1, took); got != want {
+		if got := spend.wantedPairs(took); got != want {
 			t.Errorf("pairs of %s in 45 s: %d, want %d", took, got, want)
 		}
 	}
@@ -77,7 +62,14 @@ func TestHowManyPairs(t *testing.T) {
 	p.Pairs = 0
 	before, _, err := Run(deadline(t), p)
 	if err != nil || len(before) != 20 {
-		t.Errorf("one figure, pairs left open: %d pairs, %v; want 20", len(before), err)
+		t.Errorf("pairs left open: %d pairs, %v; want 20", len(before), err)
+	}
+	p = fake(t, "")
+	p.Pairs = 0
+	p.Decided = func(before, after []*results.Set) bool { return len(before) == 3 }
+	before, _, err = Run(deadline(t), p)
+	if err != nil || len(before) != 3 {
+		t.Errorf("decided after three: %d pairs, %v", len(before), err)
 	}
 }
 

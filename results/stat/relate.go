@@ -1,0 +1,358 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// Files that were measured at different times are compared by what a cell costs beside raw, whose
+// slices each run takes within milliseconds of the cell's: a machine that is slower on the second
+// day is slower for both. The cost is CPU time per message, which other programs hardly change: of
+// nine default runs of one build beside a load of five, ratios of CPU time scattered by 0.5 % to 4
+// %, those of goodput by 0.7 % to 17 %.
+
+// toRaw is the figure by which files are compared.
+var toRaw = Metric{
+	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
+}
+
+// relativeMetrics are those whose ratio to raw may be asked for instead of CPU time.
+var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
+
+// runSpread is what a run adds to what its forks show, in standard deviations of the logarithm of a
+// ratio to raw. With it, and the larger of two errors of the median, no verdict on 2,124 figures of
+// nine default runs of one build was false, on a machine with a load of five.
+const runSpread = 0.005
+
+// A spread is the logarithm of a ratio, and how far it may be from the truth: a standard error with
+// the number of values that it is from, or the logarithms of pairs. Of the zero spread nothing is
+// known.
+type spread struct {
+	mean, err float64
+	n         int
+	pairs     []float64
+}
+
+// interval returns the limits that hold the truth but for a chance of alpha. Without any they are
+// infinite.
+func (s spread) interval(alpha float64) (lo, hi float64) {
+	if s.pairs != nil {
+		lo, hi, ok := Sequence(s.pairs, alpha)
+		if !ok {
+			return math.Inf(-1), math.Inf(1)
+		}
+		return lo, hi
+	}
+	half := studentQuantile(float64(s.n-1), 1-alpha/2) * s.err
+	return s.mean - half, s.mean + half
+}
+
+// minus returns the spread of the difference of two.
+func (s spread) minus(o spread) spread {
+	return spread{mean: s.mean - o.mean, err: math.Hypot(s.err, o.err), n: s.n + o.n - 1}
+}
+
+// normalMedian is by how much the median of normal values scatters more than their mean.
+const normalMedian = 1.2533
+
+// spreadOfLogs returns the spread of the median of one run's values.
+func spreadOfLogs(logs []float64) spread {
+	if len(logs) == 0 {
+		return spread{}
+	}
+	centre := median(logs)
+	err := normalMedian * deviation(logs, centre) / math.Sqrt(float64(len(logs)))
+	return spread{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
+}
+
+// relativeSpread returns the spread of a cell's ratio to raw. Its error is that of its rounds or
+// that of its forks, whichever is larger: forks have luck of their own. Several runs in a file tell
+// themselves what a run adds.
+func relativeSpread(m Metric, own, raw []results.Record) spread {
+	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
+	s := spreadOfLogs(logsOf(valuesOf(used)))
+	if forks := byFork(used); len(forks) > 1 {
+		var medians []float64
+		for _, fork := range forks {
+			medians = append(medians, median(logsOf(fork)))
+		}
+		err := stats.StdDev(medians) / math.Sqrt(float64(len(medians)))
+		s.err = max(s.err, math.Hypot(err, runSpread))
+	}
+	return s
+}
+
+// compareCells compares the cells that both sets have by their ratio to raw, and the framings as a
+// whole. What cannot be judged is counted by its reason.
+func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
+	m := MustMetric("cpu-time")
+	own := toRaw
+	for _, name := range o.Metrics {
+		if slices.Contains(relativeMetrics, name) {
+			m = MustMetric(name)
+			own = m
+			own.Title += ", beside raw's in the same rounds"
+		}
+	}
+	if !o.wants(own) {
+		return
+	}
+	k := cellComparer{
+		metric: m, shown: own, across: o.Across,
+		old: rowsOf(before), new: rowsOf(after), reasons: map[string]int{},
+	}
+	sortRows(k.old)
+	for _, row := range k.old {
+		k.compare(row)
+	}
+	k.compareFramings()
+	c.Changes = append(c.Changes, k.changes...)
+	for _, reason := range k.order {
+		c.addNote("not judged: %s: %s", results.FormatCount(k.reasons[reason], "cell"), reason)
+	}
+	if note := k.machineNote(); note != "" {
+		c.Notes = append(c.Notes, note)
+	}
+}
+
+// A cellComparer compares the cells of two sets.
+type cellComparer struct {
+	metric, shown Metric
+	across        bool
+	old, new      []Row
+	changes       []Change
+	order         []string
+	reasons       map[string]int // why cells are not judged
+}
+
+func (k *cellComparer) leaveOut(reason string) {
+	if k.reasons[reason] == 0 {
+		k.order = append(k.order, reason)
+	}
+	k.reasons[reason]++
+}
+
+// incomparable says why the speed of a cell is never compared; "" if it is.
+func incomparable(c results.Cell) string {
+	switch {
+	case c.ClosesAfter > 0:
+		return "the reader leaves, and speed is not what the cell is about"
+	case c.IsWaiting():
+		return "the writer sleeps or polls between refusals: its speed is that of its pauses"
+	case c.Drain > 0 || c.Rate > 0:
+		return "the pace is given, and no figure of the framing"
+	}
+	return ""
+}
+
+// compare adds the change of a cell, if the new side has it.
+func (k *cellComparer) compare(old Row) {
+	if old.Cell.Framing == results.FramingRaw {
+		return
+	}
+	new := findRow(k.new, old.Machine, old.Cell)
+	if new == nil {
+		return
+	}
+	oldRaw := old.raw(k.old, old.Cell.Size)
+	newRaw := new.raw(k.new, new.Cell.Size)
+	reason := incomparable(old.Cell)
+	if reason == "" && (oldRaw == nil || newRaw == nil) {
+		reason = "a side has no raw in the same rounds: measure it with --framing raw,…"
+	}
+	if reason != "" {
+		k.leaveOut(reason)
+		return
+	}
+	if new.Machine != old.Machine && !k.across {
+		change := newChange(old.relative(k.shown, spread{}), new.relative(k.shown, spread{}))
+		change.Verdict, change.Basis = change.whereabouts()
+		k.leaveOut(change.Basis)
+		k.changes = append(k.changes, change)
+		return
+	}
+	metric := k.metric
+	before := relativeSpread(metric, old.Records, oldRaw.Records)
+	after := relativeSpread(metric, new.Records, newRaw.Records)
+	if metric.Name == "cpu-time" && (before.n < LeastSamples || after.n < LeastSamples) {
+		metric = MustMetric("time") // the system counts no CPU time, or in ticks
+		before = relativeSpread(metric, old.Records, oldRaw.Records)
+		after = relativeSpread(metric, new.Records, newRaw.Records)
+	}
+	if before.n < LeastSamples || after.n < LeastSamples {
+		k.leaveOut(fmt.Sprintf("fewer than %d rounds beside raw", LeastSamples))
+		return
+	}
+	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))
+	change.Old = PairedRatio(metric, old.Records, oldRaw.Records)
+	change.New = PairedRatio(metric, new.Records, newRaw.Records)
+	change.spread = after.minus(before)
+	k.changes = append(k.changes, change)
+}
+
+// relative returns the series of a row's ratio to raw.
+func (r Row) relative(m Metric, s spread) Series {
+	out := r.series(m)
+	out.Values = []float64{math.Exp(s.mean)}
+	return out
+}
+
+// findRow finds a cell on a machine, or else on any.
+func findRow(rows []Row, machine string, cell results.Cell) *Row {
+	var found *Row
+	for i, r := range rows {
+		if r.Cell == cell && (found == nil || r.Machine == machine) {
+			found = &rows[i]
+		}
+	}
+	return found
+}
+
+// compareFramings adds the change of each framing on each placement as a whole, the mean of its
+// cells: one that is slower in all its cells by less than each shows is found by it.
+func (k *cellComparer) compareFramings() {
+	type group struct{ framing, placement string }
+	var order []group
+	cells := make(map[group][]Change)
+	for _, change := range k.changes {
+		if change.spread.n == 0 || change.Cell.Placement == "free" {
+			continue
+		}
+		g := group{change.Cell.Framing, change.Cell.Placement}
+		if cells[g] == nil {
+			order = append(order, g)
+		}
+		cells[g] = append(cells[g], change)
+	}
+	for _, g := range order {
+		if len(cells[g]) < 2 {
+			continue
+		}
+		all := combined(cells[g])
+		cell := results.Cell{Framing: g.framing, Placement: g.placement}
+		change := Change{
+			Name:   fmt.Sprintf("All/framing=%s/placement=%s", g.framing, g.placement),
+			Cell:   &cell,
+			Metric: k.shown.Name,
+			worst:  math.Inf(1),
+			spread: all,
+		}
+		change.Before = Series{Name: change.Name, Cell: &cell, Metric: k.shown}
+		change.After = change.Before
+		k.changes = append(k.changes, change)
+	}
+}
+
+// combined returns the mean of changes, each with the weight that its error gives it. What the runs
+// add is common to the cells, and does not become less with their number.
+func combined(changes []Change) spread {
+	common := math.Sqrt2 * runSpread
+	var weights, sum float64
+	n := 0
+	for _, change := range changes {
+		own := change.spread.err*change.spread.err - common*common
+		weight := 1 / max(own, common*common/4)
+		weights += weight
+		sum += weight * change.spread.mean
+		n += change.spread.n
+	}
+	return spread{mean: sum / weights, err: math.Hypot(1/math.Sqrt(weights), common), n: n}
+}
+
+// IsWhole reports whether the change is that of a framing as a whole.
+func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
+
+// machineNote says how much faster or slower raw was in the new file, on which every ratio rests;
+// "" if that is less than a percent.
+func (k *cellComparer) machineNote() string {
+	goodput := MustMetric("goodput")
+	var logs []float64
+	for _, old := range k.old {
+		new := findRow(k.new, old.Machine, old.Cell)
+		if old.Cell.Framing != results.FramingRaw || new == nil || incomparable(old.Cell) != "" {
+			continue
+		}
+		before, after := goodput.Estimate(old.Records...), goodput.Estimate(new.Records...)
+		if before.Median > 0 && after.Median > 0 {
+			logs = append(logs, math.Log(after.Median/before.Median))
+		}
+	}
+	if len(logs) == 0 {
+		return ""
+	}
+	change := 100 * math.Expm1(median(logs))
+	if math.Abs(change) < 1 {
+		return ""
+	}
+	word := "faster"
+	if change < 0 {
+		word = "slower"
+	}
+	return fmt.Sprintf("the machine was %s %s in the new file (goodput of raw, whatever the "+
+		"build); it has dropped out of the ratios", results.FormatPercent(math.Abs(change)), word)
+}
+
+// A Noise is how far a cell's ratio to raw moves between runs that nothing distinguishes.
+type Noise struct {
+	Cell   results.Cell
+	Values []float64 // the ratio of each run
+	// Spread is the largest ratio between two runs, less 1. Bound is the change between two further
+	// runs that is beyond chance, but for one time in twenty; of a placement's cells together.
+	Spread, Bound float64
+}
+
+// NoiseOf takes the runs of a set for runs that nothing distinguishes, and lists the cells that two
+// of them at least have beside raw.
+func NoiseOf(s *results.Set) []Noise {
+	var out []Noise
+	squares := make(map[string]float64)
+	freedom := make(map[string]float64)
+	rows := rowsOf(s)
+	sortRows(rows)
+	for _, row := range rows {
+		raw := row.raw(rows, row.Cell.Size)
+		if row.Cell.Framing == results.FramingRaw || raw == nil || incomparable(row.Cell) != "" {
+			continue
+		}
+		n := Noise{Cell: row.Cell}
+		var logs []float64
+		for _, run := range row.Runs {
+			own, base := recordsOf(row.Records, run), recordsOf(raw.Records, run)
+			one := relativeSpread(MustMetric("cpu-time"), own, base)
+			if one.n > 0 {
+				logs = append(logs, one.mean)
+				n.Values = append(n.Values, math.Exp(one.mean))
+			}
+		}
+		if len(logs) < 2 {
+			continue
+		}
+		least, most := stats.Bounds(logs)
+		n.Spread = math.Expm1(most - least)
+		squares[row.Cell.Placement] += stats.Variance(logs) * float64(len(logs)-1)
+		freedom[row.Cell.Placement] += float64(len(logs) - 1)
+		out = append(out, n)
+	}
+	for i := range out {
+		place := out[i].Cell.Placement
+		deviation := math.Sqrt(squares[place] / freedom[place])
+		quantile := studentQuantile(freedom[place], (1+Confidence)/2)
+		out[i].Bound = math.Expm1(quantile * math.Sqrt2 * deviation)
+	}
+	return out
+}
+
+func recordsOf(all []results.Record, run string) []results.Record {
+	var out []results.Record
+	for _, r := range all {
+		if r.Run == run {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+package stat
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+)
+
+// A machine is one that a run of raw and four framings is simulated on.
+type machine struct {
+	rng     *rand.Rand
+	level   float64 // of the whole machine, as a logarithm
+	luck    float64 // of a fork
+	scatter float64 // of a slice
+	tails   bool    // slices have heavy tails
+	id      string
+}
+
+// run measures raw and framings in the same rounds. The framing slow is slower by a factor.
+func (m machine) run(slow string, factor float64) Dataset {
+	set := &results.Set{}
+	env := resultstest.Environment()
+	if m.id != "" {
+		env.Machine = m.id
+	}
+	set.Add(env)
+	noise := func() float64 {
+		v := m.rng.NormFloat64()
+		if m.tails {
+			v /= math.Sqrt(m.rng.ExpFloat64())
+		}
+		return m.scatter * v
+	}
+	for _, size := range []int{4096, 65536, 1 << 20} {
+		var mood [5][4]float64 // of the machine in each round
+		for f := range mood {
+			for j := range mood[f] {
+				mood[f][j] = m.level + 0.3*m.rng.NormFloat64()
+			}
+		}
+		for _, framing := range []string{"raw", "ndjson", "chunked:61440", "content-length"} {
+			own := 1.0
+			if framing == slow {
+				own = factor
+			}
+			var luck [5]float64
+			for f := range luck {
+				luck[f] = m.luck * m.rng.NormFloat64()
+			}
+			r := sliced(resultstest.Cell(framing, size), 5, 4, func(f, j int) float64 {
+				return float64(size) * own * math.Exp(mood[f][j]+luck[f]+noise())
+			})
+			set.Add(r)
+		}
+	}
+	return DatasetOf("run", set)
+}
+
+func slowNames(c *Comparison) []string {
+	var names []string
+	for _, ch := range c.Changes {
+		if ch.Established() {
+			names = append(names, ch.Name)
+		}
+	}
+	return names
+}
+
+// Files of one build, measured at different times, are all but never called different, whatever
+// the machine did in between; and a framing that is slower by a twentieth is found.
+func TestFilesAreComparedByTheirRatioToRaw(t *testing.T) {
+	const trials = 100
+	for _, tt := range []struct {
+		name  string
+		m     machine
+		found int // in so many trials at least
+	}{
+		{"quiet", machine{luck: 0.005, scatter: 0.01}, 90},
+		{"busy", machine{luck: 0.01, scatter: 0.02}, 50},
+		{"heavy tails", machine{luck: 0.01, scatter: 0.02, tails: true}, 40},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			falsely, found := 0, 0
+			for seed := range uint64(trials) {
+				m := tt.m
+				m.rng = rand.New(rand.NewPCG(seed, 7))
+				before := m.run("", 1)
+				m.level = 0.5 * m.rng.NormFloat64() // it became half as fast, or twice
+				if len(slowNames(Compare(before, m.run("", 1), CompareOptions{}))) > 0 {
+					falsely++
+				}
+				names := slowNames(Compare(before, m.run("ndjson", 1.05), CompareOptions{}))
+				isRight := func(name string) bool {
+					return strings.Contains(name, "framing=ndjson/")
+				}
+				if slices.ContainsFunc(names, isRight) {
+					found++
+				}
+			}
+			t.Logf("of %d pairs: %d with a false verdict, in %d the slower framing is found",
+				trials, falsely, found)
+			if falsely > 3 || found < tt.found {
+				t.Errorf("%d false (3 at most), %d found (%d at least)", falsely, found, tt.found)
+			}
+		})
+	}
+}
+
+func TestWhatFilesCannotSayHasAReason(t *testing.T) {
+	quiet := machine{rng: rand.New(rand.NewPCG(1, 2)), luck: 0.002, scatter: 0.005}
+	other := quiet
+	other.id = "m2"
+	before := quiet.run("", 1)
+	noRaw := resultstest.Record(resultstest.Cell("ndjson", 100), 101, resultstest.Around(1000, 0.01)...)
+	leaves := noRaw
+	leaves.Cell.ClosesAfter = 1
+	sleeps := noRaw
+	sleeps.Cell.IO = "sleep=10ms/blocking"
+	for _, tt := range []struct {
+		name          string
+		before, after Dataset
+		want          string
+		outcome       Outcome
+	}{
+		{"another machine", before, other.run("", 1), "not judged: 9 cells: measured on different machines",
+			OutcomeInconclusive},
+		{"no raw", side("old", noRaw), side("new", noRaw), "not judged: 1 cell: a side has no raw", OutcomeOK},
+		{"a reader that leaves", side("old", leaves), side("new", leaves), "1 cell: the reader leaves", OutcomeOK},
+		{"a writer that sleeps", side("old", sleeps), side("new", sleeps), "1 cell: the writer sleeps", OutcomeOK},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := Compare(tt.before, tt.after, CompareOptions{})
+			if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, tt.want) {
+				t.Errorf("notes %q, want %q", notes, tt.want)
+			}
+			if got := c.Outcome(0.05); len(c.Changes) > 0 && got != tt.outcome {
+				t.Errorf("outcome %q, want %q", got, tt.outcome)
+			}
+		})
+	}
+	c := Compare(before, other.run("", 1), CompareOptions{Across: true})
+	if n := len(c.Changes); n == 0 || len(slowNames(c)) > 0 {
+		t.Errorf("across: %d changes, of them %v", n, slowNames(c))
+	}
+}
+
+// What the scheduler decides about free ends is no reason to stop a build.
+func TestFreeEndsNeverGate(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(3, 4)), luck: 0.002, scatter: 0.005}
+	free := func(d Dataset) Dataset {
+		for i := range d.Set.Records {
+			d.Set.Records[i].Cell.Placement = "free"
+		}
+		return DatasetOf(d.Name, d.Set)
+	}
+	o := CompareOptions{Metrics: []string{"cpu-time"}}
+	c := Compare(free(m.run("", 1)), free(m.run("ndjson", 2)), o)
+	if len(slowNames(c)) != 3 {
+		t.Errorf("slower: %v", slowNames(c))
+	}
+	if got := c.Outcome(0.05); got != OutcomeInconclusive || c.Conclusive() {
+		t.Errorf("nothing but free ends: outcome %q, conclusive %v", got, c.Conclusive())
+	}
+}
+
+// Where the system counts no CPU time, the clock is compared; and either may be asked for.
+func TestTheClockStandsInForCPUTime(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(5, 6)), luck: 0.002, scatter: 0.005}
+	blind := func(d Dataset) Dataset {
+		for _, r := range d.Set.Records {
+			for i := range r.Samples {
+				r.Samples[i].Writer.CPUNS = nil
+				r.Samples[i].Reader.CPUNS = nil
+			}
+		}
+		return DatasetOf(d.Name, d.Set)
+	}
+	c := Compare(blind(m.run("", 1)), blind(m.run("ndjson", 1.2)), CompareOptions{})
+	if len(slowNames(c)) != 4 { // three sizes, and the framing as a whole
+		t.Errorf("slower: %v", slowNames(c))
+	}
+	c = Compare(m.run("", 1), m.run("ndjson", 1.2), CompareOptions{Metrics: []string{"goodput"}})
+	for _, ch := range c.Changes {
+		if ch.Metric != "goodput" || ch.Established() != strings.Contains(ch.Name, "ndjson") {
+			t.Errorf("%s of %s: %q", ch.Metric, ch.Name, ch.Verdict)
+		}
+		if ch.Established() && (ch.Verdict != Slower || *ch.Ratio > 0.9) {
+			t.Errorf("%s: %q, %v", ch.Name, ch.Verdict, *ch.Ratio)
+		}
+	}
+}
+
+// The bound of several runs is honest, and no wider than twice what they were seen to do.
+func TestTheBoundOfSeveralRuns(t *testing.T) {
+	m := machine{rng: rand.New(rand.NewPCG(8, 9)), luck: 0.005, scatter: 0.01}
+	all := &results.Set{}
+	for i := range 8 {
+		run := m.run("", 1).Set
+		name := string(rune('a' + i))
+		run.Environments[0].Run = name
+		for j := range run.Records {
+			run.Records[j].Run = name
+		}
+		all = results.Merge(all, run)
+	}
+	noise := NoiseOf(all)
+	if len(noise) != 9 {
+		t.Fatalf("%d cells, want 9", len(noise))
+	}
+	beyond, widest := 0, 0.0
+	for _, n := range noise {
+		widest = max(widest, n.Spread)
+		if len(n.Values) != 8 || math.Abs(n.Bound-noise[0].Bound) > 1e-12 {
+			t.Errorf("%+v", n)
+		}
+		for i, a := range n.Values {
+			for _, b := range n.Values[:i] {
+				if math.Abs(math.Log(a/b)) > math.Log1p(n.Bound) {
+					beyond++
+				}
+			}
+		}
+	}
+	if share := float64(beyond) / (9 * 28); share > 0.1 || noise[0].Bound > 2*widest {
+		t.Errorf("%.2f of the pairs are beyond %v; the widest spread is %v", share, noise[0].Bound, widest)
+	}
+}
