@@ -86,8 +86,8 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// LeastPairs is how many pairs a verdict takes: the luck of a start, of where memory lies, is one or
-// two percent, and of fewer starts nobody can tell how large it is.
+// LeastPairs is how many pairs a verdict takes: the luck of a start, of where memory lies, is one
+// or two percent, and of fewer starts nobody can tell how large it is.
 const LeastPairs = 5
 
 // A seriesID is what the same series has in every run.
