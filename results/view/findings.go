@@ -69,7 +69,7 @@ func unremarkable(all []results.Finding) []string {
 			return f.Verdict == v && !isRemarkable(f)
 		})
 		var names []string
-		for _, alike := range groupFindings(own, likeness) {
+		for _, alike := range grouped(own, likeness) {
 			names = append(names, alikeName(alike))
 		}
 		if len(names) > 0 {
@@ -91,7 +91,7 @@ func sorted(all []results.Finding) []results.Finding {
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var first []results.Finding
 	var names []string
-	for _, alike := range groupFindings(selectFindings(all, isRemarkable), likeness) {
+	for _, alike := range grouped(selectFindings(all, isRemarkable), likeness) {
 		first = append(first, alike[0])
 		names = append(names, alikeName(alike))
 	}
@@ -254,7 +254,7 @@ func findingSummary(all []results.Finding) string {
 	case len(failed) == 0:
 		return "PASS: " + counts
 	}
-	causes := groupFindings(failed, func(f results.Finding) string { return f.Found })
+	causes := grouped(failed, func(f results.Finding) string { return f.Found })
 	var texts []string
 	for i, alike := range causes {
 		if i == mostCauses {
@@ -293,27 +293,11 @@ func countVerdicts(all []results.Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// groupFindings puts findings with the same key together, in the order in which they come.
-func groupFindings(all []results.Finding, key func(results.Finding) string) [][]results.Finding {
-	var groups [][]results.Finding
-	at := make(map[string]int)
-	for _, f := range all {
-		i, known := at[key(f)]
-		if !known {
-			i = len(groups)
-			at[key(f)] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], f)
-	}
-	return groups
-}
-
 // findingAdvice says what to do about what is not right: each piece of advice once, with the
 // shortest shell line that shows it.
 func findingAdvice(all []results.Finding) []string {
 	var out []string
-	for _, alike := range groupFindings(all, func(f results.Finding) string { return f.Advice }) {
+	for _, alike := range grouped(all, func(f results.Finding) string { return f.Advice }) {
 		advice := alike[0].Advice
 		if advice == "" {
 			continue
@@ -376,7 +360,7 @@ func findingSentences(s *results.Set) []string {
 		if a.area == results.AreaMachine {
 			continue
 		}
-		for _, alike := range groupFindings(s.FindingsOf(a.area), func(f results.Finding) string {
+		for _, alike := range grouped(s.FindingsOf(a.area), func(f results.Finding) string {
 			if a.area != results.AreaCheck {
 				return a.area // failures are shown by programs of our own
 			}

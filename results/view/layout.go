@@ -6,43 +6,45 @@ import (
 	"unicode/utf8"
 )
 
-// Words of a column that is one of many keep as many characters on a line: sentences that they can
-// be read, and what is spared for their sake that they need few lines.
+// A column of words that is one of many keeps as many characters on a line: leastWidth in any case
+// (brokenWidth if it may be broken anywhere), and easyWidth as long as other columns can go.
 const (
-	leastWidth = 10
-	easyWidth  = 44
+	brokenWidth = 8
+	leastWidth  = 10
+	easyWidth   = 44
 )
 
-// An extent is how wide the texts of a column are, how narrow they may become, and the widest word.
-type extent struct{ natural, least, word int }
+// An extent is how wide the texts of a column are, and how narrow they may become.
+type extent struct{ natural, least int }
 
-// extents measures the columns.
+// extents measures the columns. Figures stay whole, and so do words, unless a column may be broken
+// anywhere.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
-	titleSeen := make([]bool, len(t.Columns))
-	t.texts(func(i int, text string) string {
-		c := t.Columns[i]
-		e := &out[i]
-		n := utf8.RuneCountInString(text)
-		e.natural = max(e.natural, n)
-		if c.Right && c.Style != Long && titleSeen[i] { // a figure stays whole
-			e.least = max(e.least, n)
-		}
-		titleSeen[i] = true
-		if c.Style != Long {
-			for _, word := range wrapText(text, func(string) bool { return false }) {
-				e.word = max(e.word, utf8.RuneCountInString(word))
-			}
-		}
-		return text
-	})
-	for i := range out {
+	for i, c := range t.Columns {
 		e := &out[i]
 		floor := leastWidth
-		if t.Columns[i].Style == Long {
-			floor = easyWidth / 3
+		if c.Style == Long {
+			floor = brokenWidth
 		}
-		e.least = min(e.natural, max(e.least, e.word, floor))
+		for r := -1; r < len(t.Rows); r++ {
+			text := c.Title
+			if r >= 0 {
+				text = t.Rows[r][i].Text
+			}
+			n := utf8.RuneCountInString(text)
+			e.natural = max(e.natural, n)
+			if c.Style == Long {
+				continue
+			}
+			if c.Right && r >= 0 {
+				floor = max(floor, n)
+			}
+			for _, word := range wrap(text, 1) {
+				floor = max(floor, utf8.RuneCountInString(word))
+			}
+		}
+		e.least = min(e.natural, floor)
 	}
 	return out
 }
@@ -77,34 +79,25 @@ func (t Table) spared(extents []extent, width int, all bool) []int {
 	return spared[kept:]
 }
 
-// narrow takes from the widest of the columns that are kept until they fit a width, and returns the
-// widths of all. First each keeps what it needs, then its words alone: figures are broken before
-// their intervals.
-func narrow(extents []extent, kept func(int) bool, width int) []int {
-	var widths, needed, words []int
+// narrow takes from the widest column until all fit a width, as far as they can.
+func narrow(extents []extent, width int) []int {
+	var widths []int
 	wide := 0
-	for i, e := range extents {
+	for _, e := range extents {
 		widths = append(widths, e.natural)
-		needed = append(needed, e.least)
-		words = append(words, e.word)
-		if kept(i) {
-			wide += e.natural + 2
-		}
+		wide += e.natural + 2
 	}
-	for _, least := range [][]int{needed, words} {
-		for wide > width {
-			widest := -1
-			for i, n := range widths {
-				if kept(i) && n > least[i] && (widest < 0 || n > widths[widest]) {
-					widest = i
-				}
+	for ; wide > width; wide-- {
+		widest := -1
+		for i, n := range widths {
+			if n > extents[i].least && (widest < 0 || n > widths[widest]) {
+				widest = i
 			}
-			if widest < 0 {
-				break
-			}
-			widths[widest]--
-			wide--
 		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
 	}
 	return widths
 }
@@ -113,22 +106,16 @@ func narrow(extents []extent, kept func(int) bool, width int) []int {
 // of them first, and then with more lines for the widest words. With all, what was spared stands in
 // tables below, beside the keys; else the titles of what was spared are returned.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
-	extents := t.extents()
-	left := t.spared(extents, width, all)
-	kept := func(i int) bool { return !slices.Contains(left, i) }
-	widths := narrow(extents, kept, width)
-	wrapped := t.texts(func(i int, text string) string {
-		var lines []string
-		for _, line := range wrap(text, widths[i]) {
-			if t.Columns[i].Style == Long {
-				lines = append(lines, broken(line, widths[i])...)
-			} else {
-				lines = append(lines, line)
-			}
+	left := t.spared(t.extents(), width, all)
+	part := t.only(func(i int) bool { return !slices.Contains(left, i) })
+	widths := narrow(part.extents(), width)
+	parts = []Table{part.texts(func(i int, text string) string {
+		lines := wrap(text, widths[i])
+		if part.Columns[i].Style == Long {
+			lines = broken(lines, widths[i])
 		}
 		return strings.Join(lines, "\n")
-	})
-	parts = []Table{wrapped.only(kept)}
+	})}
 	if len(left) == 0 {
 		return parts, nil
 	}
@@ -143,10 +130,13 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	return parts, dropped
 }
 
-// broken breaks a line of one long word.
-func broken(line string, width int) (out []string) {
-	for part := range slices.Chunk([]rune(line), max(1, width)) {
-		out = append(out, string(part))
+// broken breaks lines of one long word.
+func broken(lines []string, width int) []string {
+	var out []string
+	for _, line := range lines {
+		for part := range slices.Chunk([]rune(line), max(1, width)) {
+			out = append(out, string(part))
+		}
 	}
 	return out
 }
@@ -171,14 +161,10 @@ func (o Options) wrap(lines []string) []string {
 	return out
 }
 
-// wrap breaks a line between words so that each part is at most width wide.
+// wrap breaks a line between words so that each part is at most width wide; a word that does not
+// fit is broken behind slashes, as the names of benchmarks have them, or stays whole.
 func wrap(line string, width int) []string {
-	return wrapText(line, func(part string) bool { return utf8.RuneCountInString(part) <= width })
-}
-
-// wrapText breaks a line between words so that each part fits; a word that does not fit is broken
-// behind slashes, as the names of benchmarks have them, or stays whole.
-func wrapText(line string, fits func(string) bool) []string {
+	fits := func(part string) bool { return utf8.RuneCountInString(part) <= width }
 	var out []string
 	for _, word := range strings.Fields(line) {
 		parts := []string{word}

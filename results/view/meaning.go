@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -74,21 +75,12 @@ func meaning(s *results.Set, rows []stat.Row) []string {
 // mostPlaces is how many series of cells one sentence tells; the tables have the others.
 const mostPlaces = 4
 
-// transportSentence says what share of raw's goodput, or which multiple of its round-trip time,
-// each framing has if nothing else is done with the bytes. Where nothing stands beside raw it says
-// how fast raw is.
+// transportSentence says what share of raw's goodput each framing keeps if nothing else is done
+// with the bytes.
 func transportSentence(s *results.Set, bare []stat.Row) string {
-	all := seriesIn(s, bare, patternStream)
-	pattern := patternStream
-	if !slices.ContainsFunc(all, series.isCompared) {
-		trips := seriesIn(s, bare, results.PatternRoundtrip)
-		if slices.ContainsFunc(trips, series.isCompared) {
-			all, pattern = trips, results.PatternRoundtrip
-		}
-	}
 	var parts []string
 	size := -1
-	for _, one := range all {
+	for _, one := range seriesIn(s, bare, patternStream) {
 		text := one.sharesText()
 		if text == "" {
 			continue
@@ -104,36 +96,13 @@ func transportSentence(s *results.Set, bare []stat.Row) string {
 		parts = append(parts, where+" "+text)
 	}
 	if len(parts) == 0 {
-		return rawSentence(all)
+		return ""
 	}
 	if more := len(parts) - mostPlaces; more > 0 {
 		parts = append(parts[:mostPlaces], fmt.Sprintf("%d more in the tables", more))
 	}
-	of := "As a bare transport of messages of %s, of raw's goodput: %s."
-	if pattern == results.PatternRoundtrip {
-		of = "A round trip of %s takes, of raw's time: %s."
-	}
-	return fmt.Sprintf(of, sizeTitle(size), strings.Join(parts, "; "))
-}
-
-// rawSentence says how fast raw streams are.
-func rawSentence(all []series) string {
-	var parts []string
-	for _, one := range all {
-		for _, r := range one.rows {
-			if r.Cell.Framing == results.FramingRaw && r.Cell.Size == one.size && r.Samples > 0 {
-				parts = append(parts, goodputText(r)+" "+one.where)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	if len(parts) > mostPlaces {
-		parts = parts[:mostPlaces]
-	}
-	return fmt.Sprintf("Raw messages of %s pass at %s.", sizeTitle(all[0].size),
-		strings.Join(parts, ", "))
+	return fmt.Sprintf("As a bare transport of messages of %s, framings keep this much of raw's "+
+		"goodput: %s.", sizeTitle(size), strings.Join(parts, "; "))
 }
 
 // A series is the rows that differ in framing and size alone.
@@ -146,26 +115,25 @@ type series struct {
 	rows    []stat.Row
 }
 
+// seriesID is what the rows of a series share.
+func seriesID(r stat.Row) stat.RowID {
+	return stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)}
+}
+
 // seriesIn gathers the series of rows with a pattern, and says of each where it ran.
 func seriesIn(s *results.Set, rows []stat.Row, pattern string) []series {
-	var all []series
-	at := make(map[stat.RowID]int)
+	var own []stat.Row
 	for _, r := range rows {
-		if r.Cell.Pattern != pattern {
-			continue
+		if r.Cell.Pattern == pattern {
+			own = append(own, r)
 		}
-		id := stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)}
-		i, known := at[id]
-		if !known {
-			i = len(all)
-			at[id] = i
-			all = append(all, series{cell: id.Cell, machine: r.Machine})
-		}
-		all[i].rows = append(all[i].rows, r)
 	}
+	var all []series
 	var cells []results.Cell
-	for _, one := range all {
-		cells = append(cells, one.cell)
+	for _, alike := range grouped(own, seriesID) {
+		id := seriesID(alike[0])
+		all = append(all, series{cell: id.Cell, machine: id.Machine, rows: alike})
+		cells = append(cells, id.Cell)
 	}
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
@@ -185,55 +153,36 @@ func seriesIn(s *results.Set, rows []stat.Row, pattern string) []series {
 			one.short += ", " + machine
 		}
 	}
-	slices.SortStableFunc(all, byPlacement)
+	slices.SortStableFunc(all, func(a, b series) int {
+		return placementIndex(a.cell.Placement) - placementIndex(b.cell.Placement)
+	})
 	return all
-}
-
-// byPlacement sorts series in the order in which sentences speak of placements.
-func byPlacement(a, b series) int {
-	if a.machine != b.machine {
-		return 0
-	}
-	order := func(name string) int {
-		for i, p := range placements {
-			if p.name == name {
-				return i
-			}
-		}
-		return len(placements)
-	}
-	return order(a.cell.Placement) - order(b.cell.Placement)
 }
 
 // usualSize is about what a pipe holds on Linux, and where people choose chunk sizes.
 const usualSize = 65_536
 
-// tellingSize is the size at which most framings can be set beside raw, or most were measured; of
-// several that next to the usual one.
+// tellingSize is the size next to the usual one, of those at which a framing is set beside raw if
+// there are any.
 func tellingSize(rows []stat.Row) int {
-	compared := slices.ContainsFunc(rows, besideRaw)
-	count := make(map[int]int)
-	for _, r := range rows {
-		if besideRaw(r) || !compared {
-			count[r.Cell.Size]++
-		}
-	}
 	away := func(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
-	best := rows[0].Cell.Size
-	for size, n := range count {
-		if n > count[best] || n == count[best] && away(size) < away(best) {
-			best = size
+	best := rows[0]
+	for _, r := range rows {
+		better := away(r.Cell.Size) < away(best.Cell.Size)
+		if besideRaw(r) != besideRaw(best) {
+			better = besideRaw(r)
+		}
+		if better {
+			best = r
 		}
 	}
-	return best
+	return best.Cell.Size
 }
 
 // besideRaw reports whether a row says for sure how it stands to raw.
 func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-func (s series) isCompared() bool { return slices.ContainsFunc(s.rows, besideRaw) }
-
-// A kept is what a framing has of raw's goodput, or of its time.
+// A kept is what a framing keeps of raw's goodput.
 type kept struct {
 	framing string
 	share   stat.Estimate
@@ -243,24 +192,16 @@ type kept struct {
 // be told.
 func (s series) kept() (all []kept, noisy bool) {
 	for _, r := range s.rows {
-		if r.Cell.Size != s.size || !besideRaw(r) {
-			continue
-		}
-		if isTooNoisy(r) {
+		switch {
+		case r.Cell.Size != s.size || !besideRaw(r):
+		case isTooNoisy(r):
 			noisy = true
-			continue
+		default:
+			all = append(all, kept{r.Cell.Framing, *r.ToRaw})
 		}
-		all = append(all, kept{r.Cell.Framing, *r.ToRaw})
 	}
 	slices.SortStableFunc(all, func(a, b kept) int {
-		less := a.share.Median < b.share.Median
-		switch {
-		case a.share.Median == b.share.Median:
-			return 0
-		case less == (s.cell.Pattern == results.PatternRoundtrip):
-			return -1
-		}
-		return 1
+		return cmp.Compare(b.share.Median, a.share.Median)
 	})
 	return all, noisy
 }
@@ -278,42 +219,28 @@ func sharesAlike(a, b stat.Estimate) bool {
 // known to differ stand together.
 func (s series) sharesText() string {
 	all, noisy := s.kept()
-	if len(all) == 0 {
-		if noisy {
-			return "the figures are too noisy to compare the framings"
-		}
+	switch {
+	case len(all) == 0 && noisy:
+		return "the figures are too noisy to compare the framings"
+	case len(all) == 0:
 		return ""
-	}
-	keeps, keep := " keeps ", " keep "
-	if s.cell.Pattern == results.PatternRoundtrip {
-		keeps, keep = " takes ", " take "
 	}
 	first, last := all[0].share, all[len(all)-1].share
 	if len(all) > 1 && sharesAlike(first, last) {
-		return "every framing" + keeps + rangeText(first.Median, last.Median) +
+		return "every framing " + rangeText(first.Median, last.Median) +
 			", no difference beyond the noise"
 	}
 	var parts []string
-	for i := 0; i < len(all); {
-		n := 1
-		for i+n < len(all) && sharesAlike(all[i].share, all[i+n].share) {
+	for len(all) > 0 {
+		n := 0
+		var names []string
+		for n < len(all) && sharesAlike(all[0].share, all[n].share) {
+			names = append(names, framingPhrase(all[n].framing))
 			n++
 		}
-		var names []string
-		for _, k := range all[i : i+n] {
-			names = append(names, framingPhrase(k.framing))
-		}
-		verb := " "
-		switch {
-		case len(parts) > 0:
-		case n > 1 || strings.HasSuffix(names[0], " chunks"):
-			verb = keep
-		default:
-			verb = keeps
-		}
-		share := rangeText(all[i].share.Median, all[i+n-1].share.Median)
-		parts = append(parts, joinAnd(names)+verb+share)
-		i += n
+		share := rangeText(all[0].share.Median, all[n-1].share.Median)
+		parts = append(parts, joinAnd(names)+" "+share)
+		all = all[n:]
 	}
 	return strings.Join(parts, ", ")
 }
@@ -345,7 +272,8 @@ func programSentence(program []stat.Row) string {
 	text := "In a program that makes each message and looks at it, "
 	lo, hi := shares[len(shares)-1].share.Median, shares[0].share.Median
 	if lo < littleCost {
-		return text + all[0].where + ": " + all[0].sharesText() + "."
+		return text + "framings keep this much of raw " + all[0].where + ": " +
+			all[0].sharesText() + "."
 	}
 	return text + fmt.Sprintf("every framing keeps %s of raw (%s): "+
 		"use the one that the other end speaks.", rangeText(lo, hi), all[0].where)

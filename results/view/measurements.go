@@ -17,24 +17,33 @@ func cellTables(s *results.Set, rows []stat.Row) []Table {
 		machine, placement, pattern string
 		waiting                     bool
 	}
-	var order []group
-	groups := make(map[group][]stat.Row)
-	for _, r := range rows {
-		g := group{r.Machine, r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
-		if groups[g] == nil {
-			order = append(order, g)
-		}
-		groups[g] = append(groups[g], r)
-	}
 	var tables []Table
-	for _, g := range order {
-		t := cellTable(groups[g])
-		if machine := MachineTitle(s, g.machine); machine != "" {
+	for _, own := range grouped(rows, func(r stat.Row) group {
+		return group{r.Machine, r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
+	}) {
+		t := cellTable(own)
+		if machine := MachineTitle(s, own[0].Machine); machine != "" {
 			t.Title = machine + ": " + t.Title
 		}
 		tables = append(tables, t)
 	}
 	return tables
+}
+
+// grouped puts values with the same key together, in the order in which the keys come.
+func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
+	var groups [][]T
+	at := make(map[K]int)
+	for _, v := range all {
+		i, known := at[key(v)]
+		if !known {
+			i = len(groups)
+			at[key(v)] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], v)
+	}
+	return groups
 }
 
 // cellTable has a row for each cell, and a column for each figure that any of them has.
@@ -173,16 +182,12 @@ func refusalText(r stat.Row, metric string) string {
 	return countText(e.Median)
 }
 
-// ratioText writes a ratio with its interval: "0.94 [0.92, 0.96]".
+// ratioText writes a ratio with its interval: "0.94 ± 2%".
 func ratioText(e *stat.Estimate) string {
 	if e == nil {
 		return ""
 	}
-	text := withSpread(fmt.Sprintf("%.2f", e.Median), *e)
-	if e.Interval == nil || text == tooNoisy {
-		return text
-	}
-	return fmt.Sprintf("%.2f [%.2f, %.2f]", e.Median, e.Interval.Lo, e.Interval.Hi)
+	return withSpread(fmt.Sprintf("%.2f", e.Median), *e)
 }
 
 // callsText is the system calls of the writing and the reading end.
@@ -211,70 +216,42 @@ func percentileText(r stat.Row, name string) string {
 
 // figureTable has a row for each cell: its machine and fields, then each metric that any cell has,
 // as median, both ends of the interval and n, in base units.
-func figureTable(sum Summary) Table {
-	var fields []string
-	for _, f := range results.Fields() {
-		for _, r := range sum.Rows {
-			if f.Text(r.Cell) != "" {
-				fields = append(fields, f.Name)
-				break
-			}
-		}
+func figureTable(rows []stat.Row) Table {
+	fields := slices.Clone(results.Fields())
+	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
+	titles := []string{"machine"}
+	for _, f := range fields {
+		titles = append(titles, f.Name)
 	}
-	slices.Sort(fields)
-	var metrics []stat.Metric
+	titles = append(titles, "samples")
 	for _, m := range stat.Metrics() {
-		for _, r := range sum.Rows {
-			if r.Estimates[m.Name].N > 0 {
-				metrics = append(metrics, m)
-				break
-			}
-		}
-	}
-	told := false
-	for _, r := range sum.Rows {
-		told = told || r.Told != ""
-	}
-	var t Table
-	add := func(titles ...string) {
-		for _, title := range titles {
-			t.Columns = append(t.Columns, Column{Title: title, Key: true})
-		}
-	}
-	add("machine")
-	add(fields...)
-	add("samples")
-	for _, m := range metrics {
 		title := m.Name
 		if m.Unit != "" {
 			title += " (" + m.Unit + ")"
 		}
-		add(title, m.Name+" lo", m.Name+" hi", m.Name+" n")
+		titles = append(titles, title, m.Name+" lo", m.Name+" hi", m.Name+" n")
 	}
-	add("to_raw", "to_raw lo", "to_raw hi", "to_raw n")
-	add("to_raw_wire", "to_raw_wire lo", "to_raw_wire hi", "to_raw_wire n")
-	add("unsupported", "failed", "warnings")
-	if told {
-		add("told")
+	titles = append(titles, "to_raw", "to_raw lo", "to_raw hi", "to_raw n",
+		"to_raw_wire", "to_raw_wire lo", "to_raw_wire hi", "to_raw_wire n",
+		"unsupported", "failed", "warnings", "told")
+	var t Table
+	for _, title := range titles {
+		t.Columns = append(t.Columns, Column{Title: title})
 	}
-	for _, r := range sum.Rows {
+	for _, r := range rows {
 		row := []string{r.Machine}
-		for _, name := range fields {
-			row = append(row, r.Cell.Field(name))
+		for _, f := range fields {
+			row = append(row, f.Text(r.Cell))
 		}
 		row = append(row, strconv.Itoa(r.Samples))
-		for _, m := range metrics {
+		for _, m := range stat.Metrics() {
 			row = append(row, plainEstimate(r.Estimates[m.Name])...)
 		}
 		row = append(row, plainRatio(r.ToRaw)...)
 		row = append(row, plainRatio(r.ToRawWire)...)
-		row = append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "))
-		if told {
-			row = append(row, r.Told)
-		}
-		t.Append(row...)
+		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "), r.Told)...)
 	}
-	return t
+	return t.dropEmpty()
 }
 
 func plainRatio(e *stat.Estimate) []string {

@@ -123,7 +123,7 @@ func figureNotes(rows []stat.Row) []string {
 	var out []string
 	if related {
 		out = append(out, "vs raw sets a cell beside raw with all else the same: "+
-			"the median of the ratios within each interleaving round, [95 % interval]")
+			"the median of the ratios within each interleaving round")
 	} else if unrelated {
 		out = append(out,
 			"no raw cell of the same size was measured: what a framing costs cannot be said")
@@ -208,34 +208,26 @@ type warned struct{ about, text string }
 const mostNamed = 3
 
 // warningNotes say each warning once, with what it is about: a few things by name, many by their
-// number. Of warnings that differ in their figures alone, the last stands for all.
+// number. Of warnings that differ in their figures alone, the first stands for all.
 func warningNotes(all []warned, things int) []string {
-	var order []string // of the warnings without their figures
-	last := make(map[string]string)
-	differ := make(map[string]string)
-	about := make(map[string][]string)
-	for _, w := range all {
-		kind := withoutDigits(w.text)
-		switch last[kind] {
-		case "":
-			order = append(order, kind)
-		case w.text:
-		default:
-			differ[kind] = " (figures of the last)"
-		}
-		last[kind] = w.text
-		about[kind] = append(about[kind], w.about)
-	}
 	var out []string
-	for _, kind := range order {
-		named := strings.Join(nonEmpty(slices.Compact(about[kind])), ", ")
-		if n := len(about[kind]); n > mostNamed {
-			named = fmt.Sprintf("%d of %d", n, things)
+	for _, alike := range grouped(all, func(w warned) string { return withoutDigits(w.text) }) {
+		var names []string
+		figures := ""
+		for _, w := range alike {
+			names = append(names, w.about)
+			if w.text != alike[0].text {
+				figures = " (figures of the first)"
+			}
+		}
+		named := strings.Join(nonEmpty(slices.Compact(names)), ", ")
+		if len(alike) > mostNamed {
+			named = fmt.Sprintf("%d of %d", len(alike), things)
 		}
 		if named != "" {
 			named += ": "
 		}
-		out = append(out, named+last[kind]+differ[kind])
+		out = append(out, named+alike[0].text+figures)
 	}
 	return out
 }

@@ -109,8 +109,7 @@ func answer(s *results.Set, sum Summary) []string {
 	out = slices.Concat(out, findingSentences(s), recordingSummary(s))
 	out = nonEmpty(out)
 	if len(out) == 0 && len(sum.Rows) > 0 {
-		out = append(out, results.FormatCount(len(sum.Rows), "cell")+
-			" measured; no comparison of them is sure.")
+		out = append(out, results.FormatCount(len(sum.Rows), "cell")+" measured.")
 	}
 	return out
 }
@@ -162,22 +161,13 @@ func machineSection(s *results.Set) Section {
 // driven groups what drive found by the server that it loaded. A record of how a recorded server
 // ended belongs to the recording.
 func driven(s *results.Set) [][]results.Target {
-	var groups [][]results.Target
-	at := make(map[string]int)
+	var all []results.Target
 	for _, t := range s.Targets {
-		if t.Evidence.Traffic != nil {
-			continue
+		if t.Evidence.Traffic == nil {
+			all = append(all, t)
 		}
-		name := serverName(s, t)
-		i, known := at[name]
-		if !known {
-			i = len(groups)
-			at[name] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], t)
 	}
-	return groups
+	return grouped(all, func(t results.Target) string { return serverName(s, t) })
 }
 
 func serverName(s *results.Set, t results.Target) string {

@@ -137,7 +137,7 @@ func (t Table) writeText(w io.Writer, o Options) error {
 			Lines: tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
 		},
 	})
-	parts, dropped := t.forScreen().fit(o.width(), o.Detail)
+	parts, dropped := t.forScreen().texts(escaped).fit(o.width(), o.Detail)
 	for i, part := range parts {
 		part.Title = ""
 		if i == 0 && t.Title != "" {
@@ -180,7 +180,7 @@ func (t Table) painted(o Options) Table {
 
 func (t Table) writeMarkdown(w io.Writer) error {
 	oneCell := strings.NewReplacer("|", `\|`, "\n", " ")
-	part := t.forScreen().texts(func(_ int, s string) string { return oneCell.Replace(s) })
+	part := t.forScreen().texts(func(_ int, s string) string { return oneCell.Replace(Escape(s)) })
 	part.Title = ""
 	if t.Title != "" {
 		part.Title = "**" + Escape(t.Title) + "**\n\n"
@@ -227,18 +227,20 @@ func (t Table) render(w io.Writer, r tw.Renderer) error {
 	return err
 }
 
-// texts writes each title and text anew, which is escaped before, with the number of its column.
+func escaped(_ int, text string) string { return Escape(text) }
+
+// texts writes each title and text anew, with the number of its column.
 func (t Table) texts(write func(column int, text string) string) Table {
 	out := t
 	out.Columns = slices.Clone(t.Columns)
 	out.Rows = nil
 	for i := range out.Columns {
-		out.Columns[i].Title = write(i, Escape(out.Columns[i].Title))
+		out.Columns[i].Title = write(i, out.Columns[i].Title)
 	}
 	for _, row := range t.Rows {
 		row = slices.Clone(row)
 		for i := range row {
-			row[i].Text = write(i, Escape(row[i].Text))
+			row[i].Text = write(i, row[i].Text)
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -410,7 +410,7 @@ func (r *DriveResult) judge(failed *results.Target, breaks, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
 	r.tone = Good
-	works := "works to " + exactSize(r.Limit)
+	works := "works to " + SizeText(int(r.Limit))
 	switch {
 	case r.Passed && r.Failure != "":
 		r.text = works + ", then " + failureText(*failed) + growth
@@ -444,15 +444,6 @@ func breakingText(t results.Target) string {
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "
-}
-
-// exactSize writes a whole number of a binary unit as such, and other sizes to the byte.
-func exactSize(n int64) string {
-	text := results.FormatSize(n)
-	if strings.HasSuffix(text, " B") {
-		return stat.FormatBytes(n)
-	}
-	return text
 }
 
 // replayResult is what came of a recording that was replayed as a whole.

@@ -14,53 +14,53 @@ import (
 // each reader, size and way to wait. Figures are the range over the framings, or their median where
 // the range has no room.
 func waitingTables(s *results.Set, rows []stat.Row) []Table {
-	groups := make(map[stat.RowID][]stat.Row)
-	var order []stat.RowID // of lines: all but the framing
-	for _, r := range rows {
-		id := stat.RowID{Machine: r.Machine, Cell: r.Cell}
-		id.Cell.Framing = ""
-		if groups[id] == nil {
-			order = append(order, id)
-		}
-		groups[id] = append(groups[id], r)
-	}
-	slices.SortStableFunc(order, func(a, b stat.RowID) int {
+	lines := grouped(rows, lineID)
+	slices.SortStableFunc(lines, func(a, b []stat.Row) int {
+		x, y := a[0].Cell, b[0].Cell
 		return cmp.Or(
-			cmp.Compare(a.Cell.ClosesAfter, b.Cell.ClosesAfter),
-			cmp.Compare(a.Cell.Drain, b.Cell.Drain),
-			cmp.Compare(a.Cell.Size, b.Cell.Size),
-			cmp.Compare(a.Cell.IO, b.Cell.IO))
+			cmp.Compare(x.ClosesAfter, y.ClosesAfter),
+			cmp.Compare(x.Drain, y.Drain),
+			cmp.Compare(x.Size, y.Size),
+			cmp.Compare(x.IO, y.IO))
 	})
 	var tables []Table
-	at := make(map[string]int)
-	for _, id := range order {
-		title := "Non-blocking writer, " + shortPlacement(id.Cell.Placement)
-		if name := MachineTitle(s, id.Machine); name != "" {
+	for _, place := range grouped(lines, func(own []stat.Row) stat.RowID {
+		return stat.RowID{Machine: own[0].Machine,
+			Cell: results.Cell{Placement: own[0].Cell.Placement}}
+	}) {
+		first := place[0][0]
+		title := "Non-blocking writer, " + shortPlacement(first.Cell.Placement)
+		if name := MachineTitle(s, first.Machine); name != "" {
 			title += ", " + name
 		}
-		i, known := at[title]
-		if !known {
-			i = len(tables)
-			at[title] = i
-			title += " (range over the framings, or their median)"
-			tables = append(tables, Table{Title: title, Columns: []Column{
-				{Title: "reader", Key: true},
-				{Title: "message", Right: true, Key: true},
-				{Title: "waits by", Key: true},
-				{Title: "EAGAIN/msg", Right: true, Key: true},
-				{Title: "short/msg", Right: true},
-				{Title: "goodput", Right: true},
-				{Title: "lost", Right: true},
-				{Title: "told after", Right: true},
-			}})
+		title += " (range over the framings, or their median)"
+		t := Table{Title: title, Columns: []Column{
+			{Title: "reader", Key: true},
+			{Title: "message", Right: true, Key: true},
+			{Title: "waits by", Key: true},
+			{Title: "EAGAIN/msg", Right: true, Key: true},
+			{Title: "short/msg", Right: true},
+			{Title: "goodput", Right: true},
+			{Title: "lost", Right: true},
+			{Title: "told after", Right: true},
+		}}
+		for _, own := range place {
+			t.AppendValues(waitingLine(own)...)
 		}
-		tables[i].AppendValues(waitingLine(id.Cell, groups[id])...)
+		tables = append(tables, t)
 	}
 	return tables
 }
 
+// lineID is what the rows of a line share: all but the framing.
+func lineID(r stat.Row) stat.RowID {
+	r.Cell.Framing = ""
+	return stat.RowID{Machine: r.Machine, Cell: r.Cell}
+}
+
 // waitingLine is a line of the table.
-func waitingLine(c results.Cell, own []stat.Row) []Value {
+func waitingLine(own []stat.Row) []Value {
+	c := own[0].Cell
 	writer, _, _ := strings.Cut(c.IO, "/")
 	reader := fieldText(c, "drain")
 	if c.ClosesAfter > 0 {

@@ -164,16 +164,10 @@ func FieldPhrase(name, value string) string {
 // KiB: "64 KiB", "65,000 B".
 func SizeText(n int) string {
 	text := results.FormatSize(int64(n))
-	digits, isBytes := strings.CutSuffix(text, " B")
-	if !isBytes || n < 10_000 {
+	if n < 10_000 || !strings.HasSuffix(text, " B") {
 		return text
 	}
-	grouped := ""
-	for len(digits) > 3 {
-		grouped = "," + digits[len(digits)-3:] + grouped
-		digits = digits[:len(digits)-3]
-	}
-	return digits + grouped + " B"
+	return stat.FormatBytes(int64(n))
 }
 
 // placements are where the two ends of a pipe can run, in the order in which sentences speak of
@@ -186,22 +180,28 @@ var placements = []struct{ name, short, phrase string }{
 	{"free", "unpinned", "where the scheduler puts them"},
 }
 
+// placementIndex is the place of a placement in that order.
+func placementIndex(placement string) int {
+	for i, p := range placements {
+		if p.name == placement {
+			return i
+		}
+	}
+	return len(placements)
+}
+
 // PlacementPhrase says where the two ends run.
 func PlacementPhrase(placement string) string {
-	for _, p := range placements {
-		if p.name == placement {
-			return p.phrase
-		}
+	if i := placementIndex(placement); i < len(placements) {
+		return placements[i].phrase
 	}
 	return "with placement " + placement
 }
 
 // shortPlacement is the same in a title.
 func shortPlacement(placement string) string {
-	for _, p := range placements {
-		if p.name == placement {
-			return p.short
-		}
+	if i := placementIndex(placement); i < len(placements) {
+		return placements[i].short
 	}
 	return placement
 }
