@@ -61,6 +61,20 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
+// UsualCell returns messages of JSON through a pipe as the system makes it, between ends that block,
+// with nothing out of the ordinary.
+func UsualCell(framing, pattern, placement string, size int) Cell {
+	return Cell{
+		Framing:   framing,
+		Size:      size,
+		Pipe:      "anonymous",
+		IO:        "blocking",
+		Placement: placement,
+		Pattern:   pattern,
+		Payload:   "json",
+	}
+}
+
 // UnmarshalJSON reads a cell. It refuses a cell with an unknown field, which would otherwise pass
 // for another cell. It knows the names that fields had in older files.
 func (c *Cell) UnmarshalJSON(text []byte) error {

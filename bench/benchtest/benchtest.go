@@ -64,10 +64,7 @@ func framingCells(spec string, sizes []int) []results.Cell {
 func besideRaw(spec, pattern string, size int) []results.Cell {
 	var cells []results.Cell
 	for _, framing := range []string{results.FramingRaw, spec} {
-		c := results.Cell{
-			Framing: framing, Size: size, Pattern: pattern,
-			Pipe: "anonymous", IO: "blocking", Payload: "json",
-		}
+		c := results.UsualCell(framing, pattern, "", size)
 		cells = append(cells, bench.Placed(c)...)
 	}
 	return cells

@@ -11,26 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// usualPipe is the capacity of a new pipe, which grows from there (PIPE_SIZE in sys/pipe.h of
-// both).
-const usualPipe = 16 << 10
-
-// smallPipeAdvice is why pipes may be small here: the kernel's memory for pipes is used up, and
-// each falls back to its least buffer.
-const smallPipeAdvice = "the kernel's memory for pipes is used up: close some"
-
-// systemTraits are what these systems tell.
-var systemTraits = []trait{
-	{id: "translation", name: "translation", found: translation, always: true,
-		advice: "use the build for arm64"},
-}
-
-func translation(env results.Environment) string {
-	if env.Imitation == "" {
-		return ""
-	}
-	return "this build is for another processor, and is translated"
-}
+// systemFaults are none that these systems tell.
+func systemFaults() []Fault { return nil }
 
 // systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such
 // sysctl, and the usage stays unknown.

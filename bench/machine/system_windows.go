@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"strings"
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
@@ -10,34 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// usualPipe is unknown: pipes have the capacity that was asked for.
-const usualPipe = 0
-
-const smallPipeAdvice = ""
-
-// systemTraits are what Windows tells.
-var systemTraits = []trait{
-	{id: "power", name: "power scheme", found: powerScheme, always: true,
-		advice: "powercfg /setactive SCHEME_MIN"},
-}
-
-const schemes = `SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`
-
-// saver is the power scheme "Power saver"; every Windows has it under this GUID.
-const saver = "a1841308-3541-4fab-bc81-f71556f20b4a"
-
-func powerScheme(env results.Environment) string {
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, schemes, registry.QUERY_VALUE)
-	if err != nil {
-		return ""
-	}
-	defer key.Close()
-	scheme, _, err := key.GetStringValue("ActivePowerScheme")
-	if err != nil || !strings.EqualFold(scheme, saver) {
-		return ""
-	}
-	return "the power scheme saves power"
-}
+// systemFaults are none that Windows tells.
+func systemFaults() []Fault { return nil }
 
 // systemUsage is not told by a call that x/sys has.
 func systemUsage() Usage { return Usage{} }

@@ -91,20 +91,26 @@ func (u Usage) Faults() []Fault {
 	var list []Fault
 	others := (u.Busy - u.Own) / u.Elapsed
 	if u.Shows() && others > busyCPUs {
-		list = append(list, Fault{"load",
-			fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-			"close other programs, or compare two builds in turns: both suffer alike"})
+		list = append(list, Fault{
+			ID:     "load",
+			Found:  fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
+			Advice: "close other programs, or compare two builds in turns: both suffer alike",
+		})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {
 		percent := math.Ceil(100 * u.Stolen / (u.Busy + u.Stolen))
-		list = append(list, Fault{"steal",
-			fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
-			"another host or hour; no verdict but on two builds in turns"})
+		list = append(list, Fault{
+			ID:     "steal",
+			Found:  fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
+			Advice: "another host or hour; no verdict but on two builds in turns",
+		})
 	}
 	if u.quotas && u.Throttled > 0 {
-		list = append(list, Fault{"throttled",
-			fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
-			"raise the container's CPU quota, or bind it to whole CPUs instead"})
+		list = append(list, Fault{
+			ID:     "throttled",
+			Found:  fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
+			Advice: "raise the container's CPU quota, or bind it to whole CPUs instead",
+		})
 	}
 	return list
 }

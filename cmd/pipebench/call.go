@@ -34,9 +34,6 @@ type callFlags struct {
 	bar         answerBar
 }
 
-// callFramings are those that servers speak.
-var callFramings = []string{"ndjson", "content-length", "chunked", "adaptive"}
-
 const framingUsage = "ndjson, content-length, chunked (every message in frames) " +
 	"or adaptive (lines and frames, large messages in frames)"
 
@@ -83,7 +80,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelWarn,
 		"debug, info, warn or error; debug tells of messages in chunks")
 	complete(cmd, map[string][]string{
-		"framing": callFramings, "log-level": logLevels, "revision": mcp.Revisions(),
+		"log-level": logLevels, "revision": mcp.Revisions(),
 	})
 }
 

@@ -125,7 +125,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			return err
 		},
 		show: func(found *results.Set) error {
-			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, viewOptions(cmd, f.detail))
+			o := viewOptions(cmd, f.detail)
+			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, o)
 		},
 		gate: func(found *results.Set) error {
 			return allGates(f.judge(cmd, f.format, found), checkGate(found.Findings))

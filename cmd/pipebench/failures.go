@@ -14,15 +14,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// probeNames are what --only can name.
-func probeNames() []string {
-	var names []string
-	for _, v := range append(failureValues(), claimValues()...) {
-		names = append(names, v.name+"\t"+v.what)
-	}
-	return names
-}
-
 // runFailures reproduces the ways in which stdio fails, or shows what was found.
 func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	var chosen []failures.Failure

@@ -56,52 +56,27 @@ func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format)
 	for _, f := range own {
 		names = append(names, string(f))
 	}
-	parse := func(name string) (view.Format, error) {
-		if slices.Contains(names, name) {
-			return view.Format(name), nil
-		}
-		if _, err := view.ParseFormat(name); err != nil {
-			known := strings.Join(names, ", ")
-			return "", fmt.Errorf("format %q is not known; known are %s", name, known)
-		}
-		return "", fmt.Errorf("it is of measurements, and %s makes none: use table, markdown, "+
-			"csv or json", cmd.Name())
-	}
-	addParsed(cmd, format, "format", string(view.FormatTable), parse,
-		"of what is printed: "+strings.Join(names, ", "))
-	complete(cmd, map[string][]string{"format": names})
+	text := (*string)(format)
+	addChoice(cmd, text, "format", names, "of what is printed: "+strings.Join(names, ", "))
 }
 
 // addDuration adds a flag of a time that cannot be negative.
 func addDuration(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
-	*into = usual
-	cmd.Flags().Var((*durationFlag)(into), name, usage)
-}
-
-// A durationFlag is a time that cannot be negative.
-type durationFlag time.Duration
-
-// String returns "0" for no time, which pflag does not show as a default.
-func (d *durationFlag) String() string {
-	if *d == 0 {
-		return "0"
+	text := ""
+	if usual > 0 {
+		text = usual.String()
 	}
-	return time.Duration(*d).String()
+	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-func (d *durationFlag) Type() string { return "duration" }
-func (d *durationFlag) Set(s string) error {
+func parseTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
-	if err != nil {
-		return err
+	if err == nil && t < 0 {
+		err = errors.New("a time cannot be negative")
 	}
-	if t < 0 {
-		return errors.New("a time cannot be negative")
-	}
-	*d = durationFlag(t)
-	return nil
+	return t, err
 }
 
 // complete teaches the shell the values of flags. Each flag exists, so there is no error.
@@ -143,8 +118,11 @@ func addParsed[T any](
 		return nil
 	}
 	p := &parsed{kind: "string", set: set}
-	if _, number := any(into).(*int); number {
+	switch any(into).(type) {
+	case *int:
 		p.kind = "int"
+	case *time.Duration:
+		p.kind = "duration"
 	}
 	if err := p.Set(usual); err != nil {
 		panic(fmt.Sprintf("--%s: %v", name, err)) // a defect of this program
@@ -269,7 +247,9 @@ func parseShare(s string) (float64, error) {
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {
-			return "", fmt.Errorf("want %s", strings.Join(known, " or "))
+			last := len(known) - 1
+			others := strings.Join(known[:last], ", ")
+			return "", fmt.Errorf("want %s or %s", others, known[last])
 		}
 		return s, nil
 	}

@@ -85,20 +85,20 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.Stopped {
 		return line + ": stopped"
 	}
-	if asleep := sleeping(p.Threads, r); asleep != "" {
+	if asleep := sleeping(p.Threads); asleep != "" {
 		line += ": sleeps in " + asleep
 	}
 	return line
 }
 
-// sleeping names the calls in which threads wait, each once: "write(1), poll, wait for 4712 (cat)".
-func sleeping(threads []inspect.Thread, r *inspect.Report) string {
+// sleeping names the calls in which threads wait, each once: "write(1), poll, wait for 4712".
+func sleeping(threads []inspect.Thread) string {
 	var calls []string
 	for _, t := range threads {
 		call := t.In
 		switch {
 		case t.Child > 0:
-			call = "wait for " + processName(t.Child, r)
+			call = fmt.Sprintf("wait for %d", t.Child)
 		case t.Path != "":
 			call = "open of " + t.Path
 		case t.FD >= 0:
@@ -109,16 +109,6 @@ func sleeping(threads []inspect.Thread, r *inspect.Report) string {
 		}
 	}
 	return strings.Join(calls, ", ")
-}
-
-// processName returns "4712 (cat)", or the number alone of a process that is not in the report.
-func processName(pid int, r *inspect.Report) string {
-	for _, p := range r.Processes {
-		if p.PID == pid {
-			return fmt.Sprintf("%d (%s)", pid, p.Command)
-		}
-	}
-	return strconv.Itoa(pid)
 }
 
 // channelTable shows first the channels that a diagnosis is about, and last those of which one

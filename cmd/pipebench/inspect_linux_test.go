@@ -84,7 +84,7 @@ func TestInspectBeginsWithTheAnswer(t *testing.T) {
 	}
 	at := -1
 	for _, want := range []string{
-		"it is full", "1 node: sleeps in wait for 2 (cat)", "2 cat, started by 1: stopped",
+		"it is full", "1 node: sleeps in wait for 2", "2 cat, started by 1: stopped",
 		" full ", " other ", " own ",
 	} {
 		next := strings.Index(text.String(), want)

@@ -54,7 +54,6 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 			cmd.MarkFlagsMutuallyExclusive(mode, other)
 		}
 	}
-	complete(cmd, map[string][]string{"only": probeNames()})
 }
 
 func (f *probeFlags) run(cmd *cobra.Command, files []string) error {

@@ -46,34 +46,28 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for
 	// them.
 	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
-	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
-	// Until the number of parts is known, it is the time that passed.
-	parts := decor.Any(func(s decor.Statistics) string {
-		if s.Total > 0 {
-			return fmt.Sprintf("%d of %d", s.Current, s.Total)
-		}
-		passed, _ := elapsed.Decor(s)
-		return passed
-	})
-	left := decor.Any(func(s decor.Statistics) string {
-		if s.Total <= 0 || s.Completed {
-			return ""
-		}
-		text, _ := eta.Decor(s)
-		return text
-	})
-	step := decor.Any(func(s decor.Statistics) string {
-		if s.Total > 0 {
-			return " " + view.Truncate(*p.now.Load(), stepWidth)
-		}
-		return " " + *p.now.Load()
-	})
-	p.bar = p.container.MustAdd(0, mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
+	// Until the number of parts is known, there is nothing to fill.
+	bar := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 		if s.Total <= 0 {
 			return nil
 		}
 		return filler.Fill(w, s)
-	}), mpb.PrependDecorators(parts), mpb.AppendDecorators(left, step))
+	})
+	parts := decor.Any(func(s decor.Statistics) string {
+		if s.Total <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d of %d", s.Current, s.Total)
+	})
+	step := decor.Any(func(s decor.Statistics) string {
+		now := *p.now.Load()
+		if s.Total <= 0 || s.Completed {
+			return " " + now
+		}
+		left, _ := eta.Decor(s)
+		return left + " " + view.Truncate(now, stepWidth)
+	})
+	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(parts), mpb.AppendDecorators(step))
 	return p
 }
 

@@ -111,8 +111,8 @@ func (f *runFlags) parseCapacities(list string) (string, error) {
 	return list, err
 }
 
-// cellFlag returns the first flag that says what to measure, "" if none was given. A run with such a
-// flag measures a sweep, not the presets.
+// cellFlag returns a flag that says what to measure, "" if none was given. A run with such a flag
+// measures a sweep, not the presets.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(g *pflag.Flag) {
@@ -137,11 +137,6 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	if f.dryRun {
 		return printPlan(cmd.OutOrStdout(), plan)
-	}
-	for _, size := range f.sweep.Sizes {
-		if hint := measure.SpecialSize(size); hint != "" {
-			f.say(cmd, "%s", hint)
-		}
 	}
 	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
 		f.say(cmd, "%s", measure.MacOSHint)
@@ -222,7 +217,7 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 }
 
 // printPlan prints each cell, the reasons why others cannot be measured, and how long it all takes.
-// If this machine can measure none of them, printPlan returns the error that the run would end with.
+// If this machine can measure none of them, it returns the error that the run would end with.
 func printPlan(w io.Writer, p bench.Plan) error {
 	lacking := map[string]int{} // cells, by the reason
 	here := 0

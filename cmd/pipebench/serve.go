@@ -66,7 +66,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.record, "record", "",
 		"append what passes to this file, arguments and all, as tap does")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
-	complete(cmd, map[string][]string{"framing": callFramings, "log-level": logLevels})
+	complete(cmd, map[string][]string{"log-level": logLevels})
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {

@@ -42,7 +42,6 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.unwrapFile, "unwrap", "", "take it away again")
 	cmd.MarkFlagsMutuallyExclusive("bodies", "redact")
 	cmd.MarkFlagsMutuallyExclusive("wrap", "unwrap")
-	complete(cmd, map[string][]string{"framing": callFramings})
 }
 
 const tapNeedsCommand = "which command? put it behind --, as in: pipebench tap -- my-server"

@@ -49,9 +49,13 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
-	reader, err := f.measureReader(cmd, command)
-	if err != nil {
-		return err
+	var reader *tune.ReaderCost // of the user's command
+	if len(command) > 0 {
+		cost, err := tune.MeasureReader(cmd.Context(), f.options.Size, command[0], command[1:]...)
+		if err != nil {
+			return fmt.Errorf("measure the reader: %w", err)
+		}
+		reader = &cost
 	}
 	plan, err := f.makePlan()
 	if err != nil {
@@ -91,18 +95,6 @@ func (f *tuneFlags) check() error {
 			"ndjson or content-length; tune compares chunks with it", f.options.Framing)
 	}
 	return nil
-}
-
-// measureReader measures the command that the user gave; nil if there is none.
-func (f *tuneFlags) measureReader(cmd *cobra.Command, command []string) (*tune.ReaderCost, error) {
-	if len(command) == 0 {
-		return nil, nil
-	}
-	cost, err := tune.MeasureReader(cmd.Context(), f.options.Size, command[0], command[1:]...)
-	if err != nil {
-		return nil, fmt.Errorf("measure the reader: %w", err)
-	}
-	return &cost, nil
 }
 
 // makePlan returns the grid, checked.

@@ -29,7 +29,7 @@ type valueList struct {
 // A value is one name that a flag takes.
 type value struct {
 	name, what  string
-	unsupported string // why this machine does not have it, "" if it does
+	unsupported error // why this machine does not have it, nil if it does
 }
 
 // framingTexts, pipeTexts and ioTexts describe names that packages below know. A name may have a
@@ -75,112 +75,60 @@ func withoutParameter(name string) string {
 // valueLists returns every list of names, with what a machine of this topology lacks.
 func valueLists(t placement.Topology) []valueList {
 	return []valueList{
-		{"framing", "how messages are told apart (all is every one)", framingValues()},
-		{"pipe", "the kernel's byte stream", pipeValues()},
-		{"io", "how an end waits for the kernel; one value, or writer/reader", ioValues()},
-		{"placement", "where the ends run", placementValues(t)},
-		{"pattern", "who talks", namedPairs(bench.Patterns)},
-		{"payload", "what generated messages are made of", payloadValues()},
-		{"preset", "what run measures, as a list of cells with a name", presetValues()},
-		{"only", "ways in which stdio fails (pipebench probe --failures)", failureValues()},
+		{"framing", "how messages are told apart (all is every one)",
+			valuesOf(measure.Framings(), func(name string) value {
+				return value{name: name, what: framingTexts[withoutParameter(name)]}
+			})},
+		{"pipe", "the kernel's byte stream",
+			valuesOf(syspipe.Kinds(), func(k syspipe.Kind) value {
+				return value{string(k), pipeTexts[string(k)], k.Supported()}
+			})},
+		{"io", "how an end waits for the kernel; one value, or writer/reader",
+			valuesOf(syspipe.IOs(), func(io syspipe.IO) value {
+				name := io.String()
+				return value{name, ioTexts[withoutParameter(name)], io.Supported()}
+			})},
+		{"placement", "where the ends run",
+			valuesOf(placement.Places(), func(p placement.Place) value {
+				_, err := t.Choose(p.Name)
+				return value{p.Name, p.What, err}
+			})},
+		{"pattern", "who talks", valuesOf(bench.Patterns, pairValue)},
+		{"payload", "what generated messages are made of",
+			valuesOf(payload.Kinds(), func(k payload.Kind) value {
+				return value{name: k.Name, what: k.What}
+			})},
+		{"preset", "what run measures, as a list of cells with a name",
+			valuesOf(measure.Presets(), func(p measure.Preset) value {
+				return value{name: p.Name, what: p.What}
+			})},
+		{"only", "ways in which stdio fails (pipebench probe --failures)",
+			valuesOf(failures.All(), func(f failures.Failure) value {
+				return value{name: f.Name, what: f.Title}
+			})},
 		{"fault", "how serve misbehaves, and from which size, number or time on",
-			situationValues(catalogue.Faults())},
-		{"objective", "how tune weighs goodput and wait", namedPairs(tune.Objectives)},
-		{"only", "common claims about stdio (pipebench probe --claims)", claimValues()},
+			valuesOf(catalogue.Faults(), func(s catalogue.Situation) value {
+				return value{name: s.Usage(), what: s.Title}
+			})},
+		{"objective", "how tune weighs goodput and wait", valuesOf(tune.Objectives, pairValue)},
+		{"only", "common claims about stdio (pipebench probe --claims)",
+			valuesOf(claims.All(), func(c claims.Claim) value {
+				return value{name: c.ID, what: c.Says}
+			})},
 	}
 }
 
-func framingValues() []value {
+// valuesOf describes each thing of a list as a value.
+func valuesOf[T any](things []T, describe func(T) value) []value {
 	var list []value
-	for _, name := range measure.Framings() {
-		list = append(list, value{name: name, what: framingTexts[withoutParameter(name)]})
+	for _, thing := range things {
+		list = append(list, describe(thing))
 	}
 	return list
 }
 
-func pipeValues() []value {
-	var list []value
-	for _, k := range syspipe.Kinds() {
-		name := string(k)
-		list = append(list, value{name, pipeTexts[name], errorText(k.Supported())})
-	}
-	return list
-}
-
-func ioValues() []value {
-	var list []value
-	for _, io := range syspipe.IOs() {
-		name := io.String()
-		list = append(list, value{name, ioTexts[withoutParameter(name)], errorText(io.Supported())})
-	}
-	return list
-}
-
-func placementValues(t placement.Topology) []value {
-	var list []value
-	for _, p := range placement.Places() {
-		_, err := t.Choose(p.Name)
-		list = append(list, value{p.Name, p.What, errorText(err)})
-	}
-	return list
-}
-
-func payloadValues() []value {
-	var list []value
-	for _, k := range payload.Kinds() {
-		list = append(list, value{name: k.Name, what: k.What})
-	}
-	return list
-}
-
-func presetValues() []value {
-	var list []value
-	for _, s := range measure.Presets() {
-		list = append(list, value{name: s.Name, what: s.What})
-	}
-	return list
-}
-
-func failureValues() []value {
-	var list []value
-	for _, f := range failures.All() {
-		list = append(list, value{name: f.Name, what: f.Title})
-	}
-	return list
-}
-
-func claimValues() []value {
-	var list []value
-	for _, c := range claims.All() {
-		list = append(list, value{name: c.ID, what: c.Says})
-	}
-	return list
-}
-
-func situationValues(situations []catalogue.Situation) []value {
-	var list []value
-	for _, s := range situations {
-		list = append(list, value{name: s.Usage(), what: s.Title})
-	}
-	return list
-}
-
-// namedPairs turns pairs of a name and its description into values.
-func namedPairs(pairs [][2]string) []value {
-	var list []value
-	for _, p := range pairs {
-		list = append(list, value{name: p[0], what: p[1]})
-	}
-	return list
-}
-
-// errorText returns what an error says, "" for none.
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
+// pairValue describes a pair of a name and what it means.
+func pairValue(pair [2]string) value { return value{name: pair[0], what: pair[1]} }
 
 // newValuesTopic makes the help topic that lists every value of every flag that has names.
 func newValuesTopic() *cobra.Command {
@@ -207,8 +155,8 @@ func writeValues(cmd *cobra.Command) {
 		}
 		for _, v := range list.values {
 			what := v.what
-			if v.unsupported != "" {
-				what += " [unsupported: " + v.unsupported + "]"
+			if v.unsupported != nil {
+				what += fmt.Sprintf(" [unsupported: %v]", v.unsupported)
 			}
 			t.Append(v.name, what)
 		}
@@ -224,16 +172,18 @@ func completeNames(flag string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		topology, _ := placement.Read() // without it, all placements are offered
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		var names []string
 		for _, list := range valueLists(topology) {
 			if list.flag != flag {
 				continue
 			}
-			var names []string
 			for _, v := range list.values {
 				names = append(names, before+v.name+"\t"+v.what)
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp
 		}
-		return nil, cobra.ShellCompDirectiveDefault
+		if len(names) == 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -125,10 +125,7 @@ const (
 
 // plainCell is a cell with nothing out of the ordinary.
 func plainCell(framing, pattern, place string, size int) results.Cell {
-	return results.Cell{
-		Framing: framing, Size: size, Pipe: string(syspipe.Anonymous), IO: "blocking",
-		Placement: place, Pattern: pattern, Payload: "json",
-	}
+	return results.UsualCell(framing, pattern, place, size)
 }
 
 func (o Options) measureCells(ctx context.Context, need string,

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -50,17 +49,9 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// usualCell is a stream through a pipe as the system makes it.
-func usualCell(framing string, size int, place string) results.Cell {
-	return results.Cell{
-		Framing:   framing,
-		Size:      size,
-		Pipe:      string(syspipe.Anonymous),
-		IO:        syspipe.Blocking.String(),
-		Placement: place,
-		Pattern:   "stream",
-		Payload:   "json",
-	}
+// streamOf is a stream through a pipe as the system makes it.
+func streamOf(framing string, size int, place string) results.Cell {
+	return results.UsualCell(framing, "stream", place, size)
 }
 
 // defaultCells are four lists: the framings as a bare transport; the framings in a program that
@@ -76,7 +67,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 	for _, place := range placements(t) {
 		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
-				c := usualCell(leverFraming, leverSize, place)
+				c := streamOf(leverFraming, leverSize, place)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
 				// The first list has the usual pipe and whole writes.
@@ -86,7 +77,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 			}
 		}
 	}
-	for _, framing := range []string{leverFraming, "chunked"} {
+	for _, framing := range []string{leverFraming, "chunked:61440"} {
 		cells = append(cells, mixedCell(framing))
 	}
 	return cells
@@ -94,12 +85,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 
 // mixedCell is small messages behind large ones, for a reader that is slow enough for both to wait.
 func mixedCell(framing string) results.Cell {
-	f, err := framers.Parse(framing)
-	if err != nil {
-		panic(err) // a preset names an unknown framing: a defect of this package
-	}
-	c := usualCell(f.String(), leverSize, "free")
-	c.Pattern = bench.PatternMixed
+	c := results.UsualCell(framing, bench.PatternMixed, "free", leverSize)
 	c.Drain = 20_000_000
 	c.Rate = 8000 // a slice of the usual length then has enough small messages for a median
 	return c
@@ -135,7 +121,7 @@ func waitingCells(t placement.Topology) []results.Cell {
 	for _, way := range ways {
 		for _, size := range []int{4000, 130_000} {
 			for _, reader := range readers {
-				c := usualCell("ndjson", size, place)
+				c := streamOf("ndjson", size, place)
 				c.IO = way.String() + "/" + syspipe.Blocking.String()
 				c.Drain = reader.Drain
 				c.ClosesAfter = reader.ClosesAfter
@@ -155,31 +141,24 @@ func largeCells(t placement.Topology) []results.Cell {
 // are lent to the pipe instead of copied, and round trips of a byte and of a full pipe.
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
-	for _, place := range everyPlacement(t) {
-		for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
-			cells = append(cells, usualCell(results.FramingRaw, size, place))
+	for _, p := range placement.Places() {
+		place := p.Name
+		if _, err := t.Choose(place); err != nil {
+			continue // this machine does not have it
 		}
-		lent := usualCell(results.FramingRaw, 64<<10, place)
+		for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
+			cells = append(cells, streamOf(results.FramingRaw, size, place))
+		}
+		lent := streamOf(results.FramingRaw, 64<<10, place)
 		lent.Transfer = results.TransferVmsplice
 		cells = append(cells, lent)
 		for _, size := range []int{1, 64 << 10} {
-			trip := usualCell(results.FramingRaw, size, place)
+			trip := streamOf(results.FramingRaw, size, place)
 			trip.Pattern = results.PatternRoundtrip
 			cells = append(cells, trip)
 		}
 	}
 	return cells
-}
-
-// everyPlacement returns all placements that this machine has.
-func everyPlacement(t placement.Topology) []string {
-	var names []string
-	for _, p := range placement.Places() {
-		if _, err := t.Choose(p.Name); err == nil {
-			names = append(names, p.Name)
-		}
-	}
-	return names
 }
 
 // readerCells are three readers of lines: one that searches new bytes only, one that searches the
@@ -189,7 +168,7 @@ func readerCells(t placement.Topology) []results.Cell {
 	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}
 	for _, framing := range framings {
 		for _, size := range []int{4000, 65_000, 256_000, 1_000_000, 4_000_000} {
-			cells = append(cells, usualCell(framing, size, t.Best()[0]))
+			cells = append(cells, streamOf(framing, size, t.Best()[0]))
 		}
 	}
 	return cells

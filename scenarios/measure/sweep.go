@@ -309,18 +309,3 @@ func parseSize(s string) (int, error) {
 const MacOSHint = "--capacity macos imitates: pipes of 16 KiB and 64 KiB of this system. It does " +
 	"not show that a pipe of macOS grows from the one to the other, nor that it keeps only " +
 	"writes of up to 512 B together."
-
-// SpecialSize says what is special about a message size, "" if nothing is.
-func SpecialSize(n int) string {
-	switch {
-	case runtime.GOOS != "linux":
-		return ""
-	case n == 64<<10:
-		return "65,536 B is exactly what a pipe holds: with its header a message does not fit, " +
-			"and the writer has to wait for the reader once more. Compare 65,000 B."
-	case n == 4<<10:
-		return "4096 B is exactly one slot of a pipe: a header needs a second slot, so that a " +
-			"framing costs more than at 4000 B."
-	}
-	return ""
-}

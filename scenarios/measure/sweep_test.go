@@ -109,17 +109,6 @@ func TestMacOSHasTwoCapacities(t *testing.T) {
 	}
 }
 
-func TestExactPowersOfTwoAreSpecial(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("slots of pipes are of Linux")
-	}
-	for size, special := range map[int]bool{4096: true, 65536: true, 4000: false, 65_000: false} {
-		if got := SpecialSize(size) != ""; got != special {
-			t.Errorf("%d: special %v", size, got)
-		}
-	}
-}
-
 func TestChunkSizesFillSpecsWithoutOne(t *testing.T) {
 	s := Sweep{}
 	s.Framings, s.Chunks = []string{"ndjson", "chunked", "chunked:4KiB"}, []int{4096, 61440}

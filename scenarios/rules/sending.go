@@ -8,7 +8,6 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/syspipe"
 )
 
 // sentMessage is how large the messages are whose ways to be sent are compared, in bytes.
@@ -41,17 +40,10 @@ func (s sending) String() string {
 
 // cell is raw bytes sent this way.
 func (s sending) cell(place string) results.Cell {
-	c := rawCell("stream", place, sentMessage)
+	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity
 	c.WriteSize = s.write
 	return c
-}
-
-func rawCell(pattern, place string, size int) results.Cell {
-	return results.Cell{
-		Framing: results.FramingRaw, Size: size, Pipe: string(syspipe.Anonymous),
-		IO: syspipe.Blocking.String(), Placement: place, Pattern: pattern, Payload: "json",
-	}
 }
 
 // measure measures cells beside each other. A cell that this system lacks has no samples.
@@ -114,7 +106,7 @@ func compareWriteSizes(t *trial) {
 func timeWakeUps(t *trial) {
 	var cells []results.Cell
 	for _, place := range t.places() {
-		cells = append(cells, rawCell(results.PatternRoundtrip, place, 1))
+		cells = append(cells, results.UsualCell(results.FramingRaw, results.PatternRoundtrip, place, 1))
 	}
 	records := t.measure(cells)
 	for _, c := range cells {

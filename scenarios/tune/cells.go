@@ -23,7 +23,6 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/syspipe"
 )
 
 // Options say what is sent.
@@ -150,19 +149,11 @@ func anywhere(places []string) []string {
 
 // cell is one point of the grid.
 func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
-	cell := results.Cell{
-		Framing:   o.Framing,
-		Size:      o.Size,
-		Pipe:      string(syspipe.Anonymous),
-		Capacity:  c.Capacity,
-		WriteSize: c.WriteSize,
-		IO:        syspipe.Blocking.String(),
-		Placement: place,
-		Pattern:   pattern,
-		Payload:   "json",
-		Work:      r.work,
-		Drain:     r.drain,
-	}
+	cell := results.UsualCell(o.Framing, pattern, place, o.Size)
+	cell.Capacity = c.Capacity
+	cell.WriteSize = c.WriteSize
+	cell.Work = r.work
+	cell.Drain = r.drain
 	if c.Chunk > 0 {
 		cell.Framing = fmt.Sprintf("chunked:%d", c.Chunk)
 	}
