@@ -6,9 +6,9 @@
 //	}
 //
 // There are two ways to read. [Parse] is the strict one: one pass validates the JSON and its UTF-8,
-// finds the members of the outermost object and leaves params and result as they are. [Scan] is the
-// fast one, for programs that pass messages on: it finds the id, the method and what kind of message
-// it is, allocates nothing and validates nothing.
+// finds the members of the outermost object and leaves params and result as they are. [Scan] is
+// the fast one, for programs that pass messages on: it finds the id, the method and what kind of
+// message it is, allocates nothing and validates nothing.
 //
 //	e := jsonrpc.Scan(msg)
 //	if e.Kind() == jsonrpc.Result {

@@ -80,8 +80,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// findRevision looks whether the params of a request name a revision, as those of a revision without
-// a handshake do, and whether it is spoken here.
+// findRevision looks whether the params of a request name a revision, as those of a revision
+// without a handshake do, and whether it is spoken here.
 func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
@@ -141,8 +141,9 @@ func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	if params.Capabilities.Experimental[MaxFrameSize] != nil && s.opts.MaxMessage >= 0 {
 		offers["experimental"] = map[string]int{MaxFrameSize: s.opts.MaxMessage}
 	}
+	revision = cmp.Or(oddVersions[s.opts.Fault.Kind], revision)
 	return map[string]any{
-		"protocolVersion": cmp.Or(oddVersions[s.opts.Fault.Kind], revision), "capabilities": offers, "serverInfo": s.about(),
+		"protocolVersion": revision, "capabilities": offers, "serverInfo": s.about(),
 	}, nil
 }
 

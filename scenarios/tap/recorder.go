@@ -195,14 +195,23 @@ type gapEvidence struct {
 
 // gap returns a line that tells of the messages that are missing before it.
 func (t *track) gap(until int64) []byte {
-	text, _ := json.Marshal(results.Finding{ // plain data
-		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),
-		ID:       results.AreaFailure + "/recording-gap",
-		Verdict:  results.Fails,
-		Found:    fmt.Sprintf("%d messages missing", t.lost),
-		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
-		Advice: "the recording could not keep up, and the traffic does not wait for it: " +
+	f := t.finding("recording-gap", fmt.Sprintf("%d messages missing", t.lost),
+		"the recording could not keep up, and the traffic does not wait for it: "+
 			"record to a faster disk, or without bodies",
-	})
+		gapEvidence{t.dir, t.lost, t.from, until})
+	text, _ := json.Marshal(f) // plain data
 	return append(text, '\n')
+}
+
+// finding tells of what went wrong with the session. Without evidence the sentence is all.
+func (r *recorder) finding(name, found, advice string, evidence any) *results.Finding {
+	f := &results.Finding{
+		Kind: results.KindFinding, Run: r.Run, Time: time.Now().UTC(),
+		ID:      results.AreaFailure + "/" + name,
+		Verdict: results.Fails, Found: found, Advice: advice,
+	}
+	if evidence != nil {
+		f.Evidence = results.MustEvidence(evidence)
+	}
+	return f
 }

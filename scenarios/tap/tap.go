@@ -31,26 +31,12 @@
 //
 // # What it costs
 //
-// With cat behind it, in turns with no tap and with relays that record nothing (BenchmarkRoundTrip
-// and BenchmarkBulk; medians, their 95 % intervals within 6 %, n = 21 to 50), on a virtual machine
-// of two CPUs, Linux 6.18, Go 1.26:
-//
-//	                              none    splice(2)  copying   tap
-//	all on one CPU
-//	  round trip of 1 KiB         3.1 µs  9.3        9.8       10.3
-//	  round trip of 1 MiB         0.52 ms 0.69       1.01      1.08
-//	  bulk in 1 KiB messages      3.7     1.9        1.26      0.87 GB/s
-//	  bulk in 1 MiB messages      3.8     2.0        1.30      1.29 GB/s
-//	client on one CPU, tap and cat on the other
-//	  bulk in 1 KiB messages      0.83    0.93       0.88      0.72 GB/s
-//	  bulk in 1 MiB messages      0.86    0.90       0.90      0.94 GB/s
-//
-// So a message costs what it costs to copy it through two more pipes and to switch to one more
-// process and back; splice shows what the copies are of that. Small messages in bulk cost their
-// finding and their line in the recording, too: about 0.35 µs each and direction (BenchmarkSee),
-// and 130 bytes for the disk's cache to take. Across two CPUs a round trip is the waking of an idle
-// CPU, some 60 µs there, with a tap and without. It uses less than 20 MB, however long a line,
-// unless bodies are kept or the recording falls behind.
+// A message costs what it costs to copy it through two more pipes and to switch to one more process
+// and back: on a virtual machine of two CPUs (BenchmarkRoundTrip and BenchmarkBulk, with cat behind
+// it) a round trip of 1 KiB takes 10 µs on one CPU, 3 without a tap, and 60 µs on two CPUs with and
+// without. Small messages in bulk cost their finding and their line in the recording, too: some
+// 0.35 µs each and direction (BenchmarkSee), and 130 bytes for the disk's cache to take. It uses
+// less than 20 MB, however long a line, unless bodies are kept or the recording falls behind.
 //
 // # What it does not promise
 //
@@ -258,13 +244,8 @@ func (s *session) finish() (*Ending, error) {
 	lost := s.outputLost()
 	if lost != nil {
 		e.outputLost = true
-		records = append(records, results.Finding{
-			Kind: results.KindFinding, Run: s.Run, Time: time.Now().UTC(),
-			ID:      results.AreaFailure + "/output-lost",
-			Verdict: results.Fails,
-			Found:   lost.Error(),
-			Advice:  "make room, or give the command an output that takes everything",
-		})
+		records = append(records, s.finding("output-lost", lost.Error(),
+			"make room, or give the command an output that takes everything", nil))
 	}
 	written := make(chan error, 1)
 	go func() {
@@ -281,7 +262,7 @@ func (s *session) finish() (*Ending, error) {
 		}
 	}
 	if cut != nil {
-		late := fmt.Errorf("the client did not take the last of the output: %s", cut.Verdict)
+		late := fmt.Errorf("the client did not take the last of the output: %s", cut.Found)
 		err = errors.Join(late, err)
 	}
 	return e, errors.Join(s.outputLost(), err)
@@ -348,14 +329,8 @@ func (s *session) drainOutput() *results.Finding {
 		}
 		if s.out.writing.Load() > 0 {
 			e := cutEvidence{fromServer, s.out.bytes.Load(), s.out.inHand.Load()}
-			return &results.Finding{
-				Kind: results.KindFinding, Run: s.Run, Time: time.Now().UTC(),
-				ID:       results.AreaFailure + "/output-cut",
-				Verdict:  results.Fails,
-				Found:    fmt.Sprintf("%d bytes or more not taken", e.InHand),
-				Evidence: results.MustEvidence(e),
-				Advice:   "let the client read its input to the end before it ends the server",
-			}
+			return s.finding("output-cut", fmt.Sprintf("%d bytes or more not taken", e.InHand),
+				"let the client read its input to the end before it ends the server", e)
 		}
 	}
 	return nil

@@ -329,7 +329,10 @@ func TestATapThatIsToldToEndSaysWhatWasNotTaken(t *testing.T) {
 		}
 		break
 	}
-	if p.wait().ExitCode() != 3 || !strings.Contains(p.stderr.String(), "did not take the last of the output") {
+	said := "did not take the last of the output: "
+	end := p.wait()
+	if end.ExitCode() != 3 || !strings.Contains(p.stderr.String(), said) ||
+		!strings.Contains(p.stderr.String(), "bytes or more not taken") {
 		t.Errorf("the tap ended with %v and said %q", p.cmd.ProcessState, &p.stderr)
 	}
 	if f := p.recording().Findings; len(f) != 1 || f[0].ID != "failure/output-cut" {

@@ -205,42 +205,36 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	}
 }
 
-// A toolsPage is the result of tools/list.
-type toolsPage struct {
-	Tools      []mcp.ToolInfo `json:"tools"`
-	NextCursor string         `json:"nextCursor"`
-}
-
-// ListTools returns all tools of the server.
-func (c *Conn) ListTools(ctx context.Context) ([]mcp.ToolInfo, error) { return listTools(ctx, c) }
-
 // A Caller sends requests: a [Conn] or a [Pool].
 type Caller interface {
 	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
 }
 
-func listTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
+// ListTools returns all tools of a server.
+func ListTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
+	type page struct {
+		Tools      []mcp.ToolInfo `json:"tools"`
+		NextCursor string         `json:"nextCursor"`
+	}
 	var tools []mcp.ToolInfo
 	var params any
 	for {
-		page, err := callFor[toolsPage](ctx, c, "tools/list", params)
+		next, err := callFor[page](ctx, c, "tools/list", params)
 		if err != nil {
 			return nil, err
 		}
-		tools = append(tools, page.Tools...)
-		if page.NextCursor == "" {
+		tools = append(tools, next.Tools...)
+		if next.NextCursor == "" {
 			return tools, nil
 		}
-		params = map[string]string{"cursor": page.NextCursor}
+		params = map[string]string{"cursor": next.NextCursor}
 	}
 }
 
 // CallTool calls a tool. A tool that fails is no error: its result has IsError.
-func (c *Conn) CallTool(ctx context.Context, name string, arguments any) (*mcp.ToolResult, error) {
-	return callTool(ctx, c, name, arguments)
-}
-
-func callTool(ctx context.Context, c Caller, name string, arguments any) (*mcp.ToolResult, error) {
+func CallTool(
+	ctx context.Context, c Caller, name string, arguments any,
+) (*mcp.ToolResult, error) {
 	if arguments == nil {
 		arguments = struct{}{}
 	}

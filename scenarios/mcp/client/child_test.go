@@ -199,7 +199,7 @@ func ask(t *testing.T, c *Conn, tool string, arguments any) string {
 func tryAsk(c *Conn, tool string, arguments any) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	res, err := c.CallTool(ctx, tool, arguments)
+	res, err := CallTool(ctx, c, tool, arguments)
 	if err != nil {
 		return "", err
 	}
@@ -237,7 +237,7 @@ func TestChildServesInEveryFraming(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := openChild(t, childCommand("serve "+spec), Options{Framing: f})
-			tools, err := c.ListTools(context.Background())
+			tools, err := ListTools(context.Background(), c)
 			if err != nil || len(tools) < len(mcp.Samples()) {
 				t.Errorf("got %d tools, %v", len(tools), err)
 			}
@@ -336,7 +336,7 @@ func TestPoolOfProcesses(t *testing.T) { // seed 002, "Connection pooling for mu
 		found := map[string]bool{}
 		for range conns { // each keeps its server busy, so the next request goes to another
 			c := pool.leastLoaded()
-			wg.Go(func() { c.CallTool(ctx, "sleep", map[string]int{"seconds": 3600}) })
+			wg.Go(func() { CallTool(ctx, c, "sleep", map[string]int{"seconds": 3600}) })
 			for c.Stats().InFlight == 0 {
 				runtime.Gosched()
 			}

@@ -4,8 +4,8 @@
 //	command := client.NewCommand("server.js", "--verbose") // node server.js --verbose
 //	c, err := client.Open(command, client.Options{})
 //	defer c.Close()
-//	tools, err := c.ListTools(ctx)
-//	answer, err := c.CallTool(ctx, "echo", map[string]any{"message": "hi"})
+//	tools, err := client.ListTools(ctx, c)
+//	answer, err := client.CallTool(ctx, c, "echo", map[string]any{"message": "hi"})
 //
 // A connection is a state machine. Whatever goes wrong with the server fails the requests in flight
 // with one typed error, and starts the server again after a while:
@@ -66,7 +66,6 @@ type Stats struct {
 	Noise      int64 // lines that were no message, and messages that were malformed
 	Late       int64 // answers to requests that had failed already
 	Strays     int64 // answers to nothing that was asked
-	Dropped    int64 // events that came when they had no meaning any more
 	Stderr     int64 // bytes
 	InFlight   int   // requests, now
 }

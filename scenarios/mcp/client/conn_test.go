@@ -126,11 +126,11 @@ func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
 }
 
 func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput scenarios"
-	s := newFixture(t, Options{Queue: 2})
+	s := newFixture(t, Options{})
 	s.readyServer() // reads no more
 	ctx, cancel := context.WithCancel(context.Background())
-	big := strings.Repeat("x", 1<<20) // more than a pipe holds
-	calls := make([]pending, 20)
+	big := strings.Repeat("x", 1<<17) // more than a pipe holds
+	calls := make([]pending, queueSize+20)
 	for i := range calls {
 		calls[i] = s.goCall(ctx, "m", big)
 	}
@@ -138,8 +138,8 @@ func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput 
 	s.c.mu.Lock()
 	queued := len(s.c.link.queue)
 	s.c.mu.Unlock()
-	if queued > 2+2 { // the handshake's places are beside
-		t.Errorf("%d messages queued, want at most 4", queued)
+	if most := queueSize + 2; queued > most { // the handshake's places are beside
+		t.Errorf("%d messages queued, want at most %d", queued, most)
 	}
 	cancel()
 	for _, c := range calls {
@@ -374,8 +374,8 @@ func TestCloseFailsWhatIsInFlight(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := Open(&fakeLauncher{}, Options{MaxMessage: -1, Queue: -1, Policy: 9})
-	for _, fault := range []string{"frame limit", "queue", "policy"} {
+	_, err := Open(&fakeLauncher{}, Options{MaxMessage: -1, Policy: 9})
+	for _, fault := range []string{"frame limit", "policy"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("got %v, want the %s named", err, fault)
 		}

@@ -25,7 +25,7 @@ func ExampleOpen() {
 		return
 	}
 	defer c.Close()
-	res, err := c.CallTool(context.Background(), "echo", map[string]any{"message": "hi"})
+	res, err := client.CallTool(context.Background(), c, "echo", map[string]any{"message": "hi"})
 	fmt.Println(res, err)
 }
 

@@ -39,7 +39,7 @@ func TestOurClientWithMCPGosServer(t *testing.T) { ourClient(t, childCommand("mc
 
 func ourClient(t *testing.T, command Command, name string) {
 	c := openChild(t, command, Options{})
-	tools, err := c.ListTools(context.Background())
+	tools, err := ListTools(context.Background(), c)
 	if err != nil || len(tools) != 1 || tools[0].Name != "echo" || c.Server().ServerInfo.Name != name {
 		t.Fatalf("got %v, %v, want the tool echo of %s", tools, err, name)
 	}
@@ -124,7 +124,7 @@ func program(t *testing.T, name, pkg string) string {
 func TestOurClientWithServerEverything(t *testing.T) {
 	path := program(t, "mcp-server-everything", "@modelcontextprotocol/server-everything")
 	c := openChild(t, Command{Path: path, Args: []string{"stdio"}}, Options{})
-	tools, err := c.ListTools(context.Background())
+	tools, err := ListTools(context.Background(), c)
 	if err != nil || len(tools) == 0 {
 		t.Fatalf("got %v, %v", tools, err)
 	}

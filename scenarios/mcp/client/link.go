@@ -35,6 +35,9 @@ type outgoing struct {
 	sent chan struct{} // closed when it has been written; nil if nobody waits for that
 }
 
+// queueSize is how many requests wait to be written; a further one waits for a place.
+const queueSize = 64
+
 func newLink(c *Conn, p *Process) *link {
 	c.mu.Lock()
 	listens := len(c.pending) // all else failed with the link before
@@ -42,7 +45,7 @@ func newLink(c *Conn, p *Process) *link {
 	l := &link{
 		c: c, proc: p,
 		// The handshake's are beside the requests'.
-		queue: make(chan outgoing, c.opts.Queue+2+listens),
+		queue: make(chan outgoing, queueSize+2+listens),
 		down:  make(chan struct{}),
 		ended: make(chan struct{}),
 		limit: -1,

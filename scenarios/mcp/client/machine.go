@@ -59,7 +59,7 @@ const (
 	handshake                       // start the handshake
 	deliver                         // hand the message to the call that waits for it
 	countNoise                      // count what is no message
-	drop                            // count and forget
+	drop                            // forget it
 )
 
 // A step is one cell of the machine's table.
@@ -117,7 +117,6 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
 	if l != nil && l != c.link && e != started {
-		c.stats.Dropped++
 		c.mu.Unlock()
 		return
 	}
@@ -189,8 +188,6 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		return c.deliver(l, data.msg)
 	case countNoise:
 		c.stats.Noise++
-	case drop:
-		c.stats.Dropped++
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 const (
 	// Bytes: room for a document or an image, and a thousand times HTTP/2's default.
 	DefaultMaxMessage     = 16 << 20
-	DefaultQueue          = 64     // requests
 	DefaultMaxNoise       = 10_000 // lines in a row
 	DefaultRequestTimeout = 60 * time.Second
 	DefaultInitTimeout    = 30 * time.Second
@@ -62,8 +61,6 @@ type Options struct {
 	// none may be.
 	MaxNoise int
 
-	// Requests that wait to be written; a further one waits for a place: DefaultQueue.
-	Queue int
 	// For a request whose context has no deadline: DefaultRequestTimeout; negative: none.
 	RequestTimeout time.Duration
 	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout; negative: none
@@ -99,7 +96,6 @@ func (o *Options) complete() error {
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
 	o.MaxNoise = cmp.Or(o.MaxNoise, DefaultMaxNoise)
-	o.Queue = cmp.Or(o.Queue, DefaultQueue)
 	o.RequestTimeout = cmp.Or(o.RequestTimeout, DefaultRequestTimeout)
 	o.InitTimeout = cmp.Or(o.InitTimeout, DefaultInitTimeout)
 	o.BackoffFirst = cmp.Or(o.BackoffFirst, DefaultBackoffFirst)
@@ -116,9 +112,6 @@ func (o *Options) complete() error {
 	var faults []error
 	if o.MaxMessage < 0 {
 		faults = append(faults, fmt.Errorf("frame limit of %d: want more than 0", o.MaxMessage))
-	}
-	if o.Queue < 0 {
-		faults = append(faults, fmt.Errorf("queue of %d: want more than 0", o.Queue))
 	}
 	if o.Policy < CloseOnOversize || o.Policy > Negotiate {
 		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))

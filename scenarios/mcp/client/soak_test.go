@@ -101,13 +101,13 @@ func dip(c *Conn, n int) error {
 			return fmt.Errorf("unknown method: got %w", err)
 		}
 	case 1: // a tool that fails
-		if res, err := c.CallTool(context.Background(), "fail", nil); err != nil || !res.IsError {
+		if res, err := CallTool(context.Background(), c, "fail", nil); err != nil || !res.IsError {
 			return fmt.Errorf("failing tool: got %w", err)
 		}
 	case 2: // a request that is given up
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := c.CallTool(ctx, "sleep", map[string]int{"seconds": 3600}); !errors.Is(err, context.Canceled) {
+		if _, err := CallTool(ctx, c, "sleep", map[string]int{"seconds": 3600}); !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("cancelled: got %w", err)
 		}
 	default:

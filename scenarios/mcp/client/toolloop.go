@@ -36,7 +36,7 @@ const MaxRounds = 16
 // Failures of tools and errors of the server are told to the model; only a lost connection and an
 // error of the model end the conversation.
 func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
-	tools, err := listTools(ctx, c)
+	tools, err := ListTools(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string,
 
 // callForModel calls a tool and returns the text of its answer.
 func callForModel(ctx context.Context, c Caller, call ToolCall) (string, error) {
-	res, err := callTool(ctx, c, call.Name, call.Arguments)
+	res, err := CallTool(ctx, c, call.Name, call.Arguments)
 	var failed *jsonrpc.Error
 	if errors.As(err, &failed) {
 		return "error: " + failed.Message, nil
