@@ -155,10 +155,8 @@ func documented(systems []string) []view.DocumentedSystem {
 			goos = "darwin"
 		}
 		s := view.DocumentedSystem{
-			Name: name,
-			Predict: func(step string) (any, bool) {
-				return rules.Predict(goos, rules.ParseStep(step))
-			},
+			Name:    name,
+			Predict: func(step string) (any, bool) { return rules.Predict(goos, step) },
 		}
 		for _, r := range rules.Documented(goos) {
 			s.Rules = append(s.Rules, view.DocumentedRule{

@@ -55,10 +55,10 @@ func findCopyZone(t *trial) {
 	how := fmt.Sprintf("time reads of %d bytes into buffers at %d offsets: the differences "+
 		"(destination - source) mod %d at which a copy takes twice as long or longer",
 		len(sent), len(offsets), copyPage)
-	t.found(Step{Name: "copy-zone"}, z.String(), "", how)
+	t.found("copy-zone", z.String(), "", how)
 	if len(z.slow) > 0 {
 		how = "how many times as long a copy takes there as elsewhere, of reads from a pipe"
-		t.found(Step{Name: "copy-zone/slowdown"}, z.slowdown(), "times", how)
+		t.found("copy-zone/slowdown", z.slowdown(), "times", how)
 	}
 }
 

@@ -27,8 +27,7 @@ func Documented(os string) []Rule {
 }
 
 // documentedRule returns the rule of a system, or of all, that covers a step.
-func documentedRule(os string, s Step) (best Rule, ok bool) {
-	step := s.String()
+func documentedRule(os, step string) (best Rule, ok bool) {
 	for _, r := range slices.Concat(Documented(os), Documented("")) {
 		covers := step == r.About || strings.HasPrefix(step, r.About+"/")
 		if covers && len(r.About) > len(best.About) {

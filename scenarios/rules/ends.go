@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"time"
 
@@ -20,8 +19,8 @@ func breakPipes(t *trial) {
 	signals := syspipe.CountSIGPIPE()
 	_, err := w.Write([]byte{1})
 	how := "write one byte after the reader has closed"
-	t.found(Step{Name: "broken/no-reader"}, syspipe.ErrorName(err), "", how)
-	t.foundSignal(Step{Name: "broken/no-reader/sigpipe"}, signals)
+	t.found("broken/no-reader", syspipe.ErrorName(err), "", how)
+	t.foundSignal("broken/no-reader/sigpipe", signals)
 	for _, taken := range []int{0, 100, 2 * t.slot()} {
 		t.breakWrite(taken)
 	}
@@ -60,13 +59,14 @@ func (t *trial) breakWrite(taken int) {
 
 	how := fmt.Sprintf("a blocked write of capacity + 100000 bytes; the reader takes %d and closes",
 		taken)
-	t.found(brokenAfter(taken, "accepted"), got.accepted, "B", how+"; bytes the kernel took")
-	t.found(brokenAfter(taken, "error"), syspipe.ErrorName(got.err), "", how)
+	step := fmt.Sprintf("broken/after-%d/", taken)
+	t.found(step+"accepted", got.accepted, "B", how+"; bytes the kernel took")
+	t.found(step+"error", syspipe.ErrorName(got.err), "", how)
 	if got.err != nil { // else the kernel took all of it before the reader closed
 		how = "from the reader's close to the writer's error"
-		t.found(brokenAfter(taken, "notice"), int64(got.ended-closed), "ns", how)
+		t.found(step+"notice", int64(got.ended-closed), "ns", how)
 	}
-	t.foundSignal(brokenAfter(taken, "sigpipe"), signals)
+	t.foundSignal(step+"sigpipe", signals)
 }
 
 // awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked
@@ -89,9 +89,9 @@ func awaitSteady(r *syspipe.End) {
 	}
 }
 
-func (t *trial) foundSignal(s Step, signals func() *int) {
+func (t *trial) foundSignal(step string, signals func() *int) {
 	n := signals()
-	t.found(s, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
+	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
 // hold keeps the ends it was given open until it is released.
@@ -113,81 +113,9 @@ func findEOF(t *trial) {
 	w.Close()
 	_, first := r.TryRead(make([]byte, 1))
 	how := "close the writing end while another process holds a copy of it, and read"
-	t.found(Step{Name: "eof/another-writer"}, syspipe.ErrorName(first), "", how)
+	t.found("eof/another-writer", syspipe.ErrorName(first), "", how)
 	holder.Close()
 	_, last := r.TryRead(make([]byte, 1))
 	how = "and read when that is closed too"
-	t.found(Step{Name: "eof/last-writer"}, syspipe.ErrorName(last), "", how)
-}
-
-// A stdioReport is what a child says of its standard streams.
-type stdioReport struct {
-	Streams [3]syspipe.Stream
-	Errors  [3]string
-}
-
-func describeStdio(w *proc.Work) error {
-	var report stdioReport
-	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
-		stream, err := syspipe.Describe(f)
-		report.Streams[i] = stream
-		if err != nil {
-			report.Errors[i] = err.Error()
-		}
-	}
-	return w.Report(report)
-}
-
-// lookAtStdio looks at what a child gets: from os/exec with pipes, and, for a socket pair, what
-// Node.js gives its children.
-func lookAtStdio(t *trial) {
-	p, err := proc.Self(workStdio, nil)
-	if !t.Check(err) {
-		return
-	}
-	var from string
-	switch t.kind {
-	case syspipe.Anonymous:
-		from = "os/exec"
-		p.Cmd.Stdout = io.Discard // os/exec makes a pipe of it
-		_, err = p.Cmd.StdinPipe()
-	case syspipe.SocketPair:
-		from = "socketpair"
-		end, _ := t.open()
-		var file *os.File
-		file, err = end.File()
-		p.Cmd.Stdin = file
-		p.Cmd.Stdout = file
-		p.Cmd.Stderr = file
-	default:
-		return // os/exec makes pipes of no other kind
-	}
-	t.Check(err)
-	if t.Err() == nil {
-		t.Check(p.Start(t.Ctx))
-	}
-	var report stdioReport
-	if t.Err() == nil {
-		t.Check(p.Report(&report))
-	}
-	for i, name := range []string{"stdin", "stdout", "stderr"} {
-		step := Step{Name: "stdio/" + from + "/" + name}
-		if why := report.Errors[i]; why != "" {
-			t.found(step, "unknown", "", why)
-			continue
-		}
-		t.found(step, streamText(report.Streams[i]), "", "what the child sees there")
-	}
-}
-
-// streamText describes a standard stream: "pipe, blocking, 65536 bytes".
-func streamText(s syspipe.Stream) string {
-	text := s.Kind + ", blocking"
-	if s.NonBlocking {
-		text = s.Kind + ", non-blocking"
-	}
-	if s.Capacity > 0 {
-		text += fmt.Sprintf(", %d bytes", s.Capacity)
-	}
-	return text
+	t.found("eof/last-writer", syspipe.ErrorName(last), "", how)
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math/bits"
+	"strconv"
 	"strings"
 )
 
@@ -70,11 +71,11 @@ type system struct {
 // Predict returns what the documented rules of a system say that a step of [Run] finds on its
 // anonymous pipes, made without asking for a capacity: a number, a string or a bool. Linux is taken
 // to have pages of 4 KiB. ok is false where no rule predicts a value.
-func Predict(os string, s Step) (value any, ok bool) {
+func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false
 	}
-	return system{os, 4 << 10, linuxSlots * 4 << 10}.predict(s)
+	return system{os, 4 << 10, linuxSlots * 4 << 10}.predict(step)
 }
 
 // atomic returns how many bytes a pipe takes whole or not at all, 0 where any number is.
@@ -101,50 +102,62 @@ func (s system) model() model {
 	return nil
 }
 
-func (s system) predict(step Step) (any, bool) {
-	if value, ok := everywhere[step.Name]; ok {
+// number takes the size out of a step: "capacity/fill/4096" is "capacity/fill" with 4096,
+// "interleave/512/read-4096" is "interleave" with 512, and "broken/after-100/error" is
+// "broken/after/error" with 100.
+func number(step string) (name string, n int) {
+	var names []string
+	for _, part := range strings.Split(step, "/") {
+		if strings.HasPrefix(part, "read-") {
+			continue
+		}
+		digits, isAfter := strings.CutPrefix(part, "after-")
+		v, err := strconv.Atoi(digits)
+		if err == nil {
+			n = v
+		}
+		switch {
+		case err != nil:
+			names = append(names, part)
+		case isAfter:
+			names = append(names, "after")
+		}
+	}
+	return strings.Join(names, "/"), n
+}
+
+func (s system) predict(step string) (any, bool) {
+	name, n := number(step)
+	if value, ok := everywhere[name]; ok {
 		return value, true
 	}
-	if strings.HasSuffix(step.Name, "/sigpipe") {
+	if strings.HasSuffix(name, "/sigpipe") {
 		// FreeBSD sends none for a write of which a part was taken, but for that of the rest.
 		return s.os != "windows", s.os != ""
 	}
-	if value, ok := s.predictFill(step); ok {
-		return value, true
+	if m := s.model(); m != nil && n > 0 {
+		total, last := fillModel(m, n)
+		switch name {
+		case "capacity/fill":
+			return total, true
+		case "short-write":
+			return last, true
+		case "one-byte-after":
+			return m(1) == 1, true
+		}
 	}
-	if step.Name == "interleave" { // longer writes may be cut, and need not within the time
-		return false, s.os == "windows" || step.N <= s.atomic()
+	if name == "interleave" { // longer writes may be cut, and need not within the time
+		return false, s.os == "windows" || n <= s.atomic()
 	}
 	switch s.os {
 	case "linux":
-		return s.predictLinux(step)
+		return s.predictLinux(name, n)
 	case "gvisor":
-		return s.predictGVisor(step)
+		return s.predictGVisor(name)
 	case "darwin", "freebsd":
-		return predictBSD(step)
+		return predictBSD(name, n)
 	}
 	return nil, false
-}
-
-// predictFill predicts what writes put into a pipe that nobody reads.
-func (s system) predictFill(step Step) (any, bool) {
-	m := s.model()
-	if m == nil || step.N <= 0 {
-		return nil, false
-	}
-	switch step.Name {
-	case "capacity/fill", "short-write", "one-byte-after":
-	default:
-		return nil, false
-	}
-	total, last := fillModel(m, step.N)
-	switch step.Name {
-	case "capacity/fill":
-		return total, true
-	case "short-write":
-		return last, true
-	}
-	return m(1) == 1, true
 }
 
 // everywhere is what POSIX says. Windows does the same as far as syspipe tells it in these words.
@@ -156,8 +169,8 @@ var everywhere = map[string]any{
 	"eof/last-writer":    "EOF",
 }
 
-func (s system) predictLinux(step Step) (any, bool) {
-	switch step.Name {
+func (s system) predictLinux(name string, n int) (any, bool) {
+	switch name {
 	case "capacity/stated":
 		return linuxSlots * s.page, true
 	case "slot", "all-or-nothing", "poll/writable-after":
@@ -169,15 +182,15 @@ func (s system) predictLinux(step Step) (any, bool) {
 	case "poll/after":
 		return false, true
 	case "settable": // the power of two that is not below
-		return 1 << bits.Len(uint(max(step.N, s.page)-1)), step.N > 0
+		return 1 << bits.Len(uint(max(n, s.page)-1)), n > 0
 	case "broken/after/accepted":
-		return s.capacity + step.N/s.page*s.page, true
+		return s.capacity + n/s.page*s.page, true
 	}
 	return nil, false
 }
 
-func (s system) predictGVisor(step Step) (any, bool) {
-	switch step.Name {
+func (s system) predictGVisor(name string) (any, bool) {
+	switch name {
 	case "capacity/stated", "growth/first-write":
 		return grownBSD, true
 	case "slot", "poll/writable-after":
@@ -191,8 +204,8 @@ func (s system) predictGVisor(step Step) (any, bool) {
 }
 
 // predictBSD is about what macOS and FreeBSD have from the same ancestor.
-func predictBSD(step Step) (any, bool) {
-	switch step.Name {
+func predictBSD(name string, n int) (any, bool) {
+	switch name {
 	case "slot":
 		return 1, true
 	case "growth/first-write":
@@ -200,7 +213,7 @@ func predictBSD(step Step) (any, bool) {
 	case "all-or-nothing", "poll/writable-after":
 		return 512, true
 	case "settable":
-		return "unsupported", step.N > 0
+		return "unsupported", n > 0
 	}
 	return nil, false
 }

@@ -55,7 +55,7 @@ func TestGVisorHasRulesOfItsOwn(t *testing.T) {
 		"interleave/4096/read-4096": false, "settable/100000": nil,
 		"broken/after-100/accepted": nil,
 	} {
-		if got, ok := gvisor.predict(ParseStep(step)); ok != (want != nil) || got != want && ok {
+		if got, ok := gvisor.predict(step); ok != (want != nil) || got != want && ok {
 			t.Errorf("%s: %v, %t; want %v", step, got, ok, want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestPredict(t *testing.T) {
 		{"linux", "settable/largest", nil, false},
 		{"plan9", "slot", nil, false},
 	} {
-		got, ok := Predict(row.os, ParseStep(row.step))
+		got, ok := Predict(row.os, row.step)
 		if got != row.want || ok != row.ok {
 			t.Errorf("Predict(%s, %s) = %v, %v; want %v, %v", row.os, row.step, got, ok, row.want,
 				row.ok)
@@ -184,8 +184,8 @@ func TestPredict(t *testing.T) {
 
 // The same writes fill pipes of two systems differently.
 func ExamplePredict() {
-	linux, _ := Predict("linux", ParseStep("capacity/fill/2049"))
-	darwin, _ := Predict("darwin", ParseStep("capacity/fill/2049"))
+	linux, _ := Predict("linux", "capacity/fill/2049")
+	darwin, _ := Predict("darwin", "capacity/fill/2049")
 	fmt.Println("2049-byte writes: Linux takes", linux, "bytes, macOS", darwin)
 	// Output: 2049-byte writes: Linux takes 32784 bytes, macOS 65536
 }

@@ -57,8 +57,6 @@ func inquiries() []inquiry {
 			do: findEOF},
 		{name: "interleave", how: "two processes write to one pipe", do: interleaveWrites},
 		{name: "deadlock", how: "write to an echoing child and do not read", do: deadlock},
-		{name: "stdio", how: "start a child and let it look at its standard streams",
-			do: lookAtStdio},
 		{name: "copy-zone", how: "time copies between a pipe and buffers at many offsets",
 			do: findCopyZone, once: true},
 		{name: "write-size",
@@ -168,11 +166,6 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// wants reports whether an inquiry was asked for.
-func (o Options) wants(i inquiry) bool {
-	return o.Steps == nil || slices.Contains(o.Steps, i.name)
-}
-
 // Run makes the experiments and calls found for each finding as it comes. It stops at the first
 // error of found. An experiment that fails or hangs is itself a finding, and the others go on; so
 // is a kind of pipe that this system lacks. With all of them Run takes some ten seconds.
@@ -180,12 +173,13 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	plan, lacking := o.plan()
+	kinds, lacking := o.kinds()
 	for _, f := range lacking {
 		if err := found(f); err != nil {
 			return err
 		}
 	}
+	plan := o.experiments(kinds)
 	for n, e := range plan {
 		e.Limit = o.StepTimeout
 		findings := 0
@@ -204,18 +198,14 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	return nil
 }
 
-// plan returns the experiments that were asked for, and a finding for each kind of pipe that this
-// system lacks.
-func (o Options) plan() (plan []experiment.Experiment, lacking []results.Finding) {
+// kinds returns the kinds of pipe to look at, and a finding for each that this system lacks.
+func (o Options) kinds() (there []syspipe.Kind, lacking []results.Finding) {
 	kinds := o.Kinds
 	if kinds == nil {
-		for _, k := range syspipe.Pipes() {
-			if k.Supported() == nil {
-				kinds = append(kinds, k)
-			}
-		}
+		kinds = slices.DeleteFunc(syspipe.Pipes(), func(k syspipe.Kind) bool {
+			return k.Supported() != nil
+		})
 	}
-	var there []syspipe.Kind
 	for _, kind := range kinds {
 		if err := opens(kind); errors.Is(err, errors.ErrUnsupported) {
 			lacking = append(lacking, results.Finding{
@@ -226,22 +216,20 @@ func (o Options) plan() (plan []experiment.Experiment, lacking []results.Finding
 		}
 		there = append(there, kind)
 	}
-	return o.experiments(there), lacking
+	return there, lacking
 }
 
 // experiments returns those that were asked for, about these kinds of pipe.
 func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
+	wanted := slices.DeleteFunc(inquiries(), func(i inquiry) bool {
+		return o.Steps != nil && !slices.Contains(o.Steps, i.name)
+	})
 	var all []experiment.Experiment
-	for _, kind := range kinds {
-		for _, i := range inquiries() {
-			if o.wants(i) && !i.once {
+	for _, kind := range append(slices.Clone(kinds), "") {
+		for _, i := range wanted {
+			if i.once == (kind == "") {
 				all = append(all, i.about(kind))
 			}
-		}
-	}
-	for _, i := range inquiries() {
-		if o.wants(i) && i.once {
-			all = append(all, i.about(""))
 		}
 	}
 	return all
@@ -261,7 +249,6 @@ func Jobs() map[string]proc.Job {
 	return experiment.Jobs(Work, All, map[string]proc.Job{
 		workWrite: writeLetters,
 		workEcho:  echo,
-		workStdio: describeStdio,
 		workHold:  hold,
 	})
 }

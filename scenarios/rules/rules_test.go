@@ -157,7 +157,7 @@ func TestPredictionsHoldHere(t *testing.T) {
 			"broken", "eof"},
 	}) {
 		_, step, _ := ParseID(f.ID)
-		want, ok := Predict(runtime.GOOS, ParseStep(step))
+		want, ok := Predict(runtime.GOOS, step)
 		if !ok {
 			continue
 		}
@@ -173,19 +173,27 @@ func TestPredictionsHoldHere(t *testing.T) {
 
 func TestIDsAreReadAsTheyAreWritten(t *testing.T) {
 	for _, kind := range []syspipe.Kind{"", syspipe.FIFO, syspipe.SocketPair} {
-		for _, step := range []Step{
-			{Name: "slot"}, {Name: "capacity/fill", N: 2049}, {Name: "poll/after", N: 1},
-			interleaved(512, 4096), brokenAfter(0, "accepted"), brokenAfter(100, "sigpipe"),
-		} {
-			id := ID(kind, step.String())
-			gotKind, text, ok := ParseID(id)
-			got := ParseStep(text)
-			if !ok || gotKind != kind || got.Name != step.Name || got.N != step.N {
-				t.Errorf("%s: %s %+v, want %s %+v", id, gotKind, got, kind, step)
-			}
+		gotKind, step, ok := ParseID(ID(kind, "capacity/fill/2049"))
+		if !ok || gotKind != kind || step != "capacity/fill/2049" {
+			t.Errorf("%q: %q %s", kind, gotKind, step)
 		}
 	}
 	if _, _, ok := ParseID("claim/000-pipe-buf"); ok {
 		t.Error("a claim is taken for a rule")
+	}
+}
+
+func TestTheNumberOfAStep(t *testing.T) {
+	for step, want := range map[string]string{
+		"slot":                      "slot 0",
+		"capacity/fill/2049":        "capacity/fill 2049",
+		"interleave/512/read-4096":  "interleave 512",
+		"broken/after-0/accepted":   "broken/after/accepted 0",
+		"broken/after-8192/sigpipe": "broken/after/sigpipe 8192",
+	} {
+		name, n := number(step)
+		if got := fmt.Sprint(name, " ", n); got != want {
+			t.Errorf("%s: %s, want %s", step, got, want)
+		}
 	}
 }

@@ -88,7 +88,7 @@ func compareWriteSizes(t *trial) {
 		}
 		how := fmt.Sprintf("goodput of messages of 1,000,000 B written whole, %s, "+
 			"to a reader that only reads", place)
-		t.found(Step{Name: "write-size/" + place + "/whole"}, int64(whole), "B/s", how)
+		t.found("write-size/"+place+"/whole", int64(whole), "B/s", how)
 		for _, s := range sendings[1:] {
 			rate := goodput.Estimate(records[s.cell(place)]).Median
 			if rate == 0 {
@@ -96,7 +96,7 @@ func compareWriteSizes(t *trial) {
 			}
 			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
 			gain := float64(int64(100*rate/whole)) / 100
-			t.found(Step{Name: "write-size/" + place + "/" + s.name}, gain, "times", how)
+			t.found("write-size/"+place+"/"+s.name, gain, "times", how)
 		}
 	}
 }
@@ -116,6 +116,6 @@ func timeWakeUps(t *trial) {
 		}
 		how := "half of the time in which a byte goes to another process and comes back, " +
 			c.Placement
-		t.found(Step{Name: "wake-up/" + c.Placement}, int64(trip/2), "ns", how)
+		t.found("wake-up/"+c.Placement, int64(trip/2), "ns", how)
 	}
 }

@@ -13,13 +13,13 @@ func findCapacity(t *trial) {
 	w, _ := t.open()
 	n := t.capacityOf(w)
 	if runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind.IsPipe() {
-		t.found(Step{Name: "capacity/stated"}, n, "B", "ask the system about a new pipe")
+		t.found("capacity/stated", n, "B", "ask the system about a new pipe")
 		return
 	}
-	t.found(Step{Name: "capacity/accepted"}, n, "B", "")
+	t.found("capacity/accepted", n, "B", "")
 }
 
-func findSlot(t *trial) { t.found(Step{Name: "slot"}, t.slot(), "B", "") }
+func findSlot(t *trial) { t.found("slot", t.slot(), "B", "") }
 
 // fillSizes returns the sizes at which rules differ: about PIPE_BUF, a page, half a slot, the
 // capacity.
@@ -43,14 +43,14 @@ func fillPipes(t *trial) {
 		writable, unpolled := w.Writable()
 		_, one := w.TryWrite([]byte{1})
 		how := fmt.Sprintf("%d-byte writes without blocking until refused", n)
-		t.found(Step{Name: "capacity/fill", N: n}, total, "B", how)
+		t.found(fmt.Sprintf("capacity/fill/%d", n), total, "B", how)
 		how = "what the last of these writes put in, if that was only a part of it, else 0"
-		t.found(Step{Name: "short-write", N: n}, last, "B", how)
+		t.found(fmt.Sprintf("short-write/%d", n), last, "B", how)
 		how = "write one byte after the refusal"
-		t.found(Step{Name: "one-byte-after", N: n}, one == nil, "", how)
+		t.found(fmt.Sprintf("one-byte-after/%d", n), one == nil, "", how)
 		if unpolled == nil { // some systems have no poll(2)
 			how = "whether poll(2) says writable after the refusal"
-			t.found(Step{Name: "poll/after", N: n}, writable, "", how)
+			t.found(fmt.Sprintf("poll/after/%d", n), writable, "", how)
 		}
 	}
 }
@@ -60,11 +60,11 @@ func findGrowth(t *trial) {
 	before := t.capacityOf(w)
 	first, _ := t.tryWrite(w, make([]byte, 1<<20)) // Windows takes all of it or nothing
 	how := "what a new pipe takes of one write of 1 MiB"
-	t.found(Step{Name: "growth/first-write"}, first, "B", how)
+	t.found("growth/first-write", first, "B", how)
 	if runtime.GOOS == "linux" && t.kind.IsPipe() {
 		grown := t.capacityOf(w) - before
 		how = "F_GETPIPE_SZ of the full pipe less that of the empty one"
-		t.found(Step{Name: "growth/stated"}, grown, "B", how)
+		t.found("growth/stated", grown, "B", how)
 	}
 }
 
@@ -75,7 +75,7 @@ func setCapacities(t *trial) {
 		if t.Err() != nil {
 			return
 		}
-		step := Step{Name: "settable", N: asked}
+		step := fmt.Sprintf("settable/%d", asked)
 		got, err := w.SetCapacity(asked)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
@@ -96,7 +96,7 @@ func setCapacities(t *trial) {
 		{"limit/user-pages-hard", "/proc/sys/fs/pipe-user-pages-hard", "pages"},
 	} {
 		if n, ok := syspipe.ReadLimit(l.file); ok {
-			t.found(Step{Name: l.step}, n, l.unit, "read "+l.file)
+			t.found(l.step, n, l.unit, "read "+l.file)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (t *trial) findLargestCapacity() {
 		best = got
 		how = fmt.Sprintf("doubled up to %d bytes without a refusal", n)
 	}
-	step := Step{Name: "settable/largest"}
+	step := "settable/largest"
 	// If best is above the limit this process is privileged, which the rule allows.
 	limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size")
 	if ok && best <= limit && t.system().os == "linux" {
@@ -132,7 +132,7 @@ func (t *trial) findLargestCapacity() {
 // bisection, as a write that is split stays so when larger. For a socket there is no saying how
 // much is free, as that depends on how it was written; so the usual sizes are tried.
 func findAllOrNothing(t *trial) {
-	step := Step{Name: "all-or-nothing"}
+	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
 		how := "the largest size tried below which writes that fill it were never taken in part"
 		t.found(step, t.largestUnsplit(), "B", how)
@@ -183,7 +183,7 @@ func pollFullPipe(t *trial) {
 	if t.Err() != nil {
 		return
 	}
-	step := Step{Name: "poll/writable-after"}
+	step := "poll/writable-after"
 	if _, err := w.Writable(); errors.Is(err, errors.ErrUnsupported) {
 		t.found(step, "unsupported", "", err.Error())
 		return
@@ -199,15 +199,15 @@ func writeToFullPipe(t *trial) {
 	}
 	_, err := w.TryWrite([]byte{1})
 	how := "write one byte to a full pipe that does not block"
-	t.found(Step{Name: "full/write"}, syspipe.ErrorName(err), "", how)
+	t.found("full/write", syspipe.ErrorName(err), "", how)
 	if n, err := r.Buffered(); err == nil {
 		how = "ask the reading end how much is in it (FIONREAD)"
-		t.foundBeside(Step{Name: "full/buffered"}, n, "B", how, capacity,
+		t.foundBeside("full/buffered", n, "B", how, capacity,
 			"the bytes that were accepted")
 	}
 	for err = nil; err == nil; {
 		_, err = r.TryRead(make([]byte, 1<<20))
 	}
 	how = "read from an empty pipe that does not block"
-	t.found(Step{Name: "empty/read"}, syspipe.ErrorName(err), "", how)
+	t.found("empty/read", syspipe.ErrorName(err), "", how)
 }

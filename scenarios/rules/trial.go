@@ -27,22 +27,22 @@ type trial struct {
 
 // found reports what was found beside what is documented: the value that the rules of this system
 // predict, or else what the rule that covers the step says.
-func (t *trial) found(s Step, value any, unit, how string) {
+func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
-		t.report(s, value, unit, how, results.Noted, "")
+		t.report(step, value, unit, how, results.Noted, "")
 		return
 	}
 	sys := t.system()
-	rule, covered := documentedRule(sys.os, s)
-	want, predicted := sys.predict(s)
+	rule, covered := documentedRule(sys.os, step)
+	want, predicted := sys.predict(step)
 	switch {
 	case predicted && !slices.Contains(undecided, value):
-		t.foundBeside(s, value, unit, how, want, rule.Source)
+		t.foundBeside(step, value, unit, how, want, rule.Source)
 	case covered:
 		documented := fmt.Sprintf("%s (%s)", rule.Says, rule.Source)
-		t.report(s, value, unit, how, results.Noted, documented)
+		t.report(step, value, unit, how, results.Noted, documented)
 	default:
-		t.report(s, value, unit, how, results.Noted, "")
+		t.report(step, value, unit, how, results.Noted, "")
 	}
 }
 
@@ -50,7 +50,7 @@ func (t *trial) found(s Step, value any, unit, how string) {
 var undecided = []any{"unsupported", "refused", tooFew}
 
 // foundBeside reports what was found beside what should be, by whatever says so.
-func (t *trial) foundBeside(s Step, value any, unit, how string, want any, source string) {
+func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
 		verdict = results.Holds
@@ -59,22 +59,18 @@ func (t *trial) foundBeside(s Step, value any, unit, how string, want any, sourc
 	if source != "" {
 		documented += " (" + source + ")"
 	}
-	t.report(s, value, unit, how, verdict, documented)
+	t.report(step, value, unit, how, verdict, documented)
 }
 
 // report reports a finding. Without a word on how, the inquiry's stands.
-func (t *trial) report(s Step, value any, unit, how string, verdict results.Verdict,
+func (t *trial) report(step string, value any, unit, how string, verdict results.Verdict,
 	documented string) {
 	f := results.Finding{
-		ID:      ID(t.kind, s.String()),
-		Title:   cmp.Or(how, t.how),
-		Verdict: verdict,
-		Value:   value,
-		Unit:    unit,
-		Found:   valueText(value, unit),
+		ID: ID(t.kind, step), Title: cmp.Or(how, t.how), Verdict: verdict,
+		Value: value, Unit: unit, Found: valueText(value, unit),
 	}
 	if t.general {
-		f.ID = ID("", s.String())
+		f.ID = ID("", step)
 	}
 	if documented != "" {
 		f.Found += "; documented: " + documented

@@ -17,7 +17,6 @@ const (
 	workWrite = "rules/write" // writes one letter again and again until the reader leaves
 	workEcho  = "rules/echo"  // copies from one end to another, a block at a time
 	workHold  = "rules/hold"  // keeps an end open
-	workStdio = "rules/stdio" // tells what its standard streams are
 )
 
 type writeArgs struct {
@@ -145,7 +144,7 @@ func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	if c.broken == 0 && (c.whole() < fewMessages || c.runs < fewRuns) {
 		cut = tooFew
 	}
-	t.found(interleaved(size, read), cut, "", how)
+	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
 }
 
 // tooFew is the value where too little came through to say that nothing is cut.
@@ -191,7 +190,7 @@ func deadlock(t *trial) {
 	stuck := t.writeUntilStuck(toChild, capacity)
 	how := fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, "+
 		"then writes them; nothing for %v is a hang", capacity, stallTime)
-	step := Step{Name: "deadlock/parent-writes"}
+	step := "deadlock/parent-writes"
 	if t.system().os == "linux" {
 		t.foundBeside(step, stuck, "B", how, 3*capacity, "both capacities and what the child holds")
 	} else {
@@ -203,7 +202,7 @@ func deadlock(t *trial) {
 	t.Check(err)
 	t.Check(child.Wait())
 	how = "whether all of it came back once the parent read"
-	t.foundBeside(Step{Name: "deadlock/resolved"}, got == int64(stuck), "", how, true, "")
+	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "")
 }
 
 // writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its
