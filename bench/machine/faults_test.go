@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,16 +54,14 @@ func TestUsageTellsWhoElseWasThere(t *testing.T) {
 	}
 }
 
-func TestUsagesAddUp(t *testing.T) {
+func TestUsageSinceAnEarlierOne(t *testing.T) {
 	from := Usage{Known: true, Busy: 1, Own: 0.5, Stolen: 0.25, CPUs: 2}
-	to := Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2}
-	var sum Usage
-	sum.Add(to.Since(from))
-	sum.Add(to.Since(from))
-	sum.Add(Usage{}.Since(from))
-	want := (Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.5, CPUs: 2})
-	if !reflect.DeepEqual(sum, want) {
-		t.Errorf("got %+v, want %+v", sum, want)
+	to := Usage{Known: true, Busy: 2, Own: 1, Stolen: 0.75, CPUs: 2}
+	if d := to.Since(from); !d.Known || d.Busy != 1 || d.Own != 0.5 || d.Stolen != 0.5 {
+		t.Errorf("got %+v", d)
+	}
+	if d := (Usage{}).Since(from); d.Known {
+		t.Errorf("of nothing: got %+v", d)
 	}
 	if was := ReadUsage(); was.Known && ReadUsage().Since(was).Busy < 0 {
 		t.Error("the CPUs did less than nothing")

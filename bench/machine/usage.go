@@ -60,21 +60,6 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 	return time.Duration(seconds * 1e9).Round(time.Millisecond), known
 }
 
-// Add puts what was done in two times together. An unknown one adds nothing.
-func (u *Usage) Add(d Usage) {
-	if !d.Known {
-		return
-	}
-	u.Known = true
-	u.CPUs = d.CPUs
-	u.quotas = d.quotas
-	u.Busy += d.Busy
-	u.Own += d.Own
-	u.Stolen += d.Stolen
-	u.Throttled += d.Throttled
-	u.Elapsed += d.Elapsed
-}
-
 // Thresholds above which a disturbance is reported.
 const (
 	busyCPUs    = 0.1  // CPUs that others keep busy: it moves a figure by more than a percent

@@ -44,10 +44,6 @@ type session struct {
 // openSession makes the folder of a run, and begins its file with where the run takes place. A
 // folder that holds an earlier run keeps it: the file goes on.
 func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
-	run, err := results.NewRun()
-	if err != nil {
-		return nil, err
-	}
 	dir, err := f.makeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("make the folder for results: %w", err)
@@ -60,25 +56,16 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{
-		Writer:   w,
-		progress: f.progress(cmd.ErrOrStderr()),
-		flags:    f,
-		cmd:      cmd,
-		env:      describeRun(run, f.seed),
-		dir:      dir,
-		run:      run,
-		runs:     []string{run},
-		planned:  1,
-	}
-	if err := w.Write(s.env); err != nil {
+	progress := f.progress(cmd.ErrOrStderr())
+	s := &session{Writer: w, progress: progress, flags: f, cmd: cmd, dir: dir, planned: 1}
+	if err := s.beginRun(); err != nil {
 		w.Close() // the first error says more
 		return nil, err
 	}
 	return s, nil
 }
 
-// beginRun goes on with a further run in the same file.
+// beginRun begins the first run of the session, or a further one in the same file.
 func (s *session) beginRun() error {
 	run, err := results.NewRun()
 	if err != nil {
@@ -97,24 +84,17 @@ func describeRun(run string, seed int64) results.Environment {
 	return env
 }
 
-// folder returns where the command was asked to keep what it measures, or a new place.
-func (f *sharedFlags) folder() string {
-	if f.out != "" {
-		return f.out
-	}
-	return filepath.Join("pipebench-out", time.Now().Format("20060102-150405"))
-}
-
-// makeFolder makes the folder, if it is not there. One that nobody named is this run's alone,
-// though others begin in the same second.
+// makeFolder makes the folder for what the command measures, if it is not there. One that nobody
+// named is this run's alone, though others begin in the same second.
 func (f *sharedFlags) makeFolder() (string, error) {
-	dir := f.folder()
 	if f.out != "" {
-		return dir, os.MkdirAll(dir, 0o777)
+		return f.out, os.MkdirAll(f.out, 0o777)
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+	const parent = "pipebench-out"
+	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return "", err
 	}
+	dir := filepath.Join(parent, time.Now().Format("20060102-150405"))
 	free := dir
 	for n := 2; ; n++ {
 		if err := os.Mkdir(free, 0o777); !errors.Is(err, fs.ErrExist) {
