@@ -53,7 +53,10 @@ func ParseFault(spec string) (Fault, error) {
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault %s: %w", name, err)
 	}
-	return f, f.check()
+	if f.Bytes == 0 && kind.Sign == '=' {
+		return Fault{}, fmt.Errorf("fault %s: a size of 0 does nothing: want more", name)
+	}
+	return f, nil
 }
 
 func faultKind(name string) (catalogue.Situation, error) {
@@ -62,21 +65,6 @@ func faultKind(name string) (catalogue.Situation, error) {
 		err = fmt.Errorf("unknown fault %q: %w", name, err)
 	}
 	return m, err
-}
-
-// check reports what is wrong with a Fault that was not parsed.
-func (f Fault) check() error {
-	if f == (Fault{}) {
-		return nil
-	}
-	kind, err := faultKind(f.Kind)
-	if err != nil {
-		return err
-	}
-	if f.Bytes < 0 || kind.Sign == '=' && f.Bytes == 0 {
-		return fmt.Errorf("fault %s: a size of %d bytes does nothing: want more", f.Kind, f.Bytes)
-	}
-	return nil
 }
 
 // String returns the spec of f, which ParseFault takes back; "" for none.

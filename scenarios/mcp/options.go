@@ -98,7 +98,7 @@ func (o *Options) complete() error {
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	faults := []error{o.Fault.check()}
+	var faults []error
 	if o.ParseErrorID != jsonrpc.Empty && o.ParseErrorID != jsonrpc.Null {
 		wrong := fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID)
 		faults = append(faults, wrong)
