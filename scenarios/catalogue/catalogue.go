@@ -32,6 +32,7 @@ type Situation struct {
 	Name   string
 	Title  string // what is done, in a line for a list
 	Advice string // what a good program does
+	Mild   bool   // to do otherwise is no failure: no protocol demands it
 
 	// The fault of a server may take a number of bytes: Sign is '@' before a threshold and '='
 	// before a quantity, or 0 where there is none; Default is used where no number is given.

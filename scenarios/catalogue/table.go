@@ -97,7 +97,7 @@ var clients = []Situation{
 	{Name: "eof-mid-frame",
 		Title:  "the input ends in the middle of a request",
 		Advice: "end soon: the rest will not come"},
-	{Name: "wrong-framing",
+	{Name: "wrong-framing", Mild: true,
 		Title:  "the client speaks the other framing",
 		Advice: "say what is wrong, or end; a client that waits learns nothing"},
 	{Name: "lying-length",
@@ -132,7 +132,7 @@ var lives = []Situation{
 		Title: "the server ends, and its output is read to the end",
 		Advice: "end what was started, or give it streams of its own: who reads to the end waits " +
 			"for all who hold the pipe"},
-	{Name: "held-streams",
+	{Name: "held-streams", Mild: true,
 		Title: "after a call, it is looked whether a new process holds the server's streams",
 		Advice: "start programs with streams of their own: one that reads the server's input " +
 			"takes requests away, and one that holds its output keeps the client waiting"},
@@ -187,10 +187,6 @@ var lives = []Situation{
 	{Name: "mcp-schema",
 		Title:  "MCP: all is asked for that has no effect, and every answer looked at",
 		Advice: "send what the schema of the revision asks for: clients refuse the rest"},
-	{Name: "mcp-subscriptions",
-		Title: "MCP: the client listens to changes of the list of tools",
-		Advice: "acknowledge what is agreed to first, be it nothing, and name the subscription " +
-			"in each notification"},
 }
 
 // faults are what a server does to its client.
@@ -268,10 +264,6 @@ var habits = []Situation{
 		Title: "the server does not answer, and the client gives up",
 		Advice: "send notifications/cancelled with the id of what is not waited for any more, " +
 			"and ignore its answer"},
-	{Name: "mcp-subscriptions",
-		Title: "the server ends while the client listens to changes",
-		Advice: "keep what is subscribed to, and subscribe again before all else: a server that " +
-			"starts knows of no subscription"},
 	{Name: "mcp-shutdown",
 		Title:  "how the server is ended",
 		Advice: "close the server's input and wait, then SIGTERM, then SIGKILL"},
@@ -286,10 +278,10 @@ var shapes = []Situation{
 	{Name: "line-1MiB",
 		Title:  "of ten lines one has a little more than 1 MiB",
 		Advice: "give the reader of lines the limit that messages need, and say it when it is met"},
-	{Name: "no-last-newline",
+	{Name: "no-last-newline", Mild: true,
 		Title:  "the last of ten lines ends with the stream, without a newline",
 		Advice: "take what stands before the end of the stream for a line"},
-	{Name: "blank-lines",
+	{Name: "blank-lines", Mild: true,
 		Title:  "blank lines stand between ten lines",
 		Advice: "skip lines that hold nothing but white space"},
 	{Name: "crlf",

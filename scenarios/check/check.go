@@ -89,6 +89,7 @@ var alone = []string{"block-buffer", "many-starts"}
 type finding struct {
 	results.Finding // its Class is what a runtime has advice of its own for
 	name            string
+	mild            bool   // what is wrong is no failure: nothing demands otherwise
 	evidence        any    // a struct; nil for none
 	mark            string // in the environment of all that the situation starts
 	temp            string // its folder for temporary files
@@ -117,9 +118,17 @@ func rank(v results.Verdict) int {
 	return 0
 }
 
-func (f *finding) ok(format string, args ...any)    { f.judge(results.OK, format, args...) }
-func (f *finding) fails(format string, args ...any) { f.judge(results.Fails, format, args...) }
-func (f *finding) slow(format string, args ...any)  { f.judge(results.Slow, format, args...) }
+func (f *finding) ok(format string, args ...any) { f.judge(results.OK, format, args...) }
+
+func (f *finding) fails(format string, args ...any) {
+	if f.mild {
+		f.judge(results.Slow, format, args...)
+		return
+	}
+	f.judge(results.Fails, format, args...)
+}
+
+func (f *finding) slow(format string, args ...any) { f.judge(results.Slow, format, args...) }
 func (f *finding) cannotTell(format string, args ...any) {
 	f.judge(results.CannotTell, format, args...)
 }
@@ -238,7 +247,7 @@ func (f *finding) doubt(again finding) {
 func (o Options) one(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
-	f := finding{name: about.Name, o: o, mark: newMark()}
+	f := finding{name: about.Name, mild: about.Mild, o: o, mark: newMark()}
 	f.Kind = results.KindFinding
 	f.Run = o.Run
 	f.ID = results.AreaCheck + "/" + string(side) + "/" + about.Name

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/catalogue"
-	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -89,9 +87,8 @@ func (c *clientCheck) situations() map[string]situation {
 			c.judge(f, c.good, carriesOn)
 			return nil
 		},
-		"large-answer":      c.findLimit,
-		"mcp-cancel":        cancels,
-		"mcp-subscriptions": listensAgain,
+		"large-answer": c.findLimit,
+		"mcp-cancel":   cancels,
 	}
 	for _, fault := range serverFaults {
 		name, _, _ := catalogue.Cut(fault.spec)
@@ -195,39 +192,5 @@ func cancels(ctx context.Context, f *finding) error {
 		}
 	}
 	f.slow("gives up on its requests and does not cancel them")
-	return nil
-}
-
-// listensAgain looks whether a client that listens to changes does so again when its server has
-// ended and it starts it again: a server that starts knows of no subscription.
-func listensAgain(ctx context.Context, f *finding) error {
-	v, err := f.visit(ctx, "--changing-tools", "--fault", "truncate-at-exit@0")
-	if err != nil {
-		return err
-	}
-	f.evidence = v.ClientEvidence
-	listened, sessions := 0, v.bySession()
-	for _, session := range sessions {
-		listens, works := false, false
-		for _, m := range session {
-			listens = listens || m.Method == mcpstdio.Listen
-			works = works ||
-				m.Dir == "request" && !slices.Contains(mcpstdio.OpeningMethods, m.Method)
-		}
-		if listens {
-			listened++
-		} else if listened > 0 && works {
-			f.fails("starts its server again, and does not send %s again", mcpstdio.Listen)
-		}
-	}
-	switch {
-	case listened == 0:
-		f.ok("listens to no changes")
-	case len(sessions) == 1:
-		f.ok("listens to changes, and does not start a server again that has ended")
-	default:
-		f.ok("listened to changes of %d of %s of its server",
-			listened, results.FormatCount(len(sessions), "start"))
-	}
 	return nil
 }

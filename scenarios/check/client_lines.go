@@ -8,29 +8,19 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"github.com/pipebench/pipebench/results"
 )
 
 // Protocols are what a client that is checked may speak: MCP, or lines of JSON of any kind.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
-// A lineShape is what a server writes to a client of lines. A mild one is no failure of the client:
-// no format of lines demands that it is read.
-type lineShape struct {
-	lines func() []byte
-	mild  bool
-}
-
-// lineShapes are by situation. All of them hold the same messages, but for the text of one.
-var lineShapes = map[string]lineShape{
-	"line-64KiB": {lines: func() []byte { return linesOf(64<<10, "\n") }},
-	"line-1MiB":  {lines: func() []byte { return linesOf(1<<20, "\n") }},
-	"no-last-newline": {mild: true, lines: func() []byte {
-		return bytes.TrimSuffix(plainLines(), []byte("\n"))
-	}},
-	"blank-lines": {mild: true, lines: func() []byte { return linesOf(0, "\n\n  \n") }},
-	"crlf":        {lines: func() []byte { return linesOf(0, "\r\n") }},
+// lineShapes are what a server writes to a client of lines, by situation. All of them hold the same
+// messages, but for the text of one.
+var lineShapes = map[string]func() []byte{
+	"line-64KiB":      func() []byte { return linesOf(64<<10, "\n") },
+	"line-1MiB":       func() []byte { return linesOf(1<<20, "\n") },
+	"no-last-newline": func() []byte { return bytes.TrimSuffix(plainLines(), []byte("\n")) },
+	"blank-lines":     func() []byte { return linesOf(0, "\n\n  \n") },
+	"crlf":            func() []byte { return linesOf(0, "\r\n") },
 }
 
 func plainLines() []byte { return linesOf(0, "\n") }
@@ -62,7 +52,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	tries := map[string]situation{}
 	for name, shape := range lineShapes {
 		tries[name] = func(ctx context.Context, f *finding) error {
-			f.o.lines = shape.lines()
+			f.o.lines = shape()
 			v, err := f.visit(ctx)
 			if err != nil {
 				return err
@@ -74,9 +64,6 @@ func (c *clientCheck) lineSituations() map[string]situation {
 			if c.good.Ended && printed < plain && c.alike {
 				f.fails("ends with code %d, and prints %d lines where it prints %d for plain lines",
 					v.Code, printed, plain)
-			}
-			if f.Verdict == results.Fails && shape.mild {
-				f.Verdict = results.Slow
 			}
 			return nil
 		}

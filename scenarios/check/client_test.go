@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +53,6 @@ func serveRecorded(flags []string) error {
 		Stderr: os.Stderr,
 		Run:    fmt.Sprint(os.Getpid()),
 	}
-	if i := slices.Index(flags, "--changing-tools"); i >= 0 {
-		o.ChangingTools, flags = true, slices.Delete(slices.Clone(flags), i, i+1)
-	}
 	for i := 0; i+1 < len(flags); i += 2 {
 		var err error
 		if flags[i] == "--fault" {
@@ -91,8 +87,6 @@ type badVisitor struct {
 	in    io.WriteCloser
 	lines chan string
 	id    int
-
-	listening int
 }
 
 const textSent = "héllo wörld"
@@ -100,12 +94,6 @@ const textSent = "héllo wörld"
 func (c *badVisitor) run() int {
 	err := c.start()
 	if err == nil {
-		err = c.talk()
-	}
-	if err != nil && strings.HasPrefix(c.wrong, "listens") && c.start() == nil {
-		if c.wrong == "listens again" {
-			c.listen()
-		}
 		err = c.talk()
 	}
 	switch {
@@ -223,27 +211,7 @@ func (c *badVisitor) ask(method, params string) (result map[string]any, err erro
 	}
 }
 
-const discovery = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-
-func (c *badVisitor) listen() {
-	fmt.Fprintf(
-		c.in,
-		`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},%s}}`+"\n",
-		discovery,
-	)
-}
-
 func (c *badVisitor) talk() error {
-	if strings.HasPrefix(c.wrong, "listens") {
-		if c.listening++; c.listening == 1 {
-			c.listen()
-		}
-		_, err := c.ask(
-			"tools/call",
-			`{"name":"echo","arguments":{"message":"`+textSent+`"},`+discovery+`}`,
-		)
-		return err
-	}
 	if c.wrong != "early" {
 		result, err := c.ask("initialize", opening)
 		if err != nil {
@@ -278,9 +246,7 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 		timeout                time.Duration
 		linux                  bool // the judgement rests on what only Linux tells
 	}{
-		{wrong: "", situation: "good-server,exit0,limit,error,truncate-at-exit,dirty,odd-version,old-version,stderr-flood,mcp-opening,mcp-messages,mcp-cancel,mcp-subscriptions,mcp-shutdown"},
-		{wrong: "listens once", situation: "mcp-subscriptions", says: "starts its server again, and does not send subscriptions/listen again"},
-		{wrong: "listens again", situation: "mcp-subscriptions"},
+		{wrong: "", situation: "good-server,exit0,limit,error,truncate-at-exit,dirty,odd-version,old-version,stderr-flood,mcp-opening,mcp-messages,mcp-cancel,mcp-shutdown"},
 		{wrong: "cheerful", situation: "exit0", says: "ends with code 0, as if all were well"},
 		{wrong: "mute", situation: "truncate-at-exit", says: "ends with code 1 and says nothing"},
 		{wrong: "patient", situation: "deaf", says: "is still there after", timeout: 10 * time.Second},

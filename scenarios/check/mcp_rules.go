@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ var mcpRules = map[string]mcpRule{
 	"mcp-stateless":     answersWithoutSession,
 	"mcp-notifications": ignoresNotifications,
 	"mcp-tools":         listsTools,
-	"mcp-subscriptions": acknowledgesSubscriptions,
 }
 
 var versionForm = regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
@@ -171,55 +169,4 @@ func listsTools(s *mcpSession) error {
 		return errors.New("answers a call of a tool that there is not as if there were one")
 	}
 	return nil
-}
-
-// acknowledgesSubscriptions listens to changes of the list of tools.
-func acknowledgesSubscriptions(s *mcpSession) error {
-	about, err := s.discover()
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
-		return departure{results.OK, "speaks no version that has subscriptions"}
-	}
-	const id = `"listen"`
-	revision := mcpstdio.Meta(mcpstdio.FirstWithout)
-	asked := `{"notifications":{"toolsListChanged":true},` + revision + "}"
-	if err := s.send(id, mcpstdio.Listen, []byte(asked)); err != nil {
-		return err
-	}
-	var under string // the id of the subscription that a message belongs to
-	m, err := s.await("acknowledge "+mcpstdio.Listen, func(m heardMessage) bool {
-		under = subscriptionOf(m)
-		return m.Kind().Answers() && m.ID == id || under != "" || m.Method == mcpstdio.Acknowledged
-	})
-	if err != nil {
-		return err
-	}
-	tools, _ := about.Capabilities["tools"].(map[string]any)
-	changes := tools["listChanged"] == true
-	switch {
-	case m.Failure != nil && !changes:
-		return departure{results.OK, "has no changes to tell of, and refuses " + mcpstdio.Listen}
-	case m.Failure != nil:
-		return fmt.Errorf("has a list of tools that changes, and refuses %s", mcpstdio.Listen)
-	case m.Method != mcpstdio.Acknowledged:
-		return fmt.Errorf("sends %s before it acknowledges a subscription",
-			cmp.Or(m.Method, "the answer"))
-	case under != id:
-		return fmt.Errorf("acknowledges the subscription %s under the id %s",
-			id, cmp.Or(under, "none"))
-	}
-	return nil
-}
-
-// subscriptionOf returns the JSON text of the subscription that a notification names.
-func subscriptionOf(m heardMessage) string {
-	var params struct {
-		Meta struct {
-			ID json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &params) // what is missing is found missing
-	return string(params.Meta.ID)
 }

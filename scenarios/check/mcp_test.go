@@ -61,18 +61,6 @@ func answerWrongly(wrong string, line []byte) {
 			r.Params.ProtocolVersion,
 			1,
 		)
-	case "tells at once", "other id", "deaf to subscribers", "refuses subscribers":
-		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`
-		told := map[string]string{"tells at once": "notifications/tools/list_changed", "other id": "notifications/subscriptions/acknowledged"}[wrong]
-		if r.Method == "subscriptions/listen" && told != "" {
-			fmt.Printf(
-				`{"jsonrpc":"2.0","method":%q,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{}}}`+"\n",
-				told,
-			)
-		}
-		if r.Method == "subscriptions/listen" && wrong != "refuses subscribers" {
-			return
-		}
 	case "any request":
 		answers["server/discover"] = `"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}`
 	case "untyped":
@@ -123,19 +111,11 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 		"answers all": "mcp-notifications: answers a notification",
 		"no schema":   "mcp-schema: its answer to tools/list does not fit the schema of 2025-11-25: Tool",
 		"any tool":    "mcp-tools: answers a call of a tool that there is not",
-
-		"tells at once":       "mcp-subscriptions: sends notifications/tools/list_changed before it acknowledges",
-		"other id":            `mcp-subscriptions: acknowledges the subscription "listen" under the id 1`,
-		"deaf to subscribers": "mcp-subscriptions: does not acknowledge subscriptions/listen within",
-		"refuses subscribers": "mcp-subscriptions: has a list of tools that changes, and refuses",
 	} {
 		t.Run(wrong, func(t *testing.T) {
 			t.Parallel()
 			o := serverOptions(t, "")
 			o.Env = append(os.Environ(), mcpJob+"="+wrong)
-			if wrong == "deaf to subscribers" {
-				o.start = shortStart
-			}
 			name, text, _ := strings.Cut(broken, ": ")
 			if o.Only = []string{name}; broken == "" {
 				o.Only = []string{
@@ -146,7 +126,6 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 					"mcp-notifications",
 					"mcp-tools",
 					"mcp-schema",
-					"mcp-subscriptions",
 				}
 			}
 			found := serverChecks(t, o)

@@ -37,9 +37,8 @@ const mostCompared = 32 << 20
 
 // A program is one that is checked.
 type program struct {
-	o     Options
-	ref   reference // what it does when its output is a file
-	shown *outcome  // what it did at a terminal; nil if that was not tried
+	o   Options
+	ref reference // what it does when its output is a file
 }
 
 // Program checks a program that runs once, or a filter, which reads o.Stdin. A command that cannot
@@ -157,9 +156,6 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	o, err := f.start(ctx, own, p.limit(), p.bound())
 	if err != nil {
 		return err
-	}
-	if own.pipe == syspipe.PTY {
-		p.shown = o
 	}
 	f.Reproduce = strings.Replace(s.line, "CMD", p.line(own), 1)
 	for {

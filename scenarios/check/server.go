@@ -58,7 +58,6 @@ type treatment struct {
 	jsonRPC   bool // it is about JSON-RPC
 	processes bool // it is about all processes that the server started
 	behind    bool // a client of ours starts the server
-	mild      bool // what it finds is no failure: no protocol demands otherwise
 }
 
 // treatments are by name in the catalogue. Each has a server started for it.
@@ -70,7 +69,7 @@ var treatments = map[string]treatment{
 	"unread-stderr":      {do: readsNoStderr, pipes: child.Options{Undrained: true}},
 	"nonblocking-stdout": {do: readsLateWithoutBlocking, pipes: child.Options{NonBlock: true}},
 	"both-write":         {do: writesAtOnce},
-	"wrong-framing":      {do: speaksAnotherFraming, jsonRPC: true, mild: true},
+	"wrong-framing":      {do: speaksAnotherFraming, jsonRPC: true},
 	"lying-length":       {do: liesAboutLength},
 	"stray-output":       {do: looksForStrays, jsonRPC: true},
 	"large-request":      {do: asksForMore},
@@ -84,7 +83,7 @@ var treatments = map[string]treatment{
 	"sigint":        {do: sendsSIGINT},
 	"client-killed": {do: killsClient, processes: true, behind: true},
 	"held-output":   {do: readsToTheEnd, processes: true},
-	"held-streams":  {do: looksForHolders, processes: true, mild: true},
+	"held-streams":  {do: looksForHolders, processes: true},
 
 	"cancel":         {do: cancelsRequests},
 	"ids":            {do: asksWithIDs, jsonRPC: true},
@@ -208,15 +207,6 @@ const gonePatience = 5
 
 func (c *serverCase) gone() time.Duration { return gonePatience * c.o.Patience }
 
-// broken says what the server did wrong.
-func (c *serverCase) broken(format string, args ...any) {
-	verdict := results.Fails
-	if c.mild {
-		verdict = results.Slow
-	}
-	c.judge(verdict, format, args...)
-}
-
 // met takes what a request met.
 func (c *serverCase) met(out target.Outcome) {
 	if out.Verdict == target.OK {
@@ -230,7 +220,7 @@ func (c *serverCase) met(out target.Outcome) {
 	if out.Why != "" {
 		text += ": " + out.Why
 	}
-	c.broken("%s", text)
+	c.fails("%s", text)
 }
 
 // meet makes a round trip and takes what it met.

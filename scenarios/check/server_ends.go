@@ -65,7 +65,7 @@ func (c *serverCase) settle(found string, fine bool) {
 	if fine {
 		c.ok("%s", found)
 	} else {
-		c.broken("%s", found)
+		c.fails("%s", found)
 	}
 }
 
@@ -210,7 +210,7 @@ func killsClient(_ context.Context, c *serverCase) error {
 	left, _ := proc.EndMarked(c.mark, c.gone())
 	c.seen.LeftAfterNS = int64(time.Since(began))
 	if len(left) > 0 {
-		c.broken("still there %s after its client was killed: %s",
+		c.fails("still there %s after its client was killed: %s",
 			c.gone(), strings.Join(left, ", "))
 	}
 	c.ok("gone %s after its client was killed",
@@ -241,9 +241,9 @@ func readsToTheEnd(_ context.Context, c *serverCase) error {
 	names := strings.Join(left, ", ")
 	switch {
 	case open != "":
-		c.broken("%s is still open %s after it ended: %s holds it", open, c.o.Patience, names)
+		c.fails("%s is still open %s after it ended: %s holds it", open, c.o.Patience, names)
 	case len(left) > 0:
-		c.broken("still there %s after it ended: %s", limit, names)
+		c.fails("still there %s after it ended: %s", limit, names)
 	default:
 		c.ok("its output ends with it, and nothing that it started is left")
 	}

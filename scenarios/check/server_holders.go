@@ -52,7 +52,7 @@ func (c *serverCase) namesHolders(held []holder) error {
 	for _, h := range held[:min(len(held), mostNamed)] {
 		texts = append(texts, fmt.Sprintf("%d (%s) holds its standard %s", h.pid, h.name, h.stream))
 	}
-	c.broken("%s after a call: %s", c.o.Patience, strings.Join(texts, ", "))
+	c.fails("%s after a call: %s", c.o.Patience, strings.Join(texts, ", "))
 	return nil
 }
 

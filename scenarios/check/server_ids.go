@@ -64,10 +64,10 @@ func (c *serverCase) answered(ctx context.Context, after string) bool {
 // lost judges a server that gave no answer.
 func (c *serverCase) lost(when string) {
 	if !c.server.Left(target.LeaveAtTerm) {
-		c.broken("it answers nothing any more %s", when)
+		c.fails("it answers nothing any more %s", when)
 		return
 	}
-	c.broken("it ended %s: %s", when, c.server.ExitVerdict())
+	c.fails("it ended %s: %s", when, c.server.ExitVerdict())
 	c.seen.StderrTail = c.server.StderrLines()
 }
 
@@ -100,7 +100,7 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 			continue
 		}
 		if got == "" && want == charactersID && c.failsOverCharacters(ctx) {
-			c.broken("a request that holds %s is not answered, whatever its id: "+
+			c.fails("a request that holds %s is not answered, whatever its id: "+
 				"characters of several bytes are the cause", charactersID)
 			return nil
 		}
@@ -110,9 +110,9 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 		demanded := i < len(demandedIDs)
 		switch {
 		case demanded && got == "":
-			c.broken("a request with the id %s is not answered", want)
+			c.fails("a request with the id %s is not answered", want)
 		case demanded:
-			c.broken("a request with the id %s is answered under %s", want, got)
+			c.fails("a request with the id %s is answered under %s", want, got)
 		case got == "", got == "null":
 			notes = append(notes, want+" is not taken")
 		default:
@@ -169,7 +169,7 @@ func asksInABatch(ctx context.Context, c *serverCase) error {
 	case one && two:
 		c.ok("answered both requests of a batch")
 	case one || two:
-		c.broken("answered one request of a batch and not the other")
+		c.fails("answered one request of a batch and not the other")
 	case refusesFrame.MatchString(text):
 		c.ok("refused a batch with an error, and goes on")
 	default:
@@ -185,18 +185,18 @@ func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 		return nil
 	}
 	if len(answers) == 0 {
-		c.broken("a method that it does not know is not answered")
+		c.fails("a method that it does not know is not answered")
 		return nil
 	}
 	var answer struct{ Error json.RawMessage }
 	err := json.Unmarshal(answers[0].Raw, &answer)
 	if err != nil || answer.Error == nil || string(answer.Error) == "null" {
-		c.broken("a method that it cannot know is answered with a result")
+		c.fails("a method that it cannot know is answered with a result")
 		return nil
 	}
 	code := jsonrpc.ParseError(answer.Error).Code
 	if code != jsonrpc.CodeMethodNotFound {
-		c.broken("a method that it does not know is refused with %d, not %d",
+		c.fails("a method that it does not know is refused with %d, not %d",
 			code, jsonrpc.CodeMethodNotFound)
 	}
 	c.ok("refused with %d", code)
@@ -225,11 +225,11 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	c.seen.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:
-		c.broken("%d answers or more came to no request, or as the second to one", again)
+		c.fails("%d answers or more came to no request, or as the second to one", again)
 	case len(answers) < atOnce && c.isClosed():
 		c.lost(fmt.Sprintf("with %d requests in flight", atOnce))
 	case len(counts) < atOnce || counts[0] > 0:
-		c.broken("of %d requests sent at once %d were answered, each by its id",
+		c.fails("of %d requests sent at once %d were answered, each by its id",
 			atOnce, len(counts)-min(counts[0], 1))
 	case !ordered:
 		c.ok("all of %d requests were answered, in another order", atOnce)
@@ -265,9 +265,9 @@ func cancelsRequests(ctx context.Context, c *serverCase) error {
 	case times[`"after"`] == 0 || times[`"last"`] == 0:
 		c.lost("after a request was cancelled")
 	case under > 1:
-		c.broken("a request that was cancelled is answered %d times", under)
+		c.fails("a request that was cancelled is answered %d times", under)
 	case under == 0 && lsp:
-		c.broken("a request that was cancelled is not answered, as this protocol demands")
+		c.fails("a request that was cancelled is not answered, as this protocol demands")
 	case under == 0:
 		c.ok("goes on, and is silent about a request that was cancelled while it was under way")
 	default:

@@ -67,7 +67,7 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 			return nil
 		}
 	}
-	c.broken("memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
+	c.fails("memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
 		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatSize(e.To), results.FormatGrouped(e.Requests))
 	return nil
 }

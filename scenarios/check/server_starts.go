@@ -105,18 +105,18 @@ func (c *serverCase) judgeStarts(e *StartsEvidence) {
 	n := len(e.Files)
 	half := float64(n) / 2
 	if grows(e.Files, half) {
-		c.broken("%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
+		c.fails("%d starts left %d files in its folder for temporary files", n, e.Files[n-1])
 	}
 	if len(e.Left) > 0 {
-		c.broken("%d starts left processes: %s",
+		c.fails("%d starts left processes: %s",
 			n, strings.Join(e.Left[:min(mostNamed, len(e.Left))], ", "))
 	}
 	if grows(e.Open, half) {
-		c.broken("start %d had %d descriptors open, the first %d",
+		c.fails("start %d had %d descriptors open, the first %d",
 			n, e.Open[len(e.Open)-1], e.Open[0])
 	}
 	if len(e.Memory) == n && grows(e.Memory, float64(e.Memory[0])/2) {
-		c.broken("start %d had %s of memory in use, the first %s",
+		c.fails("start %d had %s of memory in use, the first %s",
 			n, results.FormatSize(e.Memory[n-1]), results.FormatSize(e.Memory[0]))
 	}
 }

@@ -157,7 +157,7 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 		}
 	}
 	if !refusesFrame.MatchString(said.String()) {
-		c.broken("waits in silence")
+		c.fails("waits in silence")
 	}
 	c.seen.StderrTail = c.server.StderrLines()
 	return nil
@@ -191,7 +191,7 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 		c.seen.PeakBytes = &after
 	}
 	if known && after-resident > announced/2 || c.seen.Addresses-addresses > announced/2 {
-		c.broken("allocates what is announced")
+		c.fails("allocates what is announced")
 	} else if gone {
 		c.seen.Ended = string(c.server.ExitVerdict())
 	}
@@ -209,7 +209,7 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 	target.Within(c.server.Closed(), c.o.Patience)
 	lines, first := c.server.Strays.Lines()
 	if lines > 0 {
-		c.broken("%d lines on standard output are no messages, the first: %q", lines, first)
+		c.fails("%d lines on standard output are no messages, the first: %q", lines, first)
 	}
 	c.ok("nothing but messages on standard output, from start to end")
 	return nil
@@ -248,7 +248,7 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	default:
 		c.seen.FailureEvidence = failure.Evidence
 		c.seen.Why = failure.Why
-		c.broken("%s at a request of %s, where those of %s are answered",
+		c.fails("%s at a request of %s, where those of %s are answered",
 			failure.Verdict.Text(), failed, works)
 	}
 	return nil

@@ -254,7 +254,7 @@ var specimens = map[string]specimen{
 	"gathers lines": {
 		situation: "block-buffer",
 		verdict:   "slow",
-		found:     "it gathers them in a buffer of",
+		found:     "it gathers them in a buffer",
 		run: func() {
 			out := io.Writer(os.Stdout)
 			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice == 0 {
