@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,11 +90,8 @@ func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 			"requests go, then one called like get_large_data that takes a number of bytes)")
 	flags.StringVar(&o.ReplyArg, "reply-arg", "",
 		"the argument of that tool that says how much (default its first number)")
-	flags.StringVar(&o.ReplyArgs, "reply-args", "",
-		"the other arguments of --reply-tool, a JSON object")
 	flags.StringVar(&o.Language, "language", "",
-		"of --request document, as LSP calls it (default tried: "+
-			strings.Join(drive.Languages(), ", ")+")")
+		"of --request document, as LSP calls it, such as "+strings.Join(drive.Languages(), ", "))
 	addList(cmd, &f.plan.Sizes, "size", "", measure.ParseSizes,
 		"message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 }
@@ -106,9 +104,6 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 	addParsed(cmd, &o.Capacity, "capacity", "", parseSize, "of the pipes (default the system's)")
 	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", sizeOr("none"),
 		"capacity of the pipes in which growth is measured again; none")
-	addParsed(cmd, &o.WriteChunk, "write-chunk", "", parseSize,
-		"bytes written at a time (default a message)")
-	addDuration(cmd, &o.WritePause, "write-pause", 0, "between two of those")
 }
 
 // sweepTime bounds a sweep, and a search for limits, for which no time was given: a server that is
@@ -116,7 +111,7 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
-	f.options.Command, f.plan.NoSweep = command, f.plan.Limits
+	f.options.Command = command
 	for _, a := range f.asserts {
 		f.plan.Demand(int(a.Size), a.Observations())
 	}
@@ -196,6 +191,10 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 		return d.Replay(ctx, f.recording, keep, f.ignore...)
 	case f.load.Inflight > 0 || f.load.Rate > 0:
 		return f.loadSizes(ctx, d, keep)
+	case f.plan.Limits:
+		most := slices.Max(append([]int{0}, f.plan.Sizes...))
+		_, err := d.FindLimits(ctx, most, keep)
+		return err
 	}
 	return d.Drive(ctx, f.plan, keep)
 }

@@ -32,6 +32,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		return err
 	}
 	s.Shutdown(true) // what it speaks is known: each situation starts its own
+	defer s.Protocol().Close()
 	beside := parallel * time.Since(began)
 	usual.Start = max(patience, beside)
 	tries := map[string]situation{}

@@ -3,8 +3,6 @@ package drive_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,27 +12,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// reluctant echoes lines and ends at one of more than 10,000 bytes. Started again, it says so by a
-// file, and does nothing as long as its input is open.
-func reluctant(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		if err := os.WriteFile(path+" again", nil, 0o600); err != nil {
-			return err
-		}
-		_, err := io.Copy(io.Discard, os.Stdin)
-		return err
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		return err
-	}
-	return each(func(line string) {
-		if len(line) > 10_000 {
-			os.Exit(0)
-		}
-		fmt.Println(line)
-	})
-}
-
 // awaitFile waits until a server has made a file.
 func awaitFile(path string) {
 	for {
@@ -42,38 +19,6 @@ func awaitFile(path string) {
 			return
 		}
 		time.Sleep(time.Millisecond)
-	}
-}
-
-func TestCloseEndsAStartThatIsUnderWay(t *testing.T) {
-	leakCheck(t)
-	path := filepath.Join(t.TempDir(), "started")
-	o := server("reluctant " + path)
-	o.Protocol, o.Start = "lines", time.Hour
-	d := begin(t, o)
-	ended := make(chan error)
-	go func() {
-		_, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10, 30 << 10}, discard)
-		ended <- err
-	}()
-	awaitFile(path + " again")
-	d.Close()
-	if err := <-ended; err == nil {
-		t.Error("a sweep went on with a driver that was closed")
-	}
-}
-
-func TestCloseEndsASweep(t *testing.T) {
-	leakCheck(t)
-	d := begin(t, server("cat"))
-	_, err := d.Sweep(t.Context(), drive.Doubling(1<<10, 64<<20), func(l results.Line) error {
-		if l.(results.Target).Size == 4<<10 {
-			go d.Close()
-		}
-		return nil
-	})
-	if err == nil {
-		t.Error("a sweep went on with a driver that was closed")
 	}
 }
 

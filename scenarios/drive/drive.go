@@ -23,8 +23,8 @@
 //
 // # Who may call concurrently
 //
-// A Driver belongs to one goroutine. Close may be called by any, and ends what is under way.
-// Several Drivers may run side by side, but then their figures are of a shared machine.
+// A Driver belongs to one goroutine. The end of a context ends what is under way, and the server
+// with it. Several Drivers may run side by side, but then their figures are of a shared machine.
 //
 // # Not promised
 //
@@ -35,25 +35,15 @@
 package drive
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-var errClosed = errors.New("drive: the driver is closed")
-
-// A Driver drives one server, and starts it again whenever it fails.
+// A Driver drives one server, and starts it again whenever it fails. It is of no use after Close.
 //
 // Its methods return an error that is ours, or that of a server that cannot be started any more.
 // A server that does something wrong is an outcome, no error.
@@ -61,20 +51,26 @@ type Driver struct {
 	o        Options
 	server   target.Options
 	protocol *target.Protocol
-	folder   string // of the documents, ours to remove; "" if there are none
 
-	mu       sync.Mutex
-	s        *target.Server          // nil between a failure and the next start
-	starting context.CancelCauseFunc // gives up the start that is under way; nil while none is
-	closed   bool
+	s        *target.Server // nil between a failure and the next start
 	starts   int
+	inChunks bool // the server has answered in chunks where it is sent lines
 
 	least        map[int]int64 // round trips of a size that are demanded of a sweep
 	failedStarts int           // after a failure, that no record tells of yet
 	failure      string        // how a sweep failed, for a search that finds no limit
 	unswept      int           // bytes from which on a sweep had no time, 0 if it had
-	notChunks    bool          // what looked like a chunk was none
 }
+
+// A StartError is returned when the command could not be started at all.
+type StartError = target.StartError
+
+// A HandshakeError is returned for a command that starts and cannot be spoken to. Its Advice says
+// what to look at first.
+type HandshakeError = target.HandshakeError
+
+// A Sink takes each record as it is finished. An error from it ends the work.
+type Sink func(results.Line) error
 
 // Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError]
 // if the command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to.
@@ -83,19 +79,13 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{o: o, server: o.target(), starts: 1}
-	if o.Request == RequestDocument {
-		if err := d.makeFolder(); err != nil {
-			return nil, err
-		}
-	}
+	d := &Driver{o: o, server: o.target()}
 	s, err := target.Open(ctx, d.server)
 	if err != nil {
-		os.RemoveAll(d.folder)
 		return nil, err
 	}
-	d.take(s)
 	d.protocol = s.Protocol()
+	d.take(s)
 	return d, nil
 }
 
@@ -103,18 +93,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 func (d *Driver) take(s *target.Server) {
 	s.Ignore() // answers that come when nobody waits for them
 	d.s = s
-}
-
-// makeFolder makes an empty folder for documents: some language servers look around where one lies.
-func (d *Driver) makeFolder() error {
-	folder, err := os.MkdirTemp("", "pipebench-documents-")
-	if err != nil {
-		return fmt.Errorf("drive: a folder for documents: %w", err)
-	}
-	d.folder = folder
-	path := "/" + strings.TrimPrefix(filepath.ToSlash(d.folder), "/") // before a drive's letter
-	d.server.Root = (&url.URL{Scheme: "file", Path: path}).String()
-	return nil
+	d.starts++
 }
 
 // Protocol returns what the server speaks, with the revision if there is one: "mcp 2025-11-25",
@@ -122,110 +101,73 @@ func (d *Driver) makeFolder() error {
 func (d *Driver) Protocol() string { return d.protocol.Name }
 
 // Framing returns the spec of how it tells messages apart.
-func (d *Driver) Framing() string { return d.protocol.Framing.String() }
+func (d *Driver) Framing() string {
+	if d.s != nil && d.s.InChunks() {
+		d.inChunks = true
+	}
+	if d.inChunks {
+		return "adaptive"
+	}
+	return d.protocol.Framing.String()
+}
 
 // Request says in words what the driver sends.
 func (d *Driver) Request() string { return d.protocol.Sends() }
 
-// Close ends the server. It may be called by anyone, ends what is under way, and may be called
-// again.
+// Close ends the server. It may be called again.
 func (d *Driver) Close() error {
-	d.mu.Lock()
-	s := d.s
-	d.s = nil
-	d.closed = true
-	if d.starting != nil {
-		d.starting(errClosed)
-	}
-	d.mu.Unlock()
-	if s != nil {
-		s.Shutdown(true)
-	}
-	// "" is none; a server may have left something in it, and if it stays that is no failure of the
-	// server's
-	os.RemoveAll(d.folder)
+	d.end(true)
+	d.protocol.Close()
 	return nil
 }
 
-// running returns the server, nil if none runs.
-func (d *Driver) running() *target.Server {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.s
-}
-
-// live returns the running server, and starts it again if it is not running, unless the driver is
-// closed, or closed meanwhile.
-func (d *Driver) live(ctx context.Context) (*target.Server, error) {
-	if s := d.running(); s != nil {
-		return s, nil
+// end ends the server if it runs. A polite one lets it leave by itself first.
+func (d *Driver) end(politely bool) {
+	if d.s != nil {
+		d.s.Shutdown(politely)
 	}
-	starting, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	d.mu.Lock()
-	d.starting = cancel
-	if d.closed {
-		cancel(errClosed)
-	}
-	d.mu.Unlock()
-	s, err := d.restart(starting)
-	d.mu.Lock()
-	d.starting = nil
-	// Once the driver is closed nobody would end this server, nor what is written to it.
-	err = cmp.Or(err, context.Cause(starting))
-	if err == nil {
-		d.take(s)
-		d.starts++
-	}
-	d.mu.Unlock()
-	if err != nil && s != nil {
-		s.Shutdown(false)
-	}
-	return s, err
+	d.s = nil
 }
 
 const (
 	// mostTries is how often a server is started again before it is given up: one that does not
 	// come to life once may the next time, and a sweep is not thrown away for it.
 	mostTries = 3
-	// longestPause is how long a second start waits at most after one that failed, a third twice
-	// that. The first after a server that was ready is at once: one that fails at a size is no
-	// crash loop.
-	longestPause = 100 * time.Millisecond
+	// pause is how long a second start waits after one that failed, a third twice that. The first
+	// after a server that was ready is at once: one that fails at a size is no crash loop.
+	pause = 50 * time.Millisecond
 )
 
-// restart starts a server that was running before.
-func (d *Driver) restart(ctx context.Context) (*target.Server, error) {
-	for tries := 1; ctx.Err() == nil; tries++ {
+// live returns the running server, and starts it again if it is not running.
+func (d *Driver) live(ctx context.Context) (*target.Server, error) {
+	if d.s != nil {
+		return d.s, nil
+	}
+	for tries := 1; ; tries++ {
 		s, err := target.Start(ctx, d.server, d.protocol)
-		switch {
-		case err == nil:
+		if err == nil {
+			d.take(s)
 			return s, nil
-		case ctx.Err() != nil:
-			return nil, err
-		case tries == mostTries:
+		}
+		if tries == mostTries || ctx.Err() != nil {
 			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
 		}
 		d.failedStarts++
 		select {
-		case <-time.After(rand.N(time.Duration(tries) * longestPause)):
+		case <-time.After(time.Duration(tries) * pause):
 		case <-ctx.Done():
 		}
 	}
-	return nil, context.Cause(ctx)
 }
 
 // discard ends a server that failed. The next request gets a new one, which goes on with its pace.
-func (d *Driver) discard(s *target.Server) {
-	d.protocol.Paces = s.Paces
-	s.Shutdown(false)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.s = nil
+func (d *Driver) discard() {
+	d.protocol.Paces = d.s.Paces
+	d.end(false)
 }
 
 // trip sends the request's i-th copy and waits for its answer. Its error is ours, or that the
-// server cannot be started any more; what the server does wrong is in the outcome, and it has been
+// server cannot be started any more; the outcome holds what the server does wrong, and it has been
 // ended then.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
@@ -235,50 +177,17 @@ func (d *Driver) trip(
 		return target.Outcome{}, err
 	}
 	out, err := s.Trip(ctx, r, i)
-	if err == nil && out.Lives() {
-		return out, nil
+	if err != nil || !out.Lives() {
+		d.discard()
 	}
-	d.discard(s)
-	if err != nil {
-		return out, err
-	}
-	if again, works := d.tripInChunks(ctx, s, r, i); works {
-		return again, nil
-	}
-	return out, nil
-}
-
-// tripInChunks makes a round trip that failed once more, if the server seems to have answered in
-// chunks. It reports false, and leaves the framing as it was, if that fails, too.
-func (d *Driver) tripInChunks(
-	ctx context.Context, failed *target.Server, r *target.Request, i int64,
-) (out target.Outcome, works bool) {
-	f := failed.Chunks()
-	if f == nil || d.notChunks {
-		return out, false
-	}
-	was := d.protocol
-	inChunks := *was
-	inChunks.Framing = f
-	d.protocol = &inChunks
-	s, err := d.live(ctx)
-	if err == nil {
-		out, err = s.Trip(ctx, r, i)
-		if err == nil && out.Lives() {
-			return out, true
-		}
-		d.discard(s)
-	}
-	d.protocol = was
-	d.notChunks = ctx.Err() == nil
-	return out, false
+	return out, err
 }
 
 // checkAlive asks a server that has answered for another sign of life: one that ends over a message
 // after its answer would else seem to end over the next.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
-	if err != nil || after.Verdict == OK {
+	if err != nil || after.Verdict == target.OK {
 		return err
 	}
 	after.Why = "it was answered, but a small request after it was not: " + after.Why
@@ -291,11 +200,11 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 func (d *Driver) record() results.Target {
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
-		Command: d.o.Command, Protocol: d.protocol.Speaks(), Verdict: string(OK),
+		Command: d.o.Command, Protocol: d.protocol.Speaks(), Verdict: string(target.OK),
 		Evidence: results.TargetEvidence{
 			Server: &results.ServerEvidence{
 				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.o.Pipe),
-				Request: d.Request(), WriteChunk: d.o.WriteChunk, WritePause: int64(d.o.WritePause),
+				Request: d.Request(),
 			},
 			Capacity: d.o.Capacity,
 		},
@@ -314,7 +223,7 @@ const loud = 64 << 10
 
 // warnOfSideEffects warns of what the server did on the side that may trouble a client.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
-	s := d.running()
+	s := d.s
 	if s == nil {
 		return
 	}
@@ -332,4 +241,21 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 		warn(t, "it wrote %d bytes to standard error for %d bytes of requests: "+
 			"a client that does not read them will hang", logged, sent)
 	}
+}
+
+// warn adds a warning to a record.
+func warn(t *results.Target, format string, args ...any) {
+	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
+}
+
+// setFailure makes t the record of a request that was not served.
+func setFailure(t *results.Target, out target.Outcome) {
+	setVerdict(t, out.Verdict)
+	t.Evidence.Failure = out.Evidence
+	t.Evidence.Why = out.Why
+}
+
+func setVerdict(t *results.Target, v target.Verdict) {
+	t.Verdict = string(v)
+	t.Evidence.Advice = v.Advice()
 }

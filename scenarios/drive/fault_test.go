@@ -12,6 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 // sweepOf drives a server over a few sizes and returns the first record that is not ok, or the
@@ -25,7 +26,7 @@ func sweepOf(t *testing.T, o drive.Options, sizes ...int) (results.Target, *driv
 		t.Fatal(err)
 	}
 	for _, r := range sweep.Targets {
-		if r.Verdict != string(drive.OK) {
+		if r.Verdict != string(target.OK) {
 			return r, sweep
 		}
 	}
@@ -45,25 +46,25 @@ func TestSweepNamesEachFault(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {
 		fault   string
-		verdict drive.Verdict
+		verdict target.Verdict
 	}{
-		{"never-read@32KiB", drive.Deaf}, // first, since it is waited for
-		{"corrupt@32KiB", drive.Corrupt},
-		{"truncate-at-exit@32KiB", drive.Truncated},
-		{"trickle=16B", drive.OK},
-		{"stderr-flood", drive.OK},
-		{"reorder", drive.OK},
-		{"dirty", drive.OK},
+		{"never-read@32KiB", target.Deaf}, // first, since it is waited for
+		{"corrupt@32KiB", target.Corrupt},
+		{"truncate-at-exit@32KiB", target.Truncated},
+		{"trickle=16B", target.OK},
+		{"stderr-flood", target.OK},
+		{"reorder", target.OK},
+		{"dirty", target.OK},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			t.Parallel()
 			o := server("mcp " + row.fault)
-			if row.verdict == drive.Deaf {
+			if row.verdict == target.Deaf {
 				o.Patience = 2 * time.Second
 			}
 			r, _ := sweepOf(t, o, 1<<10, 16<<10, 192<<10)
 			// on a busy machine a size that is served may be called slow
-			fine := row.verdict == drive.OK && r.Served()
+			fine := row.verdict == target.OK && r.Served()
 			if !fine && r.Verdict != string(row.verdict) {
 				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
 			}
@@ -91,25 +92,25 @@ func TestSweepNamesEachFault(t *testing.T) {
 
 func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 	leakCheck(t)
-	killed := drive.Verdict("signal SIGKILL")
+	killed := target.Verdict("signal SIGKILL")
 	if runtime.GOOS == "windows" {
 		killed = "exit 1" // there are no signals
 	}
 	for _, row := range []struct {
 		job     string
-		verdict drive.Verdict
+		verdict target.Verdict
 	}{
-		{"stall 8192", drive.Slow},
-		{"swallow 5000", drive.Unanswered},
+		{"stall 8192", target.Slow},
+		{"swallow 5000", target.Unanswered},
 		{"die 5000", killed},
-		{"endless 5000", drive.Endless},
+		{"endless 5000", target.Endless},
 		{"trace", "exit 1"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
 			t.Parallel()
 			o := server(row.job)
 			o.MaxReply = 1 << 20
-			if row.verdict == drive.Unanswered {
+			if row.verdict == target.Unanswered {
 				o.Patience = 2 * time.Second
 			}
 			r, _ := sweepOf(t, o, 2<<10, 4<<10, 8<<10, 16<<10)
@@ -137,15 +138,23 @@ func TestAServerThatIsSlowByNatureIsServed(t *testing.T) {
 	}
 }
 
-func TestAFailureIsFollowedByTheNextSize(t *testing.T) {
+func TestASweepEndsAtTheFirstFailureAndTheServerIsStartedAgain(t *testing.T) {
 	o := server("mcp exit0@32KiB")
 	d := open(t, o)
-	sweep, err := d.Sweep(t.Context(), []int{16 << 10, 64 << 10, 128 << 10}, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := verdictsOf(sweep); got != "ok, exit 0, exit 0" {
-		t.Errorf("got %s", got)
+	for _, row := range []struct {
+		sizes []int
+		want  string
+	}{
+		{[]int{16 << 10, 64 << 10, 128 << 10}, "ok, exit 0"},
+		{[]int{1 << 10}, "ok"},
+	} {
+		sweep, err := d.Sweep(t.Context(), row.sizes, discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := verdictsOf(sweep); got != row.want {
+			t.Errorf("got %s", got)
+		}
 	}
 	if d.Starts() != 2 {
 		t.Errorf("started %d times, not once more after the first failure", d.Starts())

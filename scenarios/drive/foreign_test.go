@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 // foreignServer is an MCP server that shares no code with this project. It goes wrong in one way at
@@ -58,22 +59,22 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 	for _, row := range []struct {
 		mode  string
 		side  string // whose limit it is
-		above drive.Verdict
+		above target.Verdict
 	}{
-		{"give up", "request", drive.Deaf}, // these two first, since they are waited for
-		{"swallow", "request", drive.Unanswered},
+		{"give up", "request", target.Deaf}, // these two first, since they are waited for
+		{"swallow", "request", target.Unanswered},
 		{"leave", "request", "exit 0"},
 		{"raise", "request", "exit 1"},
 		{"abort", "request", "signal SIGABRT"},
-		{"refuse", "request", drive.ErrorReply},
-		{"alter", "reply", drive.Corrupt},
-		{"break off", "reply", drive.Truncated},
+		{"refuse", "request", target.ErrorReply},
+		{"alter", "reply", target.Corrupt},
+		{"break off", "reply", target.Truncated},
 	} {
 		t.Run(row.mode, func(t *testing.T) {
 			t.Parallel()
 			o := drive.Options{Command: python(t, foreignServer, row.mode, fmt.Sprint(limit)),
 				Patience: 20 * time.Second}
-			if row.above == drive.Deaf || row.above == drive.Unanswered {
+			if row.above == target.Deaf || row.above == target.Unanswered {
 				o.Patience = 2e8
 			}
 			d := begin(t, o)

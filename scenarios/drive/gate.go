@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 // Undecided returns an error if a recording was replayed of which no answer could be compared,
@@ -27,24 +28,22 @@ func AllFailed(set *results.Set) error {
 	var failed *results.Target
 	works, searched, limited := false, false, false
 	for _, t := range set.Targets {
-		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
-		searched, limited = searched || t.SearchedTo != nil, limited || limit
 		if err := replayFailure(t); err != nil {
 			return err
 		}
-		switch {
-		case t.Verdict == string(Overloaded):
-			return errors.New(t.Evidence.Why)
-		case t.Served() && t.Size > 0:
-			works = true
-		case t.Size > 0:
-			failed = &t
-		}
+		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
 		n := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
-		works = works || n != nil && *n > 0
-		if failed == nil && limit {
+		switch {
+		case t.Verdict == string(target.Overloaded):
+			return errors.New(t.Evidence.Why)
+		case t.Size > 0 && t.Served(), n != nil && *n > 0:
+			works = true
+		}
+		if t.Size > 0 && !t.Served() || failed == nil && limit {
 			failed = &t
 		}
+		searched = searched || t.SearchedTo != nil
+		limited = limited || limit
 	}
 	switch {
 	case failed != nil && !works:

@@ -20,117 +20,79 @@ const (
 )
 
 // FindLimits searches for the largest request and the largest reply that work, up to most bytes
-// each: in coarse steps first, then to the byte. Requests are measured by the way that stops
-// soonest, a method that the server refuses, unless another was asked for. Replies are measured by
-// an echo as far as requests go, and beyond by a tool that makes as many bytes as it is asked for,
-// if there is one. If neither finds a limit, requests of a tool that was named, or that failed
-// before, are searched too: what the refused method says is not said of them.
+// each, or 64 MiB if that is 0: in coarse steps first, then to the byte. Requests are measured by
+// the way that stops soonest, a method that the server refuses, unless another was asked for, or a
+// tool that does not echo has failed before. Replies are measured by an echo as far as requests go,
+// and beyond by a tool that makes as many bytes as it is asked for, if there is one.
 //
 // Each limit is a record: with the largest message that works, in RequestLimit or ReplyLimit, and
 // the verdict on one byte more, or with SearchedTo, up to where there is none.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
-	f := &limitFinder{d: d, most: most}
-	err := f.find(ctx)
-	for i := range f.found {
-		err = errors.Join(err, sink(f.found[i]))
+	most = cmp.Or(most, defaultTo)
+	found, err := d.searchBoth(ctx, most)
+	if err == nil {
+		d.warnOfFailure(found, most)
 	}
-	return f.found, err
+	for _, t := range found {
+		err = errors.Join(err, sink(t))
+	}
+	return found, err
 }
 
-// A limitFinder searches both sides for their limits.
-type limitFinder struct {
-	d     *Driver
-	most  int
-	found []results.Target
-}
-
-func (f *limitFinder) find(ctx context.Context) error {
-	d, p := f.d, f.d.protocol
-	kind := target.Tool
-	if d.o.Request == RequestAuto {
-		kind = target.Transport
+// searchBoth searches requests, then replies.
+func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, error) {
+	p := d.protocol
+	kind := target.Transport
+	failed := p.ToolFails || d.failure != "" && !p.Echoes
+	if d.o.Request != RequestAuto || d.o.Tool != "" || failed {
+		kind = target.Tool
 	}
-	err := f.search(ctx, requestSide, f.sized(kind), f.most)
-	byTool := kind == target.Tool || !p.HasTools() // else another method was searched
-	if err == nil && p.HasTools() {
-		var echoed bool
-		echoed, err = f.searchReplies(ctx)
-		byTool = byTool || echoed
+	found, err := d.search(ctx, nil, requestSide, d.sized(kind), most)
+	if err != nil || !p.HasTools() {
+		return found, err
 	}
-	if !byTool && !f.limited() && (d.o.Tool != "" || p.ToolFails || d.failure != "") {
-		// what the refused method says is not said of the tool, though the time may be over
-		f.found = slices.DeleteFunc(f.found, isOfRequests)
-		if err == nil {
-			err = f.search(ctx, requestSide, f.sized(target.Tool), f.most)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	f.warnOfFailure()
-	return nil
-}
-
-func isOfRequests(t results.Target) bool { return t.Evidence.Limit.Side == requestSide }
-
-// sized makes requests of a kind by their size.
-func (f *limitFinder) sized(kind target.Kind) func(int) *target.Request {
-	return func(size int) *target.Request { return f.d.protocol.Request(kind, size) }
-}
-
-// search searches one side, and keeps what it found.
-func (f *limitFinder) search(
-	ctx context.Context, side string, tries func(int) *target.Request, most int,
-) error {
-	t, err := f.d.findLimit(ctx, side, tries, most)
-	if t.Kind != "" {
-		f.found = append(f.found, t)
-	}
-	return err
-}
-
-// searchReplies searches for the limit of replies, if there is a tool that shows it. It reports
-// whether that was the tool that requests call, with requests of every size up to most.
-func (f *limitFinder) searchReplies(ctx context.Context) (echoed bool, err error) {
-	d, p := f.d, f.d.protocol
 	bySize := p.Demand != nil
 	if p.Echoes && d.o.ReplyTool == "" {
-		most := f.most
-		if n := f.found[0].RequestLimit; n != nil {
-			most = int(*n)
+		fits := most
+		if n := found[0].RequestLimit; n != nil {
+			fits = int(*n)
 		}
-		if err := f.search(ctx, replySide, f.sized(target.Tool), most); err != nil {
-			return false, err
+		found, err = d.search(ctx, found, replySide, d.sized(target.Tool), fits)
+		if err != nil {
+			return found, err
 		}
-		echoed = true
-		last := len(f.found) - 1
-		f.found[last].Evidence.Limit.ByRequests = most < f.most && f.found[last].SearchedTo != nil
-		bySize = bySize && most < f.most && f.found[last].ReplyLimit == nil
+		last := &found[len(found)-1]
+		last.Evidence.Limit.ByRequests = fits < most && last.SearchedTo != nil
+		bySize = bySize && fits < most && last.ReplyLimit == nil
 		if bySize { // the next search goes further, and says more
-			f.found = f.found[:last]
+			found = found[:len(found)-1]
 		}
 	}
 	if bySize {
-		err = f.search(ctx, replySide, p.Demand, f.most)
+		return d.search(ctx, found, replySide, p.Demand, most)
 	}
-	return echoed, err
+	return found, nil
 }
 
-// limited reports whether a limit was found.
-func (f *limitFinder) limited() bool {
-	return slices.ContainsFunc(f.found, func(t results.Target) bool { return t.SearchedTo == nil })
+// sized makes requests of a kind by their size.
+func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
+	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
 // warnOfFailure says of a failure in the sweep that it was not one of size, if every size works
 // with the same requests.
-func (f *limitFinder) warnOfFailure() {
-	if f.d.failure == "" || f.limited() {
+func (d *Driver) warnOfFailure(found []results.Target, most int) {
+	if d.failure == "" {
 		return
 	}
-	t := &f.found[0]
-	if *t.SearchedTo >= int64(f.most) {
-		warn(t, "the failure in the sweep is not one of size, "+
-			"since all sizes work when tried again: %s", f.d.failure)
+	for _, t := range found {
+		if t.SearchedTo == nil {
+			return
+		}
+	}
+	if *found[0].SearchedTo >= int64(most) {
+		warn(&found[0], "the failure in the sweep is not one of size, "+
+			"since all sizes work when tried again: %s", d.failure)
 	}
 }
 
@@ -144,11 +106,12 @@ type search struct {
 	flaky bool                   // the largest size that works failed, too, when it was tried again
 }
 
-// findLimit searches one side up to most bytes. When ctx ends it returns what is known by then,
-// which may be nothing, beside the error.
-func (d *Driver) findLimit(
-	ctx context.Context, side string, tries func(int) *target.Request, most int,
-) (results.Target, error) {
+// search searches one side up to most bytes, and adds a record to those that were found. When ctx
+// ends it adds what is known by then, which may be nothing, and returns the error beside.
+func (d *Driver) search(
+	ctx context.Context, found []results.Target, side string,
+	tries func(int) *target.Request, most int,
+) ([]results.Target, error) {
 	s := &search{d: d, make: tries, side: side, tried: map[int]target.Outcome{}}
 	s.First = 1 << 10
 	s.Factor = 2
@@ -163,9 +126,9 @@ func (d *Driver) findLimit(
 		err = s.verify(ctx)
 	}
 	if err != nil && (ctx.Err() == nil || s.Low == 0) {
-		return results.Target{}, err
+		return found, err
 	}
-	return s.record(), err
+	return append(found, s.record()), err
 }
 
 // try tries a size, whether it was tried before or not. A failure that does not come a second time
@@ -175,21 +138,21 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
 	)
 	out, err := s.once(ctx, size)
-	if err == nil && out.Verdict != OK {
+	if err == nil && out.Verdict != target.OK {
 		out, err = s.once(ctx, size)
 	}
 	if err != nil {
 		return false, err
 	}
 	s.tried[size] = out
-	return out.Verdict == OK, nil
+	return out.Verdict == target.OK, nil
 }
 
 // once sends a request of a size. The outcome has the size of the message that the limit is about:
 // request or reply.
 func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
 	out, err := s.d.trip(ctx, s.make(size), int64(len(s.tried)+1))
-	if err == nil && out.Verdict == OK {
+	if err == nil && out.Verdict == target.OK {
 		err = s.d.checkAlive(ctx, &out)
 	}
 	if s.side == requestSide {
@@ -259,7 +222,7 @@ func (s *search) record() results.Target {
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	for size, out := range s.tried {
-		if size > s.High && out.Verdict == OK {
+		if size > s.High && out.Verdict == target.OK {
 			e.Uneven = append(e.Uneven, out.Size)
 		}
 	}

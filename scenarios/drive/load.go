@@ -75,7 +75,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 			return err
 		}
 		load.OutOfOrder += r.outOfOrder
-		if r.outcome.Verdict != OK {
+		if r.outcome.Verdict != target.OK {
 			setFailure(&t, r.outcome)
 			break
 		}
@@ -111,8 +111,8 @@ func judgeRate(t *results.Target) {
 	}
 	why := fmt.Sprintf("%d of %d requests that were due were never sent: "+
 		"the server does not keep up with the rate", unsent, sent+unsent)
-	if float64(unsent) > mostUnsent*float64(sent+unsent) && t.Verdict == string(OK) {
-		setVerdict(t, Overloaded)
+	if float64(unsent) > mostUnsent*float64(sent+unsent) && t.Verdict == string(target.OK) {
+		setVerdict(t, target.Overloaded)
 		t.Evidence.Why = why
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 func loaded(t *testing.T, job string, l drive.Load) results.Target {
@@ -35,7 +36,7 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 	}{{"cat", false}, {"mcp", false}, {"mcp reorder", true}} {
 		t.Run(row.job, func(t *testing.T) {
 			r := loaded(t, row.job, drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
-			if r.Verdict != string(drive.OK) || len(r.Samples) != 6 {
+			if r.Verdict != string(target.OK) || len(r.Samples) != 6 {
 				t.Fatalf("%s, %d samples: %v", r.Verdict, len(r.Samples), r.Evidence)
 			}
 			for _, s := range r.Samples {
@@ -53,7 +54,7 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 func TestLoadCountsAnAnswerOnce(t *testing.T) {
 	leakCheck(t)
 	r := loaded(t, "twice", drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
-	if r.Verdict != string(drive.OK) || !strings.Contains(strings.Join(r.Warnings, " "), "answers came that nobody waited for") {
+	if r.Verdict != string(target.OK) || !strings.Contains(strings.Join(r.Warnings, " "), "answers came that nobody waited for") {
 		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
 	}
 	for _, s := range r.Samples {
@@ -66,7 +67,7 @@ func TestLoadCountsAnAnswerOnce(t *testing.T) {
 func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
 	leakCheck(t)
 	r := loaded(t, "late 50ms", drive.Load{Size: 500, Inflight: 4, Duration: 600 * time.Millisecond})
-	if r.Verdict != string(drive.OK) || len(r.Samples) == 0 {
+	if r.Verdict != string(target.OK) || len(r.Samples) == 0 {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
 	}
 	overtaken := false
@@ -84,7 +85,7 @@ func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
 func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
 	leakCheck(t)
 	r := loaded(t, "cat", drive.Load{Size: 200, Rate: 2000, Duration: 300 * time.Millisecond})
-	if r.Verdict != string(drive.OK) {
+	if r.Verdict != string(target.OK) {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
 	}
 	for _, s := range r.Samples {
@@ -98,17 +99,17 @@ func TestLoadNamesWhatGoesWrong(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {
 		job     string
-		verdict drive.Verdict
+		verdict target.Verdict
 	}{
-		{"mcp corrupt@500", drive.Corrupt},
+		{"mcp corrupt@500", target.Corrupt},
 		{"mcp exit0@600", "exit 0"},
-		{"mcp deaf@600", drive.Deaf},
-		{"slow 20ms", drive.Overloaded},
+		{"mcp deaf@600", target.Deaf},
+		{"slow 20ms", target.Overloaded},
 	} {
 		t.Run(row.job, func(t *testing.T) {
 			t.Parallel()
 			l := drive.Load{Size: 1000, Inflight: 4, Duration: 60 * time.Millisecond}
-			if row.verdict == drive.Overloaded {
+			if row.verdict == target.Overloaded {
 				l.Rate = 10_000
 			}
 			if r := loaded(t, row.job, l); r.Verdict != string(row.verdict) {

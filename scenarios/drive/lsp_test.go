@@ -10,28 +10,28 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-func documents(job string) drive.Options {
+func documents(job, language string) drive.Options {
 	o := server(job)
-	o.Protocol, o.Request = "lsp", drive.RequestDocument
+	o.Protocol, o.Request, o.Language = "lsp", drive.RequestDocument, language
 	return o
 }
 
 func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
 	leakCheck(t)
-	for _, row := range []struct{ name, protocol, server, language, found string }{
-		{"protocol and language found out", "auto", "lsp python", "", "python"},
-		{"a shell's server answers for all languages", "lsp", "lsp any", "", "shellscript"},
-		{"language given", "lsp", "lsp go", "go", "go"},
-		{"language unknown to us", "lsp", "lsp cobol", "cobol", "cobol"},
+	for _, row := range []struct{ name, protocol, server, language string }{
+		{"protocol found out", "auto", "lsp python", "python"},
+		{"protocol given", "lsp", "lsp go", "go"},
+		{"language unknown to us", "lsp", "lsp cobol", "cobol"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			o := documents(row.server)
-			o.Protocol, o.Language, o.Start = row.protocol, row.language, 4*time.Second
+			o := documents(row.server, row.language)
+			o.Protocol, o.Start = row.protocol, 4*time.Second
 			d := begin(t, o)
-			if want := "documents of language " + row.found + ","; !strings.HasPrefix(d.Request(), want) {
+			if want := "documents of language " + row.language + ","; !strings.HasPrefix(d.Request(), want) {
 				t.Errorf("sends %s, want %s", d.Request(), want)
 			}
 			sweep, err := d.Sweep(t.Context(), []int{1 << 10, 64 << 10}, discard)
@@ -50,6 +50,18 @@ func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
 	}
 }
 
+// A language that the server does not know is an answer to a request, as any other refusal is.
+func TestDocumentsOfALanguageThatIsRefused(t *testing.T) {
+	d := open(t, documents("lsp go", "c"))
+	sweep, err := d.Sweep(t.Context(), []int{1 << 10}, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verdictsOf(sweep); got != "error reply" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
 	o := server("lsp go")
 	o.Start = 4 * time.Second
@@ -63,7 +75,7 @@ func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
 }
 
 func TestDocumentsInFlightAreClosedWhenTheyWereAnswered(t *testing.T) {
-	d := open(t, documents("lsp go"))
+	d := open(t, documents("lsp go", "go"))
 	var kept results.Target
 	err := d.Load(t.Context(), drive.Load{Size: 2000, Inflight: 8, Duration: 60 * time.Millisecond}, func(l results.Line) error {
 		kept = l.(results.Target)
@@ -73,13 +85,13 @@ func TestDocumentsInFlightAreClosedWhenTheyWereAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A document that stays open is opened again by the next sample, which ends the server.
-	if kept.Verdict != string(drive.OK) || len(kept.Samples) != stat.LeastSamples || d.Starts() != 1 {
+	if kept.Verdict != string(target.OK) || len(kept.Samples) != stat.LeastSamples || d.Starts() != 1 {
 		t.Errorf("%s, %d samples, %d starts: %v", kept.Verdict, len(kept.Samples), d.Starts(), kept.Evidence)
 	}
 }
 
 func TestTheLimitOfDocumentsIsFoundToTheByte(t *testing.T) {
-	o := documents("lsp go 70000")
+	o := documents("lsp go 70000", "go")
 	d := open(t, o)
 	limits, err := d.FindLimits(t.Context(), 1<<20, discard)
 	if err != nil {
@@ -97,7 +109,7 @@ func TestTheLimitOfDocumentsIsFoundToTheByte(t *testing.T) {
 func TestDocumentsLeaveNoFolder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("TMP", os.Getenv("TMPDIR"))
-	d, err := drive.Open(t.Context(), documents("lsp go"))
+	d, err := drive.Open(t.Context(), documents("lsp go", "go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,17 +130,15 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		says      string
 	}{
 		{"unknown", "cat", func(o *drive.Options) { o.Request = "wish" }, "known: auto, unknown, tool, document"},
-		{"documents for lines", "cat", func(o *drive.Options) { o.Protocol, o.Request = "lines", drive.RequestDocument }, "lines has no request"},
-		{"documents for MCP", "mcp", func(o *drive.Options) { o.Request, o.Protocol = drive.RequestDocument, "mcp" }, "mcp has no request"},
+		{"documents for lines", "cat", func(o *drive.Options) { o.Protocol, o.Request, o.Language = "lines", drive.RequestDocument, "go" }, "lines has no request"},
+		{"documents for MCP", "mcp", func(o *drive.Options) { o.Request, o.Protocol, o.Language = drive.RequestDocument, "mcp", "go" }, "mcp has no request"},
 		{"a tool of a language server", "lsp go", func(o *drive.Options) { o.Protocol, o.Request = "lsp", drive.RequestTool }, "lsp has no request"},
 		{"a tool for lines", "cat", func(o *drive.Options) { o.Protocol, o.Tool = "lines", "echo" }, "has no tools"},
 		{"a tool for replies, where it is found out that there are none", "cat", func(o *drive.Options) { o.ReplyTool = "large" }, "has no tools"},
 		{"an argument without a tool for lines", "cat", func(o *drive.Options) { o.Protocol, o.Args = "lines", `{"a":1}` }, "has no tools"},
 		{"a tool that is not to be called", "mcp", func(o *drive.Options) { o.Request, o.Tool = drive.RequestUnknown, "echo" }, "is not called"},
 		{"a language without documents", "lsp go", func(o *drive.Options) { o.Language = "go" }, "says nothing without"},
-		{"a language that is refused", "lsp go", func(o *drive.Options) {
-			o.Protocol, o.Request, o.Language = "lsp", drive.RequestDocument, "c"
-		}, "no such language"},
+		{"documents without a language", "lsp go", func(o *drive.Options) { o.Request = drive.RequestDocument }, "needs a language, such as json, css"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,9 @@ type lspMessage struct {
 			LanguageID string `json:"languageId"`
 			Text       string `json:"text"`
 		} `json:"textDocument"`
-		Capabilities struct {
+		RootURI          string                       `json:"rootUri"`
+		WorkspaceFolders []struct{ URI, Name string } `json:"workspaceFolders"`
+		Capabilities     struct {
 			Workspace struct {
 				Configuration bool `json:"configuration"`
 			} `json:"workspace"`
@@ -42,8 +44,7 @@ type lspMessage struct {
 	} `json:"params"`
 }
 
-// serveLSP serves a language, up to a limit if arg names one: "go 100000". Of language "any" it takes
-// every document for a shell's, and finds functions as a shell has them.
+// serveLSP serves a language, up to a limit if arg names one: "go 100000".
 func serveLSP(arg string) error {
 	s := &languageServer{out: framers.ContentLength().NewWriter(os.Stdout), open: map[string]string{}, waits: map[string]string{}, limit: 1 << 30}
 	if _, err := fmt.Sscan(arg, &s.language, &s.limit); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -76,6 +77,11 @@ func (s *languageServer) take(m lspMessage) error {
 	d := m.Params.TextDocument
 	switch m.Method {
 	case "initialize":
+		// as ccls, which looks for settings where the folder lies
+		folders := m.Params.WorkspaceFolders
+		if len(folders) != 1 || m.Params.RootURI == "" || folders[0].URI != m.Params.RootURI {
+			return s.refuse(m, -32600, "expected rootUri")
+		}
 		if !m.Params.Capabilities.Workspace.Configuration {
 			return errors.New("a client without settings")
 		}
@@ -92,9 +98,6 @@ func (s *languageServer) take(m lspMessage) error {
 			return fmt.Errorf("%d bytes of text are too many", len(d.Text))
 		}
 		s.open[d.URI] = d.LanguageID
-		if s.language == "any" {
-			s.open[d.URI] = fmt.Sprint(strings.Contains(d.Text, "pipebench() {"))
-		}
 		return nil
 	case "textDocument/didClose":
 		if _, ok := s.open[d.URI]; !ok {
@@ -144,9 +147,7 @@ func (s *languageServer) symbols(m lspMessage) error {
 	switch {
 	case !ok:
 		return s.refuse(m, -32602, "no such document")
-	case s.language == "any" && language == "false":
-		return s.say(`{"jsonrpc":"2.0","id":%s,"result":[]}`, m.ID)
-	case s.language != "any" && language != s.language:
+	case language != s.language:
 		return s.refuse(m, -32602, "no such language")
 	}
 	return s.say(`{"jsonrpc":"2.0","id":%s,"result":[{"name":"pipebench","kind":12}]}`, m.ID)

@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
@@ -55,14 +56,14 @@ var servers = map[string]func(arg string) error{
 		}
 		return serve(mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Framing: framing})
 	},
-	"halves": func(string) error { // answers a line above 2,000 bytes with what looks like a chunk
+	"halves": func(string) error { // answers a line above 2,000 bytes with the first of two chunks
 		return each(func(line string) {
 			var request struct{ ID json.RawMessage }
 			if json.Unmarshal([]byte(line), &request) != nil {
 				return
 			}
 			if len(line) > 2000 {
-				fmt.Println("123e4567:0:2:" + strings.Repeat("x", 500))
+				fmt.Println("123e4567-e89b-42d3-a456-426614174000:0:2:" + strings.Repeat("x", 500))
 				return
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n",
@@ -83,12 +84,11 @@ var servers = map[string]func(arg string) error{
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	},
-	"cat":       func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
-	"upper":     upper,
-	"fitful":    fitful,
-	"reluctant": reluctant,
-	"lsp":       serveLSP,
-	"twice":     twice,
+	"cat":    func(string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
+	"upper":  upper,
+	"fitful": fitful,
+	"lsp":    serveLSP,
+	"twice":  twice,
 	"buffered": func(string) error { // as what is written by way of stdio is
 		out := bufio.NewWriterSize(os.Stdout, 1<<20)
 		defer out.Flush()
@@ -421,7 +421,7 @@ type limit struct {
 	side       string
 	bytes      int // 0 where none was found
 	payload    int
-	above      drive.Verdict
+	above      target.Verdict
 	searchedTo int
 	flaky      bool
 	uneven     []int
@@ -435,6 +435,6 @@ func limitOf(t results.Target) limit {
 		return l
 	}
 	l.bytes, l.above, l.payload = int(*cmp.Or(t.RequestLimit, t.ReplyLimit)),
-		drive.Verdict(t.Verdict), t.Evidence.Size.PayloadBytes
+		target.Verdict(t.Verdict), t.Evidence.Size.PayloadBytes
 	return l
 }

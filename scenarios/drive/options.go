@@ -31,17 +31,14 @@ type Options struct {
 	// argument that takes the payload ("" is its first text), and the others, a JSON object.
 	Tool, Arg, Args string
 	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit
-	// of requests one that makes bytes), its argument that says how much ("" is its first number),
-	// and the others, a JSON object.
-	ReplyTool, ReplyArg, ReplyArgs string
+	// of requests one that makes bytes), and its argument that says how much ("" is its first
+	// number).
+	ReplyTool, ReplyArg string
 
-	// LSP: of the documents; "" is the first of Languages whose symbol the server finds
-	Language string
+	Language string // LSP: of the documents, such as one of Languages
 
-	Pipe       syspipe.Kind  // of standard input and output; "" is anonymous
-	Capacity   int           // bytes of each pipe; 0 leaves it to the system
-	WriteChunk int           // bytes given to the pipe at a time; 0 is a message in one call
-	WritePause time.Duration // between two of those
+	Pipe     syspipe.Kind // of standard input and output; "" is anonymous
+	Capacity int          // bytes of each pipe; 0 leaves it to the system
 
 	// how long the server may take until it has answered the handshake; 0 is 10 s
 	Start    time.Duration
@@ -77,7 +74,7 @@ func Requests() []string { return target.Requests() }
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return target.Protocols() }
 
-// Languages lists the languages that a server is tried with when it is to be sent documents.
+// Languages lists the languages of which a server can be sent a document with a symbol.
 func Languages() []string { return target.Languages() }
 
 // Validate reports all that is wrong with the options, without starting anything.
@@ -102,9 +99,8 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.Command) == 0 {
 		wrong = append(wrong, errors.New("no command to start"))
 	}
-	if o.Capacity < 0 || o.WriteChunk < 0 || o.WritePause < 0 {
-		wrong = append(wrong,
-			errors.New("capacity, write chunk and write pause cannot be negative"))
+	if o.Capacity < 0 {
+		wrong = append(wrong, errors.New("the capacity cannot be negative"))
 	}
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		wrong = append(wrong, fmt.Errorf("unknown protocol %q (known: %s)",
@@ -113,8 +109,6 @@ func (o Options) withDefaults() (Options, error) {
 	_, err := framers.Parse(cmp.Or(o.Framing, "ndjson"))
 	wrong = append(wrong, err, o.Pipe.Supported(), o.checkRequest())
 	o.Args, err = members(o.Args)
-	wrong = append(wrong, err)
-	o.ReplyArgs, err = members(o.ReplyArgs)
 	wrong = append(wrong, err)
 	if err := errors.Join(wrong...); err != nil {
 		return o, fmt.Errorf("drive: %w", err)
@@ -128,13 +122,16 @@ func (o Options) checkRequest() error {
 	case !slices.Contains(Requests(), o.Request):
 		return fmt.Errorf("unknown request %q (known: %s)",
 			o.Request, strings.Join(Requests(), ", "))
-	case o.ReplyArg+o.ReplyArgs != "" && o.ReplyTool == "":
-		return errors.New("arguments for replies say nothing without their tool")
+	case o.ReplyArg != "" && o.ReplyTool == "":
+		return errors.New("an argument for replies says nothing without their tool")
 	case o.Tool != "" && (o.Request == RequestUnknown || o.Request == RequestDocument):
 		return fmt.Errorf("tool %s is not called by request %q", o.Tool, o.Request)
 	case o.Language != "" && o.Request != RequestDocument:
 		return fmt.Errorf("language %q says nothing without request %q",
 			o.Language, RequestDocument)
+	case o.Language == "" && o.Request == RequestDocument:
+		return fmt.Errorf("request %q needs a language, such as %s",
+			RequestDocument, strings.Join(Languages(), ", "))
 	}
 	return nil
 }
@@ -165,12 +162,9 @@ func (o Options) target() target.Options {
 		Command: o.Command, Env: o.Env, Dir: o.Dir,
 		Protocol: o.Protocol, Framing: o.Framing, Lenient: o.Lenient, Request: o.Request,
 		Tool:      target.ToolCall{Name: o.Tool, Arg: o.Arg, Others: o.Args},
-		ReplyTool: target.ToolCall{Name: o.ReplyTool, Arg: o.ReplyArg, Others: o.ReplyArgs},
+		ReplyTool: target.ToolCall{Name: o.ReplyTool, Arg: o.ReplyArg},
 		Language:  o.Language,
-		Pipes: child.Options{
-			MaxMessage: o.MaxReply, Pipe: o.Pipe, Capacity: o.Capacity,
-			WriteChunk: o.WriteChunk, WritePause: o.WritePause,
-		},
-		Start: o.Start, Patience: o.Patience, Longest: o.Longest,
+		Pipes:     child.Options{MaxMessage: o.MaxReply, Pipe: o.Pipe, Capacity: o.Capacity},
+		Start:     o.Start, Patience: o.Patience, Longest: o.Longest,
 	}
 }

@@ -15,10 +15,8 @@ import (
 // A Plan is what to find out about a server. The zero Plan is what most people ask: how fast, how
 // it grows, where it breaks, and how.
 type Plan struct {
-	Sizes   []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
-	NoSweep bool  // only what else is asked for
-	Limits  bool  // search for the limits to the byte, even if the sweep met none
-	LimitTo int   // how far; 0 is the largest of Sizes
+	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
+	Limits bool  // search for the limits to the byte, even if the sweep met none
 	// bytes of the pipes in which growth is measured a second time; 0 is 4 KiB, less than 0 is not
 	// at all
 	SmallPipe int
@@ -50,37 +48,27 @@ const (
 	growthTo = 8 << 20
 )
 
-func (p Plan) withDefaults() Plan {
-	if len(p.Sizes) == 0 {
-		p.Sizes = Doubling(defaultFrom, defaultTo)
-	}
-	p.LimitTo = cmp.Or(p.LimitTo, p.Sizes[len(p.Sizes)-1])
-	p.SmallPipe = cmp.Or(p.SmallPipe, defaultSmallPipe)
-	return p
-}
-
 // Drive does what the plan asks for: it sweeps up to the first size that fails, searches for the
 // limits there, or if it is told to, and measures how time grows in small pipes, which decide in
 // how many pieces a server reads. Larger sizes than the first that failed come last: each may take
 // its whole deadline to fail. Every record is kept as soon as it is known, so that an interrupted
 // run has what it finished.
 //
-// If ctx has a deadline the sweep has half of the time. What is then left goes to the search for
-// limits: of a slow server, too, it is known how much it takes.
+// If ctx has a deadline the sweep has half of the time. The rest goes to the search for limits: of
+// a slow server, too, it is known how much it takes.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
-	p = p.withDefaults()
-	d.least = p.least
-	if p.NoSweep {
-		_, err := d.FindLimits(ctx, p.LimitTo, sink)
-		return err
+	sizes := p.Sizes
+	if len(sizes) == 0 {
+		sizes = Doubling(defaultFrom, defaultTo)
 	}
-	first, err := d.firstSweep(ctx, p.Sizes, sink)
+	d.least = p.least
+	first, err := d.firstSweep(ctx, sizes, sink)
 	if err != nil {
 		return err
 	}
 	served := first.served
 	if p.Limits || first.cutShort || first.failedAt > 0 {
-		limits, err := d.FindLimits(ctx, p.LimitTo, sink)
+		limits, err := d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		if err != nil {
 			return err
 		}
@@ -91,15 +79,16 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 			}
 		}
 	}
-	if p.SmallPipe > 0 {
-		if err := d.growthIn(ctx, p.SmallPipe, served, sink); err != nil {
+	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
+	if smallPipe > 0 {
+		if err := d.growthIn(ctx, smallPipe, served, sink); err != nil {
 			return err
 		}
 	}
 	if first.failedAt == 0 {
 		return nil
 	}
-	return d.sweepBeyond(ctx, p.Sizes, first.failedAt, sink)
+	return d.sweepBeyond(ctx, sizes, first.failedAt, sink)
 }
 
 // A reach is how far the first sweep came.
@@ -121,7 +110,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, sink Sink) (r reac
 		half, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
 		defer cancel()
 	}
-	sweep, err := d.sweep(half, sizes, sink, true)
+	sweep, err := d.Sweep(half, sizes, sink)
 	if sweep.Growth != nil { // what was measured says it, though the time may be over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
@@ -143,8 +132,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, sink Sink) (r reac
 	return r, nil
 }
 
-// sweepBeyond measures sizes above a limit, which may be a hole, until one fails: each that does
-// may take its whole deadline.
+// sweepBeyond measures sizes above a limit, which may be a hole, until one fails.
 func (d *Driver) sweepBeyond(ctx context.Context, sizes []int, limit int64, sink Sink) error {
 	var larger []int
 	for _, size := range sizes {
@@ -160,18 +148,21 @@ func (d *Driver) sweepBeyond(ctx context.Context, sizes []int, limit int64, sink
 		}
 		return sink(l)
 	}
-	_, err := d.sweep(ctx, larger, told, true)
+	_, err := d.Sweep(ctx, larger, told)
 	return err
 }
 
-// growthIn measures how time grows if the server can read only few bytes at a time.
+// growthIn measures how time grows if the server can read only few bytes at a time. A server of its
+// own is started in pipes of that capacity.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	if to < 4*stat.LinearFrom || d.o.Capacity > 0 && d.o.Capacity <= capacity {
 		return nil // too few sizes for a slope, or it has been measured
 	}
-	small := d.in(capacity)
-	defer small.Close()
+	small := &Driver{o: d.o, server: d.server, protocol: d.protocol}
+	small.o.Capacity = capacity
+	small.server.Pipes.Capacity = capacity
+	defer small.end(true)
 	sizes := Doubling(stat.LinearFrom, 1<<int(math.Log2(float64(to))))
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
 	if _, refused := errors.AsType[*syspipe.CapacityError](err); refused {
@@ -183,16 +174,6 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 		return err
 	}
 	return sink(small.growthRecord(*sweep.Growth))
-}
-
-// in returns a driver of the same server, what is known of it included, in pipes of a capacity. It
-// starts a server of its own.
-func (d *Driver) in(capacity int) *Driver {
-	o := d.o
-	o.Capacity = capacity
-	server := d.server
-	server.Pipes.Capacity = capacity
-	return &Driver{o: o, server: server, protocol: d.protocol}
 }
 
 // Doubling lists the sizes from one to another, each twice the one before, the last included

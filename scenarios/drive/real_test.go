@@ -9,6 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 // Real servers, driven where they are installed on PATH:
@@ -22,12 +23,12 @@ var realServers = []struct {
 	command  []string
 	protocol string
 	limit    int // of requests, 0 where none was found by hand either
-	above    drive.Verdict
+	above    target.Verdict
 	to       int
 	fast     bool // grows faster than linear in 4 KiB pipes
 	tool     string
 }{
-	{[]string{"mcp-server-everything", "stdio"}, "mcp 2025-11-25", 10_485_759, drive.Deaf, 16 << 20, true, ""},
+	{[]string{"mcp-server-everything", "stdio"}, "mcp 2025-11-25", 10_485_759, target.Deaf, 16 << 20, true, ""},
 	{[]string{"hello"}, "mcp 2026-07-28", 16_777_216, "exit 0", 32 << 20, false, "greet"},
 	{[]string{"mcpgo-everything"}, "mcp 2026-07-28", 0, "", 256 << 10, false, ""},
 	{[]string{"gopls", "serve"}, "lsp", 0, "", 1 << 20, false, ""},
@@ -93,7 +94,7 @@ func TestRealLanguageServersAreAskedAboutDocumentsOfTheirLanguage(t *testing.T) 
 	} {
 		t.Run(row.command[0], func(t *testing.T) {
 			o := real(t, row.command, "")
-			o.Protocol, o.Request = "lsp", drive.RequestDocument
+			o.Protocol, o.Request, o.Language = "lsp", drive.RequestDocument, row.language
 			d := open(t, o)
 			if want := "documents of language " + row.language + ","; !strings.HasPrefix(d.Request(), want) {
 				t.Errorf("sends %s, want %s", d.Request(), want)

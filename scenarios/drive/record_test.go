@@ -18,33 +18,39 @@ func TestGrowthIsTheSameInARecord(t *testing.T) {
 		var swept []results.Target
 		for n := int64(64 << 10); n <= 1<<20; n *= 2 {
 			sample := results.Sample{ElapsedNS: 2 * took(n), Messages: 2, Capacity: 4096}
-			swept = append(swept, results.Target{Size: n, Verdict: string(OK), Samples: []results.Sample{sample}})
+			swept = append(swept, results.Target{Size: n, Verdict: string(target.OK), Samples: []results.Sample{sample}})
 		}
 		g := stat.FitTargetGrowth(swept)
 		r := d.growthRecord(*g)
 		if recorded, ok := stat.RecordedGrowth(r); !ok || recorded.String() != g.String() {
 			t.Errorf("the record says %q, the growth %q", recorded, g)
 		}
-		if fast := r.Verdict == string(Superlinear); fast != g.Fast() {
+		if fast := r.Verdict == string(target.Superlinear); fast != g.Fast() {
 			t.Errorf("verdict %s of %v", r.Verdict, g)
 		}
 	}
 }
 
 func TestASizeIsSlowWhereEachOfItsRoundTripsIs(t *testing.T) {
-	target := func(size, shortest, median int64) *results.Target {
-		s := results.Sample{Messages: 7, ElapsedNS: 7 * median, Latency: map[string]results.Latency{latencyRoundtrip: {Count: 7, MinNS: shortest}}}
-		evidence := results.TargetEvidence{Size: &results.SizeEvidence{},
-			Failure: &results.FailureEvidence{}}
-		return &results.Target{Size: size, Verdict: string(OK), Samples: []results.Sample{s}, Evidence: evidence}
+	swept := func(size, shortest, median int64) *results.Target {
+		s := results.Sample{
+			Messages: 7, ElapsedNS: 7 * median,
+			Latency: map[string]results.Latency{latencyRoundtrip: {Count: 7, MinNS: shortest}},
+		}
+		evidence := results.TargetEvidence{Size: &results.SizeEvidence{}}
+		return &results.Target{
+			Size: size, Verdict: string(target.OK), Samples: []results.Sample{s}, Evidence: evidence,
+		}
 	}
-	before, after := target(4<<10, 2e6, 3e6), target(16<<10, 2e6, 3e6)
-	held, slow := target(8<<10, 3e6, 60e6), target(8<<10, 40e6, 60e6)
-	if judgeSlow(before, held, after); held.Verdict != string(OK) {
+	before := swept(4<<10, 2e6, 3e6)
+	held := swept(8<<10, 3e6, 90e6)
+	judgeSlow(before, held)
+	if held.Verdict != string(target.OK) {
 		t.Error("a size is called slow of which a busy machine held up some round trips")
 	}
-	if judgeSlow(before, slow, after); slow.Verdict != string(Slow) ||
-		slow.Evidence.Size.ExpectedNS < 2.9e6 || slow.Evidence.Size.ExpectedNS > 3.1e6 {
+	slow := swept(8<<10, 70e6, 90e6)
+	judgeSlow(before, slow)
+	if slow.Verdict != string(target.Slow) || slow.Evidence.Size.ExpectedNS != 6e6 {
 		t.Errorf("got %s, expected %v", slow.Verdict, slow.Evidence.Size.ExpectedNS)
 	}
 }

@@ -105,8 +105,8 @@ func (d *Driver) replay(
 		}
 	}
 	e := r.evidence
-	if r.t.Verdict == string(OK) && e.Undecided > 0 {
-		setVerdict(&r.t, CannotTell)
+	if r.t.Verdict == string(target.OK) && e.Undecided > 0 {
+		setVerdict(&r.t, target.CannotTell)
 		r.t.Evidence.Why = fmt.Sprintf(
 			"%d of %d answers cannot be compared: the recording is redacted",
 			e.Undecided, e.Compared)
@@ -127,21 +127,21 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	if was != nil {
 		request.Heard = func(answer []byte) { differs = r.difference(was, answer) }
 	}
-	out := target.Outcome{Verdict: OK}
+	out := target.Outcome{Verdict: target.OK}
 	var err error
 	if request.Silent {
 		err = r.notify(ctx, request)
 	} else {
 		out, err = r.trip(ctx, request, int64(i+1))
 	}
-	if err == nil && out.Verdict == OK && last {
+	if err == nil && out.Verdict == target.OK && last {
 		err = r.checkAlive(ctx, &out)
 	}
 	if err != nil {
 		return false, err
 	}
 	e := r.evidence
-	if out.Verdict != OK {
+	if out.Verdict != target.OK {
 		setFailure(&r.t, out)
 		e.FailedAtMessage = i + 1
 		return false, nil
@@ -159,7 +159,7 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	if differs != "" && !r.altered {
 		e.Different++
 		if e.Different == 1 {
-			setVerdict(&r.t, Differs)
+			setVerdict(&r.t, target.Differs)
 			r.t.Evidence.Why = fmt.Sprintf("message %d: %s", i+1, differs)
 		}
 	} else if differs != "" || was.Redacted {

@@ -9,6 +9,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
 func recording(t *testing.T, text string) []payload.Message {
@@ -49,8 +50,8 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 	for _, row := range []struct {
 		name, text         string
 		replayed, answered int
-		verdict            drive.Verdict
-	}{{"lines", lines, 3, 2, drive.OK}, {"lines of both sides", both, 2, 2, drive.Differs}, {"a recording", tapped, 3, 2, drive.OK}} {
+		verdict            target.Verdict
+	}{{"lines", lines, 3, 2, target.OK}, {"lines of both sides", both, 2, 2, target.Differs}, {"a recording", tapped, 3, 2, target.OK}} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			d := begin(t, server("mcp"))
@@ -159,14 +160,14 @@ func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 		name            string
 		asked, answered bool // are redacted
 		was             string
-		verdict         drive.Verdict
+		verdict         target.Verdict
 		undecided       int
 	}{
-		{"an answer", false, true, blanked, drive.CannotTell, 1},
-		{"an answer of another kind", false, true, other, drive.Differs, 0},
-		{"a request", true, false, same, drive.OK, 0},
-		{"a request that another answer is due to", true, false, other, drive.CannotTell, 1},
-		{"both", true, true, other, drive.CannotTell, 1},
+		{"an answer", false, true, blanked, target.CannotTell, 1},
+		{"an answer of another kind", false, true, other, target.Differs, 0},
+		{"a request", true, false, same, target.OK, 0},
+		{"a request that another answer is due to", true, false, other, target.CannotTell, 1},
+		{"both", true, true, other, target.CannotTell, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,10 +187,10 @@ func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 				e.Replay.Undecided != row.undecided {
 				t.Errorf("%s: %s, cannot tell %d", kept.Verdict, e.Why, e.Replay.Undecided)
 			}
-			if failed := drive.AllFailed(set); (failed != nil) != (row.verdict == drive.Differs) {
+			if failed := drive.AllFailed(set); (failed != nil) != (row.verdict == target.Differs) {
 				t.Errorf("failed: %v", failed)
 			}
-			if u := drive.Undecided(set); (u != nil) != (row.verdict == drive.CannotTell) {
+			if u := drive.Undecided(set); (u != nil) != (row.verdict == target.CannotTell) {
 				t.Errorf("undecided: %v", u)
 			}
 		})

@@ -50,7 +50,10 @@ func fitfulServer(t *testing.T, n int) drive.Options {
 
 func TestAServerThatDoesNotComeBackAtOnceIsStartedOnceMore(t *testing.T) {
 	d := open(t, fitfulServer(t, 3))
-	sweep, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10, 30 << 10}, discard)
+	if _, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10}, discard); err != nil {
+		t.Fatal(err)
+	}
+	sweep, err := d.Sweep(t.Context(), []int{30 << 10}, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,10 @@ func TestAServerThatDoesNotComeBackAtOnceIsStartedOnceMore(t *testing.T) {
 
 func TestAServerThatDoesNotComeBackAtAllIsGivenUp(t *testing.T) {
 	d := open(t, fitfulServer(t, 1000))
-	_, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10, 30 << 10}, discard)
+	if _, err := d.Sweep(t.Context(), []int{1 << 10, 20 << 10}, discard); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Sweep(t.Context(), []int{30 << 10}, discard)
 	if err == nil || !strings.Contains(err.Error(), "start it again, 3 times: ") || !strings.Contains(err.Error(), "is not a good one") {
 		t.Errorf("got %v", err)
 	}

@@ -104,22 +104,22 @@ func (d *Driver) loadRound(
 	s.Receive(nil)
 	elapsed := time.Since(r.began)
 	if ctx.Err() != nil {
-		d.discard(s)
+		d.discard()
 		return nil, context.Cause(ctx)
 	}
-	r.outcome.Verdict = OK
+	r.outcome.Verdict = target.OK
 	if err == nil {
 		return r, r.sum(before, elapsed)
 	}
-	r.outcome = target.Outcome{Verdict: Deaf, Why: err.Error()}
+	r.outcome = target.Outcome{Verdict: target.Deaf, Why: err.Error()}
 	if errors.Is(err, child.ErrEndless) {
-		r.outcome.Verdict = Endless
+		r.outcome.Verdict = target.Endless
 	}
 	if wrong := r.wrong.Load(); wrong != nil {
 		r.outcome = *wrong
 	}
 	s.Explain(ctx, before, &r.outcome)
-	d.discard(s)
+	d.discard()
 	return r, nil
 }
 
@@ -290,7 +290,7 @@ func (r *loadRound) receive(m child.Message) {
 	}
 	r.expect.Number(i)
 	out := r.expect.Check(m.Raw, m.Envelope)
-	if out.Verdict != OK {
+	if out.Verdict != target.OK {
 		failed := out // so that out itself need not be allocated
 		r.wrong.CompareAndSwap(nil, &failed)
 	}

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -17,59 +16,44 @@ type Sweep struct {
 	Growth  *stat.TargetGrowth // nil where fewer than three sizes were answered
 }
 
-// Sweep makes round trips of each size, in bytes, and keeps a record of each. A size below the
-// smallest request is raised to it. After a failure the server is started again and the sweep goes
-// on; it ends early when the server cannot be started any more, or ctx is done, and returns what it
-// found by then beside the error.
+// Sweep makes round trips of each size, in bytes, and keeps a record of each, up to the first that
+// is not served. A size below the smallest request is raised to it. It ends early when the server
+// cannot be started any more, or ctx is done, and returns what it found by then beside the error.
 //
 // Before the first size the server is warmed up, for as long as one size is measured: where a
 // compiler works while a server runs, the first requests take several times as long, and time would
 // seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
-	return d.sweep(ctx, sizes, sink, false)
+	sweep := &Sweep{}
+	err := d.sweep(ctx, sizes, func(t results.Target) error {
+		sweep.Targets = append(sweep.Targets, t)
+		return sink(t)
+	})
+	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
+	return sweep, err
 }
 
-// sweep ends at the first size that fails where it is told to.
 func (d *Driver) sweep(
-	ctx context.Context,
-	sizes []int,
-	sink Sink,
-	toFailure bool,
-) (*Sweep, error) {
-	sweep := &Sweep{}
-	var before, held *results.Target // held waits for the next size before its verdict is final
-	release := func(next *results.Target) error {
-		if held == nil {
-			return nil
-		}
-		judgeSlow(before, held, next)
-		before = held
-		sweep.Targets = append(sweep.Targets, *held)
-		return sink(*held)
-	}
-	var failed error
-	for i, size := range sizes {
+	ctx context.Context, sizes []int, keep func(results.Target) error,
+) error {
+	var before *results.Target
+	for _, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
-		if held != nil && int64(r.Size()) <= held.Size {
+		if before != nil && int64(r.Size()) <= before.Size {
 			continue // both were raised to the smallest
 		}
 		d.o.Observe("measuring messages of " + results.FormatSize(int64(r.Size())))
-		var next *results.Target
-		next, failed = d.measure(ctx, r, i == 0)
-		if failed != nil {
-			break
+		t, err := d.measure(ctx, r, before == nil)
+		if err != nil {
+			return err
 		}
-		if err := release(next); err != nil {
-			return sweep, err
+		judgeSlow(before, t)
+		if err := keep(*t); err != nil || !t.Served() {
+			return err
 		}
-		held = next
-		if toFailure && !held.Served() {
-			break
-		}
+		before = t
 	}
-	failed = errors.Join(failed, release(nil))
-	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
-	return sweep, failed
+	return nil
 }
 
 // warmUp makes round trips that are not measured, and says how many. One that fails is left to the
@@ -77,7 +61,7 @@ func (d *Driver) sweep(
 func (d *Driver) warmUp(ctx context.Context, r *target.Request) (n int64, err error) {
 	for began := time.Now(); time.Since(began) < d.o.Budget; n++ {
 		out, err := d.trip(ctx, r, n)
-		if err != nil || out.Verdict != OK {
+		if err != nil || out.Verdict != target.OK {
 			return n, err
 		}
 	}
@@ -126,12 +110,12 @@ func (d *Driver) measure(
 	if s.out.Took <= patientRuns*d.o.Budget {
 		s.samples = nil
 	}
-	for began := time.Now(); s.out.Verdict == OK && s.wantsMore(time.Since(began)); {
+	for began := time.Now(); s.out.Verdict == target.OK && s.wantsMore(time.Since(began)); {
 		if err := s.take(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if s.out.Verdict == OK {
+	if s.out.Verdict == target.OK {
 		if err := d.checkAlive(ctx, &s.out); err != nil {
 			return nil, err
 		}
@@ -149,7 +133,7 @@ func (s *series) take(ctx context.Context) error {
 	times := make([]int64, 0, s.trips)
 	for range s.trips {
 		s.out, err = s.trip(ctx, s.r, s.served+1)
-		if err != nil || s.out.Verdict != OK {
+		if err != nil || s.out.Verdict != target.OK {
 			return err
 		}
 		s.served++
@@ -198,7 +182,7 @@ func (s *series) record() *results.Target {
 	size := &results.SizeEvidence{
 		PayloadBytes: len(s.r.Payload()), WarmupMessages: s.warmups,
 	}
-	if s.out.Verdict != OK {
+	if s.out.Verdict != target.OK {
 		setFailure(&t, s.out)
 		if s.warmups > 0 {
 			t.Evidence.Size = size
@@ -233,36 +217,23 @@ func driverShare(samples []results.Sample) *float64 {
 	return new(float64(ours) / float64(ours+theirs))
 }
 
-// judgeSlow finds a size that took over ten times what its neighbours suggest, if time grew evenly
-// between them: its fastest round trip, too, as a busy machine holds up some of them and a cause in
+// judgeSlow finds a size that took over ten times what the size before it suggests, if time grew as
+// size does: its fastest round trip, too, as a busy machine holds up some of them and a cause in
 // the server all. The smallest size has nothing that it could be slow against.
-func judgeSlow(before, t, after *results.Target) {
-	if t.Verdict != string(OK) || !served(before) ||
+func judgeSlow(before, t *results.Target) {
+	if before == nil || t.Verdict != string(target.OK) ||
 		len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
 		return
 	}
-	size, from := float64(t.Size), float64(before.Size)
-	var expected float64
-	for _, timeOf := range []func([]results.Sample) float64{fastest, stat.MedianTime} {
-		lower := timeOf(before.Samples)
-		expected = lower * size / from
-		if served(after) {
-			share := math.Log(size/from) / math.Log(float64(after.Size)/from)
-			expected = lower * math.Pow(timeOf(after.Samples)/lower, share)
-		}
-		if timeOf(t.Samples) <= target.Margin*expected {
-			return
-		}
+	growth := float64(t.Size) / float64(before.Size)
+	expected := growth * stat.MedianTime(before.Samples)
+	if fastest(t.Samples) <= target.Margin*growth*fastest(before.Samples) ||
+		stat.MedianTime(t.Samples) <= target.Margin*expected {
+		return
 	}
-	setVerdict(t, Slow)
-	if t.Evidence.Size == nil {
-		t.Evidence.Size = &results.SizeEvidence{}
-	}
+	setVerdict(t, target.Slow)
 	t.Evidence.Size.ExpectedNS = expected
 }
-
-// served reports whether there are times of a size.
-func served(t *results.Target) bool { return t != nil && t.Served() && len(t.Samples) > 0 }
 
 // fastest returns the shortest round trip of samples, in ns.
 func fastest(samples []results.Sample) float64 {
@@ -278,7 +249,7 @@ func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 	t := d.record()
 	t.Evidence.Growth, t.Evidence.Capacity = g.Evidence(), g.Capacity
 	if g.Fast() {
-		setVerdict(&t, Superlinear)
+		setVerdict(&t, target.Superlinear)
 	}
 	return t
 }

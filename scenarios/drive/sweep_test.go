@@ -11,6 +11,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -36,25 +37,25 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 	leakCheck(t)
 	for _, row := range []struct {
 		job, protocol string
-		verdict       drive.Verdict
+		verdict       target.Verdict
 		says          string
 	}{
-		{"endless 0", "", drive.Endless, "no message end within 1,048,576 B"},
+		{"endless 0", "", target.Endless, "no message end within 1,048,576 B"},
 		{"exit", "", "exit 0", ""},
 		{"exit abc", "", "exit 3", ""},
-		{"banner", "", drive.Corrupt, "what it writes is no answer"},
-		{"silent", "", drive.Deaf, "a JSON-RPC request in ndjson: no answer in time"},
-		{"buffered", "", drive.Buffered, ""},
-		{"buffered", "lines", drive.Buffered, ""},
-		{"json buffered", "", drive.Buffered, "in ndjson: no answer in time"}, // and ends at headers
-		{"cat", "jsonrpc", drive.Corrupt, "it sends back what it is sent"},
-		{"cat", "mcp", drive.Corrupt, "it sends back what it is sent"},
+		{"banner", "", target.Corrupt, "what it writes is no answer"},
+		{"silent", "", target.Deaf, "a JSON-RPC request in ndjson: no answer in time"},
+		{"buffered", "", target.Buffered, ""},
+		{"buffered", "lines", target.Buffered, ""},
+		{"json buffered", "", target.Buffered, "in ndjson: no answer in time"}, // and ends at headers
+		{"cat", "jsonrpc", target.Corrupt, "it sends back what it is sent"},
+		{"cat", "mcp", target.Corrupt, "it sends back what it is sent"},
 	} {
 		t.Run(row.job+" "+row.protocol, func(t *testing.T) {
 			t.Parallel()
 			o := server(row.job)
 			o.Protocol, o.Start, o.MaxReply = row.protocol, 1e9, 1<<20
-			if row.verdict == drive.Endless { // is known as soon as it is too long, in whatever framing
+			if row.verdict == target.Endless { // is known as soon as it is too long, in whatever framing
 				o.Start = time.Hour
 			}
 			_, err := drive.Open(t.Context(), o)
@@ -62,7 +63,7 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 			if !errors.As(err, &refused) || refused.Verdict != row.verdict || !strings.Contains(refused.Why, row.says) {
 				t.Fatalf("got %v, want an HandshakeError of %s", err, row.verdict)
 			}
-			if row.verdict != drive.Deaf {
+			if row.verdict != target.Deaf {
 				return
 			}
 			if !strings.Contains(refused.Why, "as an editor does, in content-length") || !strings.Contains(refused.Advice(), "--protocol") {

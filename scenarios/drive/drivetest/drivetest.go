@@ -60,9 +60,8 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 		}
 	}
 	for _, r := range set.Targets {
-		v := drive.Verdict(r.Verdict)
-		if len(wants) == 0 && v != drive.Superlinear && !r.Served() {
-			t.Errorf("%s: %s: %s", cmd, view.TargetLine(r), v.Advice())
+		if len(wants) == 0 && r.Verdict != results.VerdictSuperlinear && !r.Served() {
+			t.Errorf("%s: %s: %s", cmd, view.TargetLine(r), r.Evidence.Advice)
 		}
 	}
 }
@@ -80,7 +79,6 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 		switch {
 		case a.Metric == "limit":
 			p.Limits = true
-			p.LimitTo = max(p.LimitTo, int(a.Value))
 			p.Sizes = append(p.Sizes, int(a.Value))
 		case a.Metric == "slope":
 			p.Sizes = append(p.Sizes, drive.Doubling(stat.LinearFrom, 1<<20)...)

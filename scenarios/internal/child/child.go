@@ -53,8 +53,7 @@ type Options struct {
 	NonBlock  bool         // the program gets its output in non-blocking mode
 	Undrained bool         // nobody reads standard error
 
-	WriteChunk int           // bytes a write; 0 is a whole message
-	WritePause time.Duration // between two of those
+	WriteChunk int // bytes a write; 0 is a whole message
 
 	// Respond makes the answer to a request of the program's own, or returns nil to leave the
 	// request to Next. The reading goroutine calls it; another one sends the answer, since a
@@ -147,7 +146,8 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = usualMessage
 	}
-	c.In.w, c.In.chunk, c.In.pause = w, o.WriteChunk, o.WritePause
+	c.In.w = w
+	c.In.chunk = o.WriteChunk
 	c.Out.r = r
 	c.said.Limit = tailBytes
 	c.framing = f

@@ -21,8 +21,7 @@ type Stream struct {
 	bytes atomic.Int64
 	calls atomic.Int64
 
-	chunk int           // bytes a write; 0 is all of them
-	pause time.Duration // after each
+	chunk int // bytes a write; 0 is all of them
 
 	// closed when reading may go on; nil if nothing holds it up
 	hold   atomic.Pointer[chan struct{}]
@@ -82,9 +81,6 @@ func (s *Stream) Write(p []byte) (int, error) {
 		done += n
 		if err != nil {
 			return done, err
-		}
-		if s.pause > 0 && done < len(p) {
-			time.Sleep(s.pause)
 		}
 	}
 	return done, nil

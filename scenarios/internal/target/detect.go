@@ -17,16 +17,16 @@ const headstart = 1500 * time.Millisecond
 
 // An attempt is what came of speaking to a server of which nothing is known.
 type attempt struct {
-	s         *Server // that was greeted; nil if err is set
-	err       error
-	byHeaders bool
+	s       *Server // that was greeted; nil if err is set
+	err     error
+	headers bool // it was spoken to with headers
 }
 
-// settles reports whether nothing else need be tried: headers would not end an endless message
-// either.
+// settles reports whether nothing else need be tried: the server was greeted, or refused to be, or
+// another framing would not end its endless message either.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
-	return !ok || failed.Verdict == Endless
+	return !ok || failed.Verdict == Endless || failed.Verdict == ErrorReply
 }
 
 // detect starts the server and finds out what it speaks by speaking to it: in lines first, since
@@ -36,82 +36,66 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := make(chan attempt, 2)
-	try := func(wire framers.Framing, speak speaker, byHeaders bool) {
+	try := func(wire framers.Framing, speak speaker) {
 		s, err := approach(trying, o, o.framing(wire), speak)
-		over <- attempt{s, err, byHeaders}
+		over <- attempt{s, err, wire.String() == "content-length"}
 	}
-	go try(framers.NDJSON(), speakMCP, false)
-	later := time.NewTimer(min(headstart, o.Start/2))
-	defer later.Stop()
-	running := 1
-	both := false
-	var failed []attempt
-	for running > 0 || !both {
-		beginOther := !both && running == 0
-		if !beginOther {
-			select {
-			case a := <-over:
-				running--
-				if a.settles() {
-					cancel()
-					endOthers(over, running)
-					return a.s, a.err
-				}
-				failed = append(failed, a)
-			case <-later.C:
-				beginOther = !both
-			}
+	var lines, headers error // how each attempt failed; nil before it has
+	go try(framers.NDJSON(), speakMCP)
+	select {
+	case a := <-over:
+		if a.settles() {
+			return a.s, a.err
 		}
-		if beginOther {
-			go try(framers.ContentLength(), speakLSP, true)
-			running++
-			both = true
-		}
+		lines = a.err
+	case <-time.After(min(headstart, o.Start/2)):
 	}
-	if !refuses(failed) {
-		if s := tryLesser(ctx, o); s != nil {
-			return s, nil
-		}
-	}
-	if failed[0].byHeaders {
-		return nil, bothFailed(failed[1].err, failed[0].err)
-	}
-	return nil, bothFailed(failed[0].err, failed[1].err)
-}
-
-// refuses reports whether a server answered one of the attempts, though by an error.
-func refuses(failed []attempt) bool {
-	for _, a := range failed {
-		e, ok := errors.AsType[*HandshakeError](a.err)
-		if ok && e.Verdict == ErrorReply {
-			return true
-		}
-	}
-	return false
-}
-
-// endOthers ends the servers of attempts that came too late.
-func endOthers(over <-chan attempt, running int) {
-	for range running {
+	go try(framers.ContentLength(), speakLSP)
+	for lines == nil || headers == nil {
 		a := <-over
-		if a.s != nil {
-			a.s.Shutdown(false)
+		if a.settles() {
+			cancel()
+			if lines == nil && headers == nil {
+				endOther(over)
+			}
+			return a.s, a.err
 		}
+		if a.headers {
+			headers = a.err
+		} else {
+			lines = a.err
+		}
+	}
+	if s := tryOthers(ctx, o); s != nil {
+		return s, nil
+	}
+	return nil, bothFailed(lines, headers)
+}
+
+// endOther ends the server of an attempt that comes too late.
+func endOther(over <-chan attempt) {
+	a := <-over
+	if a.s != nil {
+		a.s.Shutdown(false)
 	}
 }
 
-// lesserTime is how long a server has to answer in a framing that few servers have.
-const lesserTime = 2 * time.Second
+// otherFramings are those that no protocol has as its own. A server that speaks lines, or headers,
+// has answered before they are tried.
+var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 
-// tryLesser speaks to the server in one framing after another that few servers have; nil if it
+// otherTime is how long a server has to answer in a framing that few servers have.
+const otherTime = 2 * time.Second
+
+// tryOthers speaks to the server in one framing after another that few servers have; nil if it
 // speaks none.
-func tryLesser(ctx context.Context, o Options) *Server {
+func tryOthers(ctx context.Context, o Options) *Server {
 	if o.Framing != "" {
 		return nil
 	}
-	o.Start = min(o.Start, lesserTime)
-	for _, f := range lesserFramings() {
-		s, err := approach(ctx, o, f, speakMCP)
+	o.Start = min(o.Start, otherTime)
+	for _, spec := range otherFramings {
+		s, err := tryFraming(ctx, o, spec)
 		if err == nil {
 			return s
 		}
@@ -122,24 +106,30 @@ func tryLesser(ctx context.Context, o Options) *Server {
 	return nil
 }
 
-// bothFailed makes one error of those of two attempts: what a server did says more than its
+// tryFraming speaks to the server in another framing.
+func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
+	f, err := framers.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	return approach(ctx, o, f, speakMCP)
+}
+
+// bothFailed makes one error of those of two attempts: an act of the server's says more than its
 // silence.
 func bothFailed(lines, headers error) error {
-	inLines, _ := errors.AsType[*HandshakeError](lines)
-	inHeaders, _ := errors.AsType[*HandshakeError](headers)
-	both := inLines.Why + "; and " + inHeaders.Why
-	e := inLines
-	if e.Verdict == Deaf || inHeaders.Verdict == ErrorReply {
-		e = inHeaders
+	e, _ := errors.AsType[*HandshakeError](lines)
+	other, _ := errors.AsType[*HandshakeError](headers)
+	why := e.Why + "; and " + other.Why
+	if e.Verdict == Deaf {
+		e = other
 	}
-	if e.Verdict != ErrorReply { // an answer says why by itself
-		e.Why = both
-	}
+	e.Why = why
 	return e
 }
 
 // A speaker speaks to a server that has just been started, until it knows what that speaks.
-type speaker func(greeting, Options) (*Protocol, error)
+type speaker func(greeting) (*Protocol, error)
 
 // approach starts a server and speaks to it.
 func approach(
@@ -152,19 +142,15 @@ func approach(
 	if err != nil {
 		return nil, err
 	}
-	g := greeting{Server: s, ctx: ctx, within: o.Start, said: s.Out.Overhear()}
-	p, err := speak(g, o)
+	g := greeting{Server: s, ctx: ctx, within: o.Start}
+	p, err := speak(g)
 	if err == nil {
 		s.protocol.Store(p)
 		return s, nil
 	}
-	if other, ok := errors.AsType[*otherFraming](err); ok {
+	if other, ok := errors.AsType[*otherFraming](err); ok && o.Framing == "" {
 		s.Shutdown(false)
-		return approach(ctx, o, other.framing, speakMCP)
-	}
-	if f := s.Chunks(); f != nil {
-		s.Shutdown(false)
-		return approach(ctx, o, f, speak)
+		return tryFraming(ctx, o, other.spec)
 	}
 	if errors.Is(err, errSpeaksMCP) { // it was greeted as by an editor, and is started again
 		s.Shutdown(false)
@@ -174,57 +160,31 @@ func approach(
 }
 
 // An otherFraming is the error of a handshake with a server that answers in another framing.
-type otherFraming struct{ framing framers.Framing }
+type otherFraming struct{ spec string }
 
-func (e *otherFraming) Error() string { return "it answers in " + e.framing.String() }
-
-// lesserFramings are those that no protocol has as its own.
-func lesserFramings() []framers.Framing {
-	var lesser []framers.Framing
-	for _, f := range framers.All() {
-		switch f.String() {
-		case "ndjson", "content-length", "raw":
-		default:
-			lesser = append(lesser, f)
-		}
-	}
-	compressed, err := framers.Parse("chunked+zstd")
-	if err == nil {
-		lesser = append(lesser, compressed)
-	}
-	return lesser
-}
-
-// recognise returns the framing in which what a server said holds a JSON-RPC message; nil if none
-// does.
-func recognise(said []byte) framers.Framing {
-	for _, f := range lesserFramings() {
-		msg, err := f.NewReader(bytes.NewReader(said)).ReadMessage()
-		e := jsonrpc.Scan(msg)
-		if err == nil && e.Kind().Answers() && !bytes.HasPrefix(said, msg) {
-			return f
-		}
-	}
-	return nil
-}
+func (e *otherFraming) Error() string { return "it answers in " + e.spec }
 
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
-func speakMCP(g greeting, o Options) (*Protocol, error) {
+func speakMCP(g greeting) (*Protocol, error) {
 	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
 	reply, err := g.askFirst(sent)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing(), err)
+	case g.inChunks.Load() && reply.Envelope.Kind().Answers():
+		return nil, &otherFraming{"chunked"}
+	case g.inChunks.Load():
+		return nil, &otherFraming{"chunked+zstd"}
 	case bytes.Equal(reply.Raw, sent):
 		return newLines(g.Framing(), true), nil
 	case reply.Envelope.Kind() == jsonrpc.None:
 		return newLines(g.Framing(), false), g.checkFilter()
 	}
-	m := newMCP(o, g.Framing())
+	m := newMCP(g.o, g.Framing())
 	g.protocol.Store(&m.Protocol)
 	err = m.enter(g, reply)
-	if knowsNoInitialize(err) && o.Tool.Name == "" {
+	if knowsNoInitialize(err) && g.o.Tool.Name == "" {
 		return newBare(g.Framing()), nil
 	}
 	return &m.Protocol, err
@@ -239,25 +199,23 @@ func knowsNoInitialize(err error) bool {
 }
 
 // speakLSP speaks as an editor does.
-func speakLSP(g greeting, o Options) (*Protocol, error) {
-	l := newLSP(o, g.Framing())
+func speakLSP(g greeting) (*Protocol, error) {
+	l := newLSP(g.o, g.Framing())
 	err := l.greet(g)
+	if err == nil {
+		return &l.Protocol, nil
+	}
+	l.Close()
 	if errors.Is(err, errNotLSP) {
 		return newBare(g.Framing()), nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
-	}
-	return &l.Protocol, nil
+	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
 // checkFilter tells a filter, which gives a line for a line, from a program that just writes, which
 // is an error.
 func (g greeting) checkFilter() error {
 	lines, first := g.Strays.Lines()
-	if f := recognise([]byte(g.said.String() + "\n")); f != nil {
-		return &otherFraming{f}
-	}
 	g.within = min(settle, g.within)
 	if lines != 1 || !g.answersLines() {
 		return fmt.Errorf("%w: %q", errGarbage, first)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
-	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Why a request of the handshake got no answer, beside the errors of [child.Conn].
@@ -32,7 +31,6 @@ type greeting struct {
 	*Server
 	ctx    context.Context
 	within time.Duration // for each answer
-	said   *proc.Tail    // what the server says, as it comes; nil if nobody listens
 }
 
 // decode reads the result of an answer. One that is an error is returned as a *jsonrpc.Error.

@@ -4,27 +4,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/internal/child"
 )
 
 // lsp is the Language Server Protocol.
 type lsp struct {
 	Protocol
-	root     string    // the folder of the documents, a URI; "" if none are sent
-	language string    // of the documents; "" is to be found out
-	document *document // what requests open; nil for requests that are refused
+	root     string // the URI of the folder that is opened, ours and empty
+	document *document
 }
 
 func newLSP(o Options, wire framers.Framing) *lsp {
-	l := &lsp{root: o.Root, language: o.Language}
+	l := &lsp{}
 	l.Protocol = Protocol{
 		Name: "lsp", Framing: wire,
 		requests: []string{RequestAuto, RequestUnknown, RequestDocument},
 		JSONRPC:  true, answers: editorAnswers, greet: l.greet, request: l.request,
+	}
+	if o.Request == RequestDocument {
+		l.document = documentOf(o.Language)
+		l.sends = fmt.Sprintf("documents of language %s, opened, their symbols asked for, "+
+			"and closed", o.Language)
 	}
 	return l
 }
@@ -35,16 +41,30 @@ var (
 	errNotLSP    = errors.New("it is no language server")
 )
 
+// makeRoot makes an empty folder to be opened: some servers look around in it, and some refuse an
+// editor that opens none.
+func (l *lsp) makeRoot() error {
+	folder, err := os.MkdirTemp("", "pipebench-documents-")
+	if err != nil {
+		return err
+	}
+	l.folder = folder
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // before a drive's letter
+	l.root = (&url.URL{Scheme: "file", Path: path}).String()
+	return nil
+}
+
 func (l *lsp) greet(g greeting) error {
 	g.protocol.Store(&l.Protocol)
-	where := `"rootUri":null,"workspaceFolders":null`
-	if l.root != "" {
-		root := quoted(l.root)
-		where = `"rootUri":` + root +
-			`,"workspaceFolders":[{"uri":` + root + `,"name":"pipebench"}]`
+	if l.root == "" {
+		if err := l.makeRoot(); err != nil {
+			return err
+		}
 	}
-	params := fmt.Sprintf(`{"processId":%d,%s,"capabilities":%s}`,
-		g.client, where, editorCapabilities)
+	root := quoted(l.root)
+	params := fmt.Sprintf(`{"processId":%d,"rootUri":%s,`+
+		`"workspaceFolders":[{"uri":%s,"name":"pipebench"}],"capabilities":%s}`,
+		g.client, root, root, editorCapabilities)
 	reply, err := g.call("initialize", params)
 	if err != nil {
 		return err
@@ -64,82 +84,7 @@ func (l *lsp) greet(g greeting) error {
 	case len(hello.Capabilities) == 0:
 		return fmt.Errorf("initialize: the answer names no capabilities: %w", errNotLSP)
 	}
-	if err := g.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)); err != nil {
-		return err
-	}
-	if l.root == "" || l.document != nil {
-		return nil
-	}
-	return l.chooseDocument(g)
-}
-
-// chooseDocument offers a small document of each language, or of the one that is asked for, until
-// one's symbol is found; if none is, the first that is not refused will do.
-func (l *lsp) chooseDocument(g greeting) error {
-	var refused error
-	for _, d := range l.offers() {
-		reply, err := g.offer(d.template(l.root, 0))
-		if err != nil {
-			return err
-		}
-		var symbols json.RawMessage
-		err = decode(reply, &symbols)
-		if err != nil {
-			refused = err
-			continue
-		}
-		found := holdsText(symbols, d.symbol)
-		if found || l.document == nil {
-			l.document = &d
-			l.sends = fmt.Sprintf(
-				"documents of language %s, opened, their symbols asked for, and closed",
-				d.language)
-		}
-		if found {
-			return nil
-		}
-	}
-	if l.document == nil {
-		return fmt.Errorf("textDocument/documentSymbol of no language is answered: %w "+
-			"(name the server's language: --language)", refused)
-	}
-	return nil
-}
-
-// offers returns the documents that the server's language is found out by.
-func (l *lsp) offers() []document {
-	if l.language == "" {
-		return documents
-	}
-	for _, d := range documents {
-		if d.language == l.language {
-			return []document{d}
-		}
-	}
-	// a language that is not known has a text of letters
-	return []document{{language: l.language, suffix: "txt"}}
-}
-
-// offer opens a document, asks for its symbols, and closes it.
-func (g greeting) offer(r *Request) (child.Message, error) {
-	if err := g.say(r.Number(0)); err != nil {
-		return child.Message{}, err
-	}
-	reply, err := g.ask("textDocument/documentSymbol", r.Query.Number(0))
-	if err != nil {
-		return reply, err
-	}
-	return reply, g.say(r.Release.Number(0))
-}
-
-// holdsText reports whether one of the texts in a JSON value is the one that is looked for.
-func holdsText(value []byte, text string) bool {
-	for t := range texts(value) {
-		if t == text {
-			return true
-		}
-	}
-	return false
+	return g.say([]byte(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 }
 
 func (l *lsp) request(kind Kind, size int) *Request {
@@ -182,27 +127,33 @@ type document struct {
 	language      string // as LSP calls it, its languageId
 	suffix        string // of its file
 	before, after string // the room: the inside of a comment, or of a value
-	symbol        string // what a server of the language calls the symbol
 }
 
-// documents are those that a server is offered to find out its language. The order matters if a
-// server answers for languages that are not its own: a shell's sees a function in much that is no
-// shell script, and a stylesheet's a selector in one.
 var documents = []document{
-	{"json", "json", `{"pipebench":"`, `"}`, "pipebench"},
-	{"css", "css", ".pipebench {} /* ", " */\n", ".pipebench"},
-	{"html", "html", `<p id="pipebench"></p><!-- `, " -->\n", "p#pipebench"},
-	{"shellscript", "sh", "pipebench() { :; } # ", "\n", "pipebench"},
-	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n", "pipebench"},
-	{"typescript", "ts", "function pipebench() {} // ", "\n", "pipebench"},
-	{"python", "py", "def pipebench(): pass # ", "\n", "pipebench"},
-	{"yaml", "yaml", "pipebench: ", "\n", "pipebench"},
-	{"c", "c", "void pipebench(void) {} // ", "\n", "pipebench()"},
-	{"rust", "rs", "fn pipebench() {} // ", "\n", "pipebench"},
-	{"java", "java", "class pipebench {} // ", "\n", "pipebench"},
+	{"json", "json", `{"pipebench":"`, `"}`},
+	{"css", "css", ".pipebench {} /* ", " */\n"},
+	{"html", "html", `<p id="pipebench"></p><!-- `, " -->\n"},
+	{"shellscript", "sh", "pipebench() { :; } # ", "\n"},
+	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n"},
+	{"typescript", "ts", "function pipebench() {} // ", "\n"},
+	{"python", "py", "def pipebench(): pass # ", "\n"},
+	{"yaml", "yaml", "pipebench: ", "\n"},
+	{"c", "c", "void pipebench(void) {} // ", "\n"},
+	{"rust", "rs", "fn pipebench() {} // ", "\n"},
+	{"java", "java", "class pipebench {} // ", "\n"},
 }
 
-// Languages lists the languages that a server is tried with when it is to be sent documents.
+// documentOf returns the document of a language. That of an unknown one is a text of letters.
+func documentOf(language string) *document {
+	for _, d := range documents {
+		if d.language == language {
+			return &d
+		}
+	}
+	return &document{language: language, suffix: "txt"}
+}
+
+// Languages lists the languages of which a document has a symbol.
 func Languages() []string {
 	var names []string
 	for _, d := range documents {

@@ -4,22 +4,22 @@ import "context"
 
 // Open starts the server, finds out what it speaks, shakes hands, and learns from first requests
 // how it refuses and whether its answers hold what was sent. It fails with a [*StartError] if the
-// command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to.
+// command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to. Close its
+// protocol after its last server.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error
 	p := named(o)
-	if p != nil {
-		err = p.check(o)
-		if err == nil {
-			s, err = Start(ctx, o, p)
-		}
-	} else {
+	if p == nil {
 		s, err = detect(ctx, o)
-		if err == nil {
-			err = s.Protocol().check(o)
-		}
+	} else {
+		s, err = Start(ctx, o, p)
 	}
+	if err != nil {
+		return nil, err
+	}
+	p = s.Protocol()
+	err = p.check(o)
 	if err == nil {
 		s, err = s.learn(ctx)
 	}
@@ -27,6 +27,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		s.Shutdown(false)
 	}
 	if err != nil {
+		p.Close()
 		return nil, err
 	}
 	return s, nil
@@ -76,7 +77,7 @@ func (s *Server) Greet(ctx context.Context) error {
 
 // learn makes first requests, for which the server has as long as for its start, and learns how it
 // refuses and whether its answers hold what was sent. It returns the server, or another one in the
-// place of one that failed.
+// place of one that failed, or nil beside an error if none runs.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
@@ -86,12 +87,12 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p.refusal = out.code
 	p.Paces[Tool] = p.Paces[Transport]
 	s.Paces = p.Paces
-	if !p.tryEcho {
+	if p.Echoes || p.sends == "" && !p.tryEcho {
 		return s, nil
 	}
-	p.Echoes = true
+	p.Echoes = p.tryEcho
 	out, s, err = s.first(ctx, Tool)
-	p.Echoes = out.Verdict == OK && out.code == ""
+	p.Echoes = p.Echoes && out.Verdict == OK && out.code == ""
 	p.ToolFails = out.Verdict != OK && out.Verdict != ErrorReply
 	return s, err
 }
@@ -112,13 +113,7 @@ func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error)
 	if out.Lives() {
 		return out, s, nil
 	}
-	f := s.Chunks()
 	s.Shutdown(false)
-	if f != nil { // it was not understood
-		inChunks := *p
-		inChunks.Framing = f
-		p = &inChunks
-	}
 	s, err = Start(ctx, s.o, p)
 	return out, s, err
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ type Protocol struct {
 	refusal  string   // the code of the error for an unknown method
 	// results of requests that servers make of clients, by method
 	answers map[string]json.RawMessage
+	folder  string // that servers are told of, ours to remove; "" if there is none
 
 	greet   func(greeting) error // shakes hands with a server; nil if nothing is said
 	request func(kind Kind, size int) *Request
@@ -58,6 +60,9 @@ func Requests() []string {
 
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
+
+// Close removes what servers of the protocol needed.
+func (p *Protocol) Close() { os.RemoveAll(p.folder) }
 
 // HasTools reports whether the protocol has tools that can be called.
 func (p *Protocol) HasTools() bool { return slices.Contains(p.requests, RequestTool) }
@@ -102,10 +107,10 @@ func (p *Protocol) check(o Options) error {
 	}
 	if !slices.Contains(p.requests, request) {
 		return fmt.Errorf("%s has no request %q, only %s",
-			p.Name, request, strings.Join(p.requests, ", "))
+			p.Speaks(), request, strings.Join(p.requests, ", "))
 	}
 	if !p.HasTools() && (o.Tool != ToolCall{} || o.ReplyTool != ToolCall{}) {
-		return fmt.Errorf("%s has no tools that could be called with arguments", p.Name)
+		return fmt.Errorf("%s has no tools that could be called with arguments", p.Speaks())
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -40,8 +41,7 @@ type Options struct {
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
 	Tool, ReplyTool ToolCall // of MCP: takes a payload, makes one; the zero value is a usual one
-	Language        string   // of LSP's documents; "" is found out
-	Root            string   // of LSP's documents: the URI of their folder
+	Language        string   // of LSP's documents
 
 	Pipes    child.Options // Respond, Divert and Reading are ours
 	Start    time.Duration // for each answer of the handshake
@@ -49,13 +49,28 @@ type Options struct {
 	Longest  time.Duration // the most that it is predicted to take
 }
 
-// framing returns the framing that was asked for, or else the standard one.
+// framing returns the framing that was asked for, or else the standard one. A server that is sent
+// lines may answer in lines, and in chunks where they are long.
 func (o Options) framing(standard framers.Framing) framers.Framing {
 	f, err := framers.Parse(o.Framing)
 	if o.Framing != "" && err == nil {
 		return f
 	}
+	chunks, err := framers.Adaptive(0)
+	if err == nil && standard == framers.NDJSON() {
+		return linesOrChunks{standard, chunks}
+	}
 	return standard
+}
+
+// linesOrChunks writes lines, and reads lines and chunks.
+type linesOrChunks struct {
+	framers.Framing
+	chunks framers.Framing
+}
+
+func (f linesOrChunks) NewReader(r io.Reader, opts ...framers.Option) framers.Reader {
+	return f.chunks.NewReader(r, opts...)
 }
 
 // process readies a process.
@@ -90,6 +105,7 @@ type Server struct {
 	protocol atomic.Pointer[Protocol] // nil until it is known
 	receive  atomic.Pointer[Receiver]
 	ignoring atomic.Bool
+	inChunks atomic.Bool // it has answered in chunks where lines were sent
 
 	// of the goroutine that makes requests:
 	served int64
@@ -120,6 +136,10 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 		most := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
 		pipes.Reading = append(pipes.Reading, most)
 	}
+	if _, ok := f.(linesOrChunks); ok {
+		seen := framers.WithProgress(func(c framers.Chunk) { s.inChunks.Store(true) })
+		pipes.Reading = append(pipes.Reading, seen)
+	}
 	if o.Lenient {
 		pipes.Reading = append(pipes.Reading, framers.WithLenient())
 	}
@@ -136,6 +156,9 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 
 // Protocol returns what the server speaks.
 func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
+
+// InChunks reports whether the server has answered in chunks where it is sent lines.
+func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
 // Receive has f take what may be an answer, instead of Next; nil ends it.
 func (s *Server) Receive(f Receiver) {

@@ -21,10 +21,9 @@ type Outcome struct {
 	// how the server failed; nil if nothing did, or nobody looked yet
 	Evidence *results.FailureEvidence
 
-	code     string    // of the error in the answer
-	offset   *int64    // of the first wrong byte of the payload; nil if none is
-	at       time.Time // when the answer was whole
-	accepted int64     // bytes of the request that the pipe took, framing and all
+	code     string // of the error in the answer
+	offset   *int64 // of the first wrong byte of the payload; nil if none is
+	accepted int64  // bytes of the request that the pipe took, framing and all
 }
 
 // Lives reports whether the server can be asked again.
@@ -54,8 +53,8 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 }
 
 // Trip sends the request's i-th copy and waits for its answer, longer than the limit if the server
-// is at work. Its error is that ctx ended. What the server does wrong is in the outcome; unless the
-// outcome Lives, nothing else can be asked of it.
+// is at work. Its error is that ctx ended. The outcome holds all that the server does wrong; unless
+// the outcome Lives, nothing else can be asked of the server.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	limit := s.LimitOf(r.Kind, r.Size())
@@ -78,40 +77,54 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	return out, nil
 }
 
-// SendWithin sends a message that the server has so long to take, or longer if it is at work.
-func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msg []byte) error {
+// SendWithin sends messages that the server has so long to take, or longer if it is at work.
+func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
 	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
 	defer stop()
-	return s.Send(patient, msg)
+	for _, msg := range msgs {
+		if err := s.Send(patient, msg); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exchange sends and waits. Its verdicts are provisional if nothing came: Explain finds out why.
-func (s *Server) exchange(
-	ctx context.Context, r *Request, i int64, limit time.Duration,
-) Outcome {
-	got := s.expect(r)
-	defer s.Receive(nil)
+func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
+	msgs := [][]byte{r.Number(i)}
+	if r.Query != nil {
+		msgs = append(msgs, r.Query.Number(i))
+	}
 	sent := s.In.Bytes()
-	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
 	began := time.Now()
-	err := s.Send(patient, r.Number(i))
-	if err == nil && r.Query != nil {
-		err = s.Send(patient, r.Query.Number(i))
-	}
-	stop()
-	out := Outcome{accepted: s.In.Bytes() - sent}
+	got := s.expect(r, began)
+	defer s.Receive(nil)
+	err := s.SendWithin(ctx, limit, msgs...)
+	accepted := s.In.Bytes() - sent
+	var out Outcome
 	if err == nil {
-		s.await(ctx, got, began, limit, &out)
-		return out
+		out = s.await(ctx, got, began, limit)
+	} else {
+		out = s.explainUnsent(got, WhyNotTaken(err, accepted))
 	}
-	out.fail(Deaf, "%s", WhyNotTaken(err, out.accepted))
+	out.accepted = accepted
+	return out
+}
+
+// explainUnsent is the outcome of a request that was not taken, unless the server answered before
+// it left.
+func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
+	var out Outcome
+	out.fail(Deaf, "%s", why)
 	out.Evidence.Unsent = true
 	s.noteUnread(out.Evidence)
-	if s.Process.Ended(LeaveAtTerm) { // it may have answered before it left
-		<-s.Closed()
-		out.take(got, began)
+	if !s.Process.Ended(LeaveAtTerm) {
+		return out
 	}
-	return out
+	<-s.Closed()
+	answer := lastAnswer(got, out)
+	answer.Evidence = out.Evidence
+	return answer
 }
 
 // WhyNotTaken says in plain words why a request could not be written.
@@ -126,8 +139,9 @@ func WhyNotTaken(err error, accepted int64) string {
 	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
-// expect has the next answer to the request's message checked and handed over.
-func (s *Server) expect(r *Request) <-chan Outcome {
+// expect has the next answer to the request's message checked and handed over. The request began to
+// be sent at a time.
+func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	s.Receive(func(m child.Message) {
 		r.mu.Lock()
@@ -138,7 +152,7 @@ func (s *Server) expect(r *Request) <-chan Outcome {
 		}
 		out := r.Check(m.Raw, m.Envelope)
 		out.Size = len(m.Raw)
-		out.at = m.At
+		out.Took = m.At.Sub(began)
 		select {
 		case got <- out:
 		default: // a second answer to one request
@@ -150,14 +164,14 @@ func (s *Server) expect(r *Request) <-chan Outcome {
 
 // await waits for the answer.
 func (s *Server) await(
-	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration, out *Outcome,
-) {
+	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
+) Outcome {
 	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
 	defer stop()
+	var out Outcome
 	select {
 	case answer := <-got:
-		out.complete(answer, began)
-		return
+		return answer
 	case <-s.Closed():
 		out.fail(Deaf, "%v", s.Err())
 		if errors.Is(s.Err(), child.ErrEndless) {
@@ -166,21 +180,15 @@ func (s *Server) await(
 	case <-patient.Done():
 		out.fail(Deaf, "no answer within %s", time.Since(began).Round(time.Millisecond))
 	}
-	out.take(got, began) // it came at the last moment
+	return lastAnswer(got, out)
 }
 
-// take completes the outcome by an answer, if there is one.
-func (o *Outcome) take(got <-chan Outcome, began time.Time) {
+// lastAnswer returns an answer that came at the last moment; without one, out is what is known.
+func lastAnswer(got <-chan Outcome, out Outcome) Outcome {
 	select {
 	case answer := <-got:
-		o.complete(answer, began)
+		return answer
 	default:
+		return out
 	}
-}
-
-func (o *Outcome) complete(answer Outcome, began time.Time) {
-	answer.accepted = o.accepted
-	answer.Evidence = o.Evidence
-	answer.Took = answer.at.Sub(began)
-	*o = answer
 }

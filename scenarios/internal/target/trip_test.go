@@ -22,9 +22,8 @@ func TestAnAnswerThatIsHereWhenItsTimeIsUpCounts(t *testing.T) {
 	cancel()
 	for range 20 { // which of two events a select takes is chance
 		got := make(chan Outcome, 1)
-		got <- Outcome{Verdict: OK, at: time.Now()}
-		var out Outcome
-		s.await(over, got, time.Now(), time.Hour, &out)
+		got <- Outcome{Verdict: OK}
+		out := s.await(over, got, time.Now(), time.Hour)
 		if out.Verdict != OK {
 			t.Fatalf("%+v", out)
 		}
