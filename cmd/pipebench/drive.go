@@ -26,6 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
+	step      string // that is under way
 	assertFlags
 	sharedFlags
 }
@@ -149,6 +150,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		},
 	})
 	if errors.Is(err, view.ErrNothing) { // the time was over before all else
+		err = fmt.Errorf("nothing was measured in the time: it was over while %s", f.step)
 		return allGates(f.judge(cmd, f.format, new(results.Set)), err)
 	}
 	return err
@@ -172,7 +174,11 @@ func (f *driveFlags) unfit(err error) error {
 
 // drive drives the server and keeps what it finds.
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
-	f.options.Run, f.options.Observe = s.run, s.progress.step
+	f.options.Run = s.run
+	f.options.Observe = func(step string) {
+		f.step = step
+		s.progress.step(step)
+	}
 	d, err := drive.Open(ctx, f.options)
 	if err != nil {
 		return f.unfit(err)

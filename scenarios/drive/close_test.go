@@ -23,7 +23,7 @@ func awaitFile(path string) {
 }
 
 func TestACancelledWriteEnds(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sated")
 	o := server("sated " + path)
 	o.Protocol, o.Patience, o.Longest = "lines", time.Hour, time.Hour
@@ -38,6 +38,24 @@ func TestACancelledWriteEnds(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenTellsWhichAnswerItWaitsFor(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	last := ""
+	o := drive.Options{Command: python(t, deafTool, "swallow"), Start: time.Hour, Patience: time.Hour}
+	o.Observe = func(step string) {
+		last = step
+		if step == "waiting for the first answer to tool echo" {
+			cancel()
+		}
+	}
+	_, err := drive.Open(ctx, o)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, after %q", err, last)
 	}
 }
 

@@ -43,7 +43,7 @@ func verdictsOf(sweep *drive.Sweep) string {
 }
 
 func TestSweepNamesEachFault(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		fault   string
 		verdict target.Verdict
@@ -91,7 +91,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 }
 
 func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	killed := target.Verdict("signal SIGKILL")
 	if runtime.GOOS == "windows" {
 		killed = "exit 1" // there are no signals
@@ -131,6 +131,7 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 // A server that takes its time over every request is known to do so from the first, which may take
 // as long as its start.
 func TestAServerThatIsSlowByNatureIsServed(t *testing.T) {
+	t.Parallel()
 	o := server("slow 300ms")
 	o.Patience = 20 * time.Millisecond
 	if r, _ := sweepOf(t, o, 1<<10, 2<<10); !r.Served() {

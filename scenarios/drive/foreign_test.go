@@ -54,7 +54,7 @@ for line in sys.stdin.buffer:
 `
 
 func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	const limit = 128<<10 - 1 // found soon: every failure is another start, and one may be waited for
 	for _, row := range []struct {
 		mode  string

@@ -14,7 +14,7 @@ import (
 )
 
 func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		fault string
 		bytes int
@@ -54,7 +54,7 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 
 // A failure that does not come a second time is not the size's.
 func TestFindLimitsTriesAFailureAgain(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		server            string
 		bytes, searchedTo int
@@ -152,7 +152,7 @@ for line in sys.stdin:
 `
 
 func TestFindLimitsFailsAServerWhoseToolIsNotAnswered(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, tool := range []string{"echo", ""} {
 		for _, mode := range []string{"swallow", "misnumber"} {
 			t.Run(mode+" "+tool, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestFindLimitsFailsAServerWhoseToolIsNotAnswered(t *testing.T) {
 
 // A search that is cut short says nothing of a tool by another method, which works at every size.
 func TestFindLimitsThatAreCutShortSayNothingOfTheTool(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, mode := range []string{"swallow", "misnumber"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -210,7 +210,7 @@ func TestFindLimitsThatAreCutShortSayNothingOfTheTool(t *testing.T) {
 }
 
 func TestASweepDoesNotSayThatAllSizesWorkIfTheToolIsNotAnswered(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	d := begin(t, drive.Options{Command: python(t, deafTool, "swallow"), Patience: 2e8, Longest: 1e9, Start: 5 * time.Second, Budget: 1e7})
 	var set results.Set
 	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 8 << 10}, SmallPipe: -1}, keepIn(&set)); err != nil {
@@ -244,7 +244,7 @@ while True:
 `
 
 func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	d, err := drive.Open(t.Context(), drive.Options{Command: python(t, notReady), Start: 5 * time.Second})
 	if err == nil {
 		d.Close()
@@ -257,7 +257,7 @@ func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
 }
 
 func TestEveryFramingIsRecognised(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, framing := range []string{"chunked:61440", "chunked+zstd:61440", "length-prefix", "content-length"} {
 		t.Run(framing, func(t *testing.T) {
 			t.Parallel()
@@ -276,7 +276,7 @@ func TestEveryFramingIsRecognised(t *testing.T) {
 
 // A server that sends bare lines as long as they fit, and chunks above, is understood.
 func TestAServerOfLinesAndChunksIsNotHeldToLines(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, framing := range []string{"adaptive:4096", "adaptive:61440"} {
 		t.Run(framing, func(t *testing.T) {
 			t.Parallel()
@@ -302,7 +302,7 @@ func TestAServerOfLinesAndChunksIsNotHeldToLines(t *testing.T) {
 
 // A chunk of a message that is never whole does not hide a failure.
 func TestHalfAnAnswerInChunksIsNone(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	o := server("halves")
 	o.Patience = 2e8
 	d := begin(t, o)
@@ -317,7 +317,7 @@ func TestHalfAnAnswerInChunksIsNone(t *testing.T) {
 
 // Our own reader of chunks holds only so much by default. A server is not blamed for that.
 func TestALongAnswerInChunksIsWaitedFor(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	o := server("framed chunked:61440")
 	o.Patience = 2 * time.Second
 	o.Framing, o.Request, o.ReplyTool = "chunked:61440", drive.RequestUnknown, "get_large_data"

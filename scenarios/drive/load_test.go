@@ -96,7 +96,7 @@ func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
 }
 
 func TestLoadNamesWhatGoesWrong(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		job     string
 		verdict target.Verdict

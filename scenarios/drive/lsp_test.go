@@ -20,7 +20,7 @@ func documents(job, language string) drive.Options {
 }
 
 func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct{ name, protocol, server, language string }{
 		{"protocol found out", "auto", "lsp python", "python"},
 		{"protocol given", "lsp", "lsp go", "go"},
@@ -63,9 +63,10 @@ func TestDocumentsOfALanguageThatIsRefused(t *testing.T) {
 }
 
 func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
+	t.Parallel()
 	o := server("lsp go")
 	o.Start = 4 * time.Second
-	d := open(t, o)
+	d := begin(t, o)
 	if d.Protocol() != "lsp" || !strings.Contains(d.Request(), "to be refused") {
 		t.Fatalf("found %s, sends %s", d.Protocol(), d.Request())
 	}
@@ -123,7 +124,7 @@ func TestDocumentsLeaveNoFolder(t *testing.T) {
 }
 
 func TestRequestsThatCannotBe(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		name, job string
 		change    func(*drive.Options)

@@ -42,8 +42,47 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	flag.Set("test.parallel", "4") // they mostly wait
-	os.Exit(m.Run())
+	flag.Set("test.parallel", "6") // they mostly wait
+	os.Exit(runTests(m))
+}
+
+// runTests runs all tests, and fails if they leave anything behind together: those that run beside
+// each other cannot be told apart in this.
+func runTests(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "drive-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	all := &allTests{folder: folder}
+	leaktest.Check(all)
+	code := m.Run()
+	for _, f := range all.cleanups {
+		f()
+	}
+	if all.failed {
+		return 1
+	}
+	return code
+}
+
+// allTests stands for all tests together.
+type allTests struct {
+	testing.TB
+	folder   string
+	cleanups []func()
+	failed   bool
+}
+
+func (a *allTests) Helper()                  {}
+func (a *allTests) Name() string             { return "all tests" }
+func (a *allTests) TempDir() string          { return a.folder }
+func (a *allTests) Setenv(key, value string) { os.Setenv(key, value) }
+func (a *allTests) Cleanup(f func())         { a.cleanups = append(a.cleanups, f) }
+func (a *allTests) Errorf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	a.failed = true
 }
 
 // servers are what a child can be.
@@ -73,6 +112,16 @@ var servers = map[string]func(arg string) error{
 	"mumble": func(arg string) error { // many words, and the last
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("-", 79)+"\n", 600), arg)
 		os.Exit(4)
+		return nil
+	},
+	"babble": func(arg string) error { // writes much, and ends as if all were well
+		out := os.Stdout
+		if arg == "errors" {
+			out = os.Stderr
+		}
+		for range 5000 {
+			fmt.Fprintln(out, "at line 1: not found") // as a stack trace
+		}
 		return nil
 	},
 	"exit":   func(arg string) error { os.Exit(len(arg)); return nil },
@@ -359,8 +408,7 @@ func open(t *testing.T, o drive.Options) *drive.Driver {
 	return begin(t, o)
 }
 
-// begin starts a server in a test that runs beside others, so that only all of them together can be
-// held to leave nothing.
+// begin starts a server in a test that runs beside others.
 func begin(t *testing.T, o drive.Options) *drive.Driver {
 	t.Helper()
 	d, err := drive.Open(t.Context(), o)

@@ -165,6 +165,6 @@ func (o Options) target() target.Options {
 		ReplyTool: target.ToolCall{Name: o.ReplyTool, Arg: o.ReplyArg},
 		Language:  o.Language,
 		Pipes:     child.Options{MaxMessage: o.MaxReply, Pipe: o.Pipe, Capacity: o.Capacity},
-		Start:     o.Start, Patience: o.Patience, Longest: o.Longest,
+		Start:     o.Start, Patience: o.Patience, Longest: o.Longest, Observe: o.Observe,
 	}
 }

@@ -26,7 +26,7 @@ func recording(t *testing.T, text string) []payload.Message {
 }
 
 func TestReplaySendsWhatTheClientSaid(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	const lines = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":"a","method":"tools/list"}
@@ -72,7 +72,7 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 }
 
 func TestReplayNamesTheMessageThatFailed(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		name     string
 		messages []payload.Message
@@ -109,7 +109,7 @@ func TestARecordingWithoutRequestsIsRefused(t *testing.T) {
 }
 
 func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	ask := `{"jsonrpc":"2.0","id":7,"method":"x"}` + "\n"
 	for _, row := range []struct {
 		name, recorded string
@@ -148,7 +148,7 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 
 // Redaction removes what an answer is compared with. Such an answer is neither right nor wrong.
 func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	const ask = `{"jsonrpc":"2.0","id":7,"method":"x"}`
 	const same = `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`
 	const blanked = `{"jsonrpc":"2.0","id":7,"error":{"code":-10000,"message":"x"}}`

@@ -76,7 +76,7 @@ func TestAServerThatDoesNotComeBackAtAllIsGivenUp(t *testing.T) {
 	}
 }
 
-// What a server that ends at once wrote is still in the pipe when it is gone.
+// The last words of a server that ends at once are still in the pipe when it is gone.
 func TestTheLastWordsOfAServerThatLeavesAreHeard(t *testing.T) {
 	leakCheck(t)
 	for range 15 {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct{ job, protocol, request string }{
 		{"mcp", "mcp", "tool echo, its answers compared byte by byte"},
 		{"cat", "lines", "lines, its answers compared byte by byte"},
@@ -34,7 +34,7 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 }
 
 func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
-	leakCheck(t)
+	t.Parallel()
 	for _, row := range []struct {
 		job, protocol string
 		verdict       target.Verdict
@@ -68,6 +68,25 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 			}
 			if !strings.Contains(refused.Why, "as an editor does, in content-length") || !strings.Contains(refused.Advice(), "--protocol") {
 				t.Errorf("tried %q, advises %q", refused.Why, refused.Advice())
+			}
+		})
+	}
+}
+
+// A program that wrote anything, to whatever stream, has not ended silently.
+func TestOnlyAProgramThatWroteNothingEndedSilently(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		job    string
+		silent bool
+	}{{"exit", true}, {"babble errors", false}, {"babble", false}} {
+		t.Run(row.job, func(t *testing.T) {
+			t.Parallel()
+			o := server(row.job)
+			o.Protocol = "mcp"
+			_, err := drive.Open(t.Context(), o)
+			if err == nil || strings.Contains(err.Error(), "silently") != row.silent {
+				t.Errorf("says %v", err)
 			}
 		})
 	}

@@ -158,6 +158,7 @@ func (g greeting) handshakeError(why error) error {
 	}
 	g.Shutdown(false)
 	e.Stderr = g.StderrLines()
+	e.Wrote = g.Out.Bytes() > 0 || g.Stderr().Total() > 0
 	return e
 }
 

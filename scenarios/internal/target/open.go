@@ -10,6 +10,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error
 	p := named(o)
+	o.observe("waiting for the handshake")
 	if p == nil {
 		s, err = detect(ctx, o)
 	} else {
@@ -101,6 +102,11 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)
+	what := p.sends
+	if kind == Transport {
+		what = "method " + unknownMethod
+	}
+	s.o.observe("waiting for the first answer to " + what)
 	s.Paces[kind] = Pace{Size: request.Size(), Took: s.o.Start / Margin}
 	out, err := s.Trip(ctx, request, 0)
 	if err != nil {

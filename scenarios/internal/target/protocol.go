@@ -45,7 +45,7 @@ const (
 	Transport             // nothing but reading, framing, and a refusal
 )
 
-// What requests exercise.
+// Requests exercise one of these.
 const (
 	RequestAuto     = "auto"
 	RequestUnknown  = "unknown"

@@ -47,6 +47,14 @@ type Options struct {
 	Start    time.Duration // for each answer of the handshake
 	Patience time.Duration // the least that an answer may take
 	Longest  time.Duration // the most that it is predicted to take
+
+	Observe func(step string) // if set, is told what an answer is waited for
+}
+
+func (o Options) observe(step string) {
+	if o.Observe != nil {
+		o.Observe(step)
+	}
 }
 
 // framing returns the framing that was asked for, or else the standard one. A server that is sent

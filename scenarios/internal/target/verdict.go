@@ -120,10 +120,11 @@ type HandshakeError struct {
 	Verdict Verdict
 	Why     string   // what was tried
 	Stderr  []string // its last lines on standard error
+	Wrote   bool     // anything to its output or its standard error
 }
 
 func (e *HandshakeError) Error() string {
-	ended := view.EndText(string(e.Verdict), len(e.Stderr) > 0)
+	ended := view.EndText(string(e.Verdict), e.Wrote)
 	s := fmt.Sprintf("%s: %s: %s", e.Command[0], ended, e.Why)
 	if len(e.Stderr) > 0 {
 		s += "; its last words: " + strings.Join(e.Stderr, " | ")
