@@ -22,7 +22,7 @@ func ExampleAssert() {
 	drivetest.Check(t, exec.Command("./my-server"), drivetest.Assert("p99<50ms@64KiB"))
 }
 
-// Without conditions the server has to work at every size that drive tries.
+// Without conditions the server has to work at every size from 1 KiB to 1 MiB.
 func ExampleCheck_alone() {
 	drivetest.Check(t, exec.Command("./my-server"))
 }
