@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
 )
@@ -240,6 +242,43 @@ func TestAFolderStandsForItsResultsFile(t *testing.T) {
 	}
 	if set, err := results.Read(dir); err != nil || set.Len() != 2 {
 		t.Errorf("got %v, %v", set, err)
+	}
+}
+
+// The files of many machines lie in folders as those who collected them like it.
+func TestFilesOfMachinesAreFound(t *testing.T) {
+	dir := t.TempDir()
+	text := []byte(resultstest.Encoded(t, resultstest.Lines()[:2]...))
+	var zipped, packed bytes.Buffer
+	gz := gzip.NewWriter(&zipped)
+	gz.Write(text)
+	gz.Close()
+	zst, err := zstd.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zst.Write(text)
+	zst.Close()
+	for name, content := range map[string][]byte{
+		"a.jsonl": text, "b/c.jsonl.gz": zipped.Bytes(), "b/d/e.jsonl.zst": packed.Bytes(),
+		"b/notes.txt": []byte("nothing"),
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "*"), filepath.Join(dir, "b", "d")} {
+		set, err := results.Read(path)
+		if err != nil || set.Len() != 2 {
+			t.Errorf("%s: got %v, %v; want the two lines once", path, set, err)
+		}
+	}
+	if _, err := results.Read(filepath.Join(dir, "*.csv")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a pattern that nothing fits: %v", err)
 	}
 }
 

@@ -3,14 +3,11 @@ package results
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,16 +20,21 @@ const maxLine = 1 << 30
 // ErrEmpty is returned when a file holds nothing that could be read.
 var ErrEmpty = errors.New("no results in it")
 
-// Read reads any number of results files into one set. "-" is standard input, and a folder stands
-// for the [FileName] in it. A file that is missing, that cannot be read or that holds no results is
-// an error; single lines that cannot be read are in the set's Problems.
+// Read reads any number of results files into one set, in any order. "-" is standard input, and a
+// folder or a pattern stands for the files that [Find] finds. A file that is missing, that cannot be
+// read or that holds no results is an error; single lines that cannot be read are in the set's
+// Problems.
 func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
 	}
 	seen := make(seenLines)
 	var sets []*Set
-	for _, path := range paths {
+	files, err := Find(paths...)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range files {
 		name, f, err := Open(path)
 		if err != nil {
 			return nil, err
@@ -45,34 +47,6 @@ func Read(paths ...string) (*Set, error) {
 		sets = append(sets, set)
 	}
 	return Merge(sets...), nil
-}
-
-// FileName is what a results file is called in a run's folder.
-const FileName = "results.jsonl"
-
-// Open opens a results file: "-" is standard input, and a folder stands for the results file in it.
-// One whose name ends in .gz is decompressed.
-func Open(path string) (name string, f io.ReadCloser, err error) {
-	if path == "-" {
-		return "standard input", io.NopCloser(os.Stdin), nil
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, FileName)
-	}
-	if f, err = os.Open(path); err != nil {
-		return "", nil, fmt.Errorf("read results: %w", err)
-	}
-	if strings.HasSuffix(path, ".gz") {
-		text, err := gzip.NewReader(f)
-		if err != nil {
-			return "", nil, fmt.Errorf("read results: %s: %w", path, errors.Join(err, f.Close()))
-		}
-		return path, struct {
-			io.Reader
-			io.Closer
-		}{text, f}, nil
-	}
-	return path, f, nil
 }
 
 // ReadFrom reads one results file from r. Its name stands in problems and errors.

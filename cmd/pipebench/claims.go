@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,7 +46,7 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {
-	set, err := results.Read(filepath.Join(s.dir, recordsFile))
+	set, err := s.read()
 	if err != nil {
 		return err
 	}

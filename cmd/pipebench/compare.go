@@ -254,6 +254,9 @@ func (f *compareFlags) compareBuilds(
 	if plan.Old.Same(plan.New) {
 		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
 	}
+	if f.out == "-" {
+		return usage(errors.New("the runs of two builds need a folder: name one by --out"))
+	}
 	plan.Dir, err = f.makeFolder()
 	if err != nil {
 		return err

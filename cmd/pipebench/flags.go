@@ -36,7 +36,8 @@ func (f *sharedFlags) register(
 ) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "",
-		"a folder for the files of the run (default pipebench-out/<time>)")
+		"a folder for the files of the run (default pipebench-out/<time>); \"-\": records go to "+
+			"standard output as they come, and all else to standard error")
 	registerFormat(cmd, &f.format, own...)
 	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")

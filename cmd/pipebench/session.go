@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,13 +38,17 @@ type session struct {
 	cmd             *cobra.Command
 	env             results.Environment
 	dir, run        string
-	runs            []string // all of this session; most have one
-	planned         int      // how many runs there will be
+	streamed        *bytes.Buffer // the records so far, if they go to standard output; else nil
+	runs            []string      // all of this session; most have one
+	planned         int           // how many runs there will be
 }
 
 // openSession makes the folder of a run, and begins its file with where the run takes place. A
 // folder that holds an earlier run keeps it: the file goes on.
 func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
+	if f.out == "-" {
+		return openStream(cmd, f)
+	}
 	dir, err := f.makeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("make the folder for results: %w", err)
@@ -56,13 +61,37 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	progress := f.progress(cmd.ErrOrStderr())
-	s := &session{Writer: w, progress: progress, flags: f, cmd: cmd, dir: dir, planned: 1}
+	s := newSession(cmd, f, w)
+	s.dir = dir
 	if err := s.beginRun(); err != nil {
 		w.Close() // the first error says more
 		return nil, err
 	}
 	return s, nil
+}
+
+// openStream has the records of a run go to standard output as they come, and all else to standard
+// error. They are kept in memory too, to be shown.
+func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
+	kept := new(bytes.Buffer)
+	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), kept))
+	cmd.SetOut(cmd.ErrOrStderr())
+	s := newSession(cmd, f, w)
+	s.streamed = kept
+	return s, s.beginRun()
+}
+
+func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session {
+	progress := f.progress(cmd.ErrOrStderr())
+	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
+}
+
+// read returns all that the file of the session holds so far.
+func (s *session) read() (*results.Set, error) {
+	if s.streamed != nil {
+		return results.ReadFrom("standard output", bytes.NewReader(s.streamed.Bytes()))
+	}
+	return results.Read(filepath.Join(s.dir, recordsFile))
 }
 
 // beginRun begins the first run of the session, or a further one in the same file.
@@ -191,7 +220,7 @@ func withoutEnd(err error) error {
 // says where everything is kept. A run that failed in part shows and judges what it finished;
 // measured is why. One that was interrupted is not judged.
 func (s *session) finish(measured error, t task) error {
-	all, err := results.Read(filepath.Join(s.dir, recordsFile))
+	all, err := s.read()
 	if err != nil {
 		return errors.Join(measured, err)
 	}
@@ -200,7 +229,7 @@ func (s *session) finish(measured error, t task) error {
 		own = results.Merge(own, all.OfRun(run))
 	}
 	err = t.show(own)
-	if err == nil && !turns.RecordsOnly() {
+	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
 		err = s.leave(all)
 	}
 	if measured != nil && errors.Is(err, view.ErrNothing) {

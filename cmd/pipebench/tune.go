@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,7 +117,7 @@ func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
 	failed := s.runPlan(ctx, plan)
-	set, err := results.Read(filepath.Join(s.dir, recordsFile))
+	set, err := s.read()
 	if err != nil {
 		return errors.Join(failed, err)
 	}

@@ -1,0 +1,108 @@
+package results
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// FileName is what a results file is called in a run's folder.
+const FileName = "results.jsonl"
+
+// Find lists the results files that paths stand for, in their order. A folder stands for the
+// [FileName] in it. One that has none stands for all files in it and below whose names end in
+// .jsonl, .jsonl.gz or .jsonl.zst. A path that does not exist is a pattern as [filepath.Match] takes
+// it. "-" is standard input. A path that stands for no file is an error.
+func Find(paths ...string) ([]string, error) {
+	var found []string
+	for _, path := range paths {
+		files, err := find(path)
+		if err != nil {
+			return nil, fmt.Errorf("read results: %w", err)
+		}
+		found = append(found, files...)
+	}
+	return found, nil
+}
+
+func find(path string) ([]string, error) {
+	if path == "-" {
+		return []string{path}, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		matches, _ := filepath.Glob(path)
+		if len(matches) == 0 {
+			return nil, err
+		}
+		return Find(matches...)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	own := filepath.Join(path, FileName)
+	if _, err := os.Stat(own); err == nil {
+		return []string{own}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && isResultsName(name) {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s has no %s, and no other file of results: %w",
+			path, FileName, fs.ErrNotExist)
+	}
+	return files, err
+}
+
+func isResultsName(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.HasSuffix(name, ".jsonl")
+}
+
+// Open opens one results file: "-" is standard input, and a folder stands for the [FileName] in it.
+// One whose name ends in .gz or .zst is decompressed.
+func Open(path string) (name string, f io.ReadCloser, err error) {
+	if path == "-" {
+		return "standard input", io.NopCloser(os.Stdin), nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", nil, fmt.Errorf("read results: %w", err)
+	}
+	text, err := decompressed(path, file)
+	if err != nil {
+		return "", nil, fmt.Errorf("read results: %s: %w", path, errors.Join(err, file.Close()))
+	}
+	return path, text, nil
+}
+
+// decompressed returns what a file holds, and closes it with that.
+func decompressed(path string, file *os.File) (io.ReadCloser, error) {
+	type reader struct {
+		io.Reader
+		io.Closer
+	}
+	switch filepath.Ext(path) {
+	case ".gz":
+		text, err := gzip.NewReader(file)
+		return reader{text, file}, err
+	case ".zst":
+		text, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+		return reader{text, file}, err
+	}
+	return file, nil
+}
