@@ -3,6 +3,7 @@ package drive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,6 +64,9 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 		return err
 	}
 	request := d.protocol.Request(target.Tool, l.Size)
+	if request.Query != nil {
+		return errors.New("drive: documents are sent one at a time: load it by request unknown")
+	}
 	t := d.record()
 	t.Size = int64(request.Size())
 	size := &results.SizeEvidence{PayloadBytes: len(request.Payload())}
@@ -75,8 +79,8 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 			return err
 		}
 		load.OutOfOrder += r.outOfOrder
-		if r.outcome.Verdict != target.OK {
-			setFailure(&t, r.outcome)
+		if r.failed != nil {
+			setFailure(&t, *r.failed)
 			break
 		}
 		t.Samples = append(t.Samples, r.sample)

@@ -50,9 +50,8 @@ const (
 
 // Drive does what the plan asks for: it sweeps up to the first size that fails, searches for the
 // limits there, or if it is told to, and measures how time grows in small pipes, which decide in
-// how many pieces a server reads. Larger sizes than the first that failed come last: each may take
-// its whole deadline to fail. Every record is kept as soon as it is known, so that an interrupted
-// run has what it finished.
+// how many pieces a server reads. Every record is kept as soon as it is known, so that an
+// interrupted run has what it finished.
 //
 // If ctx has a deadline the sweep has half of the time. The rest goes to the search for limits: of
 // a slow server, too, it is known how much it takes.
@@ -67,7 +66,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		return err
 	}
 	served := first.served
-	if p.Limits || first.cutShort || first.failedAt > 0 {
+	if p.Limits || first.cutShort || d.failure != "" {
 		limits, err := d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		if err != nil {
 			return err
@@ -80,22 +79,16 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		}
 	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
-	if smallPipe > 0 {
-		if err := d.growthIn(ctx, smallPipe, served, sink); err != nil {
-			return err
-		}
-	}
-	if first.failedAt == 0 {
+	if smallPipe < 0 {
 		return nil
 	}
-	return d.sweepBeyond(ctx, sizes, first.failedAt, sink)
+	return d.growthIn(ctx, smallPipe, served, sink)
 }
 
 // A reach is how far the first sweep came.
 type reach struct {
-	served   int   // the largest size that was served
-	failedAt int64 // the first that was not; 0 if none failed
-	cutShort bool  // its time was over
+	served   int  // the largest size that was served
+	cutShort bool // its time was over
 }
 
 // errHalfTime ends a sweep that has had its share.
@@ -110,6 +103,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, sink Sink) (r reac
 		half, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
 		defer cancel()
 	}
+	d.failure = ""
 	sweep, err := d.Sweep(half, sizes, sink)
 	if sweep.Growth != nil { // what was measured says it, though the time may be over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
@@ -121,35 +115,14 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, sink Sink) (r reac
 	for _, t := range sweep.Targets { // the last of which may have failed
 		if t.Served() {
 			r.served = int(t.Size)
-			continue
+		} else {
+			d.failure = afterRequests(t)
 		}
-		r.failedAt = t.Size
-		d.failure = afterRequests(t)
 	}
-	if r.cutShort && r.failedAt == 0 {
+	if r.cutShort && d.failure == "" {
 		d.unswept = r.served
 	}
 	return r, nil
-}
-
-// sweepBeyond measures sizes above a limit, which may be a hole, until one fails.
-func (d *Driver) sweepBeyond(ctx context.Context, sizes []int, limit int64, sink Sink) error {
-	var larger []int
-	for _, size := range sizes {
-		if int64(size) > limit {
-			larger = append(larger, size)
-		}
-	}
-	told := func(l results.Line) error {
-		t, ok := l.(results.Target)
-		if ok && !t.Served() && t.Size < int64(larger[len(larger)-1]) {
-			warn(&t, "sizes above %s were not tried", stat.FormatBytes(t.Size))
-			return sink(t)
-		}
-		return sink(l)
-	}
-	_, err := d.Sweep(ctx, larger, told)
-	return err
 }
 
 // growthIn measures how time grows if the server can read only few bytes at a time. A server of its

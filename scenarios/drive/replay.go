@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/pipebench/pipebench/bench/payload"
@@ -45,24 +44,43 @@ func takeApart(
 // Replay sends what the client of a recording said, in order, each request after the answer to the
 // one before, and keeps one record. A message of which the recording has the size alone is made of
 // exactly that size. Answers that the recording has are compared with those that come: their
-// members, types, lengths and errors, but not ids, what texts of one length say, numbers, and
-// members of the names in ignore. Of an answer that was redacted, and of one that differs after a
-// request that was, it cannot be told whether it is the right one.
+// members, types, lengths and errors, but not ids, the words of texts, numbers, and members of the
+// names in ignore. Of an answer that was redacted, and of one that differs after a request that
+// was, it cannot be told whether it is the right one.
 func (d *Driver) Replay(
-	ctx context.Context,
-	recording []payload.Message,
-	sink Sink,
-	ignore ...string,
+	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
 	requests, replies := takeApart(recording)
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
-	t, err := d.replay(ctx, requests, replies, ignore)
+	s, err := d.live(ctx)
 	if err != nil {
 		return err
 	}
-	return sink(t)
+	r := &replay{
+		Driver: d, replies: replies, ignore: ignore, t: d.record(),
+		evidence: &results.ReplayEvidence{Replayed: len(requests)},
+	}
+	r.t.Evidence.Replay = r.evidence
+	before := s.Account()
+	served := true
+	for i := 0; served && i < len(requests); i++ {
+		served, err = r.send(ctx, i, requests[i], i == len(requests)-1)
+		if err != nil {
+			return err
+		}
+	}
+	r.judge()
+	r.evidence.Answered = len(r.times)
+	if served && len(r.times) > 0 {
+		sample, err := timed(s.Sample(before), r.times, r.bytes)
+		if err != nil {
+			return err
+		}
+		r.t.Samples = append(r.t.Samples, sample)
+	}
+	return sink(r.t)
 }
 
 // A replay is the sending again of a recording, and what came of it.
@@ -78,46 +96,15 @@ type replay struct {
 	altered  bool // a request that was sent is not as it was
 }
 
-// replay sends the messages again, and makes the record.
-func (d *Driver) replay(
-	ctx context.Context,
-	requests []payload.Message,
-	replies map[string][]payload.Message,
-	ignore []string,
-) (results.Target, error) {
-	r := &replay{
-		Driver: d, replies: replies, ignore: ignore, t: d.record(),
-		evidence: &results.ReplayEvidence{Replayed: len(requests)},
-	}
-	r.t.Evidence.Replay = r.evidence
-	s, err := d.live(ctx)
-	if err != nil {
-		return r.t, err
-	}
-	before := s.Account()
-	for i, m := range requests {
-		served, err := r.send(ctx, i, m, i == len(requests)-1)
-		if err != nil {
-			return r.t, err
-		}
-		if !served {
-			break
-		}
-	}
+// judge says of a replay in which nothing is wrong whether all could be compared.
+func (r *replay) judge() {
 	e := r.evidence
-	if r.t.Verdict == string(target.OK) && e.Undecided > 0 {
-		setVerdict(&r.t, target.CannotTell)
-		r.t.Evidence.Why = fmt.Sprintf(
-			"%d of %d answers cannot be compared: the recording is redacted",
-			e.Undecided, e.Compared)
+	if r.t.Verdict != string(target.OK) || e.Undecided == 0 {
+		return
 	}
-	e.Answered = len(r.times)
-	if e.Answered == 0 || e.FailedAtMessage > 0 {
-		return r.t, nil
-	}
-	sample, err := timed(s.Sample(before), r.times, r.bytes)
-	r.t.Samples = append(r.t.Samples, sample)
-	return r.t, err
+	setVerdict(&r.t, target.CannotTell)
+	r.t.Evidence.Why = fmt.Sprintf("%d of %d answers cannot be compared: the recording is redacted",
+		e.Undecided, e.Compared)
 }
 
 // send sends the i-th message again, compares the answer, and reports whether it was served.
@@ -128,10 +115,11 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 		request.Heard = func(answer []byte) { differs = r.difference(was, answer) }
 	}
 	out := target.Outcome{Verdict: target.OK}
-	var err error
-	if request.Silent {
-		err = r.notify(ctx, request)
-	} else {
+	s, err := r.live(ctx)
+	if err == nil && request.Silent {
+		// one that is not taken is met by the next request
+		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), request.Number(0))
+	} else if err == nil {
 		out, err = r.trip(ctx, request, int64(i+1))
 	}
 	if err == nil && out.Verdict == target.OK && last {
@@ -168,15 +156,6 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	return true, nil
 }
 
-// notify sends a message that nobody answers. One that is not taken is met by the next request.
-func (r *replay) notify(ctx context.Context, request *target.Request) error {
-	s, err := r.live(ctx)
-	if err == nil {
-		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), request.Number(0))
-	}
-	return err
-}
-
 // recorded makes the request that sends a recorded message again, and returns the answer that it
 // got, which it takes out of replies; nil if none is known.
 func (r *replay) recorded(m payload.Message) (*target.Request, *payload.Message) {
@@ -210,60 +189,61 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	}
 	delete(was, "id")
 	delete(is, "id")
-	c := comparison{ignore: r.ignore, redacted: recorded.Redacted}
-	return c.differs("answer", was, is)
+	o := outline{ignore: r.ignore, redacted: recorded.Redacted}
+	then := map[string]string{}
+	now := map[string]string{}
+	o.add(then, "answer", was)
+	o.add(now, "answer", is)
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(then)), maps.Keys(now))
+	slices.Sort(paths)
+	for _, path := range paths {
+		switch {
+		case then[path] == "":
+			return path + " was not there"
+		case now[path] == "":
+			return path + " is missing"
+		case then[path] != now[path]:
+			return fmt.Sprintf("%s is %s, not %s", path, now[path], then[path])
+		}
+	}
+	return ""
 }
 
-// A comparison is how two answers are compared.
-type comparison struct {
+// An outline is what of an answer is compared: the types and lengths of its values, by their paths,
+// and of what they say the code of an error alone.
+type outline struct {
 	ignore   []string // members that are not compared
 	redacted bool     // values were overwritten: types and members are left to compare
 }
 
-// differs compares two decoded values: types, members, and lengths. Of what they say only the code
-// of an error is compared.
-func (c comparison) differs(path string, was, is any) string {
-	if reflect.TypeOf(was) != reflect.TypeOf(is) {
-		return fmt.Sprintf("%s is of another type", path)
-	}
-	switch was := was.(type) {
+// add adds a decoded value and what is in it.
+func (o outline) add(to map[string]string, path string, value any) {
+	switch value := value.(type) {
 	case map[string]any:
-		is := is.(map[string]any)
-		names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			then, had := was[name]
-			now, has := is[name]
-			switch {
-			case slices.Contains(c.ignore, name):
-			case !had:
-				return fmt.Sprintf("%s.%s was not there", path, name)
-			case !has:
-				return fmt.Sprintf("%s.%s is missing", path, name)
-			default:
-				if d := c.differs(path+"."+name, then, now); d != "" {
-					return d
-				}
+		to[path] = "an object"
+		for name, v := range value {
+			if !slices.Contains(o.ignore, name) {
+				o.add(to, path+"."+name, v)
 			}
 		}
 	case []any:
-		is := is.([]any)
-		if len(was) != len(is) {
-			return fmt.Sprintf("%s has %d elements, not %d", path, len(is), len(was))
-		}
-		for i := range was {
-			if d := c.differs(fmt.Sprintf("%s[%d]", path, i), was[i], is[i]); d != "" {
-				return d
-			}
+		to[path] = fmt.Sprintf("a list of %d", len(value))
+		for i, v := range value {
+			o.add(to, fmt.Sprintf("%s[%d]", path, i), v)
 		}
 	case string:
-		if n := len(is.(string)); n != len(was) && !c.redacted {
-			return fmt.Sprintf("%s has %d bytes, not %d", path, n, len(was))
+		to[path] = "a text"
+		if !o.redacted {
+			to[path] = fmt.Sprintf("a text of %d bytes", len(value))
 		}
 	case float64:
-		if path == "answer.error.code" && was != is && !c.redacted {
-			return fmt.Sprintf("%s is %v, not %v", path, is, was)
+		to[path] = "a number"
+		if path == "answer.error.code" && !o.redacted {
+			to[path] = fmt.Sprint(value)
 		}
+	case nil:
+		to[path] = "null"
+	default:
+		to[path] = "true or false"
 	}
-	return ""
 }

@@ -119,11 +119,11 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 		{"the same", `"error":{"code":-32601,"message":"no"}`, nil, ""},
 		{"another text of that length", `"error":{"code":-32601,"message":"ho"}`, nil, ""},
 		{"another code", `"error":{"code":-32600,"message":"no"}`, nil, "answer.error.code is -32601, not -32600"},
-		{"a longer text", `"error":{"code":-32601,"message":"never"}`, nil, "answer.error.message has 2 bytes, not 5"},
+		{"a longer text", `"error":{"code":-32601,"message":"never"}`, nil, "answer.error.message is a text of 2 bytes, not a text of 5 bytes"},
 		{"a longer text that may differ", `"error":{"code":-32601,"message":"never"}`, []string{"message"}, ""},
 		{"no error", `"result":{}`, nil, "answer.error was not there"},
 		{"more in it", `"error":{"code":-32601,"message":"no","data":[1]}`, nil, "answer.error.data is missing"},
-		{"another type", `"error":{"code":"-32601","message":"no"}`, nil, "answer.error.code is of another type"},
+		{"another type", `"error":{"code":"-32601","message":"no"}`, nil, "answer.error.code is -32601, not a text of 6 bytes"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

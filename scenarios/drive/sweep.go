@@ -37,7 +37,7 @@ func (d *Driver) sweep(
 	ctx context.Context, sizes []int, keep func(results.Target) error,
 ) error {
 	var before *results.Target
-	for _, size := range sizes {
+	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
 		if before != nil && int64(r.Size()) <= before.Size {
 			continue // both were raised to the smallest
@@ -48,6 +48,9 @@ func (d *Driver) sweep(
 			return err
 		}
 		judgeSlow(before, t)
+		if !t.Served() && i < len(sizes)-1 {
+			warn(t, "sizes above %s were not measured", stat.FormatBytes(t.Size))
+		}
 		if err := keep(*t); err != nil || !t.Served() {
 			return err
 		}
