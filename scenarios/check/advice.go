@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -88,6 +89,15 @@ var advice = map[string]map[string]string{
 	},
 }
 
+// adviceFor returns what to do about a class on the runtime of a command; "" if there is no more to
+// say than for any program.
+func adviceFor(class string, command []string) string {
+	if advice[class] == nil {
+		return ""
+	}
+	return advice[class][runtimeOf(command)]
+}
+
 // runtimes are the names that interpreters go by.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
@@ -104,60 +114,41 @@ var runtimes = []struct{ program, name string }{
 }
 
 // starters start the command that stands behind them.
-var starters = map[string]bool{
-	"env": true, "sh": true, "bash": true, "dash": true, "zsh": true,
-	"timeout": true, "nice": true, "nohup": true, "stdbuf": true,
-}
-
-// mostStarters is how many commands that start others, or scripts, are looked through.
-const mostStarters = 4
+var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
+	"exec"}
 
 // runtimeOf finds what a command runs on, by its name, its first line, or marks that compilers
 // leave in a program; "" if that is not known. What a shell or env starts counts for it.
 func runtimeOf(argv []string) string {
-	for range mostStarters {
-		if len(argv) == 0 {
-			return ""
-		}
-		base := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
-		if name := runtimeNamed(base); name != "" {
-			return name
-		}
-		if starters[base] {
-			argv = strings.Fields(strings.Join(argv[1:], " "))
-			for len(argv) > 0 && isForStarter(argv[0]) {
-				argv = argv[1:]
+	name, program := runtimeNamed(argv)
+	path, err := exec.LookPath(program)
+	if name != "" || err != nil {
+		return name
+	}
+	script, name := lookInto(path)
+	if script != nil {
+		name, _ = runtimeNamed(script)
+	}
+	return name
+}
+
+// runtimeNamed returns the runtime whose interpreter a command names, which may end with a version,
+// or else the program that it starts.
+func runtimeNamed(argv []string) (runtime, program string) {
+	for _, word := range strings.Fields(strings.Join(argv, " ")) {
+		base := strings.TrimSuffix(filepath.Base(word), ".exe")
+		for _, r := range runtimes {
+			version, ok := strings.CutPrefix(base, r.program)
+			if ok && strings.Trim(version, "0123456789.") == "" {
+				return r.name, ""
 			}
-			continue
 		}
-		path, err := exec.LookPath(argv[0])
-		if err != nil {
-			return ""
-		}
-		script, name := lookInto(path)
-		if script == nil {
-			return name
-		}
-		argv = script
-	}
-	return ""
-}
-
-// runtimeNamed returns the runtime of an interpreter, whose name may end with a version.
-func runtimeNamed(base string) string {
-	for _, r := range runtimes {
-		if version, ok := strings.CutPrefix(base, r.program); ok &&
-			strings.Trim(version, "0123456789.") == "" {
-			return r.name
+		isFlag := strings.HasPrefix(word, "-") || strings.Contains(word, "=")
+		if !isFlag && !slices.Contains(starters, base) {
+			return "", word
 		}
 	}
-	return ""
-}
-
-// isForStarter reports whether a word before a command is for the shell, or for env: a flag, exec,
-// or a variable.
-func isForStarter(word string) bool {
-	return strings.HasPrefix(word, "-") || word == "exec" || strings.Contains(word, "=")
+	return "", ""
 }
 
 // marks are texts that compilers and runtimes leave in a program.

@@ -68,8 +68,7 @@ type Options struct {
 	starts, requests int
 	patience, start  time.Duration
 
-	lines   []byte // what the server of a client of lines writes; nil: it is one of MCP
-	runtime string // what the command runs on, "" if that is not known
+	lines []byte // what the server of a client of lines writes; nil: it is one of MCP
 }
 
 // usualTime is how long one start of a program or a client may take where nothing else is said.
@@ -170,7 +169,6 @@ type trial struct {
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
-	o.runtime = runtimeOf(o.Command)
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait() // whatever began comes to its end
@@ -262,7 +260,7 @@ func (o Options) one(
 		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.Fails || f.Verdict == results.Slow {
-		f.Advice = cmp.Or(f.Advice, advice[f.Class][o.runtime], about.Advice)
+		f.Advice = cmp.Or(f.Advice, adviceFor(f.Class, o.Command), about.Advice)
 	} else {
 		f.Advice = ""
 		f.Reproduce = ""

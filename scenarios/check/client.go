@@ -120,7 +120,6 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 		return false, err
 	}
 	var failed error
-	o.runtime = runtimeOf(o.Command)
 	f := o.one(ctx, catalogue.Client, about, func(ctx context.Context, f *finding) error {
 		c.good, failed = f.visit(ctx)
 		if failed != nil {

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -13,14 +14,32 @@ func processName(pid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// openFiles returns what the descriptors of a process refer to. It fails for one that has ended,
-// and where the system has no /proc.
-func openFiles(pid int) ([]string, error) {
-	folder := fmt.Sprintf("/proc/%d/fd/", pid)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
+// A holder is a living process that has a file open.
+type holder struct {
+	pid  int
+	name string
+	file string
+}
+
+// holdersOf returns which processes have which of the files open; none where the system has no
+// /proc.
+func holdersOf(pids []int, files ...string) []holder {
+	var all []holder
+	for _, pid := range pids {
+		for _, file := range openFiles(pid) {
+			if slices.Contains(files, file) {
+				all = append(all, holder{pid, processName(pid), file})
+			}
+		}
 	}
+	return all
+}
+
+// openFiles returns what the descriptors of a process refer to; nil for one that has ended, and
+// where the system has no /proc.
+func openFiles(pid int) []string {
+	folder := fmt.Sprintf("/proc/%d/fd/", pid)
+	entries, _ := os.ReadDir(folder)
 	var files []string
 	for _, e := range entries {
 		file, err := os.Readlink(folder + e.Name())
@@ -28,5 +47,5 @@ func openFiles(pid int) ([]string, error) {
 			files = append(files, file)
 		}
 	}
-	return files, nil
+	return files
 }

@@ -50,7 +50,6 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	if o.Timeout <= 0 {
 		o.Timeout = usualTime
 	}
-	o.runtime = runtimeOf(o.Command)
 	p := &program{o: o}
 	first, err := p.findReference(ctx)
 	if err != nil {

@@ -152,17 +152,14 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	return n
 }
 
-func sendsSIGTERM(ctx context.Context, c *serverCase) error {
-	return c.signal(ctx, syscall.SIGTERM, "SIGTERM")
-}
-
-func sendsSIGINT(ctx context.Context, c *serverCase) error {
-	return c.signal(ctx, syscall.SIGINT, "SIGINT")
-}
-
-// signal asks the server alone to end, as a client does that has its number, and leaves its input
-// open.
-func (c *serverCase) signal(ctx context.Context, s syscall.Signal, name string) error {
+// sendsSignal asks the server alone to end, as a client does that has its number, and leaves its
+// input open.
+func sendsSignal(ctx context.Context, c *serverCase) error {
+	s := syscall.SIGTERM
+	if c.name == "sigint" {
+		s = syscall.SIGINT
+	}
+	name := strings.ToUpper(c.name)
 	err := c.server.Process.Cmd.Process.Signal(s)
 	if err != nil {
 		return fmt.Errorf("%s cannot be sent: %w", name, err)

@@ -81,8 +81,8 @@ func (e *StartsEvidence) start(ctx context.Context, c *serverCase) error {
 
 // end notes what a server has that is ready, and ends it.
 func (e *StartsEvidence) end(s *target.Server) {
-	open, err := openFiles(s.Process.Cmd.Process.Pid)
-	if err == nil {
+	open := openFiles(s.Process.Cmd.Process.Pid)
+	if open != nil {
 		e.Open = append(e.Open, len(open))
 	}
 	memory, known := s.Process.Resident()

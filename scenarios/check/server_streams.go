@@ -47,44 +47,42 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.meet(ctx, c.asked)
 }
 
-func readsLate(ctx context.Context, c *serverCase) error {
-	return c.exchange(ctx, 64<<10, 64, true) // 4 MiB: more than fits into any pipe on the way
+// exchanges are requests that are sent without waiting for their answers, by situation. What is read
+// late is more than fits into any pipe on the way. If both sides write, each way has more on it than
+// its pipe holds.
+var exchanges = map[string]struct {
+	size, n int
+	late    bool // nobody reads the answers for a while
+}{
+	"slow-reader":        {64 << 10, 64, true},
+	"nonblocking-stdout": {256 << 10, 4, true},
+	"both-write":         {512 << 10, 8, false},
 }
 
-func readsLateWithoutBlocking(ctx context.Context, c *serverCase) error {
-	return c.exchange(ctx, 256<<10, 4, true)
-}
-
-// writesAtOnce sends large requests while answers as large come: each way has more on it than its
-// pipe holds.
-func writesAtOnce(ctx context.Context, c *serverCase) error {
-	return c.exchange(ctx, 512<<10, 8, false)
-}
-
-// exchange sends requests without waiting for their answers, and compares those. If late is set
-// nobody reads them for a while.
-func (c *serverCase) exchange(ctx context.Context, size, n int, late bool) error {
-	r, err := c.echo(size)
+// sendsMany sends requests without waiting for their answers, and compares those.
+func sendsMany(ctx context.Context, c *serverCase) error {
+	e := exchanges[c.name]
+	r, err := c.echo(e.size)
 	if err != nil {
 		return err
 	}
 	c.asked = r
 	before := c.server.Usage()
-	limit := c.server.LimitOf(r.Kind, n*size)
+	limit := c.server.LimitOf(r.Kind, e.n*e.size)
 	patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
 	defer stop()
-	if late {
+	if e.late {
 		c.server.Out.Hold()
 		reads := time.AfterFunc(c.o.Patience, c.server.Out.Resume)
 		defer reads.Stop()
 	}
-	for i := range n {
+	for i := range e.n {
 		err := c.server.Send(patient, r.Number(int64(i)))
 		if err != nil {
 			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
 		}
 	}
-	for i := range n {
+	for i := range e.n {
 		m, err := c.server.Next(patient)
 		if err != nil {
 			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +83,16 @@ func (o *outcome) stillRuns() bool {
 func (o *outcome) findLeft(mark string) {
 	for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
 		pids, unclear, _ := proc.Marked(mark)
-		o.left, o.holding = holders(pids, o.file.Name())
+		o.left = nil
+		for _, pid := range pids {
+			if name := processName(pid); name != "" { // else it has ended
+				o.left = append(o.left, name)
+			}
+		}
+		o.holding = nil
+		for _, h := range holdersOf(pids, o.file.Name()) {
+			o.holding = append(o.holding, h.name)
+		}
 		if len(o.left) == 0 && !unclear {
 			return
 		}
@@ -92,23 +100,6 @@ func (o *outcome) findLeft(mark string) {
 	if len(o.left) > 0 {
 		proc.EndMarked(mark, 0)
 	}
-}
-
-// holders returns the names of living processes, and of those among them that have the file of that
-// path open; none where the system has no /proc.
-func holders(pids []int, path string) (names, holding []string) {
-	for _, pid := range pids {
-		name := processName(pid)
-		if name == "" {
-			continue // it has ended
-		}
-		names = append(names, name)
-		files, _ := openFiles(pid)
-		if slices.Contains(files, path) {
-			holding = append(holding, name)
-		}
-	}
-	return names, holding
 }
 
 // mostQuoted is how much of a line is quoted in a sentence, in bytes.
