@@ -22,7 +22,7 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	case FormatJUnit:
 		return writeJUnit(w, all)
 	case FormatSARIF:
-		return writeSARIF(w, all)
+		return writeSARIF(w, set)
 	case FormatCSV:
 		return findingTable(set, sorted(all), true).Write(w, format, o)
 	case FormatJSON:

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -26,14 +27,16 @@ type sarifRun struct {
 
 type sarifDriver struct {
 	Name           string      `json:"name"`
+	Version        string      `json:"version,omitempty"`
 	InformationURI string      `json:"informationUri"`
 	Rules          []sarifRule `json:"rules"`
 }
 
 type sarifRule struct {
-	ID               string     `json:"id"`
-	ShortDescription *sarifText `json:"shortDescription,omitempty"`
-	Help             *sarifText `json:"help,omitempty"`
+	ID               string    `json:"id"`
+	ShortDescription sarifText `json:"shortDescription"`
+	FullDescription  sarifText `json:"fullDescription"`
+	Help             sarifText `json:"help"`
 }
 
 type sarifResult struct {
@@ -53,6 +56,9 @@ type sarifLocation struct {
 		Artifact struct {
 			URI string `json:"uri"`
 		} `json:"artifactLocation"`
+		Region struct {
+			StartLine int `json:"startLine"`
+		} `json:"region"`
 	} `json:"physicalLocation"`
 }
 
@@ -72,16 +78,21 @@ type sarifNotification struct {
 }
 
 // writeSARIF writes what fails as results; expected failures are suppressed ones.
-func writeSARIF(w io.Writer, all []results.Finding) error {
+func writeSARIF(w io.Writer, set *results.Set) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver.Name = "pipebench"
 	run.Tool.Driver.InformationURI = "https://github.com/pipebench/pipebench"
 	ran := sarifInvocation{Successful: true}
-	for _, f := range all {
+	for _, env := range set.Environments {
+		run.Tool.Driver.Version = env.Version
+	}
+	for _, f := range set.Findings {
+		title := Escape(cmp.Or(f.Title, f.ID))
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			ID:               Escape(f.ID),
-			ShortDescription: sarifTextOf(f.Title),
-			Help:             sarifTextOf(f.Advice),
+			ShortDescription: sarifText{title},
+			FullDescription:  sarifText{title},
+			Help:             sarifText{cmp.Or(Escape(f.Advice), title)},
 		})
 		result := sarifResult{
 			RuleID:    Escape(f.ID),
@@ -108,14 +119,6 @@ func writeSARIF(w io.Writer, all []results.Finding) error {
 	})
 }
 
-// sarifTextOf returns a text, or nil for none: SARIF has no empty ones.
-func sarifTextOf(text string) *sarifText {
-	if text == "" {
-		return nil
-	}
-	return &sarifText{Escape(text)}
-}
-
 // sarifLocationOf returns where a failure of a command is shown, since code scanning shows none
 // without a file: the first argument that looks like one ("build/server.js" of "node
 // build/server.js"), else the program.
@@ -133,5 +136,6 @@ func sarifLocationOf(command []string) sarifLocation {
 	var l sarifLocation
 	uri := url.URL{Path: filepath.ToSlash(file)}
 	l.Physical.Artifact.URI = uri.String()
+	l.Physical.Region.StartLine = 1
 	return l
 }
