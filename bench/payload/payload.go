@@ -92,7 +92,7 @@ func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
 		why := fmt.Sprintf("has %d bytes, not %d", len(msg), len(want))
-		return &Mismatch{Message: i, Offset: min(len(msg), len(want)), Why: why}
+		return mismatch(i, min(len(msg), len(want)), why)
 	}
 	if s.head < 0 || s.tail < 0 { // it carries its number at most once, or was recorded
 		want = s.Message(i)
@@ -101,7 +101,7 @@ func (s *Source) Check(i int64, msg []byte) error {
 			return nil
 		}
 		const why = "does not begin and end as it was sent"
-		return &Mismatch{Message: i, Offset: firstDifference(want, msg), Why: why}
+		return mismatch(i, firstDifference(want, msg), why)
 	}
 	at := s.head
 	number := digits(i)
@@ -112,7 +112,7 @@ func (s *Source) Check(i int64, msg []byte) error {
 		}
 	}
 	why := fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))
-	return &Mismatch{Message: i, Offset: at, Why: why}
+	return mismatch(i, at, why)
 }
 
 // Number returns the number that a message of the source carries at its head.
@@ -137,18 +137,13 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	at := firstDifference(want, msg)
 	why := fmt.Sprintf("differs from what was sent (%d bytes received, %d sent)",
 		len(msg), len(want))
-	return &Mismatch{Message: i, Offset: at, Why: why}
+	return mismatch(i, at, why)
 }
 
-// A Mismatch is a message that did not arrive as it was sent.
-type Mismatch struct {
-	Message int64  // its number, from 0
-	Offset  int    // of the first byte known to be wrong
-	Why     string // "carries number …"
-}
-
-func (m *Mismatch) Error() string {
-	return fmt.Sprintf("message %d, byte %d: the message %s", m.Message, m.Offset, m.Why)
+// mismatch is the error of a message that did not arrive as it was sent: offset is that of the first
+// byte known to be wrong.
+func mismatch(message int64, offset int, why string) error {
+	return fmt.Errorf("message %d, byte %d: the message %s", message, offset, why)
 }
 
 func firstDifference(a, b []byte) int {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -68,15 +69,15 @@ func TestTwoSourcesOfOneSeedAgree(t *testing.T) {
 func TestCheckFindsAMessageInAnothersPlace(t *testing.T) {
 	src := generate(t, "json", 200)
 	got := bytes.Clone(src.Message(4))
-	var wrong *Mismatch
-	if err := src.Check(5, got); !errors.As(err, &wrong) || wrong.Message != 5 {
+	if err := src.Check(5, got); err == nil || !strings.HasPrefix(err.Error(), "message 5, byte") {
 		t.Errorf("message 4 passed for message 5: %v", err)
 	}
 	if err := src.Check(4, got[:199]); err == nil {
 		t.Error("a shortened message passed")
 	}
 	copy(got[src.tail:], "00000005")
-	if err := src.Check(4, got); !errors.As(err, &wrong) || wrong.Offset != src.tail {
+	place := fmt.Sprintf("message 4, byte %d:", src.tail)
+	if err := src.Check(4, got); err == nil || !strings.HasPrefix(err.Error(), place) {
 		t.Errorf("a message whose tail is of another passed, or is misplaced: %v", err)
 	}
 }
@@ -86,9 +87,9 @@ func TestCompareNamesTheFirstAlteredByte(t *testing.T) {
 		src := generate(t, "random", 4096)
 		got := bytes.Clone(src.Message(9))
 		got[at] ^= 1
-		var wrong *Mismatch
+		place := fmt.Sprintf("message 9, byte %d:", at)
 		err := src.Compare(9, got)
-		if !errors.As(err, &wrong) || wrong.Offset != at || wrong.Message != 9 {
+		if err == nil || !strings.HasPrefix(err.Error(), place) {
 			t.Errorf("byte %d altered: %v", at, err)
 		}
 	}

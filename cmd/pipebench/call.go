@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +61,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &o.Protocol, "revision", client.DefaultProtocol, parseRevision,
 		"the MCP revision to ask for: "+strings.Join(mcp.Revisions(), ", ")+
 			"; the last has subscriptions")
-	addDuration(cmd, &o.RequestTimeout, "timeout", client.DefaultRequestTimeout,
+	addTimeout(cmd, &o.RequestTimeout, "timeout", client.DefaultRequestTimeout,
 		"for one request; 0 for none")
 	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight,
 		"requests sent before the first is answered")
@@ -140,11 +139,10 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 func (f *callFlags) complete(cmd *cobra.Command) error {
 	o := &f.options
 	if cmd.Flags().Changed("timeout") { // initialize is a request
-		o.InitTimeout = cmp.Or(o.RequestTimeout, -1)
+		o.InitTimeout = o.RequestTimeout
 	}
 	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
-	o.RequestTimeout = cmp.Or(o.RequestTimeout, -1) // in Go 0 is the default
 	if o.Restarts == 0 {
 		o.Restarts = -1 // in Go 0 is without end
 	}

@@ -88,7 +88,7 @@ func (f *probeFlags) showFindings(
 const machineLook = 2 * time.Second
 
 // machineTask looks for what disturbs measurements on this machine.
-func (f *probeFlags) machineTask(cmd *cobra.Command) task {
+func (f *probeFlags) machineTask(cmd *cobra.Command, files []string) task {
 	return task{
 		limit: f.maxTime,
 		measure: func(ctx context.Context, s *session) error {
@@ -108,14 +108,14 @@ func (f *probeFlags) machineTask(cmd *cobra.Command) task {
 		},
 		show: func(found *results.Set) error {
 			faults := found.FindingsOf(results.AreaMachine)
-			if len(faults) == 0 && f.format == view.FormatTable {
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
-				return err
+			if len(faults) > 0 || len(files) > 0 {
+				return f.showFindings(cmd, found, faults)
 			}
-			if len(faults) == 0 {
+			if f.format != view.FormatTable {
 				return f.view(cmd, found)
 			}
-			return f.showFindings(cmd, found, faults)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
+			return err
 		},
 	}
 }

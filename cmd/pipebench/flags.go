@@ -72,6 +72,21 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
+// addTimeout adds a flag of a time of which 0 stands for none. Options have a negative one for that,
+// and their default for 0.
+func addTimeout(
+	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
+) {
+	parse := func(s string) (time.Duration, error) {
+		t, err := parseTime(s)
+		if t == 0 {
+			t = -1
+		}
+		return t, err
+	}
+	addParsed(cmd, into, name, usual.String(), parse, usage)
+}
+
 func parseTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	if err == nil && t < 0 {

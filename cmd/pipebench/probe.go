@@ -67,7 +67,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	case f.claims:
 		return f.runClaims(cmd, files)
 	case f.machine:
-		return f.do(cmd, files, f.machineTask(cmd))
+		return f.do(cmd, files, f.machineTask(cmd, files))
 	}
 	return f.runRules(cmd, files)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"os/signal"
@@ -46,13 +45,13 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 		`id of the answer to what has none: empty ("") or null`)
 	addChoice(cmd, &f.toolErrors, "tool-errors", []string{"result", "jsonrpc"},
 		"what a failing tool gives: result (isError) or jsonrpc (an error of code -32603)")
-	addDuration(cmd, &o.ToolTimeout, "tool-timeout", mcp.DefaultToolTimeout,
+	addTimeout(cmd, &o.ToolTimeout, "tool-timeout", mcp.DefaultToolTimeout,
 		"for one call; 0 for none")
-	addDuration(cmd, &o.EOFGrace, "eof-grace", mcp.DefaultEOFGrace,
+	addTimeout(cmd, &o.EOFGrace, "eof-grace", mcp.DefaultEOFGrace,
 		"how long what was asked may go on when stdin has ended")
-	addDuration(cmd, &o.FlushTimeout, "flush-timeout", mcp.DefaultFlushTimeout,
+	addTimeout(cmd, &o.FlushTimeout, "flush-timeout", mcp.DefaultFlushTimeout,
 		"how long answers may then take to be written")
-	addDuration(cmd, &o.ShutdownTimeout, "shutdown-timeout", mcp.DefaultShutdownTimeout,
+	addTimeout(cmd, &o.ShutdownTimeout, "shutdown-timeout", mcp.DefaultShutdownTimeout,
 		"for all of that together")
 	addDuration(cmd, &o.Wait, "frame-wait", 0,
 		"choose the size of frames so that a small answer waits about this long for a large one")
@@ -119,10 +118,6 @@ func (f *serveFlags) complete(cmd *cobra.Command) mcp.Options {
 	o.Tools = mcp.Samples()
 	o.Stderr = cmd.ErrOrStderr()
 	o.Logger = slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: f.logLevel}))
-	o.ToolTimeout = cmp.Or(o.ToolTimeout, -1) // in Go 0 is the default
-	o.EOFGrace = cmp.Or(o.EOFGrace, -1)
-	o.FlushTimeout = cmp.Or(o.FlushTimeout, -1)
-	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, -1)
 	o.ToolErrorsAsRPC = f.toolErrors == "jsonrpc"
 	o.ParseErrorID = jsonrpc.Empty
 	if f.parseErrorID == "null" {
