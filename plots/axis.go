@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // An Axis says what a chart lays out along one side, on which scale, in which unit.
@@ -54,19 +55,11 @@ func (a Axis) Format(v float64) string {
 	case a.Scale == Category && v >= 0 && int(v) < len(a.Categories):
 		return a.Categories[int(v)]
 	case a.Unit == Bytes && v == math.Trunc(v):
-		return sizeText(int64(v))
+		return view.SizeText(int(v))
 	case a.Unit == Times:
 		return results.FormatLabel(v, "") + "×"
 	}
 	return results.FormatLabel(v, a.Unit)
-}
-
-// sizeText writes a size to the byte: "64 KiB", "65,000 B".
-func sizeText(n int64) string {
-	if n%1024 == 0 || n < 10_000 {
-		return results.FormatSize(n)
-	}
-	return results.FormatGrouped(n) + " B"
 }
 
 // A fitted is an axis fitted to its values and to its length. It computes positions itself, because

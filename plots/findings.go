@@ -113,7 +113,7 @@ func serverCharts(all rows) []Chart {
 			continue
 		}
 		if t.Verdict != results.VerdictOK {
-			p.Label = view.VerdictText(t.Verdict)
+			p.Label = view.FailureText(t)
 		}
 		lines.add(name, p)
 	}
@@ -139,14 +139,14 @@ func serverCharts(all rows) []Chart {
 func serverTitle(lines []Series, beyond *Failing) string {
 	switch {
 	case beyond != nil:
-		size := sizeText(int64(beyond.From))
+		size := view.SizeText(int(beyond.From))
 		return fmt.Sprintf("A server fails from %s on: %s", size, beyond.How)
 	case len(lines) == 1 && len(lines[0].Points) > 1:
 		points := lines[0].Points
 		first, last := points[0], points[len(points)-1]
 		return fmt.Sprintf("A round trip takes %s with %s, %s with %s",
-			results.FormatLabel(first.Y, Nanos), sizeText(int64(first.X)),
-			results.FormatLabel(last.Y, Nanos), sizeText(int64(last.X)))
+			results.FormatLabel(first.Y, Nanos), view.SizeText(int(first.X)),
+			results.FormatLabel(last.Y, Nanos), view.SizeText(int(last.X)))
 	}
 	return "Round trips through servers, by message size"
 }
@@ -167,5 +167,5 @@ func failureText(t results.Target) string {
 	if t.Verdict == results.VerdictOK { // of records that do not tell
 		return "beyond the limit"
 	}
-	return view.VerdictText(t.Verdict)
+	return view.FailureText(t)
 }

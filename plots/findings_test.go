@@ -184,6 +184,21 @@ func TestWhatDiffersFromItsRuleIsLabelled(t *testing.T) {
 }
 
 // The line of a server that fails ends in a cross, and what lies beyond its limit is red and named.
+// A server that wrote errors before it ended did not end silently, in a picture either.
+func TestAServerThatWroteErrorsIsNotSilent(t *testing.T) {
+	set := &results.Set{Targets: []results.Target{{
+		Command: []string{"server"}, Size: 1024, Verdict: results.VerdictOK,
+		Samples: []results.Sample{{ElapsedNS: 1e6, Messages: 1}},
+	}, {
+		Command: []string{"server"}, Size: 2048, Verdict: "exit 0",
+		Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{StderrBytes: 9}},
+	}}}
+	c := onlyChart(t, serverCharts(rowsOf(set)))
+	if how := c.Panels[0].Fails.How; how != "exited (code 0)" {
+		t.Errorf("it fails: %q", how)
+	}
+}
+
 func TestALineEndsInACrossWhereAServerFails(t *testing.T) {
 	var set results.Set
 	for _, size := range []int64{1024, 2048, 4096} {

@@ -87,7 +87,7 @@ func (r rows) latencySpan(key string) string {
 	placement := r.all[0].Cell.Placement
 	size := r.sizes()[0]
 	own := r.at(placement).of(size)
-	text := fmt.Sprintf(" of %s %s: ", sizeText(int64(size)), view.PlacementPhrase(placement))
+	text := fmt.Sprintf(" of %s %s: ", view.SizeText(size), view.PlacementPhrase(placement))
 	for i, quantile := range []string{"p50", "p99"} {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, row := range own.all {

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -61,6 +62,14 @@ func machineOf(r stat.Row) string   { return r.Machine }
 
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
+
+// unlimitedFirst orders limits from the largest on, and before all of them zero, which is none.
+func unlimitedFirst[N int | int64](a, b N) int {
+	if a == 0 || b == 0 {
+		return cmp.Compare(a, b)
+	}
+	return cmp.Compare(b, a)
+}
 
 // at selects the rows of a placement.
 func (r rows) at(placement string) rows {
@@ -251,7 +260,7 @@ const mediansNote = "Points are medians over the samples; bars are the 95 % inte
 	"median, with fewer than six samples their range."
 
 // messagesOf names messages by their size.
-func messagesOf(size int) string { return sizeText(int64(size)) + " messages" }
+func messagesOf(size int) string { return view.SizeText(size) + " messages" }
 
 // fromTo writes a range with two digits, in one unit: "4.1 to 5.2 GB/s".
 func fromTo(low, high float64, unit string) string {

@@ -111,7 +111,7 @@ func goodputTitle(r rows) string {
 	if largest == 0 || len(parts) == 0 {
 		return "Goodput"
 	}
-	return sizeText(int64(largest)) + " pass at " + strings.Join(parts, ", at ")
+	return view.SizeText(largest) + " pass at " + strings.Join(parts, ", at ")
 }
 
 // spanOf returns the range of the medians of a metric; false if no row has it.
@@ -172,7 +172,7 @@ func ratioTitle(r rows) string {
 		cost := math.Round(100 * (1 - row.ToRaw.Median))
 		least, most = min(least, cost), max(most, cost)
 	}
-	place := fmt.Sprintf(" at %s %s", sizeText(int64(size)), view.PlacementPhrase(placement))
+	place := fmt.Sprintf(" at %s %s", view.SizeText(size), view.PlacementPhrase(placement))
 	switch {
 	case most <= 0:
 		return "Framing costs nothing that can be seen" + place
@@ -233,11 +233,11 @@ func overheadCharts(all rows) []Chart {
 	smallest, largest := sizes[0], sizes[len(sizes)-1]
 	_, most, _ := spanOf(r.of(smallest), "overhead")
 	title := fmt.Sprintf("Framing adds up to %s of bytes to messages of %s",
-		results.FormatPercent(most), sizeText(int64(smallest)))
+		results.FormatPercent(most), view.SizeText(smallest))
 	if largest > smallest {
 		_, most, _ = spanOf(r.of(largest), "overhead")
 		title += fmt.Sprintf(", up to %s at %s",
-			results.FormatPercent(most), sizeText(int64(largest)))
+			results.FormatPercent(most), view.SizeText(largest))
 	}
 	return []Chart{{
 		Name:     "overhead",

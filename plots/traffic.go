@@ -7,6 +7,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // trafficBins is the number of times in which a picture of a recording puts messages together.
@@ -31,7 +32,7 @@ func trafficCharts(all rows) []Chart {
 		Name: "traffic",
 		Title: fmt.Sprintf("%s in %s, the largest of %s",
 			results.FormatCount(len(messages), "message"),
-			results.FormatDuration(float64(end)), sizeText(largest)),
+			results.FormatDuration(float64(end)), view.SizeText(int(largest))),
 		Subtitle: machineLine(all.set, machines),
 		X:        Axis{Label: "time since the recording began", Unit: Nanos, FromZero: true},
 		Y:        Axis{Label: "message size", Scale: Log, Unit: Bytes},

@@ -40,7 +40,7 @@ func (r rows) waitingChart() Chart {
 		Title:    "What writers meet that do not block",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: writers},
-		Notes:    []string{"Points are medians, bars their 95 % interval."},
+		Notes:    []string{mediansNote},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
@@ -114,17 +114,10 @@ func (r rows) waitChart() Chart {
 		Subtitle: r.subtitle("framing", "drain", "rate"),
 		X:        Axis{Label: "bytes per chunk frame", Scale: Log, Unit: Bytes, AtValues: true},
 		Y:        Axis{Label: "wait of a small message, median", Scale: Log, Unit: Nanos},
-		Notes: []string{"Both ends must speak the chunks: MCP and LSP have none. Points are " +
-			"medians, bars their 95 % interval."},
+		Notes:    []string{"Both ends must speak the chunks: MCP and LSP have none. " + mediansNote},
 	}
 	drains := values(r, func(row stat.Row) int64 { return row.Cell.Drain })
-	slices.SortFunc(drains, func(a, b int64) int {
-		switch {
-		case a == 0 || b == 0: // a reader without a limit is the fastest
-			return int(a - b)
-		}
-		return int(b - a)
-	})
+	slices.SortFunc(drains, unlimitedFirst)
 	gain := 0.0 // the least that the best chunks gain
 	for _, drain := range drains {
 		own := r.where(func(row stat.Row) bool { return row.Cell.Drain == drain })

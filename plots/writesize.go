@@ -105,12 +105,7 @@ func writeSizeCharts(all rows) []Chart {
 
 func (r rows) writeSizeChart(usual int) Chart {
 	sizes := values(r, writeSizeOf)
-	slices.SortFunc(sizes, func(a, b int) int {
-		if a == 0 || b == 0 { // the whole message, first
-			return a - b
-		}
-		return b - a
-	})
+	slices.SortFunc(sizes, unlimitedFirst)
 	var names []string
 	for _, n := range sizes {
 		name := "whole"
@@ -126,7 +121,7 @@ func (r rows) writeSizeChart(usual int) Chart {
 		X:        Axis{Label: "KiB per write", Scale: Category, Categories: names},
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
 		Notes: []string{"A write that fills the pipe puts both ends to sleep until the other one " +
-			"has run; each sleep costs a wake-up. Points are medians, bars their 95 % interval."},
+			"has run; each sleep costs a wake-up. " + mediansNote},
 	}
 	column := func(row stat.Row) float64 {
 		return float64(slices.Index(sizes, row.Cell.WriteSize))
@@ -162,7 +157,7 @@ func (r rows) writeSizeTitle(usual int) string {
 			gain, where = best/whole, view.PlacementPhrase(placement)
 		}
 	}
-	size := sizeText(int64(r.all[0].Cell.Size))
+	size := view.SizeText(r.all[0].Cell.Size)
 	if gain < 1.2 {
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}

@@ -30,12 +30,10 @@ func TestNotesSayWhatApplies(t *testing.T) {
 		{"too few samples", resultstest.Beside("same", flat[:5], nil), "fewer than 6 samples in 1 of 1 cell: ", "± is"},
 		{"raw beside it", change(func(*results.Record) {}), "vs raw sets a cell beside raw", "cannot be said"},
 		{"no raw", func() *results.Set { s := change(func(*results.Record) {}); s.Records = s.Records[1:]; return s }(), "what a framing costs cannot be said", "vs raw"},
-		{"the scheduler's choice", resultstest.Beside("free", flat, nil), "another run may fall out differently", "modes"},
 		{"a run cut short", change(func(r *results.Record) { r.Stopped = "interrupted" }),
 			"the run was cut short in 2 cells (interrupted)", "time allowed"},
 		{"no more time", change(func(r *results.Record) { r.Stopped = "max-time" }), "2 cells stopped at the time allowed", "interrupted"},
 		{"messages checked", change(func(r *results.Record) { r.Verified = &results.Verified{Sequence: 10, Compared: 2, Bytes: 7} }), "20 messages were checked by number and length while the clock ran, 4 more (14 bytes) byte for byte", ""},
-		{"a percentile that is missing", results.Merge(resultstest.Beside("same", flat, nil), &results.Set{Records: []results.Record{resultstest.WithLatency(resultstest.Record(resultstest.Cell("raw", 1), 1, 100), "oneway", 100)}}), "a percentile is shown only where ten observations lie beyond it", ""},
 		{"a line that was skipped", &results.Set{Records: change(func(*results.Record) {}).Records, Problems: []results.Problem{{File: "f", Line: 3, What: "torn"}}}, "f:3: torn", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -98,11 +98,13 @@ func figuresOf(r stat.Row) []figure {
 	if e, ok := r.Estimates["cpu"]; ok {
 		cpu.text = results.FormatDuration(e.Median)
 	}
+	wire := figure{"vs raw, wire", ratioText(r.ToRawWire)}
+	time := figure{"time/msg", metricText(r, "time")}
 	return []figure{
 		goodput,
 		vsRaw,
-		{"vs raw, wire", ratioText(r.ToRawWire)},
-		{"time/msg", metricText(r, "time")},
+		wire,
+		time,
 		overhead,
 		calls,
 		cpu,

@@ -13,7 +13,7 @@ import (
 // can do something about. Each note is there only if it applies.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows)
-	out = append(out, doubtNotes(rows)...)
+	out = append(out, cpuNote(rows))
 	if detail {
 		out = append(out, figureNotes(rows)...)
 		out = append(out, checkedNote(s))
@@ -89,35 +89,26 @@ func sampleNotes(rows []stat.Row) []string {
 	return out
 }
 
-// doubtNotes say which ratios are rough, and what the CPU time says where it contradicts them.
-func doubtNotes(rows []stat.Row) []string {
-	rough, byCPU := "", ""
+// cpuNote says what the CPU time says of the first ratio that it contradicts.
+func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
-		if r.ToRaw != nil && isRough(r) {
-			rough = fmt.Sprintf("? is known to no better than ±%d %%: run again on a quieter "+
-				"machine, or longer (--max-time)", roughSpread)
-		}
-		if r.ToRawByCPU != nil && byCPU == "" {
-			byCPU = fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of "+
+		if r.ToRawByCPU != nil {
+			return fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of "+
 				"raw, not %.2f", r.Cell.Framing, fieldText(r.Cell, "size"), r.ToRawByCPU.Median,
 				r.ToRaw.Median)
 		}
 	}
-	return []string{rough, byCPU}
+	return ""
 }
 
 // figureNotes say what the columns of a detailed table are.
 func figureNotes(rows []stat.Row) []string {
-	var related, unrelated, wire, fewObservations, free bool
+	var related, unrelated, wire bool
 	runs := 0
 	for _, r := range rows {
 		related = related || r.ToRaw != nil
 		unrelated = unrelated || r.Cell.Framing != results.FramingRaw && r.Samples > 0
 		wire = wire || r.ToRawWire != nil
-		free = free || r.Cell.Placement == "free"
-		if l, ok := r.PrimaryLatency(); ok && (l.P50NS == nil || l.P99NS == nil) {
-			fewObservations = true
-		}
 		runs = max(runs, len(r.Runs))
 	}
 	var out []string
@@ -133,17 +124,9 @@ func figureNotes(rows []stat.Row) []string {
 			"long as the framed ones are on the wire: whole pages fill a pipe better than a byte "+
 			"more does")
 	}
-	if fewObservations {
-		out = append(out, "a percentile is shown only where ten observations lie beyond it: "+
-			"p99 takes 1,000 of them")
-	}
 	if runs > 1 {
 		out = append(out, fmt.Sprintf("cells of up to %d runs are pooled; their intervals hold "+
 			"what changed between the runs too", runs))
-	}
-	if free {
-		out = append(out, "unpinned (placement free): the scheduler chose the CPUs; "+
-			"another run may fall out differently")
 	}
 	return out
 }

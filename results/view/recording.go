@@ -63,13 +63,11 @@ func messagesSummary(messages []results.Message) []string {
 			errorAnswers++
 		}
 	}
-	times, unanswered := stat.Replies(messages)
-	out := []string{
-		fmt.Sprintf("The recording has %s to the server and %d from it, the largest of %s.",
-			results.FormatCount(requests, "message"), len(messages)-requests,
-			results.FormatSize(largest)),
-		replySummary(times),
-	}
+	out := []string{fmt.Sprintf(
+		"The recording has %s to the server and %d from it, the largest of %s.",
+		results.FormatCount(requests, "message"), len(messages)-requests,
+		results.FormatSize(largest))}
+	_, unanswered := stat.Replies(messages)
 	if len(unanswered) > 0 {
 		out = append(out, unansweredText(unanswered))
 	}
@@ -79,23 +77,6 @@ func messagesSummary(messages []results.Message) []string {
 	out = append(out, stallText(messages, "request", "server"),
 		stallText(messages, "reply", "client"))
 	return nonEmpty(out)
-}
-
-// replySummary says how long replies took, "" if there were none.
-func replySummary(times map[string][]int64) string {
-	var all []int64
-	for _, own := range times {
-		all = append(all, own...)
-	}
-	l, err := results.NewLatency(all)
-	if err != nil || l.Count == 0 {
-		return ""
-	}
-	text := "Time to the reply: " + results.FormatCount(int(l.Count), "answer")
-	for _, quantile := range quantileTexts(l, "slowest") {
-		text += ", " + quantile
-	}
-	return text + "."
 }
 
 // unansweredText names requests without an answer.

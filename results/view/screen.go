@@ -23,9 +23,7 @@ func screenTables(s *results.Set, rows []stat.Row) []Table {
 	}
 	p.addTable(programTable(run.program))
 	p.addTable(leverTable(run.levers))
-	for _, t := range waitingTables(s, run.waiting) {
-		p.addTable(t)
-	}
+	p.Tables = append(p.Tables, waitingTables(s, run.waiting)...)
 	if len(p.Tables) == 0 { // cells of a pattern that has no table of its own, such as mixed
 		p.Tables = cellTables(s, rows)
 	}
@@ -180,9 +178,6 @@ func screenValue(r stat.Row) Value {
 	switch {
 	case isTooNoisy(r):
 		v.Tone = Mixed
-	case isRough(r):
-		v.Text = strings.Replace(v.Text, " ±", "?±", 1)
-		v.Tone = Mixed
 	case r.ToRaw.Interval != nil && !slow.Above(1):
 		v.Tone = Good
 	case slow.Above(2):
@@ -199,16 +194,8 @@ func slowdown(r stat.Row) stat.Estimate {
 	return r.ToRaw.Inverse()
 }
 
-// roughSpread is the half-width, in percent, beyond which the screen marks a ratio.
-const roughSpread = 25
-
 // MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
 const MaxShownSpread = 50
-
-func isRough(r stat.Row) bool {
-	percent, _ := r.ToRaw.Spread()
-	return percent > roughSpread && percent <= MaxShownSpread
-}
 
 // isTooNoisy reports whether a row's ratio to raw is one that tables do not print.
 func isTooNoisy(r stat.Row) bool {

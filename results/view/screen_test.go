@@ -124,17 +124,3 @@ func TestWarningsAreFew(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
-
-// A ratio that is known to a third is marked, and a note says what the mark means.
-func TestRoughRatiosAreMarked(t *testing.T) {
-	s := &results.Set{}
-	s.Add(resultstest.Environment())
-	for i, spread := range []float64{0, 0.01, 0.35} {
-		c := resultstest.Cell([]string{"raw", "ndjson", "content-length"}[i], 4096)
-		s.Add(resultstest.Record(c, 4097, resultstest.Around(1000, spread)...))
-	}
-	text := strings.Join(screenOf(t, s, Options{}), "\n")
-	if got := strings.Count(text, "?±"); got != 1 || !strings.Contains(text, "? is known to no better than ±25 %") {
-		t.Errorf("%d marks, want that of content-length, and the note:\n%s", got, text)
-	}
-}

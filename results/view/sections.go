@@ -83,18 +83,14 @@ func Lead(s *results.Set) string {
 	}
 	slices.Sort(days)
 	days = slices.Compact(days)
-	when := ""
-	if len(days) > 0 {
-		when = days[0]
-	}
-	if len(days) > 1 {
-		when += " to " + days[len(days)-1]
+	if len(days) > 2 {
+		days = []string{days[0], days[len(days)-1]}
 	}
 	runs := ""
 	if len(s.Environments) > 0 {
 		runs = results.FormatCount(len(s.Environments), "run")
 	}
-	return JoinParts(MachinesLine(FirstRuns(s)), runs, when)
+	return JoinParts(MachinesLine(FirstRuns(s)), runs, strings.Join(days, " to "))
 }
 
 // answer says what the whole set means, in the words of each kind of record.

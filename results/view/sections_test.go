@@ -46,7 +46,6 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 		{Dir: "request", Method: "b", ID: []byte(`"x"`), T: 2}, {Dir: "reply", ID: []byte("1"), T: 2e6, Error: true},
 	}})
 	want := []string{
-		"Time to the reply: 1 answer, slowest 2.00 ms.",
 		`2 requests without an answer: b 2, b "x".`,
 		"1 answer by an error.",
 		"The server took nothing of what there was for 500 ms in all, for 500 ms at the longest.",

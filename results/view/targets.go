@@ -226,7 +226,7 @@ func TargetLine(t results.Target) string {
 	if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
 		took = results.FormatDuration(ns)
 	}
-	parts := []string{results.FormatSize(t.Size) + ": " + failureText(t), took, t.Evidence.Why}
+	parts := []string{results.FormatSize(t.Size) + ": " + FailureText(t), took, t.Evidence.Why}
 	return Escape(strings.Join(nonEmpty(parts), ", "))
 }
 
@@ -267,9 +267,9 @@ func targetSentence(t results.Target) string {
 	return ""
 }
 
-// failureText returns a target's verdict in words. What wrote errors before it ended did not do so
+// FailureText returns a target's verdict in words. What wrote errors before it ended did not do so
 // silently.
-func failureText(t results.Target) string {
+func FailureText(t results.Target) string {
 	return EndText(t.Verdict, wroteErrors(t))
 }
 
@@ -281,7 +281,7 @@ func wroteErrors(t results.Target) bool {
 
 func limitSentence(what string, n int64, t results.Target) string {
 	if n == 0 {
-		return fmt.Sprintf("%s of no size work: %s", what, failureText(t))
+		return fmt.Sprintf("%s of no size work: %s", what, FailureText(t))
 	}
 	s := fmt.Sprintf("%s up to %s work", what, stat.FormatBytes(n))
 	if e := t.Evidence.Size; e != nil {
@@ -301,7 +301,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 			often = ", but not every time"
 		}
 	}
-	s += "; " + above + ": " + failureText(t) + often
+	s += "; " + above + ": " + FailureText(t) + often
 	if atTwice != "" {
 		s += "; twice the limit: " + VerdictText(atTwice)
 	}
@@ -311,7 +311,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 func replaySentence(t results.Target) string {
 	e := t.Evidence.Replay
 	s := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",
-		results.FormatCount(e.Replayed, "message"), e.Answered, failureText(t))
+		results.FormatCount(e.Replayed, "message"), e.Answered, FailureText(t))
 	switch {
 	case e.FailedAtMessage > 0:
 		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
@@ -333,7 +333,7 @@ func targetAdvice(targets []results.Target) []string {
 			continue
 		}
 		said[t.Verdict] = true
-		s := failureText(t) + ": " + t.Evidence.Advice
+		s := FailureText(t) + ": " + t.Evidence.Advice
 		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
 			s += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
 		}
@@ -413,15 +413,15 @@ func (r *DriveResult) judge(failed *results.Target, breaks, growth string) {
 	works := "works to " + SizeText(int(r.Limit))
 	switch {
 	case r.Passed && r.Failure != "":
-		r.text = works + ", then " + failureText(*failed) + growth
+		r.text = works + ", then " + FailureText(*failed) + growth
 	case r.Passed:
 		r.text = works + growth
 	case r.Limit == 0:
 		r.tone = Bad
-		r.text = "FAIL at every size: " + failureText(*failed)
+		r.text = "FAIL at every size: " + FailureText(*failed)
 	default:
 		r.tone = Bad
-		r.text = breaks + failureText(*failed)
+		r.text = breaks + FailureText(*failed)
 	}
 }
 
@@ -453,9 +453,9 @@ func replayResult(t results.Target) DriveResult {
 	case t.Served():
 		return DriveResult{Passed: true, text: "PASS: " + replayed, tone: Good}
 	case t.Verdict == string(results.CannotTell):
-		text := "INCOMPLETE: " + replayed + "; " + failureText(t)
+		text := "INCOMPLETE: " + replayed + "; " + FailureText(t)
 		return DriveResult{Failure: t.Verdict, text: text, tone: Mixed}
 	}
-	text := "FAIL: " + replayed + "; " + failureText(t)
+	text := "FAIL: " + replayed + "; " + FailureText(t)
 	return DriveResult{Failure: t.Verdict, text: text, tone: Bad}
 }
