@@ -114,7 +114,7 @@ func (r rows) waitChart() Chart {
 		Subtitle: r.subtitle("framing", "drain", "rate"),
 		X:        Axis{Label: "bytes per chunk frame", Scale: Log, Unit: Bytes, AtValues: true},
 		Y:        Axis{Label: "wait of a small message, median", Scale: Log, Unit: Nanos},
-		Notes:    []string{"Both ends must speak the chunks: MCP and LSP have none. " + mediansNote},
+		Notes:    []string{"Both ends must speak the chunks: MCP and LSP have none.", mediansNote},
 	}
 	drains := values(r, func(row stat.Row) int64 { return row.Cell.Drain })
 	slices.SortFunc(drains, unlimitedFirst)

@@ -46,7 +46,9 @@ func (c *Chart) addLevers(own, all rows) {
 		row.Cell.WriteSize = 0
 		row.Cell.Capacity = usual
 		like := first.Cell
-		like.Framing, like.Size, like.Placement = row.Cell.Framing, row.Cell.Size, row.Cell.Placement
+		like.Framing = row.Cell.Framing
+		like.Size = row.Cell.Size
+		like.Placement = row.Cell.Placement
 		oneLever := (write == 0) != (capacity == usual)
 		return row.Machine == first.Machine && row.Cell == like && oneLever
 	})

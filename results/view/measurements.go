@@ -59,10 +59,7 @@ func cellTable(rows []stat.Row) Table {
 	}
 	for _, r := range rows {
 		row := cellValues(r, differ)
-		for i, f := range figuresOf(r) {
-			if i == 0 && r.Samples == 0 {
-				f.text = emptyWord(r)
-			}
+		for _, f := range figuresOf(r) {
 			row = append(row, textValue(f.text))
 		}
 		t.AppendValues(row...)
@@ -73,44 +70,31 @@ func cellTable(rows []stat.Row) Table {
 // A figure is a column of a detailed table, "" where a cell does not have it.
 type figure struct{ title, text string }
 
-// figuresOf are the figures of a cell: of a stream the goodput first, of a round trip its time.
+// figuresOf are the figures of a cell. A round trip has its time instead of a goodput.
 func figuresOf(r stat.Row) []figure {
-	calls := figure{"calls/msg", callsText(r)}
-	eagain := figure{"EAGAIN/msg", refusalText(r, "eagain")}
-	vsRaw := figure{"vs raw", ratioText(r.ToRaw)}
-	overhead := figure{"overhead", metricText(r, "overhead")}
-	p50 := figure{"p50", percentileText(r, "p50")}
-	p99 := figure{"p99", percentileText(r, "p99")}
-	if r.Cell.Pattern == results.PatternRoundtrip {
-		trip := figure{title: "time/trip"}
-		if e, ok := r.Estimates["time"]; ok {
-			trip.text = withSpread(results.FormatDuration(e.Median), e)
-		}
-		p999 := figure{"p99.9", percentileText(r, "p99.9")}
-		cpu := figure{"CPU/trip", metricText(r, "cpu-time")}
-		return []figure{p50, p99, p999, trip, vsRaw, overhead, calls, eagain, cpu}
+	goodput := ""
+	time := metricText(r, "time")
+	e, measured := r.Estimates["goodput"]
+	switch {
+	case r.Samples == 0:
+		goodput = emptyWord(r)
+	case r.Cell.Pattern == results.PatternRoundtrip:
+		time = withSpread(time, r.Estimates["time"])
+	case measured:
+		goodput = withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
 	}
-	goodput := figure{title: "GB/s"}
-	if e, ok := r.Estimates["goodput"]; ok {
-		goodput.text = withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
-	}
-	cpu := figure{title: "CPU/MiB"}
-	if e, ok := r.Estimates["cpu"]; ok {
-		cpu.text = results.FormatDuration(e.Median)
-	}
-	wire := figure{"vs raw, wire", ratioText(r.ToRawWire)}
-	time := figure{"time/msg", metricText(r, "time")}
 	return []figure{
-		goodput,
-		vsRaw,
-		wire,
-		time,
-		overhead,
-		calls,
-		cpu,
-		p50,
-		p99,
-		eagain,
+		{"GB/s", goodput},
+		{"vs raw", ratioText(r.ToRaw)},
+		{"vs raw, wire", ratioText(r.ToRawWire)},
+		{"time/msg", time},
+		{"p50", percentileText(r, "p50")},
+		{"p99", percentileText(r, "p99")},
+		{"p99.9", percentileText(r, "p99.9")},
+		{"overhead", metricText(r, "overhead")},
+		{"calls/msg", callsText(r)},
+		{"CPU/msg", metricText(r, "cpu-time")},
+		{"EAGAIN/msg", refusalText(r, "eagain")},
 		{"short/msg", refusalText(r, "short")},
 		{"waiting", metricText(r, "waiting")},
 		{"lost", metricText(r, "lost")},

@@ -52,76 +52,54 @@ func (p Page) Write(w io.Writer, format Format, o Options) error {
 	return err
 }
 
-// A pageText writes the parts of a page with an empty line between them.
-type pageText struct {
-	out    *strings.Builder
-	format Format
-	o      Options
-}
-
-// begin sets the next part apart from what stands before it.
-func (t pageText) begin() {
-	if t.out.Len() > 0 {
-		t.out.WriteString("\n")
+// writeText writes the page for a person: its parts with an empty line between them.
+func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
+	header := p.Header
+	if p.Verdict != "" {
+		header = append([]string{p.Verdict}, header...)
 	}
-}
-
-// lines writes a part: on a terminal wrapped, in markdown with a bullet before each line.
-func (t pageText) lines(lines []string, bullet string) {
-	lines = nonEmpty(lines)
-	if len(lines) == 0 {
-		return
-	}
-	t.begin()
-	if t.format == FormatTable {
-		lines = t.o.wrap(lines)
-		bullet = ""
-	}
-	for _, line := range lines {
-		t.out.WriteString(bullet + strings.ReplaceAll(Escape(line), "\n", " ") + "\n")
-	}
-}
-
-// sentences writes a part: on a terminal a line each, in markdown as one paragraph.
-func (t pageText) sentences(sentences []string) {
-	if t.format == FormatMarkdown && len(sentences) > 0 {
-		sentences = []string{strings.Join(sentences, " ")}
-	}
-	t.lines(sentences, "")
-}
-
-// verdict writes the first part, in its colour at a terminal.
-func (t pageText) verdict(p Page) {
-	if p.Verdict == "" {
-		return
-	}
-	for _, line := range t.o.wrap([]string{Escape(p.Verdict)}) {
-		t.out.WriteString(t.o.paint(line, p.Tone) + "\n")
-	}
-	for _, line := range t.o.wrap(nonEmpty(p.Header)) {
-		t.out.WriteString(Escape(line) + "\n")
-	}
-}
-
-// writeText writes the page for a person.
-func (p Page) writeText(text *strings.Builder, format Format, o Options) error {
-	t := pageText{text, format, o}
-	switch {
-	case p.Verdict != "" && format == FormatTable:
-		t.verdict(p)
-	case p.Verdict != "":
-		t.lines(append([]string{p.Verdict}, p.Header...), "- ")
-	default:
-		t.lines(p.Header, "- ")
-	}
-	t.sentences(p.Answer)
+	o.writeLines(out, format, header, "- ", p.Tone)
+	o.writeSentences(out, format, p.Answer)
 	for _, table := range p.Tables {
-		t.begin()
-		if err := table.Write(text, format, o); err != nil {
+		if out.Len() > 0 {
+			out.WriteString("\n")
+		}
+		if err := table.Write(out, format, o); err != nil {
 			return err
 		}
 	}
-	t.sentences(p.Conclusions)
-	t.lines(p.Notes, "- ")
+	o.writeSentences(out, format, p.Conclusions)
+	o.writeLines(out, format, p.Notes, "- ", Neutral)
 	return nil
+}
+
+// writeSentences writes a part: on a terminal a line each, in markdown as one paragraph.
+func (o Options) writeSentences(out *strings.Builder, format Format, sentences []string) {
+	if format == FormatMarkdown && len(sentences) > 0 {
+		sentences = []string{strings.Join(sentences, " ")}
+	}
+	o.writeLines(out, format, sentences, "", Neutral)
+}
+
+// writeLines writes a part: on a terminal wrapped, the first line in the colour of its tone; in
+// markdown with a bullet before each line.
+func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
+	first Tone) {
+	lines = nonEmpty(lines)
+	if len(lines) > 0 && out.Len() > 0 {
+		out.WriteString("\n")
+	}
+	for i, line := range lines {
+		line = strings.ReplaceAll(Escape(line), "\n", " ")
+		if format == FormatMarkdown {
+			out.WriteString(bullet + line + "\n")
+			continue
+		}
+		for _, part := range o.wrap([]string{line}) {
+			if i == 0 {
+				part = o.paint(part, first)
+			}
+			out.WriteString(part + "\n")
+		}
+	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // screenTables show measurements on a first screen: for each placement framings down and message
-// sizes across, streams before round trips, then what a program and a large message come to, and
-// last the writers that do not block.
+// sizes across, streams before round trips, then what a program comes to, and last the writers that
+// do not block. What a larger pipe and smaller writes do is said in a sentence.
 func screenTables(s *results.Set, rows []stat.Row) []Table {
 	var p Page
 	run := splitRun(rows)
@@ -22,7 +22,6 @@ func screenTables(s *results.Set, rows []stat.Row) []Table {
 		}
 	}
 	p.addTable(programTable(run.program))
-	p.addTable(leverTable(run.levers))
 	p.Tables = append(p.Tables, waitingTables(s, run.waiting)...)
 	if len(p.Tables) == 0 { // cells of a pattern that has no table of its own, such as mixed
 		p.Tables = cellTables(s, rows)
@@ -125,38 +124,6 @@ func programTable(rows []stat.Row) Table {
 		key:    shortPlacement("same"),
 		value:  screenValue,
 	}.table(rows)
-}
-
-// leverTable shows what a larger pipe and smaller writes do to one large message.
-func leverTable(rows []stat.Row) Table {
-	if len(rows) == 0 {
-		return Table{}
-	}
-	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
-		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
-			cmp.Compare(b.Cell.WriteSize, a.Cell.WriteSize))
-	})
-	return pivot{
-		title: fmt.Sprintf("Goodput of messages of %s (%s)", sizeTitle(rows[0].Cell.Size),
-			rows[0].Cell.Framing),
-		heads: []Column{
-			{Title: "pipe", Key: true},
-			{Title: "bytes per write", Right: true, Key: true},
-		},
-		line: func(r stat.Row) []string {
-			written := "all"
-			if r.Cell.WriteSize > 0 {
-				written = results.FormatSize(int64(r.Cell.WriteSize))
-			}
-			return []string{fieldText(r.Cell, "capacity"), written}
-		},
-		across: func(r stat.Row) string { return shortPlacement(r.Cell.Placement) },
-		key:    shortPlacement("same"),
-		value: func(r stat.Row) Value {
-			e := r.Estimates["goodput"]
-			return textValue(withSpread(results.FormatGoodput(e.Median), e))
-		},
-	}.table(sorted)
 }
 
 // screenValue is the figure of a cell with half its interval: what it has of raw's, or what raw
