@@ -1,10 +1,5 @@
 package syspipe
 
-import (
-	"errors"
-	"os"
-)
-
 // Grow makes the pipe hold n bytes, or as many as the system allows, and returns how many it holds
 // then. It never makes a pipe smaller. If that is less than n, the error says why: a
 // [*CapacityError] where a limit of the system stands in the way (one pipe's, or that of all pipes
@@ -21,16 +16,4 @@ func (e *End) Grow(n int) (int, error) {
 		return err
 	})
 	return now, err
-}
-
-// GrowFile is [End.Grow] for a file, such as a standard stream that was inherited. It returns 0
-// where the system does not tell the capacity.
-func GrowFile(f *os.File, n int) (int, error) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	now := 0
-	failed := conn.Control(func(fd uintptr) { now, err = growFile(f, fd, n) })
-	return now, errors.Join(failed, err)
 }

@@ -1,10 +1,6 @@
 package syspipe
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // maxPipe is the most that F_SETPIPE_SZ takes: it cuts its argument to 32 bits and rounds up.
 const maxPipe = 1<<31 - 1
@@ -18,17 +14,6 @@ func (e *End) grow(n int) (int, error) {
 		err = unsupported("growing a " + e.kind.noun())
 	}
 	return now, err
-}
-
-func growFile(_ *os.File, fd uintptr, n int) (int, error) {
-	s, err := describe(int(fd))
-	if err != nil {
-		return 0, err
-	}
-	if s.Kind != "pipe" {
-		return 0, unsupported("growing " + s.Kind)
-	}
-	return growPipe(Anonymous, int(fd), n)
 }
 
 // growPipe asks for n bytes, and for half of that again and again until the kernel agrees. A user

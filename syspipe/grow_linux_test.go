@@ -31,23 +31,6 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-func TestGrowFile(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	if n, err := syspipe.GrowFile(r, 1<<20); n != 1<<20 || err != nil {
-		t.Errorf("GrowFile = %d, %v; want 1 MiB", n, err)
-	}
-	s, err := syspipe.Describe(w)
-	if err != nil || s.Capacity != 1<<20 {
-		t.Errorf("the writing end: %+v, %v; want 1 MiB", s, err)
-	}
-}
-
-// TestGrowTellsWhatItCannot asks for sizes that no pipe and no integer of the kernel has.
 func TestGrowTellsWhatItCannot(t *testing.T) {
 	for _, asked := range []int{1<<31 - 1, math.MaxInt} {
 		w, r := open(t, syspipe.Anonymous, 0, syspipe.Poll)
@@ -71,14 +54,6 @@ func TestGrowLeavesSocketsAlone(t *testing.T) {
 	}
 	if n, err := w.Grow(8 << 20); n != before || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Grow = %d, %v; want %d and errors.ErrUnsupported", n, err, before)
-	}
-	f, err := w.File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := syspipe.GrowFile(f, 8<<20); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("GrowFile: %v, want errors.ErrUnsupported", err)
 	}
 }
 

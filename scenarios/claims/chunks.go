@@ -92,11 +92,9 @@ var chunkClaims = []Claim{
 		Says:  "Chunks can be processed as they arrive",
 		Needs: []string{chunks + "shown-early"},
 		Judge: func(e *Evidence) Judgement {
-			if e.isSound(chunks + "shown-early") {
-				return holds("", "each chunk was at hand before the message was whole; it is part "+
-					"of a message, so what can be done with it is up to the program")
-			}
-			return refuted("", "nothing was at hand before the message was whole")
+			return e.ifSound(chunks+"shown-early", "each chunk was at hand before the message was "+
+				"whole; it is part of a message, so what can be done with it is up to the program",
+				"nothing was at hand before the message was whole")
 		},
 	},
 	{
@@ -104,12 +102,8 @@ var chunkClaims = []Claim{
 		Says:  "Several messages can be in flight at once",
 		Needs: []string{chunks + "in-turn"},
 		Judge: func(e *Evidence) Judgement {
-			figure := e.finding(chunks + "in-turn").Found
-			if e.isSound(chunks + "in-turn") {
-				return holds(figure, "the id in each frame tells the messages apart")
-			}
-			return refuted(figure, "messages whose frames came in turn did not arrive as they "+
-				"were sent")
+			return e.ifSound(chunks+"in-turn", "the id in each frame tells the messages apart",
+				"messages whose frames came in turn did not arrive as they were sent")
 		},
 	},
 	{

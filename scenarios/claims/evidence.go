@@ -161,6 +161,15 @@ func (e *Evidence) number(id string) int64 {
 // isSound reports whether a failure did not come about.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
+// ifSound judges a claim that holds if a failure does not come about.
+func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
+	f := e.finding(id)
+	if f.Class == failures.Sound {
+		return holds(f.Found, holding)
+	}
+	return refuted(f.Found, refuting)
+}
+
 // is reports whether a finding has that value.
 func (e *Evidence) is(id string, value any) bool { return e.finding(id).Value == value }
 

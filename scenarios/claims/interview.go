@@ -35,13 +35,32 @@ const (
 		`"params":{"name":"echo","arguments":{"message":"hello"}}}`
 )
 
-// questions are what is sent to a server that was just started and has shaken hands, and then
-// whether the request in it is answered.
-var questions = []struct{ name, title, text string }{
-	{"blank-line", "a request after a blank line is answered", "\n" + ping + "\n"},
-	{"trailing-space", "a request with spaces at its end is answered", ping + "  \t\n"},
+// A question is sent to a server that was just started, after a handshake if greet is set. The
+// finding is whether a message comes that answers it.
+type question struct {
+	name, title, text string
+	greet             bool
+	answers           func(child.Message) bool
+}
+
+var questions = []question{
+	{"content-length", "a handshake with a header is answered",
+		fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize),
+		false, answersHeader},
+	{"blank-line", "a request after a blank line is answered", "\n" + ping + "\n",
+		true, answersPing},
+	{"trailing-space", "a request with spaces at its end is answered", ping + "  \t\n",
+		true, answersPing},
 	{"malformed-line", "a request after a line that is no JSON is answered",
-		"{malformed\n" + ping + "\n"},
+		"{malformed\n" + ping + "\n", true, answersPing},
+}
+
+func answersPing(m child.Message) bool { return isResult(m, "2") }
+
+// answersHeader takes an answer in either framing.
+func answersHeader(m child.Message) bool {
+	header := strings.HasPrefix(strings.ToLower(string(m.Raw)), "content-length:")
+	return header || isResult(m, "1")
 }
 
 // An interviewer asks one MCP server how it takes what documents speak of.
@@ -66,32 +85,36 @@ func (i *interviewer) hold(ctx context.Context) error {
 	if err := i.with(ctx, i.endInput); err != nil {
 		return err
 	}
-	if err := i.with(ctx, i.sayWithHeader); err != nil {
-		return err
-	}
 	for _, q := range questions {
 		err := i.with(ctx, func(ctx context.Context, c *child.Conn) error {
-			errorID := "no answer"
-			answered := shakesHands(ctx, c) && hears(ctx, c, q.text, patience.none,
-				func(m child.Message) bool {
-					if id, ok := idOfError(m.Raw); ok {
-						errorID = id
-					}
-					return isResult("2")(m)
-				})
-			if q.name == "malformed-line" {
-				title := "the id of the answer to a line that is no JSON"
-				if err := i.tell("malformed-id", title, errorID, errorID); err != nil {
-					return err
-				}
-			}
-			return i.tell(q.name, q.title, answered, fmt.Sprint(answered))
+			return i.ask(ctx, c, q)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ask puts a question, and looks under which id an error comes that answers a line without one.
+func (i *interviewer) ask(ctx context.Context, c *child.Conn, q question) error {
+	answered := false
+	errorID := "no answer"
+	if !q.greet || shakesHands(ctx, c) {
+		answered = hears(ctx, c, q.text, patience.none, func(m child.Message) bool {
+			if id, ok := idOfError(m.Raw); ok {
+				errorID = id
+			}
+			return q.answers(m)
+		})
+	}
+	if q.name == "malformed-line" {
+		title := "the id of the answer to a line that is no JSON"
+		if err := i.tell("malformed-id", title, errorID, errorID); err != nil {
+			return err
+		}
+	}
+	return i.tell(q.name, q.title, answered, fmt.Sprint(answered))
 }
 
 // with starts the server for one question.
@@ -130,11 +153,9 @@ func hears(ctx context.Context, c *child.Conn, text string, limit time.Duration,
 }
 
 // isResult recognises the result of the request with that id.
-func isResult(id string) func(child.Message) bool {
-	return func(m child.Message) bool {
-		e := m.Envelope
-		return e.Whole && e.Result && string(e.ID) == id
-	}
+func isResult(m child.Message, id string) bool {
+	e := m.Envelope
+	return e.Whole && e.Result && string(e.ID) == id
 }
 
 // idOfError returns the id of an answer that is an error, "absent" if it has none.
@@ -152,22 +173,12 @@ func idOfError(msg []byte) (id string, ok bool) {
 
 // shakesHands reports whether the server answers a handshake in lines.
 func shakesHands(ctx context.Context, c *child.Conn) bool {
-	if !hears(ctx, c, initialize+"\n", patience.answer, isResult("1")) {
+	greeted := func(m child.Message) bool { return isResult(m, "1") }
+	if !hears(ctx, c, initialize+"\n", patience.answer, greeted) {
 		return false
 	}
 	_, err := c.In.Write([]byte(initialized + "\n"))
 	return err == nil
-}
-
-// sayWithHeader shakes hands in the framing of language servers.
-func (i *interviewer) sayWithHeader(ctx context.Context, c *child.Conn) error {
-	text := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize)
-	answered := hears(ctx, c, text, patience.none, func(m child.Message) bool {
-		header := strings.HasPrefix(strings.ToLower(string(m.Raw)), "content-length:")
-		return header || isResult("1")(m)
-	})
-	title := "a handshake with a header is answered"
-	return i.tell("content-length", title, answered, fmt.Sprint(answered))
 }
 
 // endInput ends standard input while a request is under way.
@@ -183,7 +194,8 @@ func (i *interviewer) endInput(ctx context.Context, c *child.Conn) error {
 	inTime := false
 	if _, err := c.In.Write([]byte(echo + "\n")); err == nil {
 		c.CloseInput()
-		if hears(ctx, c, "", patience.leave, isResult("9")) {
+		isEcho := func(m child.Message) bool { return isResult(m, "9") }
+		if hears(ctx, c, "", patience.leave, isEcho) {
 			inTime = time.Since(began) <= 2*time.Second
 			text = "answered"
 		}

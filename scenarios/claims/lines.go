@@ -93,12 +93,8 @@ var headerClaims = []Claim{
 		Says:  "With Content-Length both sides read exactly the bytes of a message",
 		Needs: []string{awkward},
 		Judge: func(e *Evidence) Judgement {
-			figure := e.finding(awkward).Found
-			if e.isSound(awkward) {
-				return holds(figure, "the length is in bytes, so no content can be taken for the "+
-					"end")
-			}
-			return refuted(figure, "messages did not arrive as they were sent")
+			return e.ifSound(awkward, "the length is in bytes, so no content can be taken for "+
+				"the end", "messages did not arrive as they were sent")
 		},
 	},
 	{
@@ -138,12 +134,9 @@ var lineClaims = []Claim{
 		Says:  "The limit of 10 MB on a line prevents memory exhaustion",
 		Needs: []string{endlessLine},
 		Judge: func(e *Evidence) Judgement {
-			figure := e.finding(endlessLine).Found
-			if e.isSound(endlessLine) {
-				return holds(figure, "the line was refused when it reached the limit")
-			}
-			return refuted(figure, "as printed the length is looked at when the newline comes: "+
-				"a line that never ends is never too long")
+			return e.ifSound(endlessLine, "the line was refused when it reached the limit",
+				"as printed the length is looked at when the newline comes: a line that never "+
+					"ends is never too long")
 		},
 	},
 	{
