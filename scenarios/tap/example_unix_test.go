@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"syscall"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/tap"
@@ -22,6 +23,13 @@ func streams(writes string) (in, out *os.File, read func() string) {
 	answers, stdout, err := os.Pipe()
 	if err != nil {
 		log.Fatal(err)
+	}
+	// Clients give pipes that block, and os.Pipe makes others, which the tap would hand on: cat
+	// dies of one.
+	for _, f := range []*os.File{stdin, stdout} {
+		if err := syscall.SetNonblock(int(f.Fd()), false); err != nil {
+			log.Fatal(err)
+		}
 	}
 	io.WriteString(client, writes) // it fits the pipe
 	client.Close()
