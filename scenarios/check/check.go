@@ -7,10 +7,10 @@
 // at once, and becomes one [results.Finding]: "ok", "fails", "slow", or "cannot-tell" with why. A
 // right program is never to be called wrong: what does not show it beyond doubt is "cannot-tell".
 //
-// What is checked has a session of its own, so that it cannot touch the user's terminal, and a
+// What is checked has a session of its own, so that it cannot touch the user's terminal, a
 // deadline, and a folder of its own for temporary files. What failed while others were tried is
-// tried again alone. When a situation is over nothing of it is left: its process group is killed, and on
-// Linux whatever else inherited the mark of the situation in its environment.
+// tried again alone. When a situation is over nothing of it is left: its process group is killed,
+// and on Linux whatever else inherited the mark of the situation in its environment.
 //
 // [Program], [Server] and [Client] may be called concurrently; each calls its sink from one
 // goroutine.

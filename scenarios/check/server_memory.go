@@ -62,8 +62,8 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 			break
 		}
 		if looks >= 2 && time.Since(began) > 3*memoryTime {
-			c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops cannot be told",
-				e, first, results.FormatSize(e.To-from))
+			c.cannotTell("%s, by %.0f B at first, and by %s in all: "+
+				"whether it stops cannot be told", e, first, results.FormatSize(e.To-from))
 			return nil
 		}
 	}

@@ -47,9 +47,9 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.meet(ctx, c.asked)
 }
 
-// exchanges are requests that are sent without waiting for their answers, by situation. What is read
-// late is more than fits into any pipe on the way. If both sides write, each way has more on it than
-// its pipe holds.
+// exchanges are requests that are sent without waiting for their answers, by situation. What is
+// read late is more than fits into any pipe on the way. If both sides write, each way has more on
+// it than its pipe holds.
 var exchanges = map[string]struct {
 	size, n int
 	late    bool // nobody reads the answers for a while
@@ -79,13 +79,15 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 	for i := range e.n {
 		err := c.server.Send(patient, r.Number(int64(i)))
 		if err != nil {
-			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
+			out := target.Outcome{Verdict: target.Deaf, Why: err.Error()}
+			return c.lostAnswer(ctx, before, out)
 		}
 	}
 	for i := range e.n {
 		m, err := c.server.Next(patient)
 		if err != nil {
-			return c.lostAnswer(ctx, before, target.Outcome{Verdict: target.Deaf, Why: err.Error()})
+			out := target.Outcome{Verdict: target.Deaf, Why: err.Error()}
+			return c.lostAnswer(ctx, before, out)
 		}
 		number := int64(i)
 		if r.Numbered() { // answers may come in any order

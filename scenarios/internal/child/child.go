@@ -11,8 +11,8 @@
 //	answer, err := c.Next(ctx)
 //
 // One goroutine reads, from the start to the end, so that the program never waits for us to read.
-// No message is dropped: each waits for [Conn.Next]. When more than 64 MiB wait, reading stops until
-// some were taken.
+// No message is dropped: each waits for [Conn.Next]. When more than 64 MiB wait, reading stops
+// until some were taken.
 //
 // There is one rule for deadlines: [Conn.Patient] makes a context that ends once the program has
 // neither taken, sent nor computed anything for a while. Any other context does as well.
