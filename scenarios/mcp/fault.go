@@ -35,9 +35,9 @@ type Fault struct {
 // ParseFault reads a spec.
 func ParseFault(spec string) (Fault, error) {
 	name, sign, size := catalogue.Cut(spec)
-	kind, err := faultKind(name)
+	kind, err := catalogue.Find(catalogue.Faults(), name)
 	if err != nil {
-		return Fault{}, err
+		return Fault{}, fmt.Errorf("unknown fault %q: %w", name, err)
 	}
 	f := Fault{Kind: name, Bytes: kind.Default}
 	switch {
@@ -59,17 +59,9 @@ func ParseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-func faultKind(name string) (catalogue.Situation, error) {
-	m, err := catalogue.Find(catalogue.Faults(), name)
-	if err != nil {
-		err = fmt.Errorf("unknown fault %q: %w", name, err)
-	}
-	return m, err
-}
-
 // String returns the spec of f, which ParseFault takes back; "" for none.
 func (f Fault) String() string {
-	kind, err := faultKind(f.Kind)
+	kind, err := catalogue.Find(catalogue.Faults(), f.Kind)
 	if err != nil {
 		return f.Kind
 	}

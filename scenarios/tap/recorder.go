@@ -57,6 +57,10 @@ const (
 	largestBody = 16 << 20
 )
 
+// keptLines bounds the room for lines that is kept for the next ones, in bytes: more than the
+// fastest traffic fills in a flushInterval.
+const keptLines = 8 << 20
+
 // flushInterval is how long lines wait. To write them at once would cost each message microseconds.
 const flushInterval = 20 * time.Millisecond
 
@@ -147,7 +151,10 @@ func (r *recorder) flush() {
 	r.due = false
 	r.mu.Unlock()
 	r.write(lines)
-	r.spare = lines
+	r.spare = nil
+	if cap(lines) <= keptLines {
+		r.spare = lines
+	}
 	r.mu.Lock()
 	r.written = 0
 	r.mu.Unlock()
