@@ -44,6 +44,7 @@ const (
 	AreaCheck   = "check"   // "check/server/ids": how a program, server or client behaves
 	AreaMachine = "machine" // "machine/governor": what disturbs measurements on this machine
 	AreaTune    = "tune"    // "tune/goodput": which chunk size to use
+	AreaCompare = "compare" // "compare/CPU-time": a figure of two commands, value: new over old
 )
 
 // A Finding is one conclusion: about this system's pipes, this machine, a common claim, or the

@@ -47,11 +47,11 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 	}
 }
 
-// beforeDash demands a number of arguments before --, behind which are flags for run.
+// beforeDash demands a number of arguments before --, behind which are words for both of them.
 func beforeDash(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		args, _ = beforeAndAfterDash(cmd, args)
-		return takes(n, n, says+" (flags for run go behind --)")(cmd, args)
+		return takes(n, n, says+" (words for both go behind --)")(cmd, args)
 	}
 }
 

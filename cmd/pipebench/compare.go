@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,8 @@ type compareFlags struct {
 	across      bool // of files
 	interleaved bool // of files
 	pairs       int  // of builds
-	sharedFlags      // of builds, but for what is printed
+	programFlags
+	sharedFlags // of commands, but for what is printed
 }
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -36,19 +36,23 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		"the files hold runs that took turns: compare them pair by pair")
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted,
 		"how many pairs to run at most (default 20, or more while that takes no 45s)")
+	f.programFlags.register(cmd)
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")
-	f.sharedFlags.register(cmd, turns.DefaultMaxTime,
-		"begin no pair that would end after this long", view.FormatBench)
+	f.sharedFlags.register(cmd, 0,
+		"begin no pair that would end after this long (default 30m for two builds, else 1m)",
+		view.FormatBench)
 }
 
-// fileFlags and buildFlags belong to one of the two ways to compare.
+// Flags that belong to one of the ways to compare.
 var (
-	fileFlags  = []string{"across", "interleaved"}
-	buildFlags = []string{"pairs", "out", "seed", "max-time"}
+	fileFlags    = []string{"across", "interleaved"}
+	commandFlags = []string{"out", "seed", "max-time"}
+	buildFlags   = []string{"pairs"}
+	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // of programs
 )
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
-	oldName, newName, runFlags := args[0], args[1], args[2:]
+	oldName, newName, more := args[0], args[1], args[2:]
 	oldIsFile, err := namesResults(oldName)
 	if err != nil {
 		return err
@@ -57,22 +61,35 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case oldIsFile != newIsFile:
+	if oldIsFile != newIsFile {
 		return usage(fmt.Errorf("%s is results and %s is a program: compare two of one kind",
 			choose(oldIsFile, oldName, newName), choose(oldIsFile, newName, oldName)))
-	case oldIsFile && len(runFlags) > 0:
-		return usage(errors.New("flags behind -- are for the runs of two builds, not for files"))
-	case oldIsFile:
-		if err := refuseFlags(cmd, buildFlags, "is for two builds, not for files"); err != nil {
+	}
+	if oldIsFile {
+		if len(more) > 0 {
+			return usage(errors.New("words behind -- are for two commands, not for files"))
+		}
+		refused := slices.Concat(commandFlags, buildFlags, ownFlags)
+		if err := refuseFlags(cmd, refused, "is for two commands, not for files"); err != nil {
 			return err
 		}
 		return f.compareFiles(cmd, oldName, newName)
 	}
-	if err := refuseFlags(cmd, fileFlags, "is for two files, not for builds"); err != nil {
+	if err := refuseFlags(cmd, fileFlags, "is for two files, not for commands"); err != nil {
 		return err
 	}
-	return f.compareBuilds(cmd, oldName, newName, runFlags)
+	if turns.IsBuild(oldName) && turns.IsBuild(newName) && !f.asksForProgram(cmd) {
+		return f.compareBuilds(cmd, oldName, newName, more)
+	}
+	if err := refuseFlags(cmd, buildFlags, "is for two builds of pipebench"); err != nil {
+		return err
+	}
+	return f.comparePrograms(cmd, oldName, newName, more)
+}
+
+// asksForProgram reports whether a flag was given that only programs have.
+func (f *compareFlags) asksForProgram(cmd *cobra.Command) bool {
+	return slices.ContainsFunc(ownFlags, cmd.Flags().Changed)
 }
 
 func choose(first bool, a, b string) string {
@@ -92,13 +109,17 @@ func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	return nil
 }
 
-// namesResults reports whether a word names results, and not a build of pipebench. Standard input,
+// namesResults reports whether a word names results, and not a command. Standard input,
 // a folder, a FIFO, and a file that is no program are results.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
 	}
-	_, notFound := turns.Find(word)
+	program := word
+	if words, err := commandWords(word); err == nil && len(words) > 0 {
+		program = words[0]
+	}
+	_, notFound := turns.Find(program)
 	info, err := os.Stat(word)
 	switch {
 	case err != nil && notFound != nil:
@@ -223,96 +244,4 @@ func (f *compareFlags) comparePairs(
 	}
 	c.Old, c.New = filepath.Base(oldPath), filepath.Base(newPath)
 	return c, results.Merge(s.after...), nil
-}
-
-// spendOnPairs is the time for pairs beyond those that the number of comparisons asks for.
-const spendOnPairs = 45 * time.Second
-
-// compareBuilds runs two builds of pipebench in turns and compares the pairs.
-func (f *compareFlags) compareBuilds(
-	cmd *cobra.Command, oldName, newName string, runFlags []string,
-) error {
-	plan := turns.Plan{
-		Flags:   append([]string{"--samples", "12"}, runFlags...),
-		Pairs:   f.pairs,
-		Spend:   spendOnPairs,
-		MaxTime: f.maxTime,
-		Seed:    f.seed,
-	}
-	if err := plan.Validate(); err != nil {
-		return usage(err)
-	}
-	var err error
-	plan.Old, err = turns.Find(oldName)
-	if err != nil {
-		return err
-	}
-	plan.New, err = turns.Find(newName)
-	if err != nil {
-		return err
-	}
-	if plan.Old.Same(plan.New) {
-		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
-	}
-	if f.out == "-" {
-		return usage(errors.New("the runs of two builds need a folder: name one by --out"))
-	}
-	plan.Dir, err = f.makeFolder()
-	if err != nil {
-		return err
-	}
-	progress := f.progress(cmd.ErrOrStderr())
-	o := stat.CompareOptions{Metrics: f.metrics}
-	plan.Decided = func(before, after []*results.Set) bool {
-		c, err := stat.ComparePairs(before, after, o)
-		return err == nil && len(before) >= stat.LeastPairs && c.Conclusive()
-	}
-	plan.Observe = func(_, of int, took time.Duration) {
-		progress.finish(of, took.Round(10*time.Millisecond).String())
-	}
-	before, after, err := turns.Run(cmd.Context(), plan)
-	progress.stop()
-	if err != nil {
-		if len(before) > 0 {
-			f.say(cmd, "pipebench: %d pairs are saved in %s; compare --interleaved shows them",
-				len(before), plan.Dir)
-		}
-		return usageOfRun(err)
-	}
-	c, err := stat.ComparePairs(before, after, o)
-	if err != nil {
-		return err
-	}
-	c.Old, c.New = oldName, newName
-	return f.finishBuilds(cmd, plan.Dir, c, results.Merge(after...))
-}
-
-// finishBuilds keeps the comparison as benchmark text beside its records, shows it, and judges it.
-func (f *compareFlags) finishBuilds(
-	cmd *cobra.Command, dir string, c *stat.Comparison, after *results.Set,
-) error {
-	var text bytes.Buffer
-	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
-		return err
-	}
-	if err := results.ReplaceFile(filepath.Join(dir, benchFile), text.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("keep the comparison: %w", err)
-	}
-	o := viewOptions(cmd, f.detail)
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, o); err != nil {
-		return err
-	}
-	f.say(cmd, "pipebench: saved in %s: %s, %s and %s",
-		dir, turns.OldFile, turns.NewFile, benchFile)
-	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
-}
-
-// usageOfRun gives flags that a build's run command does not take the exit code that they have
-// there.
-func usageOfRun(err error) error {
-	failed, ok := errors.AsType[*turns.FailedError](err)
-	if ok && failed.Code == exitUsage {
-		return usage(err)
-	}
-	return err
 }

@@ -159,7 +159,7 @@ func newRoot(args ...string) *cobra.Command {
 		command("tap", &tapFlags{}, tapArgs),
 		command("tune", &tuneFlags{}, cobra.ArbitraryArgs),
 		command("compare", &compareFlags{},
-			beforeDash(2, "compare takes two files of results, or two builds of pipebench")),
+			beforeDash(2, "compare takes two files of results, or two commands")),
 		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
 	)
 	root.AddCommand(newSpecimenCommand())

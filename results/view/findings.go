@@ -240,6 +240,8 @@ func findingSummary(all []results.Finding) string {
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
 	case results.AreaRule:
 		return ruleSummary(all)
+	case results.AreaCompare:
+		return results.FormatCount(len(all), "figure") + " of two commands: " + countVerdicts(all)
 	}
 	failed := FailedFindings(all)
 	counts := fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
@@ -324,6 +326,7 @@ var areas = []struct{ area, title, command string }{
 	{results.AreaTrial, "What claims are judged by", "pipebench probe --claims"},
 	{results.AreaFailure, "How stdio fails", "pipebench probe --failures"},
 	{results.AreaCheck, "How programs behave at their pipes", "pipebench check"},
+	{results.AreaCompare, "What differs between two commands", "pipebench compare"},
 	{results.AreaMachine, "What disturbs measurements on this machine",
 		"pipebench probe --machine"},
 }

@@ -3,6 +3,7 @@ package turns
 import (
 	"bufio"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,20 @@ func Find(name string) (Build, error) {
 	}
 	return Build{Name: name, Path: path}, nil
 }
+
+// IsBuild reports whether a word names a build of pipebench, by what Go says in every binary of
+// where it is from.
+func IsBuild(word string) bool {
+	b, err := Find(word)
+	if err != nil {
+		return false
+	}
+	info, err := buildinfo.ReadFile(b.Path)
+	return err == nil && strings.HasPrefix(info.Path, module+"/")
+}
+
+// module is where pipebench is from.
+const module = "github.com/pipebench/pipebench"
 
 // Same reports whether two builds are one file.
 func (b Build) Same(o Build) bool {

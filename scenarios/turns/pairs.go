@@ -169,7 +169,7 @@ func (r *runner) pair(ctx context.Context) error {
 	flags = append(flags, r.Flags...)
 
 	var oldSet, newSet *results.Set
-	r.oldFirst = r.toss()
+	r.oldFirst = nextOrder(r.random, len(r.before), r.oldFirst)
 	if r.oldFirst {
 		sets, err := Together(ctx, flags, old, new)
 		if err != nil {
@@ -189,15 +189,6 @@ func (r *runner) pair(ctx context.Context) error {
 	r.before = append(r.before, oldSet)
 	r.after = append(r.after, newSet)
 	return nil
-}
-
-// toss decides whether the old build goes first: by chance in every odd pair, the other way round
-// in the pair after it. So what being first costs or gains meets both builds equally often.
-func (r *runner) toss() bool {
-	if len(r.before)%2 == 0 {
-		return r.random.IntN(2) == 0
-	}
-	return !r.oldFirst
 }
 
 // keepRun appends the records of a run's folder to a side's file, byte for byte: lines of another

@@ -1,6 +1,7 @@
-// Package turns compares builds of pipebench the way that a verdict needs: both run at once, a
-// round of one and a round of the other in turn, so that whatever disturbs the machine disturbs
-// both. It is for pipebench's commands and may change.
+// Package turns compares two commands the way that a verdict needs: in turns, so that whatever
+// disturbs the machine disturbs both. It is for pipebench's commands and may change.
+//
+// Builds of pipebench run at once, a round of one and a round of the other in turn:
 //
 //	plan := turns.Plan{Old: old, New: new, Flags: []string{"--size", "65000"}, Dir: "out"}
 //	before, after, err := turns.Run(ctx, plan)
@@ -9,6 +10,9 @@
 // [Run] measures pairs of runs: in each pair chance, or the pair before, decides which build goes
 // first. The records of each side are kept in a file of their own, pair by pair, and [Read] makes
 // pairs of them again. [Together] runs the builds of one pair.
+//
+// [Programs] compares any two commands by what their starts come to: calls and bytes that the
+// kernel counted, CPU time, and time. [GoTests] compares Go test binaries by their benchmarks.
 //
 // Functions may be called from several goroutines, but runs that share a machine disturb each
 // other's figures.

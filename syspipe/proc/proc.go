@@ -88,6 +88,8 @@ type Process struct {
 	reaped  bool          // the name of the group may be another's from here on
 	done    chan struct{} // closed when the process has been waited for; nil before Start
 	exit    error         // valid once done is closed
+	counts  Counts        // the same
+	counted bool          // counts are known
 
 	peak    atomic.Int64
 	closing sync.Once

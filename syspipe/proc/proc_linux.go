@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -52,4 +53,38 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	ours, known := PeakMemory(os.Getpid())
 	peak := int64(r.Maxrss) << 10
 	return peak, known && peak > ours
+}
+
+// readCounts reads what the kernel counted of a zombie, its threads, and the children that it waited
+// for.
+func readCounts(pid int) (c Counts, ok bool) {
+	text, err := procfs.Text(pid, "io")
+	if err != nil {
+		return Counts{}, false // a kernel without task accounting, or a sandbox
+	}
+	fields := []struct {
+		name string
+		into *int64
+	}{
+		{"syscr", &c.Reads}, {"syscw", &c.Writes},
+		{"rchar", &c.ReadBytes}, {"wchar", &c.WrittenBytes},
+	}
+	for _, f := range fields {
+		*f.into, err = strconv.ParseInt(procfs.Field(text, f.name), 10, 64)
+		if err != nil {
+			return Counts{}, false
+		}
+	}
+	return c, true
+}
+
+// addUsage adds what the kernel tells of a process that was waited for.
+func (p *Process) addUsage() {
+	if p.Cmd.ProcessState == nil {
+		return
+	}
+	if r, ok := p.Cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		p.counts.Faults = int64(r.Minflt) + int64(r.Majflt)
+		p.counts.Forced = int64(r.Nivcsw)
+	}
 }

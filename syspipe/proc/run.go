@@ -56,8 +56,10 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	defer stop()
 	started <- nil
 	if p.awaitExit() { // its number is still its own, and that of its group
+		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
 		p.reap()
 		p.exit = p.Cmd.Wait()
+		p.addUsage()
 	} else {
 		p.exit = p.Cmd.Wait()
 		p.reap()

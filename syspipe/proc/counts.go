@@ -1,0 +1,19 @@
+package proc
+
+// Counts are what a process and the children that it waited for did, as the kernel counted when
+// they had ended.
+type Counts struct {
+	Reads, Writes           int64 // system calls that read and write
+	ReadBytes, WrittenBytes int64 // that these moved
+	Faults                  int64 // of pages
+	Forced                  int64 // switches away while it could have gone on
+}
+
+// Counts returns the counts of a process that has ended; false where the system does not tell, which
+// only Linux does.
+func (p *Process) Counts() (Counts, bool) {
+	if !p.Ended(0) {
+		return Counts{}, false
+	}
+	return p.counts, p.counted
+}
