@@ -61,8 +61,8 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
-// UsualCell returns messages of JSON through a pipe as the system makes it, between ends that block,
-// with nothing out of the ordinary.
+// UsualCell returns messages of JSON through a pipe as the system makes it, between ends that
+// block, with nothing out of the ordinary.
 func UsualCell(framing, pattern, placement string, size int) Cell {
 	return Cell{
 		Framing:   framing,

@@ -244,16 +244,14 @@ func (s *session) finish(measured error, t task) error {
 // leave writes what a run leaves beside its records, and says where.
 func (s *session) leave(all *results.Set) error {
 	kept := []string{recordsFile}
-	if len(all.Records) > 0 {
-		var text bytes.Buffer
-		err := view.Write(&text, all, view.FormatBench, view.Options{})
-		if err == nil {
-			err = results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
-		}
-		if err != nil {
-			return fmt.Errorf("write %s: %w", benchFile, err)
-		}
+	var text bytes.Buffer
+	err := view.Write(&text, all, view.FormatBench, view.Options{})
+	if err == nil {
+		err = results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
 		kept = append(kept, benchFile)
+	}
+	if err != nil && !errors.Is(err, view.ErrNothing) { // nothing is what a probe measures
+		return fmt.Errorf("write %s: %w", benchFile, err)
 	}
 	files, missing, err := plots.Write(s.dir, all)
 	for _, what := range missing {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -135,5 +137,23 @@ func TestTheEndOfTheTimeHidesNoOtherError(t *testing.T) {
 		if got != row.want {
 			t.Errorf("%v: got %q, want %q", row.err, got, row.want)
 		}
+	}
+}
+
+// Cells that this machine lacks leave no benchmark text, and that is no failure.
+func TestARunWithoutSamplesLeavesNoBenchmarkText(t *testing.T) {
+	s := &session{dir: t.TempDir(), flags: &sharedFlags{quiet: true}, cmd: &cobra.Command{}}
+	all := &results.Set{Records: []results.Record{{
+		Kind: results.KindMeasurement, Run: "r", Unsupported: "no such pipe here",
+		Cell: results.UsualCell("ndjson", "stream", "same", 256),
+	}}}
+	if err := s.leave(all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, benchFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", benchFile, err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, reportFile)); err != nil {
+		t.Error(err)
 	}
 }

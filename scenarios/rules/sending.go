@@ -106,7 +106,8 @@ func compareWriteSizes(t *trial) {
 func timeWakeUps(t *trial) {
 	var cells []results.Cell
 	for _, place := range t.places() {
-		cells = append(cells, results.UsualCell(results.FramingRaw, results.PatternRoundtrip, place, 1))
+		trip := results.UsualCell(results.FramingRaw, results.PatternRoundtrip, place, 1)
+		cells = append(cells, trip)
 	}
 	records := t.measure(cells)
 	for _, c := range cells {
