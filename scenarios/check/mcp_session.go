@@ -105,22 +105,17 @@ type heardMessage struct {
 	jsonrpc.Message
 }
 
-// These limit what a session keeps as evidence: lines at either end, and bytes of each line.
+// These limit what a session keeps as evidence: lines of the server, and bytes of each.
 const (
-	mostLines = 100
+	mostLines = 200
 	mostKept  = 2 << 10
 )
 
-// evidence returns what was said. Of many lines those in the middle are left out.
+// evidence returns what was said.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
-	for i, m := range s.heard {
-		if i == mostLines && len(s.heard) > 2*mostLines {
-			e.Got = append(e.Got, "…")
-		}
-		if i < mostLines || i >= len(s.heard)-mostLines {
-			e.Got = append(e.Got, m.text)
-		}
+	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
+		e.Got = append(e.Got, m.text)
 	}
 	return e
 }

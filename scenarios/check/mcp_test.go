@@ -37,9 +37,11 @@ func answerWrongly(wrong string, line []byte) {
 	_ = json.Unmarshal(line, &r)
 	refuse := `"error":{"code":-32601,"message":"no"}`
 	answers := map[string]string{
-		"initialize": `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
-		"ping":       `"result":{}`,
-		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}]}`,
+		"initialize": `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},` +
+			`"serverInfo":{"name":"s","version":"1"}}`,
+		"ping": `"result":{}`,
+		"tools/list": `"result":{"tools":[{"name":"echo","inputSchema":` +
+			`{"type":"object","properties":{"message":{"type":"string"}}}}]}`,
 		"tools/call": `"result":{"content":[]}`,
 	}
 	if r.Params.Name != "echo" {
