@@ -173,7 +173,6 @@ var kinds = []kind{
 	{"machines", "side-by-side", machineCharts, ""},
 	{"fill", "rule-findings", fillCharts, ""},
 	{"server", "servers", serverCharts, ""},
-	{"traffic", "recording", trafficCharts, ""},
 }
 
 // Charts makes every chart that the records of a set allow. It lists the usual charts that its

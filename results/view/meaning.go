@@ -182,26 +182,20 @@ func tellingSize(rows []stat.Row) int {
 // besideRaw reports whether a row says for sure how it stands to raw.
 func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// A kept is what a framing keeps of raw's goodput.
-type kept struct {
-	framing string
-	share   stat.Estimate
-}
-
-// kept returns the shares of a series at its size, best first, and whether others are too noisy to
-// be told.
-func (s series) kept() (all []kept, noisy bool) {
+// kept returns the rows of a series at its size that keep a known share of raw's goodput, best
+// first, and whether others are too noisy to be told.
+func (s series) kept() (all []stat.Row, noisy bool) {
 	for _, r := range s.rows {
 		switch {
 		case r.Cell.Size != s.size || !besideRaw(r):
 		case isTooNoisy(r):
 			noisy = true
 		default:
-			all = append(all, kept{r.Cell.Framing, *r.ToRaw})
+			all = append(all, r)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b kept) int {
-		return cmp.Compare(b.share.Median, a.share.Median)
+	slices.SortStableFunc(all, func(a, b stat.Row) int {
+		return cmp.Compare(b.ToRaw.Median, a.ToRaw.Median)
 	})
 	return all, noisy
 }
@@ -210,9 +204,10 @@ func (s series) kept() (all []kept, noisy bool) {
 // one run to the next.
 const alikeShare = 0.01
 
-// sharesAlike reports whether two shares are not known to differ.
-func sharesAlike(a, b stat.Estimate) bool {
-	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
+// sharesAlike reports whether the shares of two rows are not known to differ.
+func sharesAlike(a, b stat.Row) bool {
+	return a.ToRaw.Interval.Lo <= b.ToRaw.Interval.Hi+alikeShare &&
+		b.ToRaw.Interval.Lo <= a.ToRaw.Interval.Hi+alikeShare
 }
 
 // sharesText lists framings with their shares, "" if there are none. Framings whose shares are not
@@ -225,30 +220,28 @@ func (s series) sharesText() string {
 	case len(all) == 0:
 		return ""
 	}
-	first, last := all[0].share, all[len(all)-1].share
-	if len(all) > 1 && sharesAlike(first, last) {
-		return "every framing " + rangeText(first.Median, last.Median) +
-			", no difference beyond the noise"
+	if len(all) > 1 && sharesAlike(all[0], all[len(all)-1]) {
+		return "every framing " + rangeText(all) + ", no difference beyond the noise"
 	}
 	var parts []string
 	for len(all) > 0 {
 		n := 0
 		var names []string
-		for n < len(all) && sharesAlike(all[0].share, all[n].share) {
-			names = append(names, framingPhrase(all[n].framing))
+		for n < len(all) && sharesAlike(all[0], all[n]) {
+			names = append(names, framingPhrase(all[n].Cell.Framing))
 			n++
 		}
-		share := rangeText(all[0].share.Median, all[n-1].share.Median)
-		parts = append(parts, joinAnd(names)+" "+share)
+		parts = append(parts, joinAnd(names)+" "+rangeText(all[:n]))
 		all = all[n:]
 	}
 	return strings.Join(parts, ", ")
 }
 
-// rangeText writes shares as percent: "95 %", or "93 to 104 %" if their rounded values differ.
-func rangeText(a, b float64) string {
-	low := fmt.Sprintf("%.0f", 100*min(a, b))
-	high := fmt.Sprintf("%.0f", 100*max(a, b))
+// rangeText writes the shares of rows, the best first, as percent: "95 %", or "93 to 104 %" if
+// their rounded values differ.
+func rangeText(all []stat.Row) string {
+	low := fmt.Sprintf("%.0f", 100*all[len(all)-1].ToRaw.Median)
+	high := fmt.Sprintf("%.0f", 100*all[0].ToRaw.Median)
 	if low == high {
 		return low + " %"
 	}
@@ -270,13 +263,12 @@ func programSentence(program []stat.Row) string {
 		return ""
 	}
 	text := "In a program that makes each message and looks at it, "
-	lo, hi := shares[len(shares)-1].share.Median, shares[0].share.Median
-	if lo < littleCost {
+	if shares[len(shares)-1].ToRaw.Median < littleCost {
 		return text + "framings keep this much of raw " + all[0].where + ": " +
 			all[0].sharesText() + "."
 	}
 	return text + fmt.Sprintf("every framing keeps %s of raw (%s): "+
-		"use the one that the other end speaks.", rangeText(lo, hi), all[0].where)
+		"use the one that the other end speaks.", rangeText(shares), all[0].where)
 }
 
 // smallWrite is the size of the writes that sentences speak of, in bytes.

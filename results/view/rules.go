@@ -207,30 +207,28 @@ type ruleColumn struct {
 
 // answers makes the column of findings about one kind of pipe.
 func answers(title string, found []results.Finding, questions []question) ruleColumn {
-	c := ruleColumn{title: title}
-	for _, q := range questions {
-		var cell Value
+	c := ruleColumn{title: title, cells: make([]Value, len(questions))}
+	for i, q := range questions {
 		if f, ok := q.answer(found); ok {
-			cell = q.cell(f)
+			c.cells[i] = q.cell(f)
 		}
-		c.cells = append(c.cells, cell)
 	}
 	return c
 }
 
 // answers makes the column of what the system is said to answer.
 func (s DocumentedSystem) answers(questions []question) ruleColumn {
-	c := ruleColumn{title: s.Name + "*"}
-	for _, q := range questions {
-		var cell Value
-		if value, ok := s.Predict(q.steps[0]); ok {
-			f := results.Finding{ID: "rule/anonymous/" + q.steps[0], Value: value}
-			if _, isNumber := f.Number(); isNumber {
-				f.Unit = "B"
-			}
-			cell = q.cell(f)
+	c := ruleColumn{title: s.Name + "*", cells: make([]Value, len(questions))}
+	for i, q := range questions {
+		value, ok := s.Predict(q.steps[0])
+		if !ok {
+			continue
 		}
-		c.cells = append(c.cells, cell)
+		f := results.Finding{ID: "rule/anonymous/" + q.steps[0], Value: value}
+		if _, isNumber := f.Number(); isNumber {
+			f.Unit = "B"
+		}
+		c.cells[i] = q.cell(f)
 	}
 	return c
 }

@@ -81,76 +81,74 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 		{Title: "found", Style: Code, Detail: true},
 	}}
 	for _, target := range targets {
-		f := targetFigures(target)
-		t.AppendValues(
-			textValue(strings.Join(target.Command, " ")),
-			textValue(MachineTitle(s, s.Machine(target.Run))),
-			textValue(target.Protocol),
-			sizeValue(target.Size),
-			f.inFlight,
-			f.asked,
-			verdictValue(target.Verdict),
-			f.time,
-			f.p50,
-			f.p99,
-			f.rate,
-			f.perByte,
-			f.bothWays,
-			memoryValue(target),
-			f.outOfOrder,
-			f.trips,
-			limitValue(target),
-			textValue(targetSentence(target)),
-		)
+		t.AppendValues(targetRow(s, target)...)
 	}
 	return t.dropEmpty()
 }
 
-// figuresOfTarget are the columns of a target that its samples fill.
-type figuresOfTarget struct {
-	inFlight, asked, rate, outOfOrder Value // of a load
-	time, perByte, bothWays, trips    Value // of single requests
-	p50, p99                          Value
-}
-
-// targetFigures works out what the samples of a target say.
-func targetFigures(t results.Target) figuresOfTarget {
-	var f figuresOfTarget
+// targetRow are the values of a record. Those of a load are about all its requests, those of a size
+// about single ones.
+func targetRow(s *results.Set, t results.Target) []Value {
+	var inFlight, asked, time, p50, p99, rate, perByte, bothWays, outOfOrder, trips Value
+	ns := stat.MedianTime(t.Samples)
 	load := t.Evidence.Load
+	timed := ns > 0 && (t.Served() || load != nil)
+	if timed {
+		l := latencyOf(t)
+		p50 = quantileValue(l, "p50")
+		p99 = quantileValue(l, "p99")
+	}
 	if load != nil {
-		f.inFlight = countValue(int64(load.Inflight))
-		f.outOfOrder = countValue(load.OutOfOrder)
+		inFlight = countValue(int64(load.Inflight))
+		outOfOrder = countValue(load.OutOfOrder)
 		if load.Rate > 0 {
-			f.asked = figureValue(load.Rate, results.FormatNumber(load.Rate, 3))
+			asked = figureValue(load.Rate, results.FormatNumber(load.Rate, 3))
 		}
 	}
-	ns := stat.MedianTime(t.Samples)
-	if ns <= 0 || !t.Served() && load == nil {
-		return f
+	switch {
+	case timed && load != nil:
+		rate = figureValue(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
+	case timed:
+		time = nanosValue(ns)
+		trips = countValue(tripsOf(t))
 	}
-	l := latencyOf(t)
-	f.p50 = quantileValue(l, "p50")
-	f.p99 = quantileValue(l, "p99")
-	if load != nil {
-		f.rate = figureValue(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
-		return f
+	if timed && load == nil && t.Size > 0 {
+		bytes := float64(t.Size)
+		perByte = figureValue(ns/bytes, results.FormatNumber(ns/bytes, 3))
+		if e := t.Evidence.Size; e != nil {
+			bytes += float64(e.ReplyBytes)
+		}
+		bothWays = figureValue(bytes/ns*1e9, results.FormatNumber(bytes/ns*1e3, 3))
 	}
-	f.time = nanosValue(ns)
-	if t.Size == 0 {
-		return f
+	return []Value{
+		textValue(strings.Join(t.Command, " ")),
+		textValue(MachineTitle(s, s.Machine(t.Run))),
+		textValue(t.Protocol),
+		sizeValue(t.Size),
+		inFlight,
+		asked,
+		verdictValue(t.Verdict),
+		time,
+		p50,
+		p99,
+		rate,
+		perByte,
+		bothWays,
+		memoryValue(t),
+		outOfOrder,
+		trips,
+		limitValue(t),
+		textValue(targetSentence(t)),
 	}
+}
+
+// tripsOf counts the round trips of a target.
+func tripsOf(t results.Target) int64 {
 	var trips int64
 	for _, s := range t.Samples {
 		trips += s.Messages
 	}
-	f.trips = countValue(trips)
-	bothWays := float64(t.Size) / ns * 1e9
-	if e := t.Evidence.Size; e != nil {
-		bothWays += float64(e.ReplyBytes) / ns * 1e9
-	}
-	f.perByte = figureValue(ns/float64(t.Size), results.FormatNumber(ns/float64(t.Size), 3))
-	f.bothWays = figureValue(bothWays, results.FormatNumber(bothWays/1e6, 3))
-	return f
+	return trips
 }
 
 // sizeValue shows a size, nothing if it is not known.
