@@ -1,14 +1,14 @@
 package drive
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
@@ -141,15 +141,13 @@ func members(object string) (string, error) {
 	if object == "" {
 		return "", nil
 	}
-	text := jsontext.Value(object)
-	err := text.Compact()
-	if err == nil && text.Kind() != '{' {
-		err = errors.New("it is none")
+	var text bytes.Buffer
+	err := json.Compact(&text, []byte(object))
+	list, opens := strings.CutPrefix(text.String(), "{")
+	if err != nil || !opens {
+		return "", fmt.Errorf("arguments %s: want a JSON object", object)
 	}
-	if err != nil {
-		return "", fmt.Errorf("arguments %s: want a JSON object: %w", object, err)
-	}
-	list := string(text[1 : len(text)-1])
+	list = strings.TrimSuffix(list, "}")
 	if list != "" {
 		list += ","
 	}

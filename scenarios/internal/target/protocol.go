@@ -96,7 +96,7 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 
 // Smallest makes a request that any server takes, with room for its number.
 func (p *Protocol) Smallest(kind Kind) *Request {
-	return p.Request(kind, p.Request(kind, 0).Size()+4*stampDigits)
+	return p.Request(kind, p.Request(kind, 0).Size()+4*StampDigits)
 }
 
 // check reports what was asked for that the protocol does not have.

@@ -50,8 +50,8 @@ const (
 	manyIDs  = 1 << 30
 )
 
-// stampDigits is the width of the number at both ends of a payload.
-const stampDigits = 8
+// StampDigits is the width of the number at both ends of a payload.
+const StampDigits = 8
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -117,9 +117,6 @@ func (r *Request) Size() int { return len(r.msg) }
 // altered, but for the number at either end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
-// StampDigits is how many bytes at either end of a payload are its number.
-const StampDigits = stampDigits
-
 // Numbered reports whether answers tell which copy of the request they are to.
 func (r *Request) Numbered() bool { return r.id >= 0 }
 
@@ -144,9 +141,9 @@ func (r *Request) Number(i int64) []byte {
 		decimals(r.msg[at:at+idDigits], firstID+i%manyIDs)
 	}
 	p := r.Payload()
-	if len(p) >= 2*stampDigits {
-		decimals(p[:stampDigits], i)
-		decimals(p[len(p)-stampDigits:], i)
+	if len(p) >= 2*StampDigits {
+		decimals(p[:StampDigits], i)
+		decimals(p[len(p)-StampDigits:], i)
 	}
 	return r.msg
 }
