@@ -10,16 +10,22 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
+// mostSeries is how many series have a table each on a first screen.
+const mostSeries = 12
+
 // screenTables show measurements on a first screen: for each placement framings down and message
 // sizes across, streams before round trips, then what a program comes to, and last the writers that
 // do not block. What a larger pipe and smaller writes do is said in a sentence.
 func screenTables(s *results.Set, rows []stat.Row) []Table {
 	var p Page
 	run := splitRun(rows)
-	for _, pattern := range []string{patternStream, results.PatternRoundtrip} {
-		for _, one := range seriesIn(s, run.bare, pattern) {
-			p.addTable(one.table())
-		}
+	bare := append(seriesIn(s, run.bare, patternStream),
+		seriesIn(s, run.bare, results.PatternRoundtrip)...)
+	if len(bare) > mostSeries { // one table with a column for each thing that they differ in
+		return cellTables(s, rows)
+	}
+	for _, one := range bare {
+		p.addTable(one.table())
 	}
 	p.addTable(programTable(run.program))
 	p.Tables = append(p.Tables, waitingTables(s, run.waiting)...)

@@ -124,3 +124,19 @@ func TestWarningsAreFew(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// Many settings are the rows of a few tables, not a table each.
+func TestManySettingsShareATable(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for write := range 20 {
+		c := resultstest.Cell("ndjson", 1_000_000)
+		c.WriteSize = 1024 * write
+		s.Add(resultstest.Record(c, 1_000_001, resultstest.Around(1000, 0.01)...))
+	}
+	tables := screenTables(s, Summarise(s).Rows)
+	if len(tables) != 1 || len(tables[0].Rows) != 20 {
+		t.Errorf("%d tables, the first %q with %d rows", len(tables), tables[0].Title,
+			len(tables[0].Rows))
+	}
+}
