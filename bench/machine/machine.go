@@ -2,8 +2,8 @@
 //
 //	env := machine.Describe("20261121-1", 1)
 //
-// What a system does not tell is left empty. Describe may be called concurrently, but takes some
-// milliseconds of a CPU to measure the clock.
+// Fields that a system does not tell are left empty. Describe may be called concurrently, but takes
+// some milliseconds of a CPU to measure the clock.
 package machine
 
 import (

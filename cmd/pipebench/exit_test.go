@@ -39,8 +39,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// What counts something has a bound: the largest number that can be typed is refused, and reserves
-// no memory first.
+// A flag that counts something has a bound: the largest number that can be typed is refused, and
+// reserves no memory first.
 func TestCountsAreBounded(t *testing.T) {
 	counts := 0
 	for _, cmd := range newRoot().Commands() {

@@ -78,7 +78,7 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	c := &f.sweep.Further
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.Framings, "framing", nil,
-		"framings, such as ndjson,chunked:16KiB, or all (see list)")
+		"framings, such as ndjson,chunked:16KiB, or all (see help values)")
 	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
 	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes,
 		"chunk sizes, for framings that split messages (default 60KiB)")

@@ -85,8 +85,8 @@ func showScreen(t *testing.T, guide, indent, command, printed string) bool {
 	return found
 }
 
-// What each command prints of recorded runs fits a terminal of 80 and of 100 columns, its first
-// screen and all of its details, and the first screen is not longer than a person reads.
+// The screens of recorded runs fit a terminal of 80 and of 100 columns, the first screen and all
+// details, and the first screen is not longer than a person reads.
 func TestScreensFitATerminal(t *testing.T) {
 	read := func(pattern string) *results.Set {
 		files, err := filepath.Glob(filepath.Join("testdata", pattern))

@@ -104,7 +104,7 @@ func TestAPersonIsToldWhatACommandWaitsFor(t *testing.T) {
 	}
 }
 
-// What other programs are called, and said, is shown with its control characters spelt out.
+// Names and words of other programs are shown with their control characters spelt out.
 func TestForeignTextIsEscaped(t *testing.T) {
 	const hostile = "a\x1b]0;owned\x07server"
 	var stderr bytes.Buffer

@@ -135,23 +135,18 @@ func (e *serverEntry) unwrap() {
 // writeInto returns a configuration with the command and the arguments of e where they stood. The
 // rest of the text stays as it is.
 func (e *serverEntry) writeInto(text []byte) []byte {
-	command := jsonText(e.command)
-	args := jsonText(e.args)
-	if e.argsAt == (span{}) {
-		command = slices.Concat(command, []byte(`, "args": `), args)
-		return replaceSpan(text, e.commandAt, command)
+	first, second := e.commandAt, e.argsAt
+	before, after := jsonText(e.command), jsonText(e.args)
+	if second == (span{}) {
+		second = span{first.to, first.to}
+		after = slices.Concat([]byte(`, "args": `), after)
 	}
-	// The later one first, so that the place of the other stays.
-	if e.argsAt.from > e.commandAt.from {
-		text = replaceSpan(text, e.argsAt, args)
-		return replaceSpan(text, e.commandAt, command)
+	if first.from > second.from {
+		first, second = second, first
+		before, after = after, before
 	}
-	text = replaceSpan(text, e.commandAt, command)
-	return replaceSpan(text, e.argsAt, args)
-}
-
-func replaceSpan(text []byte, s span, with []byte) []byte {
-	return slices.Concat(text[:s.from], with, text[s.to:])
+	between := text[first.to:second.from]
+	return slices.Concat(text[:first.from], before, between, after, text[second.to:])
 }
 
 // jsonText writes a text or a list of texts, which is always possible.

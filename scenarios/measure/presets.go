@@ -91,7 +91,7 @@ func mixedCell(framing string) results.Cell {
 	return c
 }
 
-// What the default preset varies beside framings and sizes.
+// Values that the default preset varies beside framings and sizes.
 const (
 	programSize  = 65_000    // bytes of the messages that a program makes and looks at
 	leverFraming = "ndjson"  // the framing of the message that is written in pieces
