@@ -75,13 +75,5 @@ func (s *side) move(t *experiment.Trial, readsToo bool) {
 	}
 }
 
-// formatBytes writes a number of bytes as a person would say it: exact where that is short.
-func formatBytes(n int) string {
-	switch {
-	case n%(4<<10) == 0 && n < 1<<20, n%(1<<20) == 0:
-		return results.FormatSize(int64(n))
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-}
+// formatBytes writes a number of bytes as a person would say it.
+func formatBytes(n int) string { return results.FormatLabel(float64(n), "B") }

@@ -10,7 +10,6 @@ package failures
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -131,7 +130,6 @@ func Find(name string) (Failure, error) {
 // Options are what is told to whoever shows a failure.
 type Options struct {
 	Run     string            // names the run in its findings
-	Program []string          // starts this program; nil: the one that runs
 	Timeout time.Duration     // of one start of a program that is checked; 0 is startTime
 	Observe func(step string) // if set, is told of each step as it begins
 }
@@ -139,13 +137,6 @@ type Options struct {
 // Show reproduces the failure, and gives its findings to keep as they come. When it returns no
 // process, pipe or file of it is left.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
-	if o.Program == nil {
-		path, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		o.Program = []string{path}
-	}
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error
 	switch {

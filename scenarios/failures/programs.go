@@ -3,7 +3,7 @@ package failures
 import (
 	"cmp"
 	"context"
-	"slices"
+	"os"
 	"strings"
 	"time"
 
@@ -53,11 +53,15 @@ const startTime = 3 * time.Second
 
 // check has check look at each program.
 func (r *recorder) check(ctx context.Context, programs []program) error {
+	ours, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	for _, p := range programs {
 		r.step(p.part)
 		o := check.Options{
 			Run:     r.Run,
-			Command: slices.Concat(r.Program, strings.Fields(p.words)),
+			Command: append([]string{ours}, strings.Fields(p.words)...),
 			Only:    []string{p.situation},
 			Timeout: cmp.Or(r.Timeout, startTime),
 		}

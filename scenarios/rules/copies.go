@@ -89,22 +89,17 @@ type zone struct {
 // most are slow has no zone.
 func zoneOf(offsets []int, times []time.Duration) zone {
 	var z zone
-	z.usual = median(times)
-	var inside []time.Duration
+	limit := 2 * median(times)
+	var inside, outside []time.Duration
 	for i, took := range times {
-		if took >= 2*z.usual {
-			z.slow = append(z.slow, offsets[i])
-			inside = append(inside, took)
-		}
-	}
-	// The median is of all. That of the fast ones alone is what the zone is compared with.
-	var outside []time.Duration
-	for _, took := range times {
-		if took < 2*z.usual {
+		if took < limit {
 			outside = append(outside, took)
+			continue
 		}
+		z.slow = append(z.slow, offsets[i])
+		inside = append(inside, took)
 	}
-	z.usual = median(outside)
+	z.usual = median(outside) // what the zone is compared with
 	z.typical = median(inside)
 	return z
 }
