@@ -209,6 +209,21 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// A wait that was stopped does not end as one in vain, however long the program is silent then.
+func TestAWaitThatWasStoppedIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := over(child.Options{})
+		defer c.Close()
+		ctx, stop := c.Patient(t.Context(), time.Second, time.Hour)
+		time.Sleep(900 * time.Millisecond)
+		stop()
+		time.Sleep(time.Minute)
+		if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("ended by %v", err)
+		}
+	})
+}
+
 func TestAProgramThatComputesIsNotSilent(t *testing.T) {
 	if !proc.TellsOfOthers {
 		t.Skip("the system does not tell how much a process computes")

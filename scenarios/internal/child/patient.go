@@ -2,6 +2,7 @@ package child
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -25,6 +26,11 @@ type patience struct {
 	limit, most time.Duration
 	began       time.Time
 	last        reading
+
+	ctx    context.Context // of the wait
+	cancel context.CancelCauseFunc
+	mu     sync.Mutex
+	timer  *time.Timer
 }
 
 // Patient returns a context that ends with ErrSilent once the program has neither taken, sent nor
@@ -35,14 +41,35 @@ func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
 ) (context.Context, context.CancelFunc) {
 	patient, cancel := context.WithCancelCause(ctx)
-	p := &patience{c: c, limit: limit, most: most, began: time.Now()}
+	p := &patience{c: c, limit: limit, most: most, began: time.Now(), ctx: patient, cancel: cancel}
 	p.last.sent = c.In.Bytes()
 	p.last.received = c.Out.Bytes()
-	dog := Watch(limit, p.more, func() { cancel(ErrSilent) })
-	return patient, func() {
-		dog.Stop()
-		cancel(context.Canceled)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = time.AfterFunc(limit, p.look)
+	return patient, p.stop
+}
+
+// look is called when the limit is over. To see what the program does takes time, in which the wait
+// may have ended: then the timer is not set again.
+func (p *patience) look() {
+	more := p.more()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ctx.Err() != nil:
+	case more > 0:
+		p.timer.Reset(more)
+	default:
+		p.cancel(ErrSilent)
 	}
+}
+
+func (p *patience) stop() {
+	p.cancel(context.Canceled)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer.Stop()
 }
 
 // more returns how much longer the wait may last, 0 if it is over.
