@@ -46,6 +46,9 @@ type Environment struct {
 	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // largest pipe of an ordinary user, bytes
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
+
+	// Labels are what the user called the run, and in CI the commit and the branch.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 func (Environment) kind() string  { return KindEnvironment }

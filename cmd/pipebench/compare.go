@@ -215,7 +215,11 @@ func (f *compareFlags) compareSets(
 	}
 	before.Name, after.Name = oldPath, newPath
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
-	return stat.Compare(before, after, o), after.Set, nil
+	c := stat.Compare(before, after, o)
+	if note := labelsNote(before.Set, after.Set); note != "" {
+		c.Notes = append(c.Notes, note)
+	}
+	return c, after.Set, nil
 }
 
 // comparePairs compares two files of runs that took turns, pair by pair.

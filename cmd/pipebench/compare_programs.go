@@ -181,7 +181,9 @@ func (f *compareFlags) saveFindings(cmd *cobra.Command, findings []results.Findi
 			return errors.Join(err, s.Close())
 		}
 	}
-	f.say(cmd, "pipebench: saved in %s: %s", s.dir, recordsFile)
+	if s.dir != "" {
+		f.say(cmd, "pipebench: saved in %s: %s", s.dir, recordsFile)
+	}
 	return s.Close()
 }
 

@@ -22,6 +22,7 @@ type sharedFlags struct {
 	quiet      bool
 	noProgress bool
 	seed       int64
+	labels     map[string]string
 	maxTime    time.Duration
 	detail     bool   // print all figures, not what fits a screen
 	part       string // what lines of progress call a part of the work, "" for no name
@@ -41,6 +42,8 @@ func (f *sharedFlags) register(
 	registerFormat(cmd, &f.format, own...)
 	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
+	addParsed(cmd, &f.labels, "label", "", f.parseLabel, "KEY=VALUE: what the run is called in "+
+		"its records; may be repeated (in CI, commit and branch are there by themselves)")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
 }

@@ -103,6 +103,7 @@ func (s *session) beginRun() error {
 	s.run = run
 	s.runs = append(s.runs, run)
 	s.env = describeRun(run, s.flags.seed)
+	s.env.Labels = s.flags.allLabels()
 	return s.Write(s.env)
 }
 

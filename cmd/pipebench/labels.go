@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// ciLabels are labels that a run in CI has by itself, each with the variables that tell it: those of
+// GitHub, GitLab, Buildkite, CircleCI, Bitbucket, Azure and Jenkins. The first that is set counts.
+var ciLabels = []struct {
+	label     string
+	variables []string
+}{
+	{"commit", []string{
+		"GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "BITBUCKET_COMMIT",
+		"BUILD_SOURCEVERSION", "GIT_COMMIT",
+	}},
+	{"branch", []string{
+		"GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH",
+		"CIRCLE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "GIT_BRANCH",
+	}},
+}
+
+// parseLabel adds a label to those that were given before.
+func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" || value == "" {
+		return nil, fmt.Errorf("%q: want KEY=VALUE, such as suite=nightly", text)
+	}
+	labels := maps.Clone(f.labels)
+	if labels == nil {
+		labels = make(map[string]string)
+	}
+	labels[key] = value
+	return labels, nil
+}
+
+// allLabels returns the labels of a run: those that were given, and those that CI tells.
+func (f *sharedFlags) allLabels() map[string]string {
+	labels := make(map[string]string)
+	for _, l := range ciLabels {
+		for _, name := range l.variables {
+			value := os.Getenv(name)
+			if value != "" && labels[l.label] == "" {
+				labels[l.label] = value
+			}
+		}
+	}
+	maps.Copy(labels, f.labels)
+	return labels
+}
+
+// labelsNote names the labels of two sides, if they differ.
+func labelsNote(before, after *results.Set) string {
+	old, new := labelsText(before), labelsText(after)
+	if old == new {
+		return ""
+	}
+	return fmt.Sprintf("labels: old %s, new %s", old, new)
+}
+
+// labelsText writes the labels of the first run of a set.
+func labelsText(set *results.Set) string {
+	if set == nil || len(set.Environments) == 0 || len(set.Environments[0].Labels) == 0 {
+		return "none"
+	}
+	labels := set.Environments[0].Labels
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, key+"="+labels[key])
+	}
+	return strings.Join(parts, " ")
+}
