@@ -78,12 +78,10 @@ type flatEvidence struct {
 
 // ServerEvidence says how a server was spoken to.
 type ServerEvidence struct {
-	Spoken     string `json:"spoken,omitempty"` // the protocol with its version
-	Framing    string `json:"framing,omitempty"`
-	Request    string `json:"request,omitempty"` // what requests exercised, in words
-	Pipe       string `json:"pipe,omitempty"`
-	WriteChunk int    `json:"write_chunk,omitempty"`    // bytes of a write, 0: the whole message
-	WritePause int64  `json:"write_pause_ns,omitempty"` // between two writes
+	Spoken  string `json:"spoken,omitempty"` // the protocol with its version
+	Framing string `json:"framing,omitempty"`
+	Request string `json:"request,omitempty"` // what requests exercised, in words
+	Pipe    string `json:"pipe,omitempty"`
 }
 
 // FailureEvidence is what there is to know about a request that was not served.

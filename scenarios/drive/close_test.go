@@ -46,7 +46,8 @@ func TestOpenTellsWhichAnswerItWaitsFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	last := ""
-	o := drive.Options{Command: python(t, deafTool, "swallow"), Start: time.Hour, Patience: time.Hour}
+	o := drive.Options{Command: python(t, deafTool, "swallow"), Start: time.Hour,
+		Patience: time.Hour}
 	o.Observe = func(step string) {
 		last = step
 		if step == "waiting for the first answer to tool echo" {

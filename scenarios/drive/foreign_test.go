@@ -55,7 +55,8 @@ for line in sys.stdin.buffer:
 
 func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 	t.Parallel()
-	const limit = 128<<10 - 1 // found soon: every failure is another start, and one may be waited for
+	// found soon: every failure is another start, and one may be waited for
+	const limit = 128<<10 - 1
 	for _, row := range []struct {
 		mode  string
 		side  string // whose limit it is
@@ -78,7 +79,8 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 				o.Patience = 2e8
 			}
 			d := begin(t, o)
-			if !strings.HasPrefix(d.Protocol(), "mcp 2025-06-18") || !strings.HasPrefix(d.Request(), "tool echo, its answers compared") {
+			if !strings.HasPrefix(d.Protocol(), "mcp 2025-06-18") ||
+				!strings.HasPrefix(d.Request(), "tool echo, its answers compared") {
 				t.Errorf("found %s, %s", d.Protocol(), d.Request())
 			}
 			limits, err := d.FindLimits(t.Context(), 128<<10, discard)
@@ -88,7 +90,8 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 			for _, r := range limits {
 				l := limitOf(r)
 				switch {
-				case l.side == row.side && (l.above != row.above || l.flaky || l.side == "request" && l.bytes != limit):
+				case l.side == row.side && (l.above != row.above || l.flaky ||
+					l.side == "request" && l.bytes != limit):
 					t.Errorf("found %+v, want %s above %d bytes", l, row.above, limit)
 				case l.side == "request" && row.side == "reply" && l.bytes > 0:
 					t.Errorf("found %v", l)
@@ -114,7 +117,8 @@ func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := limitOf(limits[0]); l.bytes != 65_535 || l.above != "exit 0" || l.flaky || len(l.uneven) > 0 {
+	if l := limitOf(limits[0]); l.bytes != 65_535 || l.above != "exit 0" || l.flaky ||
+		len(l.uneven) > 0 {
 		t.Errorf("found %+v", l)
 	}
 }
@@ -129,7 +133,8 @@ func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
 	if got := verdictsOf(sweep); got != "ok, ok, exit 0" {
 		t.Errorf("got %s", got)
 	}
-	if last := sweep.Targets[2]; len(last.Warnings) != 1 || !strings.Contains(last.Warnings[0], "were served before one was not") {
+	if last := sweep.Targets[2]; len(last.Warnings) != 1 || !strings.Contains(last.Warnings[0],
+		"were served before one was not") {
 		t.Errorf("warnings %q", last.Warnings)
 	}
 }

@@ -17,16 +17,20 @@ func BenchmarkGenerator(b *testing.B) {
 	if err != nil {
 		b.Skip("cat is not installed")
 	}
-	for _, row := range []struct{ size, inflight, capacity int }{{64, 256, 0}, {1 << 20, 8, 0}, {1 << 20, 8, 1 << 20}} {
-		b.Run(fmt.Sprintf("size=%d/inflight=%d/capacity=%d", row.size, row.inflight, row.capacity), func(b *testing.B) {
-			d, err := drive.Open(b.Context(), drive.Options{Command: []string{cat}, Protocol: "lines", Capacity: row.capacity, Run: "bench"})
+	for _, row := range []struct{ size, inflight, capacity int }{{64, 256, 0}, {1 << 20, 8, 0},
+		{1 << 20, 8, 1 << 20}} {
+		b.Run(fmt.Sprintf("size=%d/inflight=%d/capacity=%d", row.size, row.inflight,
+			row.capacity), func(b *testing.B) {
+			d, err := drive.Open(b.Context(), drive.Options{Command: []string{cat},
+				Protocol: "lines", Capacity: row.capacity, Run: "bench"})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer d.Close()
 			var messages, elapsed int64
 			for b.Loop() {
-				err := d.Load(b.Context(), drive.Load{Size: row.size, Inflight: row.inflight, Duration: 120 * time.Millisecond}, func(l results.Line) error {
+				err := d.Load(b.Context(), drive.Load{Size: row.size, Inflight: row.inflight,
+					Duration: 120 * time.Millisecond}, func(l results.Line) error {
 					for _, s := range l.(results.Target).Samples {
 						messages, elapsed = messages+s.Messages, elapsed+s.ElapsedNS
 					}
@@ -37,7 +41,8 @@ func BenchmarkGenerator(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(elapsed)/float64(messages), "ns/op")
-			b.ReportMetric(float64(messages)*float64(row.size)/float64(elapsed)*1e3, "MB/s") // each way
+			// each way
+			b.ReportMetric(float64(messages)*float64(row.size)/float64(elapsed)*1e3, "MB/s")
 		})
 	}
 }

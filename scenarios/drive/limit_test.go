@@ -40,7 +40,9 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l := limitOf(limits[0]); l.bytes != row.bytes || l.above != row.above || l.side != "request" || l.payload <= 0 || l.payload >= l.bytes || l.flaky || len(l.uneven) > 0 {
+			if l := limitOf(limits[0]); l.bytes != row.bytes || l.above != row.above ||
+				l.side != "request" || l.payload <= 0 || l.payload >= l.bytes || l.flaky ||
+				len(l.uneven) > 0 {
 				t.Errorf("found %+v", l)
 			}
 			r := kept[0]
@@ -87,7 +89,8 @@ func TestFindLimitsTellsRepliesFromRequests(t *testing.T) {
 	if len(limits) != 2 || limitOf(limits[0]).searchedTo != 256<<10 {
 		t.Fatalf("found %+v; want no limit on requests", limits)
 	}
-	if l := limitOf(limits[1]); l.side != "reply" || l.bytes == 0 || l.above != target.Truncated || l.bytes != 100000 {
+	if l := limitOf(limits[1]); l.side != "reply" || l.bytes == 0 ||
+		l.above != target.Truncated || l.bytes != 100000 {
 		t.Errorf("found %+v; want truncated replies above 100,000 bytes", l)
 	}
 }
@@ -157,7 +160,8 @@ func TestFindLimitsFailsAServerWhoseToolIsNotAnswered(t *testing.T) {
 		for _, mode := range []string{"swallow", "misnumber"} {
 			t.Run(mode+" "+tool, func(t *testing.T) {
 				t.Parallel()
-				o := drive.Options{Command: python(t, deafTool, mode), Tool: tool, Patience: 2e8, Longest: 1e9, Start: 5 * time.Second}
+				o := drive.Options{Command: python(t, deafTool, mode), Tool: tool, Patience: 2e8,
+					Longest: 1e9, Start: 5 * time.Second}
 				var set results.Set
 				d := begin(t, o)
 				if _, err := d.FindLimits(t.Context(), 64<<10, keepIn(&set)); err != nil {
@@ -166,7 +170,8 @@ func TestFindLimitsFailsAServerWhoseToolIsNotAnswered(t *testing.T) {
 				if len(set.Targets) != 1 {
 					t.Fatalf("%d records, want one: %+v", len(set.Targets), set.Targets)
 				}
-				if l := limitOf(set.Targets[0]); l.searchedTo > 0 || l.bytes != 0 || l.above != target.Unanswered {
+				if l := limitOf(set.Targets[0]); l.searchedTo > 0 || l.bytes != 0 ||
+					l.above != target.Unanswered {
 					t.Errorf("found %+v, want that no size is answered", l)
 				}
 				if drive.AllFailed(&set) == nil {
@@ -211,13 +216,16 @@ func TestFindLimitsThatAreCutShortSayNothingOfTheTool(t *testing.T) {
 
 func TestASweepDoesNotSayThatAllSizesWorkIfTheToolIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	d := begin(t, drive.Options{Command: python(t, deafTool, "swallow"), Patience: 2e8, Longest: 1e9, Start: 5 * time.Second, Budget: 1e7})
+	d := begin(t, drive.Options{Command: python(t, deafTool, "swallow"), Patience: 2e8,
+		Longest: 1e9, Start: 5 * time.Second, Budget: 1e7})
 	var set results.Set
-	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 8 << 10}, SmallPipe: -1}, keepIn(&set)); err != nil {
+	if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 8 << 10}, SmallPipe: -1},
+		keepIn(&set)); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range set.Targets {
-		if strings.Contains(strings.Join(r.Warnings, " "), "all sizes work") || r.SearchedTo != nil {
+		if strings.Contains(strings.Join(r.Warnings, " "), "all sizes work") ||
+			r.SearchedTo != nil {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -245,20 +253,23 @@ while True:
 
 func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
 	t.Parallel()
-	d, err := drive.Open(t.Context(), drive.Options{Command: python(t, notReady), Start: 5 * time.Second})
+	d, err := drive.Open(t.Context(), drive.Options{Command: python(t, notReady),
+		Start: 5 * time.Second})
 	if err == nil {
 		d.Close()
 		t.Fatalf("it is driven as %s", d.Protocol())
 	}
 	var refused *drive.HandshakeError
-	if !errors.As(err, &refused) || refused.Verdict != target.ErrorReply || !strings.Contains(refused.Why, "could not find a compiler") {
+	if !errors.As(err, &refused) || refused.Verdict != target.ErrorReply ||
+		!strings.Contains(refused.Why, "could not find a compiler") {
 		t.Errorf("err = %v", err)
 	}
 }
 
 func TestEveryFramingIsRecognised(t *testing.T) {
 	t.Parallel()
-	for _, framing := range []string{"chunked:61440", "chunked+zstd:61440", "length-prefix", "content-length"} {
+	for _, framing := range []string{"chunked:61440", "chunked+zstd:61440", "length-prefix",
+		"content-length"} {
 		t.Run(framing, func(t *testing.T) {
 			t.Parallel()
 			o := server("framed " + framing)

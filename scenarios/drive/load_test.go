@@ -35,13 +35,16 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 		reordered bool
 	}{{"cat", false}, {"mcp", false}, {"mcp reorder", true}} {
 		t.Run(row.job, func(t *testing.T) {
-			r := loaded(t, row.job, drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
+			r := loaded(t, row.job, drive.Load{Size: 500, Inflight: 16,
+				Duration: 120 * time.Millisecond})
 			if r.Verdict != string(target.OK) || len(r.Samples) != 6 {
 				t.Fatalf("%s, %d samples: %v", r.Verdict, len(r.Samples), r.Evidence)
 			}
 			for _, s := range r.Samples {
-				if l := s.Latency["roundtrip"]; s.Messages < 1 || l.Count != s.Messages || s.WireBytes != s.Messages*(r.Size+1) {
-					t.Errorf("%d messages, %d latencies, %d bytes", s.Messages, l.Count, s.WireBytes)
+				if l := s.Latency["roundtrip"]; s.Messages < 1 || l.Count != s.Messages ||
+					s.WireBytes != s.Messages*(r.Size+1) {
+					t.Errorf("%d messages, %d latencies, %d bytes", s.Messages, l.Count,
+						s.WireBytes)
 				}
 			}
 			if out := r.Evidence.Load.OutOfOrder; row.reordered && out == 0 {
@@ -54,7 +57,8 @@ func TestLoadMatchesAnswersByIDInAnyOrder(t *testing.T) {
 func TestLoadCountsAnAnswerOnce(t *testing.T) {
 	leakCheck(t)
 	r := loaded(t, "twice", drive.Load{Size: 500, Inflight: 16, Duration: 120 * time.Millisecond})
-	if r.Verdict != string(target.OK) || !strings.Contains(strings.Join(r.Warnings, " "), "answers came that nobody waited for") {
+	if r.Verdict != string(target.OK) || !strings.Contains(strings.Join(r.Warnings, " "),
+		"answers came that nobody waited for") {
 		t.Fatalf("%s: %v, warnings %q", r.Verdict, r.Evidence, r.Warnings)
 	}
 	for _, s := range r.Samples {
@@ -66,14 +70,17 @@ func TestLoadCountsAnAnswerOnce(t *testing.T) {
 
 func TestLoadTimesAnAnswerThatOthersOvertake(t *testing.T) {
 	leakCheck(t)
-	r := loaded(t, "late 50ms", drive.Load{Size: 500, Inflight: 4, Duration: 600 * time.Millisecond})
+	r := loaded(t, "late 50ms", drive.Load{Size: 500, Inflight: 4,
+		Duration: 600 * time.Millisecond})
 	if r.Verdict != string(target.OK) || len(r.Samples) == 0 {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
 	}
 	overtaken := false
 	for _, s := range r.Samples {
-		if l := s.Latency["roundtrip"]; l.Count != s.Messages || l.MaxNS < int64(50*time.Millisecond) {
-			t.Errorf("%d latencies of %d messages, the longest %s", l.Count, s.Messages, time.Duration(l.MaxNS))
+		if l := s.Latency["roundtrip"]; l.Count != s.Messages ||
+			l.MaxNS < int64(50*time.Millisecond) {
+			t.Errorf("%d latencies of %d messages, the longest %s", l.Count, s.Messages,
+				time.Duration(l.MaxNS))
 		}
 		overtaken = overtaken || s.Messages > 4
 	}
@@ -89,7 +96,9 @@ func TestLoadAtARateCountsFromWhenRequestsAreDue(t *testing.T) {
 		t.Fatalf("%s: %v", r.Verdict, r.Evidence)
 	}
 	for _, s := range r.Samples {
-		if s.Load == nil || s.Load.Sent != s.Messages || s.Load.Due < s.Load.Sent || s.Load.Due != s.Load.Sent+s.Load.Unsent || s.Latency["due"].Count != s.Messages || s.Latency["lateness"].Count != s.Messages {
+		if s.Load == nil || s.Load.Sent != s.Messages || s.Load.Due < s.Load.Sent ||
+			s.Load.Due != s.Load.Sent+s.Load.Unsent || s.Latency["due"].Count != s.Messages ||
+			s.Latency["lateness"].Count != s.Messages {
 			t.Errorf("%d messages: %+v", s.Messages, s.Load)
 		}
 	}

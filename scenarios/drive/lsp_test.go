@@ -28,7 +28,8 @@ func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
 			o := documents(row.server, row.language)
 			o.Protocol, o.Start = row.protocol, 4*time.Second
 			d := begin(t, o)
-			if want := "documents of language " + row.language + ","; !strings.HasPrefix(d.Request(), want) {
+			want := "documents of language " + row.language + ","
+			if !strings.HasPrefix(d.Request(), want) {
 				t.Errorf("sends %s, want %s", d.Request(), want)
 			}
 			sweep, err := d.Sweep(t.Context(), []int{1 << 10, 64 << 10}, discard)
@@ -119,16 +120,41 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		change    func(*drive.Options)
 		says      string
 	}{
-		{"unknown", "cat", func(o *drive.Options) { o.Request = "wish" }, "known: auto, unknown, tool, document"},
-		{"documents for lines", "cat", func(o *drive.Options) { o.Protocol, o.Request, o.Language = "lines", drive.RequestDocument, "go" }, "lines has no request"},
-		{"documents for MCP", "mcp", func(o *drive.Options) { o.Request, o.Protocol, o.Language = drive.RequestDocument, "mcp", "go" }, "mcp has no request"},
-		{"a tool of a language server", "lsp go", func(o *drive.Options) { o.Protocol, o.Request = "lsp", drive.RequestTool }, "lsp has no request"},
-		{"a tool for lines", "cat", func(o *drive.Options) { o.Protocol, o.Tool = "lines", "echo" }, "has no tools"},
-		{"a tool for replies, where it is found out that there are none", "cat", func(o *drive.Options) { o.ReplyTool = "large" }, "has no tools"},
-		{"an argument without a tool for lines", "cat", func(o *drive.Options) { o.Protocol, o.Args = "lines", `{"a":1}` }, "has no tools"},
-		{"a tool that is not to be called", "mcp", func(o *drive.Options) { o.Request, o.Tool = drive.RequestUnknown, "echo" }, "is not called"},
-		{"a language without documents", "lsp go", func(o *drive.Options) { o.Language = "go" }, "says nothing without"},
-		{"documents without a language", "lsp go", func(o *drive.Options) { o.Request = drive.RequestDocument }, "needs a language, such as json, css"},
+		{"unknown", "cat", func(o *drive.Options) { o.Request = "wish" },
+			"known: auto, unknown, tool, document"},
+		{"documents for lines", "cat", func(o *drive.Options) {
+			o.Protocol = "lines"
+			o.Request = drive.RequestDocument
+			o.Language = "go"
+		}, "lines has no request"},
+		{"documents for MCP", "mcp", func(o *drive.Options) {
+			o.Protocol = "mcp"
+			o.Request = drive.RequestDocument
+			o.Language = "go"
+		}, "mcp has no request"},
+		{"a tool of a language server", "lsp go", func(o *drive.Options) {
+			o.Protocol = "lsp"
+			o.Request = drive.RequestTool
+		}, "lsp has no request"},
+		{"a tool for lines", "cat", func(o *drive.Options) {
+			o.Protocol = "lines"
+			o.Tool = "echo"
+		}, "has no tools"},
+		{"a tool for replies, where it is found out that there are none", "cat",
+			func(o *drive.Options) { o.ReplyTool = "large" }, "has no tools"},
+		{"an argument without a tool for lines", "cat", func(o *drive.Options) {
+			o.Protocol = "lines"
+			o.Args = `{"a":1}`
+		}, "has no tools"},
+		{"a tool that is not to be called", "mcp", func(o *drive.Options) {
+			o.Request = drive.RequestUnknown
+			o.Tool = "echo"
+		}, "is not called"},
+		{"a language without documents", "lsp go", func(o *drive.Options) { o.Language = "go" },
+			"says nothing without"},
+		{"documents without a language", "lsp go",
+			func(o *drive.Options) { o.Request = drive.RequestDocument },
+			"needs a language, such as json, css"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

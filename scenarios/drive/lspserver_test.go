@@ -46,8 +46,10 @@ type lspMessage struct {
 
 // serveLSP serves a language, up to a limit if arg names one: "go 100000".
 func serveLSP(arg string) error {
-	s := &languageServer{out: framers.ContentLength().NewWriter(os.Stdout), open: map[string]string{}, waits: map[string]string{}, limit: 1 << 30}
-	if _, err := fmt.Sscan(arg, &s.language, &s.limit); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	s := &languageServer{out: framers.ContentLength().NewWriter(os.Stdout),
+		open: map[string]string{}, waits: map[string]string{}, limit: 1 << 30}
+	if _, err := fmt.Sscan(arg, &s.language, &s.limit); err != nil && !errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
 	in := framers.ContentLength().NewReader(os.Stdin, framers.WithMaxMessage(-1))
@@ -114,12 +116,14 @@ func (s *languageServer) take(m lspMessage) error {
 // inquire asks what servers ask of editors.
 func (s *languageServer) inquire() error {
 	for id, ask := range map[string]struct{ method, params, due string }{
-		`"s1"`: {"workspace/configuration", `{"items":[{"section":"a"},{"section":"b"}]}`, "[null,null]"},
+		`"s1"`: {"workspace/configuration", `{"items":[{"section":"a"},{"section":"b"}]}`,
+			"[null,null]"},
 		`"s2"`: {"client/registerCapability", `{"registrations":[]}`, "null"},
 		`3`:    {"workspace/applyEdit", `{"edit":{}}`, `{"applied":false}`},
 	} {
 		s.waits[id] = ask.due
-		if err := s.say(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, ask.method, ask.params); err != nil {
+		if err := s.say(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, ask.method,
+			ask.params); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,8 @@ var servers = map[string]func(arg string) error{
 		if err != nil {
 			return err
 		}
-		return serve(mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, Framing: framing})
+		return serve(mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr,
+			Framing: framing})
 	},
 	"halves": func(string) error { // answers a line above 2,000 bytes with the first of two chunks
 		return each(func(line string) {
@@ -171,7 +172,8 @@ var servers = map[string]func(arg string) error{
 		fmt.Print(held.String())
 		return err
 	},
-	"loads": func(arg string) error { // computes before it serves, as one that loads its modules does
+	// computes before it serves, as one that loads its modules does
+	"loads": func(arg string) error {
 		d, err := time.ParseDuration(arg)
 		for began := time.Now(); err == nil && time.Since(began) < d; {
 		}
@@ -190,13 +192,15 @@ var servers = map[string]func(arg string) error{
 		return each(func(line string) {
 			if len(line) > 5000 {
 				fmt.Fprintln(os.Stderr, "RangeError: the buffer exceeds 5000 bytes\n"+
-					strings.Repeat("    at ReadBuffer.append (file:///x/stdio.js:23:15)\n", 12)+"what: is said behind it\n1\n2\n3\n4\nNode.js v24.0.0")
+					strings.Repeat("    at ReadBuffer.append (file:///x/stdio.js:23:15)\n",
+						12)+"what: is said behind it\n1\n2\n3\n4\nNode.js v24.0.0")
 				os.Exit(1)
 			}
 			fmt.Println(line)
 		})
 	},
-	"sleepy": func(string) error { // takes the longer for a line the longer it is, and sleeps meanwhile
+	// takes the longer for a line the longer it is, and sleeps meanwhile
+	"sleepy": func(string) error {
 		return each(func(line string) {
 			units := time.Duration(len(line)>>16) * time.Duration(len(line)>>16)
 			time.Sleep(units * 5 * time.Millisecond)
@@ -240,7 +244,8 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
-	"lapse": func(arg string) error { // swallows a line of more than 3,000 bytes, once in the life of a file
+	// swallows a line of more than 3,000 bytes, once in the life of a file
+	"lapse": func(arg string) error {
 		return each(func(line string) {
 			if len(line) > 3000 {
 				if f, err := os.OpenFile(arg, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
@@ -251,7 +256,8 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
-	"limps": func(arg string) error { // ends at a line of more than 3,000 bytes, and swallows the second of just so many
+	// ends at a line of more than 3,000 bytes, and swallows the second of just so many
+	"limps": func(arg string) error {
 		return each(func(line string) {
 			switch before, _ := os.ReadFile(arg); {
 			case len(line) > 3000:
@@ -348,7 +354,8 @@ func reserve(string) error {
 
 // refusal answers a JSON-RPC request that nobody knows.
 func refusal(line string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, jsonrpc.Scan([]byte(line)).ID)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`,
+		jsonrpc.Scan([]byte(line)).ID)
 }
 
 // twice refuses every request, and says so two times.

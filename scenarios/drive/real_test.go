@@ -14,11 +14,13 @@ import (
 
 // Real servers, driven where they are installed on PATH:
 //
-//	mcp-server-everything        npm install -g @modelcontextprotocol/server-everything@2026.8.31
-//	gopls                        go install golang.org/x/tools/gopls@v0.23.0
-//	hello                        go install github.com/modelcontextprotocol/go-sdk/examples/server/hello@v1.8.0
-//	mcpgo-everything             go install github.com/mark3labs/mcp-go/examples/everything@v1.2.1, renamed
-//	vscode-*-language-server     npm install -g vscode-langservers-extracted@4.10.0
+//	mcp-server-everything     npm install -g @modelcontextprotocol/server-everything@2026.8.31
+//	gopls                     go install golang.org/x/tools/gopls@v0.23.0
+//	hello                     go install github.com/modelcontextprotocol/go-sdk/examples/\
+//	                          server/hello@v1.8.0
+//	mcpgo-everything          go install github.com/mark3labs/mcp-go/examples/everything@v1.2.1,
+//	                          renamed
+//	vscode-*-language-server  npm install -g vscode-langservers-extracted@4.10.0
 var realServers = []struct {
 	command  []string
 	protocol string
@@ -28,7 +30,8 @@ var realServers = []struct {
 	fast     bool // grows faster than linear in 4 KiB pipes
 	tool     string
 }{
-	{[]string{"mcp-server-everything", "stdio"}, "mcp 2025-11-25", 10_485_759, target.Deaf, 16 << 20, true, ""},
+	{[]string{"mcp-server-everything", "stdio"}, "mcp 2025-11-25", 10_485_759, target.Deaf,
+		16 << 20, true, ""},
 	{[]string{"hello"}, "mcp 2026-07-28", 16_777_216, "exit 0", 32 << 20, false, "greet"},
 	{[]string{"mcpgo-everything"}, "mcp 2026-07-28", 0, "", 256 << 10, false, ""},
 	{[]string{"gopls", "serve"}, "lsp", 0, "", 1 << 20, false, ""},
@@ -61,12 +64,14 @@ func TestRealServersGrowAsWasFoundByHand(t *testing.T) {
 			o := real(t, row.command, row.tool)
 			o.Capacity = 4 << 10
 			d := open(t, o)
-			sweep, err := d.Sweep(t.Context(), drive.Doubling(64<<10, min(8<<20, row.to)), func(results.Line) error { return nil })
+			sweep, err := d.Sweep(t.Context(), drive.Doubling(64<<10, min(8<<20, row.to)),
+				func(results.Line) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("%v", sweep.Growth)
-			if g := sweep.Growth; g == nil || row.fast && g.Slope <= stat.FastGrowth || !row.fast && g.Fast() {
+			if g := sweep.Growth; g == nil || row.fast && g.Slope <= stat.FastGrowth ||
+				!row.fast && g.Fast() {
 				t.Errorf("%v", g)
 			}
 		})
@@ -79,7 +84,8 @@ func real(t *testing.T, command []string, tool string) drive.Options {
 	if err != nil {
 		t.Skipf("%s is not installed", command[0])
 	}
-	return drive.Options{Command: append([]string{path}, command[1:]...), Tool: tool, Budget: 50 * time.Millisecond, Run: "test"}
+	return drive.Options{Command: append([]string{path}, command[1:]...), Tool: tool,
+		Budget: 50 * time.Millisecond, Run: "test"}
 }
 
 func TestRealLanguageServersAreAskedAboutDocumentsOfTheirLanguage(t *testing.T) {
@@ -96,7 +102,8 @@ func TestRealLanguageServersAreAskedAboutDocumentsOfTheirLanguage(t *testing.T) 
 			o := real(t, row.command, "")
 			o.Protocol, o.Request, o.Language = "lsp", drive.RequestDocument, row.language
 			d := open(t, o)
-			if want := "documents of language " + row.language + ","; !strings.HasPrefix(d.Request(), want) {
+			want := "documents of language " + row.language + ","
+			if !strings.HasPrefix(d.Request(), want) {
 				t.Errorf("sends %s, want %s", d.Request(), want)
 			}
 			sweep, err := d.Sweep(t.Context(), []int{1 << 10, 64 << 10, 256 << 10}, discard)

@@ -18,7 +18,8 @@ func TestGrowthIsTheSameInARecord(t *testing.T) {
 		var swept []results.Target
 		for n := int64(64 << 10); n <= 1<<20; n *= 2 {
 			sample := results.Sample{ElapsedNS: 2 * took(n), Messages: 2, Capacity: 4096}
-			swept = append(swept, results.Target{Size: n, Verdict: string(target.OK), Samples: []results.Sample{sample}})
+			swept = append(swept, results.Target{Size: n, Verdict: string(target.OK),
+				Samples: []results.Sample{sample}})
 		}
 		g := stat.FitTargetGrowth(swept)
 		r := d.growthRecord(*g)
@@ -39,7 +40,8 @@ func TestASizeIsSlowWhereEachOfItsRoundTripsIs(t *testing.T) {
 		}
 		evidence := results.TargetEvidence{Size: &results.SizeEvidence{}}
 		return &results.Target{
-			Size: size, Verdict: string(target.OK), Samples: []results.Sample{s}, Evidence: evidence,
+			Size: size, Verdict: string(target.OK), Samples: []results.Sample{s},
+			Evidence: evidence,
 		}
 	}
 	before := swept(4<<10, 2e6, 3e6)

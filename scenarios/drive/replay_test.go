@@ -51,7 +51,8 @@ func TestReplaySendsWhatTheClientSaid(t *testing.T) {
 		name, text         string
 		replayed, answered int
 		verdict            target.Verdict
-	}{{"lines", lines, 3, 2, target.OK}, {"lines of both sides", both, 2, 2, target.Differs}, {"a recording", tapped, 3, 2, target.OK}} {
+	}{{"lines", lines, 3, 2, target.OK}, {"lines of both sides", both, 2, 2, target.Differs},
+		{"a recording", tapped, 3, 2, target.OK}} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			d := begin(t, server("mcp"))
@@ -79,7 +80,8 @@ func TestReplayNamesTheMessageThatFailed(t *testing.T) {
 		at       int
 	}{
 		{"a request", []payload.Message{{Size: 1000}, {Size: 4000}, {Size: 1000}}, 2},
-		{"a notification", []payload.Message{{Size: 1000}, {Size: 4000, Method: "notifications/x"}}, 2},
+		{"a notification", []payload.Message{{Size: 1000}, {Size: 4000,
+			Method: "notifications/x"}}, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -118,12 +120,17 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 	}{
 		{"the same", `"error":{"code":-32601,"message":"no"}`, nil, ""},
 		{"another text of that length", `"error":{"code":-32601,"message":"ho"}`, nil, ""},
-		{"another code", `"error":{"code":-32600,"message":"no"}`, nil, "answer.error.code is -32601, not -32600"},
-		{"a longer text", `"error":{"code":-32601,"message":"never"}`, nil, "answer.error.message is a text of 2 bytes, not a text of 5 bytes"},
-		{"a longer text that may differ", `"error":{"code":-32601,"message":"never"}`, []string{"message"}, ""},
+		{"another code", `"error":{"code":-32600,"message":"no"}`, nil,
+			"answer.error.code is -32601, not -32600"},
+		{"a longer text", `"error":{"code":-32601,"message":"never"}`, nil,
+			"answer.error.message is a text of 2 bytes, not a text of 5 bytes"},
+		{"a longer text that may differ", `"error":{"code":-32601,"message":"never"}`,
+			[]string{"message"}, ""},
 		{"no error", `"result":{}`, nil, "answer.error was not there"},
-		{"more in it", `"error":{"code":-32601,"message":"no","data":[1]}`, nil, "answer.error.data is missing"},
-		{"another type", `"error":{"code":"-32601","message":"no"}`, nil, "answer.error.code is -32601, not a text of 6 bytes"},
+		{"more in it", `"error":{"code":-32601,"message":"no","data":[1]}`, nil,
+			"answer.error.data is missing"},
+		{"another type", `"error":{"code":"-32601","message":"no"}`, nil,
+			"answer.error.code is -32601, not a text of 6 bytes"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +139,8 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 			d := begin(t, o)
 			text := ask + `{"jsonrpc":"2.0","id":7,` + row.recorded + "}\n"
 			set := new(results.Set)
-			if err := d.Replay(t.Context(), recording(t, text), keepIn(set), row.ignore...); err != nil {
+			if err := d.Replay(t.Context(), recording(t, text), keepIn(set),
+				row.ignore...); err != nil {
 				t.Fatal(err)
 			}
 			kept, failed := set.Targets[0], drive.AllFailed(set)

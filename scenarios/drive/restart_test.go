@@ -57,7 +57,8 @@ func TestAServerThatDoesNotComeBackAtOnceIsStartedOnceMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := sweep.Targets[len(sweep.Targets)-1]; !strings.Contains(strings.Join(last.Warnings, " "), "2 starts of the server after a failure came to nothing") {
+	if last := sweep.Targets[len(sweep.Targets)-1]; !strings.Contains(strings.Join(last.Warnings,
+		" "), "2 starts of the server after a failure came to nothing") {
 		t.Errorf("warnings of the size behind it: %q", last.Warnings)
 	}
 	if d.Starts() < 2 {
@@ -71,7 +72,8 @@ func TestAServerThatDoesNotComeBackAtAllIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Sweep(t.Context(), []int{30 << 10}, discard)
-	if err == nil || !strings.Contains(err.Error(), "start it again, 3 times: ") || !strings.Contains(err.Error(), "is not a good one") {
+	if err == nil || !strings.Contains(err.Error(), "start it again, 3 times: ") ||
+		!strings.Contains(err.Error(), "is not a good one") {
 		t.Errorf("got %v", err)
 	}
 }

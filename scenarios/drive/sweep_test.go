@@ -27,7 +27,8 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 			t.Parallel()
 			d := begin(t, server(row.job))
 			if !strings.HasPrefix(d.Protocol(), row.protocol) || d.Request() != row.request {
-				t.Errorf("found %s, %s; want %s, %s", d.Protocol(), d.Request(), row.protocol, row.request)
+				t.Errorf("found %s, %s; want %s, %s", d.Protocol(), d.Request(), row.protocol,
+					row.request)
 			}
 		})
 	}
@@ -47,7 +48,8 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		{"silent", "", target.Deaf, "a JSON-RPC request in ndjson: no answer in time"},
 		{"buffered", "", target.Buffered, ""},
 		{"buffered", "lines", target.Buffered, ""},
-		{"json buffered", "", target.Buffered, "in ndjson: no answer in time"}, // and ends at headers
+		// and ends at headers
+		{"json buffered", "", target.Buffered, "in ndjson: no answer in time"},
 		{"cat", "jsonrpc", target.Corrupt, "it sends back what it is sent"},
 		{"cat", "mcp", target.Corrupt, "it sends back what it is sent"},
 	} {
@@ -55,18 +57,21 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 			t.Parallel()
 			o := server(row.job)
 			o.Protocol, o.Start, o.MaxReply = row.protocol, 1e9, 1<<20
-			if row.verdict == target.Endless { // is known as soon as it is too long, in whatever framing
+			// is known as soon as it is too long, in whatever framing
+			if row.verdict == target.Endless {
 				o.Start = time.Hour
 			}
 			_, err := drive.Open(t.Context(), o)
 			var refused *drive.HandshakeError
-			if !errors.As(err, &refused) || refused.Verdict != row.verdict || !strings.Contains(refused.Why, row.says) {
+			if !errors.As(err, &refused) || refused.Verdict != row.verdict ||
+				!strings.Contains(refused.Why, row.says) {
 				t.Fatalf("got %v, want an HandshakeError of %s", err, row.verdict)
 			}
 			if row.verdict != target.Deaf {
 				return
 			}
-			if !strings.Contains(refused.Why, "as an editor does, in content-length") || !strings.Contains(refused.Advice(), "--protocol") {
+			if !strings.Contains(refused.Why, "as an editor does, in content-length") ||
+				!strings.Contains(refused.Advice(), "--protocol") {
 				t.Errorf("tried %q, advises %q", refused.Why, refused.Advice())
 			}
 		})
@@ -122,14 +127,16 @@ func TestSweepKeepsARecordOfEachSize(t *testing.T) {
 			t.Parallel()
 			d := begin(t, server(job))
 			var kept []int64
-			sweep, err := d.Sweep(t.Context(), drive.Doubling(1<<10, 32<<10), func(l results.Line) error {
-				kept = append(kept, l.(results.Target).Size)
-				return nil
-			})
+			sweep, err := d.Sweep(t.Context(), drive.Doubling(1<<10, 32<<10),
+				func(l results.Line) error {
+					kept = append(kept, l.(results.Target).Size)
+					return nil
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := []int64{1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}; !slices.Equal(kept, want) {
+			if want := []int64{1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10,
+				32 << 10}; !slices.Equal(kept, want) {
 				t.Errorf("kept %v", kept)
 			}
 			if n := sweep.Targets[0].Evidence.Size.WarmupMessages; n < 1 {
@@ -140,7 +147,8 @@ func TestSweepKeepsARecordOfEachSize(t *testing.T) {
 			}
 			for _, r := range sweep.Targets {
 				for _, s := range r.Samples {
-					if s.Messages < 1 || s.ElapsedNS <= 0 || s.WireBytes != s.Messages*(r.Size+1) || s.Writer.Bytes <= s.WireBytes {
+					if s.Messages < 1 || s.ElapsedNS <= 0 ||
+						s.WireBytes != s.Messages*(r.Size+1) || s.Writer.Bytes <= s.WireBytes {
 						t.Errorf("size %d: %+v", r.Size, s)
 					}
 				}
