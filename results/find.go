@@ -18,8 +18,8 @@ const FileName = "results.jsonl"
 
 // Find lists the results files that paths stand for, in their order. A folder stands for the
 // [FileName] in it. One that has none stands for all files in it and below whose names end in
-// .jsonl, .jsonl.gz or .jsonl.zst. A path that does not exist is a pattern as [filepath.Match] takes
-// it. "-" is standard input. A path that stands for no file is an error.
+// .jsonl, .jsonl.gz or .jsonl.zst. A path that does not exist is a pattern as [filepath.Match]
+// takes it. "-" is standard input. A path that stands for no file is an error.
 func Find(paths ...string) ([]string, error) {
 	var found []string
 	for _, path := range paths {

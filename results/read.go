@@ -21,8 +21,8 @@ const maxLine = 1 << 30
 var ErrEmpty = errors.New("no results in it")
 
 // Read reads any number of results files into one set, in any order. "-" is standard input, and a
-// folder or a pattern stands for the files that [Find] finds. A file that is missing, that cannot be
-// read or that holds no results is an error; single lines that cannot be read are in the set's
+// folder or a pattern stands for the files that [Find] finds. A file that is missing, that cannot
+// be read or that holds no results is an error; single lines that cannot be read are in the set's
 // Problems.
 func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {

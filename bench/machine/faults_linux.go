@@ -14,14 +14,15 @@ const cpuDir = "sys/devices/system/cpu/"
 func systemFaults() []Fault {
 	return []Fault{
 		{"turbo", turbo(),
-			"echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 > .../cpufreq/boost", true},
+			"echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, " +
+				"or 0 > .../cpufreq/boost", true},
 		{"smt", hardwareThreads(),
 			"echo off | sudo tee /sys/devices/system/cpu/smt/control", false},
 		{"quota", quota(),
 			"lift the quota, or bind the container to whole CPUs instead", false},
 		{"pipes", smallPipes(),
-			"this user's pipes have used up fs.pipe-user-pages-soft: close some, or raise it with " +
-				"sysctl", false},
+			"this user's pipes have used up fs.pipe-user-pages-soft: close some, " +
+				"or raise it with sysctl", false},
 	}
 }
 

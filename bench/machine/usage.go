@@ -92,8 +92,9 @@ func (u Usage) Faults() []Fault {
 	}
 	if u.quotas && u.Throttled > 0 {
 		list = append(list, Fault{
-			ID:     "throttled",
-			Found:  fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s", u.Throttled),
+			ID: "throttled",
+			Found: fmt.Sprintf("a CPU quota stopped what was measured for about %.1f s",
+				u.Throttled),
 			Advice: "raise the container's CPU quota, or bind it to whole CPUs instead",
 		})
 	}

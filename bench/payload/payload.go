@@ -140,8 +140,8 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	return mismatch(i, at, why)
 }
 
-// mismatch is the error of a message that did not arrive as it was sent: offset is that of the first
-// byte known to be wrong.
+// mismatch is the error of a message that did not arrive as it was sent: offset is that of the
+// first byte known to be wrong.
 func mismatch(message int64, offset int, why string) error {
 	return fmt.Errorf("message %d, byte %d: the message %s", message, offset, why)
 }

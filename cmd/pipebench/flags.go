@@ -75,8 +75,8 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-// addTimeout adds a flag of a time of which 0 stands for none. Options have a negative one for that,
-// and their default for 0.
+// addTimeout adds a flag of a time of which 0 stands for none. Options have a negative one for
+// that, and their default for 0.
 func addTimeout(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {

@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ciLabels are labels that a run in CI has by itself, each with the variables that tell it: those of
-// GitHub, GitLab, Buildkite, CircleCI, Bitbucket, Azure and Jenkins. The first that is set counts.
+// ciLabels are labels that a run in CI has by itself, each with the variables that tell it: those
+// of GitHub, GitLab, Buildkite, CircleCI, Bitbucket, Azure and Jenkins. The first that is set
+// counts.
 var ciLabels = []struct {
 	label     string
 	variables []string

@@ -140,7 +140,8 @@ func (p Programs) time(ctx, limited context.Context, out *Pairs, began time.Time
 	return a.run(ctx, limited)
 }
 
-// An alternation runs pairs, in each of which chance or the pair before decides which side is first.
+// An alternation runs pairs, in each of which chance or the pair before decides which side is
+// first.
 type alternation struct {
 	seed    int64
 	until   time.Time
@@ -149,8 +150,8 @@ type alternation struct {
 	observe func(pair int, took time.Duration)
 }
 
-// run runs pairs until they are decided, or the next would end too late. A pair that is cut off when
-// the time of limited is up counts for nothing, and is no error if there are others.
+// run runs pairs until they are decided, or the next would end too late. A pair that is cut off
+// when the time of limited is up counts for nothing, and is no error if there are others.
 func (a alternation) run(ctx, limited context.Context) error {
 	random := rand.New(rand.NewPCG(uint64(a.seed), 0))
 	oldFirst := false
@@ -304,8 +305,8 @@ func NewFilter(argv []string, input, folder string) Starter {
 	}
 }
 
-// peakOf returns the largest memory of a process, or 0 where it is not known: a process has what its
-// parent had before it became another program.
+// peakOf returns the largest memory of a process, or 0 where it is not known: a process has what
+// its parent had before it became another program.
 func peakOf(p *proc.Process) int64 {
 	peak, _ := p.PeakMemory()
 	own, _ := proc.PeakMemory(os.Getpid())

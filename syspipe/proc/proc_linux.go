@@ -55,8 +55,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts reads what the kernel counted of a zombie, its threads, and the children that it waited
-// for.
+// readCounts reads what the kernel counted of a zombie, its threads, and the children that it
+// waited for.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {
