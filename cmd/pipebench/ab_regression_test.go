@@ -137,7 +137,7 @@ func TestABFindsNothingInOneBinary(t *testing.T) {
 func flagged(t *testing.T, old, new, pairs string) bool {
 	t.Helper()
 	code, out := compareBuilds(t, old, new, pairs, 1, "--fail-above", "5%", "--", "--framing", "ndjson", "--size", "64KiB", "--samples", "6", "--forks", "1")
-	slower := strings.Contains(out, "slower")
+	slower := strings.Contains(out, "got slower:")
 	if (code == exitGate) != slower && *planted >= 1 { // what is less than 5 % may be found, and pass
 		t.Errorf("exit %d, though slower is %v", code, slower)
 	}

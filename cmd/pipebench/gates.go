@@ -43,8 +43,8 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 		return name, err
 	}
 	addList(cmd, &g.metrics, "metric", "", each(known),
-		"compare these alone, such as goodput,p50,wire (default all); of two programs wall "+
-			"decides by the clock instead of by CPU time")
+		"compare these alone, such as goodput,p50,wire (default all); wall has the clock decide "+
+			"about two programs, instead of CPU time")
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }

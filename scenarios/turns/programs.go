@@ -140,8 +140,7 @@ func (p Programs) time(ctx, limited context.Context, out *Pairs, began time.Time
 	return a.run(ctx, limited)
 }
 
-// An alternation runs pairs, in each of which chance or the pair before decides which side is
-// first.
+// An alternation runs pairs. In each, chance or the pair before decides which side is first.
 type alternation struct {
 	seed    int64
 	until   time.Time
