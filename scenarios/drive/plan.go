@@ -61,12 +61,11 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		sizes = Doubling(defaultFrom, defaultTo)
 	}
 	d.least = p.least
-	first, err := d.firstSweep(ctx, sizes, sink)
+	served, cutShort, err := d.firstSweep(ctx, sizes, sink)
 	if err != nil {
 		return err
 	}
-	served := first.served
-	if p.Limits || first.cutShort || d.failure != "" {
+	if p.Limits || cutShort || d.failure != "" {
 		limits, err := d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		if err != nil {
 			return err
@@ -85,17 +84,14 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	return d.growthIn(ctx, smallPipe, served, sink)
 }
 
-// A reach is how far the first sweep came.
-type reach struct {
-	served   int  // the largest size that was served
-	cutShort bool // its time was over
-}
-
 // errHalfTime ends a sweep that has had its share.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep sweeps up to the first size that fails, or for half of the time.
-func (d *Driver) firstSweep(ctx context.Context, sizes []int, sink Sink) (r reach, err error) {
+// firstSweep sweeps up to the first size that fails, or for half of the time. It returns the
+// largest size that was served, and whether the time cut the sweep short.
+func (d *Driver) firstSweep(
+	ctx context.Context, sizes []int, sink Sink,
+) (served int, cutShort bool, err error) {
 	half := ctx
 	end, ok := ctx.Deadline()
 	if ok {
@@ -109,20 +105,20 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, sink Sink) (r reac
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
 	if err != nil && !errors.Is(err, errHalfTime) {
-		return r, err
+		return 0, false, err
 	}
-	r.cutShort = err != nil
+	cutShort = err != nil
 	for _, t := range sweep.Targets { // the last of which may have failed
 		if t.Served() {
-			r.served = int(t.Size)
+			served = int(t.Size)
 		} else {
 			d.failure = afterRequests(t)
 		}
 	}
-	if r.cutShort && d.failure == "" {
-		d.unswept = r.served
+	if cutShort && d.failure == "" {
+		d.unswept = served
 	}
-	return r, nil
+	return served, cutShort, nil
 }
 
 // growthIn measures how time grows if the server can read only few bytes at a time. A server of its

@@ -25,38 +25,31 @@ type Sweep struct {
 // seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	sweep := &Sweep{}
-	err := d.sweep(ctx, sizes, func(t results.Target) error {
-		sweep.Targets = append(sweep.Targets, t)
-		return sink(t)
-	})
-	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
-	return sweep, err
-}
-
-func (d *Driver) sweep(
-	ctx context.Context, sizes []int, keep func(results.Target) error,
-) error {
-	var before *results.Target
+	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
-		if before != nil && int64(r.Size()) <= before.Size {
+		if n := len(sweep.Targets); n > 0 && int64(r.Size()) <= sweep.Targets[n-1].Size {
 			continue // both were raised to the smallest
 		}
-		d.o.Observe("measuring messages of " + results.FormatSize(int64(r.Size())))
-		t, err := d.measure(ctx, r, before == nil)
+		var t *results.Target
+		t, err = d.measure(ctx, r, i == 0)
 		if err != nil {
-			return err
+			break
 		}
-		judgeSlow(before, t)
+		if n := len(sweep.Targets); n > 0 {
+			judgeSlow(&sweep.Targets[n-1], t)
+		}
 		if !t.Served() && i < len(sizes)-1 {
 			warn(t, "sizes above %s were not measured", stat.FormatBytes(t.Size))
 		}
-		if err := keep(*t); err != nil || !t.Served() {
-			return err
+		sweep.Targets = append(sweep.Targets, *t)
+		err = sink(*t)
+		if err != nil || !t.Served() {
+			break
 		}
-		before = t
 	}
-	return nil
+	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
+	return sweep, err
 }
 
 // warmUp makes round trips that are not measured, and says how many. One that fails is left to the
@@ -98,6 +91,7 @@ type series struct {
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
+	d.o.Observe("measuring messages of " + results.FormatSize(int64(r.Size())))
 	s := &series{Driver: d, r: r, trips: 1}
 	if warm {
 		var err error
@@ -224,7 +218,7 @@ func driverShare(samples []results.Sample) *float64 {
 // size does: its fastest round trip, too, as a busy machine holds up some of them and a cause in
 // the server all. The smallest size has nothing that it could be slow against.
 func judgeSlow(before, t *results.Target) {
-	if before == nil || t.Verdict != string(target.OK) ||
+	if t.Verdict != string(target.OK) ||
 		len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
 		return
 	}
