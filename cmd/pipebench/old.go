@@ -41,7 +41,7 @@ var oldFlags = map[string]string{
 	"compare --noise": "files with several runs (run --repeat), whose scatter counts by itself",
 	"run --scenario":  "pipebench probe --failures --only NAME",
 	"drive --faults":  "pipebench check --server -- COMMAND",
-	"drive --against": "pipebench drive --out DIR for each server, and pipebench compare DIR DIR",
+	"drive --against": "pipebench compare --drive OLD NEW",
 	"drive --badge":   "the first line of the result",
 }
 

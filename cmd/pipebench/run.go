@@ -67,7 +67,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, 0,
-		"stop after this long (default 16s, or half more than a much longer estimate)",
+		"stop after this long, all runs of --repeat together "+
+			"(default 16s each, or half more than a much longer estimate)",
 		view.FormatBench)
 }
 
@@ -159,7 +160,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	if err != nil {
 		return bench.Plan{}, err
 	}
-	p.MaxTime = f.maxTime
+	p.MaxTime = f.maxTime / time.Duration(f.repeat) // the runs share it
 	p.Seed = f.seed
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
