@@ -3,7 +3,7 @@
 //
 //	old, err := stat.ReadDataset("before.jsonl")
 //	…
-//	c := stat.Compare(old, new, stat.CompareOptions{Noise: noise})
+//	c := stat.Compare(old, new, stat.CompareOptions{})
 //	if c.Outcome(0.05) == stat.OutcomeRegression {
 //		return errors.New("slower")
 //	}
