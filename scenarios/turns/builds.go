@@ -51,11 +51,11 @@ func IsBuild(word string) bool {
 		return false
 	}
 	info, err := buildinfo.ReadFile(b.Path)
-	return err == nil && strings.HasPrefix(info.Path, module+"/")
+	return err == nil && strings.HasPrefix(info.Path, commandPath)
 }
 
-// module is where pipebench is from.
-const module = "github.com/pipebench/pipebench"
+// commandPath is where the command is from. Test binaries of other packages are no builds.
+const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
 // Same reports whether two builds are one file.
 func (b Build) Same(o Build) bool {

@@ -102,3 +102,16 @@ func TestOneFileIsTheSameBinary(t *testing.T) {
 		t.Error("a file is not the same as itself, or the same as one that is not there")
 	}
 }
+
+// A test binary of this module, or any other program, is compared by what it does.
+func TestOtherProgramsAreNoBuilds(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{own, "go", "no-such-command"} {
+		if IsBuild(word) {
+			t.Errorf("%s is taken for a build of pipebench", word)
+		}
+	}
+}
