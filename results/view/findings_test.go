@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,31 @@ func TestFindingsForPrograms(t *testing.T) {
 	if late.Name != "late-reader" || late.Class != "pipebench.program" || late.Failure == nil ||
 		late.Failure.Message != "cut at 65,536 B: what one pipe holds" {
 		t.Errorf("%+v", late)
+	}
+}
+
+// The findings of two servers have the same IDs; SARIF allows each rule once.
+func TestSARIFListsARuleOnce(t *testing.T) {
+	s := &results.Set{Findings: []results.Finding{
+		{ID: "check/server/ids", Verdict: results.OK},
+		{ID: "check/server/late", Verdict: results.OK},
+		{ID: "check/server/ids", Verdict: results.Fails, Found: "no id", Advice: "keep ids"},
+	}}
+	var log sarifLog
+	text := writeFindings(t, FormatSARIF, s, Options{})
+	if err := json.Unmarshal([]byte(text), &log); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	rules := log.Runs[0].Tool.Driver.Rules
+	for _, rule := range rules {
+		ids = append(ids, rule.ID)
+	}
+	if want := []string{"check/server/ids", "check/server/late"}; !slices.Equal(ids, want) {
+		t.Fatalf("got the rules %q, want %q", ids, want)
+	}
+	if help := rules[0].Help.Text; help != "keep ids" {
+		t.Errorf("the rule's help is %q, not the advice of the finding that has one", help)
 	}
 }
 

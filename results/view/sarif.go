@@ -86,14 +86,8 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 	for _, env := range set.Environments {
 		run.Tool.Driver.Version = env.Version
 	}
+	run.Tool.Driver.Rules = sarifRules(set.Findings)
 	for _, f := range set.Findings {
-		title := Escape(cmp.Or(f.Title, f.ID))
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			ID:               Escape(f.ID),
-			ShortDescription: sarifText{title},
-			FullDescription:  sarifText{title},
-			Help:             sarifText{cmp.Or(Escape(f.Advice), title)},
-		})
 		result := sarifResult{
 			RuleID:    Escape(f.ID),
 			Level:     "error",
@@ -117,6 +111,31 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
 	})
+}
+
+// sarifRules returns a rule for each ID among the findings, in the order in which the IDs first
+// come. The help is the advice of the first finding that has one.
+func sarifRules(findings []results.Finding) []sarifRule {
+	advice := map[string]string{}
+	for _, f := range findings {
+		advice[f.ID] = cmp.Or(advice[f.ID], f.Advice)
+	}
+	rules := []sarifRule{}
+	listed := map[string]bool{}
+	for _, f := range findings {
+		if listed[f.ID] {
+			continue
+		}
+		listed[f.ID] = true
+		title := Escape(cmp.Or(f.Title, f.ID))
+		rules = append(rules, sarifRule{
+			ID:               Escape(f.ID),
+			ShortDescription: sarifText{title},
+			FullDescription:  sarifText{title},
+			Help:             sarifText{cmp.Or(Escape(advice[f.ID]), title)},
+		})
+	}
+	return rules
 }
 
 // sarifLocationOf returns where a failure of a command is shown, since code scanning shows none
