@@ -14,7 +14,7 @@ type Fault struct {
 	ID     string // "governor"
 	Found  string // what is wrong
 	Advice string // the remedy
-	always bool   // it touches every figure of a run, whatever was measured
+	always bool   // it affects every figure of a run, whatever was measured
 }
 
 // Warning returns the fault in a line, as the records of a run have it.
@@ -32,19 +32,41 @@ func (f Fault) Finding() results.Finding {
 // one that does not tell. Who else uses it is [Usage]'s to say.
 func Faults(env results.Environment) []Fault {
 	list := []Fault{
-		{"virtual", env.Virtualisation,
-			"its neighbours cannot be seen from here: compare two builds in one job", false},
-		{"imitation", env.Imitation,
-			"what pipes do can be compared with other systems, how fast they are cannot", true},
-		{"cpus", fewCPUs(env.OS),
-			"trust placement same more than others, or allow this process more cores (taskset, " +
-				"cpuset, a larger machine)", false},
-		{"governor", governor(env.Governor), "sudo cpupower frequency-set -g performance", true},
-		{"clock", slowClock(env),
-			"choose a clock source that needs no system call, such as tsc; latencies near these " +
-				"figures mean nothing", true},
-		{"pipe-max-size", smallPipeMax(env.PipeMaxSize),
-			"sudo sysctl fs.pipe-max-size=1048576", false},
+		{
+			ID:     "virtual",
+			Found:  env.Virtualisation,
+			Advice: "its neighbours cannot be seen from here: compare two builds in one job",
+		},
+		{
+			ID:     "imitation",
+			Found:  env.Imitation,
+			Advice: "what pipes do can be compared with other systems, how fast they are cannot",
+			always: true,
+		},
+		{
+			ID:    "cpus",
+			Found: fewCPUs(env.OS),
+			Advice: "trust placement same more than others, or allow this process more cores " +
+				"(taskset, cpuset, a larger machine)",
+		},
+		{
+			ID:     "governor",
+			Found:  governor(env.Governor),
+			Advice: "sudo cpupower frequency-set -g performance",
+			always: true,
+		},
+		{
+			ID:    "clock",
+			Found: slowClock(env),
+			Advice: "choose a clock source that needs no system call, such as tsc; latencies " +
+				"near these figures mean nothing",
+			always: true,
+		},
+		{
+			ID:     "pipe-max-size",
+			Found:  smallPipeMax(env.PipeMaxSize),
+			Advice: "sudo sysctl fs.pipe-max-size=1048576",
+		},
 	}
 	list = append(list, systemFaults()...)
 	return slices.DeleteFunc(list, func(f Fault) bool { return f.Found == "" })

@@ -10,19 +10,33 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults are what Linux tells of in /proc and /sys.
+// systemFaults returns what a Linux machine can have that disturbs measurements. Found is empty for
+// those that this machine does not have.
 func systemFaults() []Fault {
 	return []Fault{
-		{"turbo", turbo(),
-			"echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, " +
-				"or 0 > .../cpufreq/boost", true},
-		{"smt", hardwareThreads(),
-			"echo off | sudo tee /sys/devices/system/cpu/smt/control", false},
-		{"quota", quota(),
-			"lift the quota, or bind the container to whole CPUs instead", false},
-		{"pipes", smallPipes(),
-			"this user's pipes have used up fs.pipe-user-pages-soft: close some, " +
-				"or raise it with sysctl", false},
+		{
+			ID:    "turbo",
+			Found: turbo(),
+			Advice: "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo, " +
+				"or without that file: echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
+			always: true,
+		},
+		{
+			ID:     "smt",
+			Found:  hardwareThreads(),
+			Advice: "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+		},
+		{
+			ID:     "quota",
+			Found:  quota(),
+			Advice: "lift the quota, or bind the container to whole CPUs instead",
+		},
+		{
+			ID:    "pipes",
+			Found: smallPipes(),
+			Advice: "this user's pipes have used up fs.pipe-user-pages-soft: close some, " +
+				"or raise it with sysctl",
+		},
 	}
 }
 
