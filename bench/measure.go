@@ -39,11 +39,11 @@ func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	return result, err
 }
 
-// SliceTime is how long a slice is if nobody says otherwise: long beside an error of the clock, and
-// short enough that most slices lie between two disturbances.
+// SliceTime is the default length of a slice: much longer than an error of the clock, and short
+// enough that most slices lie between two disturbances.
 const SliceTime = 3 * time.Millisecond
 
-// usualSamples is how many slices a cell takes if nobody says otherwise.
+// usualSamples is the default number of slices per cell.
 const usualSamples = 24
 
 // withDefaults fills in what the plan and its cells do not say.
@@ -87,7 +87,7 @@ func withDefaults(c results.Cell) results.Cell {
 func Placed(c results.Cell) []results.Cell {
 	topology, err := placement.Read()
 	if err != nil {
-		topology = placement.Topology{} // which offers free
+		topology = placement.Topology{} // the scheduler then chooses: its Best is free alone
 	}
 	var cells []results.Cell
 	for _, place := range topology.Best() {

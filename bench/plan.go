@@ -103,9 +103,9 @@ type placedCell struct {
 	unsupported error
 }
 
-// Validate reports what of the plan cannot be: unknown names, messages that a framing cannot carry,
-// a capacity that this system refuses. What this system merely lacks is no error; its cells become
-// unsupported records.
+// Validate returns an error if the plan has an unknown name, a message that a framing cannot carry,
+// or a capacity that this system refuses. It is no error if this machine merely lacks something
+// that a cell needs: the cell becomes an unsupported record.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().place()
 	return err
@@ -168,8 +168,8 @@ func placeAll(cells []results.Cell) ([]placedCell, error) {
 	return placed, nil
 }
 
-// tryPipe opens a cell's pipe, has its ends wait as they are to, and closes it again: what this
-// system has alone it need not have together.
+// tryPipe opens a cell's pipe, sets how its ends wait, and closes it again: a system may support a
+// kind of pipe and a way to wait, but not both together.
 func tryPipe(c results.Cell) error {
 	writer, reader, err := parseIO(c.IO)
 	if err != nil {
@@ -219,8 +219,8 @@ func Unsupported(c results.Cell) error {
 	return err
 }
 
-// IsUnsupported reports whether an error is this machine's refusal of something it knows, rather
-// than something that nobody could have.
+// IsUnsupported reports whether an error says that this machine lacks something or refuses a
+// capacity. Any other error of a cell means that no machine could run it.
 func IsUnsupported(err error) bool {
 	var capacity *syspipe.CapacityError
 	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)

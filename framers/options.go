@@ -33,8 +33,8 @@ const (
 	Resync
 )
 
-// refuse returns err, with which a Reader meets a message beyond the limit. Where that ends the
-// stream it is what broken holds from then on.
+// refuse returns err, the error about a message beyond the limit. With the policy Close, which ends
+// the stream, it also stores err in broken.
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
@@ -115,8 +115,8 @@ func WithReadBuffer(bytes int) Option {
 
 // WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin, also
 // when they grow: DefaultReadOffset unless set. Only n modulo 4096 counts. On some processors a
-// pipe is read at half the speed into a buffer that begins at 1 to 31, and, as the messages before
-// move what follows them, at 0.
+// pipe is read at half the speed into a buffer that begins at 1 to 31. A buffer that begins at 0 is
+// as slow, since messages move within it.
 func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
@@ -210,7 +210,8 @@ func (s *settings) id() [16]byte {
 
 // An idSource makes version 4 UUIDs: two SplitMix64 generators (Steele, Lea, Flood: Fast splittable
 // pseudorandom number generators, 2014), each of which gives no number twice. It begins at a random
-// place. The generators of math/rand/v2 are calls, which cost a small message twice as much.
+// place. The generators of math/rand/v2 are not inlined, and would cost a small message twice as
+// much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {

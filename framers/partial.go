@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A partialMessage is a message of which some chunks have come.
+// A partialMessage is a message that has received some of its chunks.
 type partialMessage struct {
 	id       chunkID
 	total    int // chunks
@@ -34,8 +34,8 @@ func (p *partialMessage) has(index int) bool {
 	return index < p.next || ahead
 }
 
-// store takes a copy of a chunk. The buffer grows by a quarter, up to top: there may be many, and
-// what they hold is to be about what is charged.
+// store takes a copy of a chunk. The buffer grows by a quarter at a time, up to top: there may be
+// many buffers, and their memory should be close to the bytes that are charged for them.
 func (p *partialMessage) store(index int, chunk []byte, top int) {
 	p.received++
 	if index != p.next {
@@ -133,7 +133,8 @@ func (s *partialMessages) forget(p *partialMessage) {
 	s.list = slices.Delete(s.list, i, i+1)
 }
 
-// empty drops the data of a message but keeps its name, so that the rest of it can be thrown away.
+// empty drops the data of a message but keeps its id, so that later chunks of it can be dropped
+// too.
 func (s *partialMessages) empty(p *partialMessage) {
 	s.bytes -= p.bytes()
 	p.data = nil
@@ -142,9 +143,9 @@ func (s *partialMessages) empty(p *partialMessage) {
 	p.dropped = true
 }
 
-// recycle takes back a partial message that is on no list. Memory that is new for each large
-// message costs more than all else, so one large buffer is kept, by the rule of a readBuffer: until
-// shrinkAfter messages in a row have not needed it.
+// recycle takes back a partial message that is on no list. New memory for each large message would
+// cost more than all the rest, so recycle keeps one large buffer until shrinkAfter messages in a
+// row have not needed it, as a readBuffer does.
 func (s *partialMessages) recycle(p *partialMessage) {
 	used := len(p.data)
 	*p = partialMessage{data: p.data[:0], ahead: p.ahead}

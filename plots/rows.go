@@ -190,7 +190,8 @@ func figure(row stat.Row, metric string, x float64) (Point, bool) {
 // A pointer returns the point that a row makes; false if it makes none.
 type pointer func(stat.Row) (Point, bool)
 
-// along returns the points of a metric at the places that rows have along X.
+// along returns a function that makes a row a point: place(row) on the X axis, the metric on the Y
+// axis.
 func along(metric string, place func(stat.Row) float64) pointer {
 	return func(row stat.Row) (Point, bool) { return figure(row, metric, place(row)) }
 }

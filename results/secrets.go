@@ -28,7 +28,7 @@ func HideSecrets(command []string) []string {
 	return hidden
 }
 
-// hideSecretsInLine does the same to a command line that is one text.
+// hideSecretsInLine hides the secrets in a command line given as one string.
 func hideSecretsInLine(line string) string {
 	text, _ := hideInText(line)
 	return text

@@ -20,8 +20,8 @@ func pipeCapacity(kind Kind, _ int) (int, error) {
 	return fillAndClose(w, r)
 }
 
-// setPipeCapacity takes for granted what the pipe grows to by itself; neither system lets a program
-// choose anything else.
+// setPipeCapacity accepts only the capacity that the pipe grows to by itself; neither system lets a
+// program choose another.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	grown, err := pipeCapacity(kind, fd)
 	if err == nil && grown != n {

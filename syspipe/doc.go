@@ -25,12 +25,13 @@
 //
 // With [Blocking], an end makes raw system calls that the Go scheduler does not see. This lets Go
 // reach the speed of C, and has a price. While such a call waits, it holds a slot of the scheduler
-// and keeps the garbage collector from stopping the world. Go takes its thread for one that runs
-// and will poll; so a goroutine that waits in Go's poller on a locked thread is woken up to 10 ms
-// late, or after a minute (seen with Go 1.26). Use Blocking in a process made for the purpose: set
-// GOMAXPROCS to at least the number of blocking ends plus two, call [runtime.LockOSThread], leave
-// no end to [Poller], and turn the collector off while the ends are in use. Everything else in this
-// package is safe in any program.
+// and keeps the garbage collector from stopping the world. The scheduler believes that the thread
+// of such a call is running Go code and will look at the poller soon. So another goroutine, which
+// waits in Go's poller and is locked to its thread, wakes up to 10 ms late, or after a minute (seen
+// with Go 1.26). Use Blocking in a process made for the purpose: set GOMAXPROCS to at least the
+// number of blocking ends plus two, call [runtime.LockOSThread], leave no end to [Poller], and turn
+// the collector off while the ends are in use. Everything else in this package is safe in any
+// program.
 //
 // # Not promised
 //

@@ -17,8 +17,8 @@ type Options struct {
 	// Capacity asks for so many bytes; 0 leaves the system's default. The system may round, and
 	// [End.Capacity] tells what came of it. A refusal is a [*CapacityError].
 	Capacity int
-	// IO is how both ends wait. The zero IO is [Poller], or what comes next to it where the system
-	// has none for this kind (see [End.UsePoller]).
+	// IO is how both ends wait. The zero IO is [Poller]. If the system has no poller for this kind,
+	// the ends wait in the way that comes closest (see [End.UsePoller]).
 	IO IO
 }
 
@@ -107,9 +107,9 @@ func (e *End) SetIO(io IO) error {
 	})
 }
 
-// UsePoller is SetIO with [Poller], or with what comes next to it where the system has none for
-// this end: a pause of 1 ms between two tries, on Windows a call that blocks its own thread and no
-// other.
+// UsePoller calls SetIO with [Poller]. If the system has no poller for this end, it sets what comes
+// closest: a pause of 1 ms between two tries, or on Windows a call that blocks its own thread and
+// no other.
 func (e *End) UsePoller() error {
 	err := e.SetIO(Poller)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -220,7 +220,7 @@ func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 		return n, nil
 	}
 	if !e.open.Load() {
-		return 0, e.readFailed(os.ErrClosed) // it met the idle pipe that Close puts in the place
+		return 0, e.readFailed(os.ErrClosed) // Close has put an idle pipe in its place
 	}
 	return 0, io.EOF
 }
@@ -290,9 +290,9 @@ func (e *End) wait(toward direction) error {
 	return nil
 }
 
-// SetReadDeadline ends reads that are or come under way at t with an error that wraps
-// [os.ErrDeadlineExceeded]; the zero time is none. It works with [Poller]; with any other io the
-// error wraps [os.ErrNoDeadline].
+// SetReadDeadline sets the time after which reads fail with an error that wraps
+// [os.ErrDeadlineExceeded], also one that waits already. The zero time is no deadline. It works
+// with [Poller]; with any other IO the error wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -346,8 +346,8 @@ func awaitNone(calls *atomic.Int32) {
 	}
 }
 
-// briefly runs f, which uses the descriptor and does not wait, unless the end is closed; it says
-// which op failed. Close waits for f, so that its descriptor is the end's as long as it runs.
+// briefly runs f, unless the end is closed; f uses the descriptor and does not wait. An error names
+// the op. Close waits for f, so the descriptor stays valid while f runs.
 func (e *End) briefly(op string, f func() error) error {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

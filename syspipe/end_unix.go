@@ -13,8 +13,9 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
-// besidePoller is how an end waits that Go's poller cannot watch: nobody could end a read of it
-// that waits in the kernel, and poll(2) is no better than the poller there.
+// besidePoller is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
+// tries. Nobody could end its read while that waits in the kernel, and poll(2) cannot watch it
+// either.
 const besidePoller = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -88,7 +89,8 @@ func (e *End) setIO(want IO) error {
 	return nil
 }
 
-// seen tells which counters are known: the wait of a blocking call is the kernel's own.
+// seen reports which counters are known. The waits of a blocking call are not: they happen inside
+// the kernel.
 func (e *End) seen() (eagain, waits bool) { return true, e.io != Blocking }
 
 func (e *End) readPolled(p []byte) (int, error) {

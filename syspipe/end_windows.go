@@ -14,8 +14,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// besidePoller is how an end waits that Go's poller does not take: an anonymous pipe, which is
-// synchronous. Go knows of the calls, and they block their thread alone.
+// besidePoller is how an anonymous pipe waits: it is synchronous, and Go's poller does not take it.
+// Go knows of its calls, and a call blocks no thread but its own.
 const besidePoller = Blocking
 
 // descriptor is what an end consists of on Windows.
@@ -71,7 +71,7 @@ func (e *End) setNowait(nowait bool) error {
 	return nil
 }
 
-// seen tells which counters are: where the system waits inside the call it does not tell.
+// seen reports which counters are known. If the system waits inside the call, neither is.
 func (e *End) seen() (eagain, waits bool) { return e.nowait, e.nowait }
 
 // sysRead reads once and says what came of it as read(2) does: nothing at the end of the bytes,
@@ -169,7 +169,8 @@ func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, e
 	return int(r.done), err
 }
 
-// writev copies: Windows gathers into files but not into pipes. One call it stays.
+// writev copies the buffers into one and writes that in one call: Windows has gathering writes for
+// files but not for pipes.
 func (e *End) writev(bufs [][]byte) (int64, error) {
 	e.joined = e.joined[:0]
 	for _, b := range bufs {
@@ -209,7 +210,7 @@ func (e *End) poll(direction) error { return Poll.Supported() }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
 
-// HungUp reports false: the system tells of an end only behind all that is to be read.
+// HungUp reports false: Windows says that the writer has left only after all bytes were read.
 func HungUp(any) bool { return false }
 
 // CountSIGPIPE counts nothing: Windows has no such signal.
@@ -231,8 +232,8 @@ func Now() time.Duration {
 	return time.Duration(ns)
 }
 
-// query calls what fills in a number, and fails on no Windows that Go runs on. It allocates
-// nothing, as LazyProc.Call would.
+// query calls a function that fills in a number. The two functions cannot fail on the versions of
+// Windows that Go supports. Unlike LazyProc.Call, query allocates nothing.
 func query(call *windows.LazyProc) (n uint64) {
 	syscall.SyscallN(call.Addr(), uintptr(unsafe.Pointer(&n)))
 	return n

@@ -2,8 +2,8 @@ package payload
 
 import "unsafe"
 
-// pageSize is the distance at which what a copy costs repeats: it depends on the offsets of source
-// and destination modulo this, whatever the system's pages are.
+// pageSize is the period of the cost of a copy: the cost depends on the offsets of source and
+// destination modulo 4096, whatever the size of the system's pages is.
 const pageSize = 4096
 
 // freshMemory is how much memory the copies of a fresh source fill, in bytes: more than any cache
@@ -38,9 +38,9 @@ func (s *Source) Place(offset int) {
 	s.bodies = placed
 }
 
-// Spread gives the messages of a generated source memory of their own in turn, as many copies as
-// fill 64 MiB, each with the same offset within its page if a message fills a page. So a message is
-// not in the cache when it is sent, as in a program that has just made it.
+// Spread fills 64 MiB with copies of the message of a generated source, and the source then sends
+// one copy after the other. So a message is not in the cache when it is sent. If a message fills a
+// page, each copy has the same offset within its page.
 func (s *Source) Spread() {
 	body := s.bodies[0]
 	const line = 64 // bytes of the cache; small messages do not share one

@@ -52,7 +52,7 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	order := make(chan chan reply, s.inflight-1) // and one with who writes
+	order := make(chan chan reply, s.inflight-1) // one more is with the goroutine that writes
 	var writing sync.WaitGroup
 	writing.Go(func() { // replies in the order they are due
 		for r := range order {
@@ -144,8 +144,8 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// listen waits until a subscription is acknowledged, so that what is asked next is told of, or
-// refused.
+// listen waits until the server acknowledges a subscription or refuses it, so that the effects of
+// the next requests are notified. ended gets the reply when the subscription ends.
 func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
@@ -170,8 +170,8 @@ type line struct {
 	err    error // ends the input
 }
 
-// readLines reads lines until the input or whoever takes them is over: a read of a terminal cannot
-// be taken back.
+// readLines sends the lines of in on a channel until in ends or over is closed. It reads in a
+// goroutine, because a read of a terminal cannot be cancelled.
 func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {
@@ -199,13 +199,13 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 	return lines
 }
 
-// send asks one request. What fails here, not at the server, is answered in its place, so that
-// lines stay in step.
+// send makes one request and returns the reply. If the request fails before it reaches the server,
+// the reply is an error of our own, so that each request still has a line of output.
 func (s *callSession) send(ctx context.Context, q request) reply {
 	result, err := s.pool.Call(ctx, q.method, q.params)
 	if err == nil {
 		var tool struct{ IsError bool }
-		_ = json.Unmarshal(result, &tool) // a result that is no object is none of a tool
+		_ = json.Unmarshal(result, &tool) // a result that is no object does not come from a tool
 		return reply{jsonrpc.AppendResult(nil, q.id, result), tool.IsError}
 	}
 	var remote *jsonrpc.Error

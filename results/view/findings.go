@@ -318,7 +318,8 @@ func findingAdvice(all []results.Finding) []string {
 	return out
 }
 
-// areas are those of findings, in the order of a page, with the command that looks at each.
+// areas are the areas of findings, in the order in which a page shows them, each with the command
+// that looks at it.
 var areas = []struct{ area, title, command string }{
 	{results.AreaRule, "What the pipes do", "pipebench probe"},
 	{results.AreaClaim, "Common claims about stdio, and whether they hold here",

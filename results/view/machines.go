@@ -78,7 +78,7 @@ func headers(s *results.Set) []string {
 // A machineField is one thing that is known of a machine, "" if it is not.
 type machineField struct{ title, text string }
 
-// machineFields are in the order of a page.
+// machineFields returns what is known of a machine, in the order in which a page shows it.
 func machineFields(e results.Environment) []machineField {
 	var cpus, page, largest, measured, clock string
 	if e.CPUs > 0 {

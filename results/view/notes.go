@@ -42,8 +42,8 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 // mostWarnings is how many warnings a first screen has.
 const mostWarnings = 3
 
-// sampleNotes say what stands after ±, how many samples it rests on, where they are too few, and
-// how many were left out because others disturbed them.
+// sampleNotes explain the figure after ±. They say how many samples it rests on, how many cells
+// have too few samples, and how many samples were left out because other programs disturbed them.
 func sampleNotes(rows []stat.Row) []string {
 	var least, most, few, leftOut, disturbed int
 	for _, r := range rows {

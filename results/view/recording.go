@@ -151,7 +151,7 @@ func replyTable(messages []results.Message) Table {
 	for _, method := range methods[:min(len(methods), maxMethods)] {
 		l, err := results.NewLatency(times[method])
 		if err != nil {
-			continue // a histogram that it made itself always encodes
+			continue // cannot happen: the histogram was made just now
 		}
 		t.AppendValues(
 			textValue(method),

@@ -222,7 +222,8 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is what one start has: more than the reference took, since a slow reader holds it up.
+// limit is how long one start may take: longer than the reference took, since a slow reader holds
+// the program up.
 func (p *program) limit() time.Duration {
 	return max(p.o.Timeout, 3*p.ref.last().took+2*slowTime)
 }

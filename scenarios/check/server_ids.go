@@ -19,8 +19,8 @@ func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
 
-// converse sends messages and returns the answers that come, until there are n, the server says no
-// more, or one takes longer than a server has for it.
+// converse sends messages and returns the answers. It stops when n have come, when the server
+// closes its output, or when an answer takes longer than the protocol's pace allows.
 func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	limit := c.protocol.Paces[target.Transport].Limit(c.o.Patience, 0)
 	c.dropOldAnswers(ctx)

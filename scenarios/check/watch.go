@@ -36,9 +36,10 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 // fewLooks is how often a program has to be looked at for it to be called busy.
 const fewLooks = 6
 
-// looksBusy looks at the program for a while, as often on a busy machine, which takes longer. It
-// reports whether the program had a CPU, or waited for one, at nine looks of ten at which it had to
-// wait.
+// looksBusy looks at the program d/tick times; on a busy machine that takes longer than d. If there
+// is a pipe, a look counts only if the pipe holds bytes, and as many as at the look before: then
+// the program has to wait. looksBusy reports whether the program ran, or waited for a CPU, at nine
+// of ten looks that count.
 func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	looks := 0
 	running := 0
@@ -60,11 +61,11 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	return looks >= fewLooks && running*10 >= looks*9
 }
 
-// workLooks is how often a program is looked at whose time is up.
+// workLooks is how many times stillRuns looks at a program that has used up its time.
 const workLooks = 8
 
-// stillRuns reports whether the program had a CPU, or waited for one, at all looks but one: a
-// program that polls has it at some looks alone.
+// stillRuns reports whether the program ran, or waited for a CPU, at all looks but one. A program
+// that polls does so only at some looks.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {

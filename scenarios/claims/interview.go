@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A silence is how long an interview waits.
+// A silence holds the times that an interview waits.
 type silence struct {
 	answer time.Duration // for a handshake
 	none   time.Duration // until no answer is an answer
@@ -70,9 +70,9 @@ type interviewer struct {
 	found   func(results.Finding) error
 }
 
-// interview starts an MCP server several times, since one that takes an oddity amiss answers
-// nothing after it, and tells what it found: "check/talk/newline" and others. Its tool "echo" is
-// called if it has one.
+// interview starts an MCP server anew for each question, since a server may stop answering after an
+// odd message, and reports findings such as "check/talk/newline". It calls the server's tool "echo"
+// if there is one.
 func interview(ctx context.Context, command []string, found func(results.Finding) error) error {
 	i := &interviewer{command: command, found: found}
 	i.start = func() (*proc.Process, error) {
@@ -96,7 +96,8 @@ func (i *interviewer) hold(ctx context.Context) error {
 	return nil
 }
 
-// ask puts a question, and looks under which id an error comes that answers a line without one.
+// ask sends a question and reports whether it was answered. If the question is a malformed line,
+// which has no id, ask also reports the id of the error that answers it.
 func (i *interviewer) ask(ctx context.Context, c *child.Conn, q question) error {
 	answered := false
 	errorID := "no answer"

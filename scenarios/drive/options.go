@@ -46,7 +46,7 @@ type Options struct {
 	Longest  time.Duration // the greatest; 0 is 2 min
 	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
 
-	// bytes of a message of the server's, beyond which it is said to have no end; 0 is 256 MiB
+	// the most bytes of one message from the server; a longer one counts as endless; 0 is 256 MiB
 	MaxReply int
 
 	Observe func(step string) // if set, is told what is tried, by the goroutine that measures

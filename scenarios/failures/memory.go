@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/experiment"
 )
 
-// lineLimit is the limit that the document of the printed reader sets, in bytes.
+// lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
 // An endlessLine is a line without a newline, and a reader that allows lineLimit bytes of it.
@@ -25,9 +25,9 @@ type endlessLine struct {
 	bytes int64
 }
 
-// endlessLines measure the memory of a process, so each has one of its own. The printed reader
-// searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a little
-// beyond the limit, take seconds.
+// endlessLines measure the memory of a process, so each has a process of its own. The reader of
+// "as-printed" searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a
+// little beyond the limit, take seconds.
 var endlessLines = experimentsOf([]endlessLine{
 	{"closes", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit)), 64 << 20},
 	{"skips", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit),

@@ -31,8 +31,8 @@ func ring(slot, free int) model {
 	}
 }
 
-// buffer is the BSDs' pipe, once grown: free bytes, of which a write up to PIPE_BUF goes in whole
-// or not at all.
+// buffer models a pipe of the BSDs that has grown and has room for free bytes. A write of up to
+// atomic bytes (PIPE_BUF) goes in whole or not at all; a larger one may go in in part.
 func buffer(free, atomic int) model {
 	return func(n int) int {
 		if n > free && n <= atomic {

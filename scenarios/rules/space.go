@@ -153,7 +153,8 @@ func findAllOrNothing(t *trial) {
 	t.found(step, whole, "B", how)
 }
 
-// largestUnsplit returns the largest of the usual sizes of which no write was taken in part.
+// largestUnsplit tries the usual sizes in ascending order. It returns the last one before the first
+// size whose write is taken in part.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {

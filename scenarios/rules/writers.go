@@ -52,9 +52,9 @@ const (
 	fewRuns            = 5
 )
 
-// interleaveWrites lets two processes write messages of one letter each. Sizes that divide the
-// capacity, read as much at once as the pipe holds, look whole without being safe. So other sizes
-// are tried too, and small reads.
+// interleaveWrites lets two processes write messages of one letter each. If the size of a message
+// divides the capacity, and each read takes all that the pipe holds, messages look whole by luck.
+// So interleaveWrites tries other sizes too, and small reads.
 func interleaveWrites(t *trial) {
 	slot := t.slot()
 	w, _ := t.openNonBlocking()

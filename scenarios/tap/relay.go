@@ -120,8 +120,8 @@ type stream interface {
 	// read waits until there is something. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
-	// awaitReader returns false if nobody reads what is written, which is seen within a second on
-	// Unix, and else true, after that second.
+	// awaitReader waits up to a second for the reader to leave. It returns false as soon as the
+	// reader has left, which only Unix can tell, and true after the second.
 	awaitReader() bool
 	close()
 }

@@ -182,7 +182,7 @@ func each(bytes, calls []float64) string {
 	return results.FormatSize(int64(mean))
 }
 
-// Findings makes records of the figures. About is the new command.
+// Findings turns figures into findings. about is the command line of the new version.
 func Findings(figures []Figure, about []string) []results.Finding {
 	var out []results.Finding
 	for _, f := range figures {

@@ -46,7 +46,7 @@ const (
 	mostPairs  = 100 // that are run only because there is time
 )
 
-// Validate reports what of the plan cannot be.
+// Validate returns an error if a number of the plan is negative or a flag cannot be passed on.
 func (p Plan) Validate() error {
 	if p.Pairs < 0 || p.MaxTime < 0 {
 		return fmt.Errorf("the plan asks for %d pairs in %s; neither can be negative",

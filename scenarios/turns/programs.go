@@ -62,7 +62,8 @@ const (
 type Pairs struct {
 	Old, New []Start
 
-	// CountedOld and CountedNew are the starts that were made to count.
+	// CountedOld and CountedNew are the starts that counts and outputs are compared in. They are
+	// made before the timed starts in Old and New, and are not among them.
 	CountedOld, CountedNew []Start
 
 	// Different says that the two do not do the same, and in what; "" if they do.

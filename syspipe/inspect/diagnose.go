@@ -128,7 +128,7 @@ type diagnosis struct {
 	explained []string // channels that a diagnosis has explained
 }
 
-// add notes what is wrong with channels, unless it explains one of them that is explained already.
+// add records a diagnosis of channels, unless one of them has a diagnosis already.
 func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {

@@ -49,7 +49,7 @@ func Process(pid int) (r *Report, err error) {
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
 		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
-			continue // whoever asks has what its shell left open, and explains nothing by that
+			continue // this process only has open what its shell left it, which explains nothing
 		}
 		s.read(other)
 	}
@@ -63,11 +63,11 @@ func Process(pid int) (r *Report, err error) {
 // machine one may have got no CPU to come to rest with.
 const maxDoubt = 5 * time.Second
 
-// Over looks twice, so long apart, and returns the second look with what only two can tell: what
-// the processes did in between. Where that is too little to tell one that spins from one that has
-// not come to rest yet, it looks again, so long after, for five seconds. Of the diagnoses it
-// keeps those that both looks found: a pipe may be full for a moment, and a child holds everything
-// until it becomes another program. A process that ends in between is an error that wraps
+// Over looks at the processes twice, with a pause of look in between. It returns the second look,
+// and what the processes did in the pause. If it is in doubt whether a process spins or is just
+// coming to rest, it looks again after the same pause, for up to five seconds. It keeps only the
+// diagnoses that both looks found: a pipe may be full for a moment, and a child holds everything
+// until it becomes another program. If the process ends in the meantime, the error wraps
 // [fs.ErrNotExist], as with [Process].
 func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 	before, err := Process(pid)

@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
-// A Request is a request of one exact size, of which every copy has its own number: in its id, or
-// wherever else it is marked, and at both ends of its payload, so that an answer in another's place
-// shows.
+// A Request is a request of one exact size. Every copy has its own number in its id, or wherever
+// else it is marked, and at both ends of its payload. So an answer to another copy is noticed.
 //
 //	{"jsonrpc":"2.0","id":1000000007,"method":"…","params":{"pad":"00000007…00000007"}}
 //	 before                                              payload            after
@@ -22,7 +21,7 @@ type Request struct {
 	Silent bool // nobody answers it
 	// bytes of payload that the answer is to have; 0 if it is to have those of the message
 	Demands int
-	Query   *Request // sent behind the message, and answered in its place; nil if that itself is
+	Query   *Request // sent after a message that gets no answer, to be answered; else nil
 	Release *Request // sent when the answer has come; nil if nothing is due
 
 	// Heard, if set, is given an answer that is no echo, by the goroutine that reads. It may keep
@@ -38,7 +37,8 @@ type Request struct {
 	refusal  string // its code; "" is any
 	wants    []byte // the id of a message that was recorded; nil if it has none
 
-	mu *sync.Mutex // numbering, and checking an answer, which a late one makes another goroutine do
+	// held to number a copy and to check an answer: another goroutine checks late ones
+	mu *sync.Mutex
 }
 
 // The ids of requests are numbers of one width, so that they do not change a message's size: ten
