@@ -194,11 +194,15 @@ func ShortID(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel returns "ndjson 64 KiB stream same", and then the fields named.
+// CellLabel returns "ndjson 64 KiB stream same", and then those of the fields named that the cell
+// has: "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {
-		words = append(words, name+"="+ShortValue(name, c.Field(name)))
+		value := c.Field(name)
+		if value != "" {
+			words = append(words, name+"="+ShortValue(name, value))
+		}
 	}
 	return strings.Join(words, " ")
 }

@@ -37,7 +37,7 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 const mostChanges = 12
 
 // comparisonPage says first what changed. Then come the times: of files a table of framings and
-// sizes, of pairs and benchmark text a row for each; then what is counted, and changed. Without
+// sizes, of pairs and benchmark text a row for each; then the counts that changed. Without
 // detail a terminal has what fits it.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
@@ -72,10 +72,10 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		left = all - len(counters) - len(times)
 	}
 	if len(times) > 0 {
-		p.Tables = append(p.Tables, comparisonTable("Timed", times).dropEmpty())
+		p.Tables = append(p.Tables, comparisonTable("Times", times).dropEmpty())
 	}
 	if len(counters) > 0 {
-		p.Tables = append(p.Tables, comparisonTable("Counted, and changed", counters).dropEmpty())
+		p.Tables = append(p.Tables, comparisonTable("Counts that changed", counters).dropEmpty())
 	}
 	p.Notes = append(slices.Clone(c.Notes), basisNotes(times)...)
 	if left > 0 {

@@ -112,7 +112,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 		{Title: "machine"},
 		{Title: "command", Style: Code, Detail: !isCheck || aboutOneCommand(all)},
 		{Title: "verdict", Style: Verdict, Key: true},
-		{Title: "how", Data: "class", Key: true},
+		{Title: "outcome", Data: "class", Key: true},
 		{Title: "value", Right: true, Detail: true},
 		{Title: "unit", Detail: true},
 		{Title: "what was done or said", Data: "title", Style: Long, Key: claims,

@@ -298,8 +298,8 @@ func leverAt(rows []stat.Row, place string) (l lever, ok bool) {
 // gainThatCounts is a ratio of goodputs that is worth a change of a program.
 const gainThatCounts = 1.1
 
-// leverSentence says what a larger pipe and smaller writes do to one large message, and whether a
-// larger pipe gains anywhere and costs nothing elsewhere, as far as the intervals tell.
+// leverSentence says how fast a large message passes whole, through a larger pipe and in small
+// writes, and whether the larger pipe gains or costs anywhere, as far as the intervals tell.
 func leverSentence(levers []stat.Row) string {
 	var parts []string
 	var size int
@@ -312,7 +312,7 @@ func leverSentence(levers []stat.Row) string {
 		}
 		size = l.whole.Cell.Size
 		pipe = results.FormatSize(int64(l.larger.Cell.Capacity))
-		format := "%s %s, %s and %s"
+		format := "%s %s whole, %s through the larger pipe, %s in small writes"
 		if len(parts) == 0 {
 			format = "%s %s written whole, %s through a pipe of " + pipe + ", %s in writes of 8 KiB"
 		}
@@ -334,7 +334,7 @@ func leverSentence(levers []stat.Row) string {
 		advice = "So a pipe of " + pipe + " gains and costs nothing, if the reader does little " +
 			"with the bytes: pipebench tune says when."
 	}
-	return fmt.Sprintf("A message of %s passes %s. %s", sizeTitle(size),
+	return fmt.Sprintf("Messages of %s pass at these rates: %s. %s", sizeTitle(size),
 		strings.Join(parts, "; "), advice)
 }
 

@@ -15,9 +15,9 @@ type question struct {
 
 var pipeQuestions = []question{
 	{asks: "A new pipe holds", steps: []string{"capacity/stated", "capacity/accepted"}},
-	{asks: "Writes of one size fill it with as little as", steps: []string{"capacity/fill/"},
+	{asks: "Filled in writes of the worst size, it holds", steps: []string{"capacity/fill/"},
 		least: true},
-	{asks: "Chunks of 60 KiB fill it with", steps: []string{"capacity/fill/61440"}},
+	{asks: "Filled in writes of 60 KiB, it holds", steps: []string{"capacity/fill/61440"}},
 	{asks: "Asked to hold 100,000 B, it holds", steps: []string{"settable/100000"}},
 	{asks: "A full one takes a byte again after reading", steps: []string{"slot"}},
 	{asks: "poll(2) calls it writable after reading", steps: []string{"poll/writable-after"}},

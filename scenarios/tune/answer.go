@@ -87,18 +87,22 @@ func (d Decision) workingAdvice() string {
 		if !ok {
 			continue
 		}
-		ratios = append(ratios, fmt.Sprintf("%.2f× at %g ns", e.Median, r.work))
+		format := "%.2f× if %g ns"
+		if len(ratios) == 0 {
+			format = "%.2f× the goodput if the reader spends %g ns per byte"
+		}
+		ratios = append(ratios, fmt.Sprintf(format, e.Median, r.work))
 		gains = gains || e.Above(worthIt)
 	}
 	if len(ratios) == 0 {
 		return ""
 	}
 	if gains {
-		return fmt.Sprintf("If your reader works on the bytes, %s still gains: %s per byte.",
+		return fmt.Sprintf("If your reader works on the bytes, %s still gains: %s.",
 			c, strings.Join(ratios, ", "))
 	}
 	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s it "+
-		"is as fast as before (%s per byte).", c, strings.Join(ratios, ", "))
+		"is as fast as before: %s.", c, strings.Join(ratios, ", "))
 }
 
 // movingAdvice says what to change if the reader only moves bytes.
