@@ -224,8 +224,8 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet has both ends begin together: the one that holds the clock waits until the other is ready,
-// starts the clock and says go, for which the other waits.
+// meet makes both ends begin together. The one that holds the clock waits until the other is ready,
+// starts the clock and says go; the other waits for that.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.isTimer() {
 		if _, err := e.awaitPeer(); err != nil {

@@ -288,8 +288,8 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish keeps the records of the groups that are done, those for which there is a reason why. Of a
-// cell that was not begun when the run was stopped there is nothing to say.
+// finish keeps the records of the groups that are done, those for which there is a reason why. A
+// cell that was not begun when the run was stopped gets no record.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil

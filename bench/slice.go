@@ -216,7 +216,7 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 // refusal.
 const leastFills = 2
 
-// usualCapacity is that of a pipe whose system does not tell, in bytes.
+// usualCapacity is taken for the capacity of a pipe if the system does not tell it, in bytes.
 const usualCapacity = 64 << 10
 
 // sleepOf returns how long the writer of a stream sleeps when the pipe is full, if it does.

@@ -38,8 +38,8 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap. That stops the world, for which a raw system call has to
-// end first.
+// heap reads the statistics of the heap. That stops the world, and so has to wait for raw system
+// calls to end.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)

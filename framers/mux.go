@@ -13,8 +13,8 @@ import (
 
 const (
 	defaultQueue = 1024
-	// oldestEvery is how often a frame goes to whoever has waited longest, whatever its priority,
-	// so that none starves.
+	// oldestEvery gives every 16th frame to the message that has waited longest, whatever its
+	// priority, so that none starves.
 	oldestEvery = 16
 )
 
@@ -125,8 +125,8 @@ func (m *Mux) write(frame [][]byte) error {
 	rate := float64(n) / max(took.Seconds(), 1e-9)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// The average is of the time a byte takes, not of rates, of which one fast write would outweigh
-	// all slow ones.
+	// The average is taken over the time per byte. In an average of rates one fast write would
+	// outweigh all slow ones.
 	m.perSecond = 1 / ((1-paceWeight)/cmp.Or(m.perSecond, rate) + paceWeight/rate)
 	return nil
 }

@@ -188,8 +188,9 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// decodeMeasurement reads a measurement, also one whose samples have closed under the name that it
-// had in older files. Sample itself has no method for that: whoever embeds it would have it, too.
+// decodeMeasurement reads a measurement. In older files the field closed of its samples has another
+// name. Sample has no UnmarshalJSON for that, because a type that embeds Sample would get the
+// method too.
 func decodeMeasurement(text []byte) (Line, error) {
 	line, err := decodeAs[Record](text)
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {

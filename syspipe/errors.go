@@ -54,8 +54,8 @@ func (e *BrokenPipeError) Unwrap() error { return e.Err }
 // Is makes every BrokenPipeError an EPIPE.
 func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
 
-// ReaderLeft reports whether a write failed since nobody holds the reading end any more, be it of
-// an [End] or of a file, of which Windows has names of its own for that.
+// ReaderLeft reports whether a write to an [End] or a file failed because nobody holds the reading
+// end any more. It also knows the names that Windows has for that error.
 func ReaderLeft(err error) bool {
 	if errors.Is(err, syscall.EPIPE) {
 		return true

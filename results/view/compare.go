@@ -399,7 +399,7 @@ func medianValue(ch stat.Change, e stat.Estimate) Value {
 	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
-// ChangeText is the change in a line: what of which case, and by how much.
+// ChangeText writes a change in a line: the figure, the case and the size of the change.
 func ChangeText(c stat.Change) string {
 	if c.Before.Metric.Name == "to-raw" {
 		return changeLabel(c, nil) + " " + changeText(c)
@@ -418,8 +418,8 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// leapRatio is that from which a change is told by what it came from: a limit that is none any
-// more.
+// A change by more than leapRatio is written as "from … to …" instead of in percent: a limit that
+// has gone, for example.
 const leapRatio = 1e4
 
 // changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.

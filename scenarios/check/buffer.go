@@ -54,9 +54,10 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// behind returns the most by which bytes came later than of another start, as seen both from the
-// start of the program and from its end: on a busy machine one start is slower than another, and a
-// terminal takes longer than a pipe for the same output.
+// behind returns the largest delay of a byte compared with another start of the program. It counts
+// a delay only if the byte is late both after the start of the program and before its end: on a
+// busy machine one start is slower than another, and a terminal takes longer than a pipe for the
+// same output.
 func (o *outcome) behind(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

@@ -215,8 +215,8 @@ func killsClient(_ context.Context, c *serverCase) error {
 	return nil
 }
 
-// readsToTheEnd looks at what is left of a server that ended by itself: who reads its output to the
-// end waits for all who hold it.
+// readsToTheEnd ends a server and looks for processes that it started and left. If one of them
+// holds the output, a reader of the output never sees its end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.gone()) {

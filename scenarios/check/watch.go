@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// watch looks at a program that has to wait, since its output is not read, or nothing comes. One
-// that ran at every look, though nothing of it moved, spins; who is suspected of it is watched for
-// longer.
+// watch looks at a program that has to wait, since its output is not read, or nothing comes. A
+// program that ran at every look, though it moved no bytes, spins. If one is suspected of that,
+// watch looks for longer.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
 	if !o.spins && o.process.Runnable() { // on a busy machine it may have begun but now

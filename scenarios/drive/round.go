@@ -142,7 +142,8 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 }
 
 // room returns how many requests can be sent at a time of the round: as the window, the rate, and
-// the slots allow. That of a request whose answer later ones overtake is not free before it came.
+// the slots allow. The slot of a request whose answer is overtaken by later ones stays taken until
+// that answer comes.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())

@@ -45,7 +45,7 @@ func experimentsOf(lines []endlessLine) []experiment.Experiment {
 	return all
 }
 
-// openWhole takes a line whole before it looks at its length, as a program does whose transport
+// openWhole reads a whole line before it looks at its length, as a program does if its transport
 // delivers frames.
 func openWhole(r io.Reader) nextMessage {
 	in := bufio.NewReader(r)

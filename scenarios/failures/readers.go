@@ -73,7 +73,7 @@ var errStarved = errors.New("waits for bytes that nobody sends")
 // errEndless is what becomes of a reader that reads on at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// A starved reader is what there is beyond the last byte that was sent.
+// A starved reader stands behind the last byte that was sent: a Read of it fails.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }

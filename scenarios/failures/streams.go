@@ -259,7 +259,7 @@ func nextFrames(lines *bufio.Scanner) ([][]byte, error) {
 // joinBytes decodes nothing before the message is whole.
 func joinBytes(frames [][]byte) (msg []byte, ok bool) { return bytes.Join(frames, nil), true }
 
-// joinStrict gives up a message of which one frame is no valid UTF-8.
+// joinStrict gives up a message if one of its frames is not valid UTF-8.
 func joinStrict(frames [][]byte) (msg []byte, ok bool) {
 	for _, f := range frames {
 		if !utf8.Valid(f) {

@@ -234,9 +234,9 @@ func Parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// decoder reads b, which it neither copies nor changes. Names are not checked for duplicates below
-// the outermost object, where that costs a set for each object; neither is UTF-8, of which half a
-// surrogate pair would be none.
+// decoder reads b, which it neither copies nor changes. It checks names for duplicates only in the
+// outermost object, since each object below would cost a set. It does not check UTF-8, since half a
+// surrogate pair would not pass.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

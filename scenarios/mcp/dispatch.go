@@ -276,7 +276,7 @@ func (s *Server) listen(r *request) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
 
-// ofSubscription is a notification for who subscribed by the request id.
+// ofSubscription makes a notification for the subscriber whose request had this id.
 func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`
 	return jsonrpc.AppendRequest(nil, "", method, []byte(params))

@@ -26,7 +26,7 @@ type request struct {
 	id     jsonrpc.ID // as the client wrote it
 	method string
 	params []byte // JSON text; nil for none
-	// it names a revision without a handshake; of who serves it
+	// the request itself names its revision, and there was no handshake
 	stateless bool
 	size      int   // bytes of the message
 	weight    int64 // in the server's inFlight, while it is served

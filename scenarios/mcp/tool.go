@@ -21,8 +21,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // of its arguments, an object; nil: it takes any, and needs none
-	// Size returns how many bytes the answer to args may have; nil: few. Answers that wait for the
-	// client are bounded by it, so a tool says it whose answers are larger than its arguments.
+	// Size returns how many bytes the answer to args may have; nil: few. The server bounds the
+	// answers that wait for the client by this size, so a tool must set it if its answers are
+	// larger than its arguments.
 	Size func(args json.RawMessage) int
 	// Content is what it answers in place of the text that Call returns: a JSON array of contents
 	// as MCP has them, such as images; nil: the text.

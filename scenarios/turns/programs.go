@@ -242,7 +242,7 @@ func differs(old, new []Start) bool {
 	return false
 }
 
-// difference says in what commands differ whose work should be the same.
+// difference says how two commands differ that should do the same work; "" if they do not.
 func difference(old, new []Start) string {
 	for i := range old {
 		if old[i].Exit != new[i].Exit {
