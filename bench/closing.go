@@ -10,15 +10,15 @@ import (
 )
 
 // A reader takes nothing for a while before it closes its end, as a program that hangs before it
-// dies. It waits until its writer has filled the pipe: until nothing came for closePause, or for
-// closePauses of them at most.
+// dies. It waits until its writer has filled the pipe: until two looks in a row find the same
+// number of bytes in it, or the looks are used up.
 const (
-	closePause  = 500 * time.Microsecond
-	closePauses = 2000
+	closePause  = 500 * time.Microsecond // before each look
+	closePauses = 2000                   // the most looks
 )
 
-// closeEarly does an endpoint's half of what follows the messages that a reader takes before it
-// closes its end.
+// closeEarly ends a slice in which the reader leaves early. When the reader has taken its messages,
+// it waits until the pipe is full and closes its end; the writer writes until the kernel says so.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()
@@ -28,7 +28,7 @@ func (e *endpoint) closeEarly() error {
 		time.Sleep(closePause)
 		n, err := e.in.Buffered()
 		if err != nil || n > 0 && n == last {
-			break // if it cannot be told, the pipe is taken for full
+			break // a pipe that cannot be asked counts as full
 		}
 		last = n
 	}

@@ -24,8 +24,8 @@ func (r Result) median(metric string) float64 {
 	return stat.MustMetric(metric).Estimate(r.Record).Median
 }
 
-// Measure measures one cell as a plan of nothing else would. What the cell does not say is as
-// usual: Cell{Framing: "ndjson", Size: 4096} is enough.
+// Measure runs a plan of one cell. A field that the cell leaves empty has its usual value:
+// Cell{Framing: "ndjson", Size: 4096} is enough.
 func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	var result Result
 	plan := Plan{Cells: []results.Cell{c}}

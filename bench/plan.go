@@ -58,15 +58,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan is what to measure, and how long. What it does not say is as usual, and so is what its
-// cells do not say.
+// A Plan says what to measure, and for how long. A field that the plan or one of its cells leaves
+// empty has its usual value.
 type Plan struct {
 	Run       string         // names the run in its records
 	Cells     []results.Cell // each at most once
 	Samples   int            // slices of each cell; 0 is 24, and fewer than 6 give no interval
 	Duration  time.Duration  // of one slice, about; 0 is [SliceTime]
 	Forks     int            // starts of the workers, over which the slices are spread; 0 is 5
-	MaxTime   time.Duration  // nothing is begun that would not end within it; 0 is no limit
+	MaxTime   time.Duration  // begin nothing that would end later than this; 0 is no limit
 	Seed      int64          // of the messages, where they lie, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
@@ -111,7 +111,7 @@ func (p Plan) Validate() error {
 	return err
 }
 
-// place validates a plan without blanks, and finds CPUs for its cells.
+// place validates a plan whose defaults are filled in, and finds CPUs for its cells.
 func (p Plan) place() ([]placedCell, error) {
 	if err := p.checkNumbers(); err != nil {
 		return nil, err

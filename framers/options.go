@@ -192,7 +192,7 @@ func WithQueue(messages int) Option {
 	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
 }
 
-// positive returns n, or another number where n is none or negative.
+// positive returns n if it is above zero, else otherwise.
 func positive(n, otherwise int) int {
 	if n > 0 {
 		return n

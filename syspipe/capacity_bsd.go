@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures: neither system tells. An empty pipe is like another of its kind, so a
-// fresh one is filled and the one asked about left alone. A FIFO of macOS is a pair of sockets, and
-// holds less than a pipe.
+// pipeCapacity measures the capacity, since neither system tells it. All pipes of a kind hold the
+// same, so it fills a fresh one and leaves the one asked about alone. A FIFO of macOS is a pair of
+// sockets, and holds less than a pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {
@@ -36,8 +36,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 // fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int), which x/sys has for neither system.
 const fionread = 0x4004667f
 
-// buffered asks the reading end: the pipes of FreeBSD have two directions, and the writing end
-// would tell of the other.
+// buffered asks the reading end only: the pipes of FreeBSD have two directions, and the writing end
+// would tell the bytes in the other one.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")

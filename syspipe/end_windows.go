@@ -108,7 +108,7 @@ func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	})
 	switch {
 	case n > 0:
-		return n, 0 // why there was no more, the next call meets again
+		return n, 0 // if an error stopped it here, the next call meets that error again
 	case err == nil:
 		return 0, syscall.EAGAIN
 	}
@@ -216,8 +216,8 @@ func HungUp(any) bool { return false }
 // CountSIGPIPE counts nothing: Windows has no such signal.
 func CountSIGPIPE() func() *int { return func() *int { return nil } }
 
-// Go's own clock goes in steps of 0.5 to 15.6 ms on Windows; the performance counter, which x/sys
-// does not name, is what times less than that.
+// Go's own clock goes in steps of 0.5 to 15.6 ms on Windows. The performance counter has finer
+// steps; x/sys has no function for it.
 var (
 	kernel32     = windows.NewLazySystemDLL("kernel32.dll")
 	queryCounter = kernel32.NewProc("QueryPerformanceCounter")

@@ -43,10 +43,10 @@ func (s *callSession) print(r reply) {
 	}
 }
 
-// errOver is why nothing is written of subscriptions that end with the session.
+// errOver stops the output when the session ends, so that open subscriptions print nothing more.
 var errOver = errors.New("the input has ended")
 
-// run asks what stands on in and writes the answers.
+// run sends the requests that it reads from in, and writes the answers.
 func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	err := s.pool.Wait(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ type reply struct {
 	failed bool
 }
 
-// ask sends each request, and puts where its reply will come on order. It ends with the input, the
-// server or ctx.
+// ask sends each request, and sends on order the channel on which its reply will come. It returns
+// when the input, the server or ctx ends.
 func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
 	over := make(chan struct{})
 	defer close(over)
@@ -163,11 +163,11 @@ func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
 	return nil
 }
 
-// A line is one of the input.
+// A line is a line of the input, or the error that ends it.
 type line struct {
 	number int64
 	text   []byte
-	err    error // ends the input
+	err    error
 }
 
 // readLines sends the lines of in on a channel until in ends or over is closed. It reads in a

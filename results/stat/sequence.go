@@ -20,9 +20,9 @@ const blockSize = 5
 // so that whoever looks may stop at any of them: when the interval tells enough, or when the time
 // is up. Student's interval holds for a number of values that was fixed before.
 //
-// It is what two sequences have in common, each of half of alpha: one of the values, which tells
-// much from few, and one of the medians of each five, which a disturbed pair does not make wide. Of
-// fewer than two values, and where the values cannot tell yet, ok is false.
+// It is the common part of two intervals, each for half of alpha: one of the values, which tells
+// much from few, and one of the medians of each five, which a disturbed pair does not make wide. ok
+// is false for fewer than two values, and if the values cannot tell yet.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
@@ -39,10 +39,20 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	return max(lo, steadyLo), min(hi, steadyHi), true
 }
 
-// meanSequence returns the interval of the mean of values. It inverts the test martingale of
-// Student's t with a normal prior of the mean in standard deviations (Lai, On confidence sequences,
-// Annals of Statistics 4, 1976; in this form Wang and Ramdas, Anytime-valid t-tests and confidence
-// sequences for Gaussian means with unknown variance, Sequential Analysis 44, 2025, section 4).
+// meanSequence returns the interval of the mean of values: each m that a test does not reject. For n
+// values of the average a, let squares be the sum of their squared distances from a, and let shrink
+// be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
+//
+//	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.
+//
+// For normal values with the mean m the left side is a martingale that starts at 1, so the chance
+// that it ever gets as large as 1/alpha is at most alpha. Solved for a-m the inequality gives the
+// half width below. After few values the left side may be less than 1/alpha for every m: then ok
+// is false.
+//
+// See Lai, On confidence sequences, Annals of Statistics 4, 1976; in this form, with a normal prior
+// of the mean in standard deviations, Wang and Ramdas, Anytime-valid t-tests and confidence
+// sequences for Gaussian means with unknown variance, Sequential Analysis 44, 2025, section 4.
 func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	n := float64(len(values))
 	if n < 2 {
@@ -51,10 +61,11 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	mean := stats.Mean(values)
 	squares := stats.Variance(values) * (n - 1)
 	shrink := priorWeight / (n + priorWeight)
-	k := math.Pow(alpha*alpha*shrink, -1/n)
-	if !(k*shrink < 1) {
-		return 0, 0, false
+	// The divisor of V is squares + shrink·n(a-m)². The test rejects m if the quotient reaches most.
+	most := math.Pow(alpha*alpha*shrink, -1/n)
+	if !(most*shrink < 1) {
+		return 0, 0, false // the quotient is below 1/shrink for every m, so it rejects none
 	}
-	half := math.Sqrt((k - 1) * squares / (n * (1 - k*shrink)))
+	half := math.Sqrt((most - 1) * squares / (n * (1 - most*shrink)))
 	return mean - half, mean + half, true
 }

@@ -16,9 +16,9 @@ import (
 
 // A silence holds the times that an interview waits.
 type silence struct {
-	answer time.Duration // for a handshake
-	none   time.Duration // until no answer is an answer
-	leave  time.Duration // for the server's end, beyond the five seconds that documents give
+	answer time.Duration // for the answer to a handshake
+	none   time.Duration // for any other answer; then there is none
+	leave  time.Duration // for the server to end: more than the five seconds that documents give
 }
 
 // patience is enough for servers that mean to answer: they do so in milliseconds, one on node after
@@ -44,15 +44,33 @@ type question struct {
 }
 
 var questions = []question{
-	{"content-length", "a handshake with a header is answered",
-		fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize),
-		false, answersHeader},
-	{"blank-line", "a request after a blank line is answered", "\n" + ping + "\n",
-		true, answersPing},
-	{"trailing-space", "a request with spaces at its end is answered", ping + "  \t\n",
-		true, answersPing},
-	{"malformed-line", "a request after a line that is no JSON is answered",
-		"{malformed\n" + ping + "\n", true, answersPing},
+	{
+		name:    "content-length",
+		title:   "a handshake with a header is answered",
+		text:    fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(initialize), initialize),
+		answers: answersHeader,
+	},
+	{
+		name:    "blank-line",
+		title:   "a request after a blank line is answered",
+		text:    "\n" + ping + "\n",
+		greet:   true,
+		answers: answersPing,
+	},
+	{
+		name:    "trailing-space",
+		title:   "a request with spaces at its end is answered",
+		text:    ping + "  \t\n",
+		greet:   true,
+		answers: answersPing,
+	},
+	{
+		name:    "malformed-line",
+		title:   "a request after a line that is no JSON is answered",
+		text:    "{malformed\n" + ping + "\n",
+		greet:   true,
+		answers: answersPing,
+	},
 }
 
 func answersPing(m child.Message) bool { return isResult(m, "2") }
@@ -63,7 +81,7 @@ func answersHeader(m child.Message) bool {
 	return header || isResult(m, "1")
 }
 
-// An interviewer asks one MCP server how it takes what documents speak of.
+// An interviewer asks one MCP server how it behaves in cases that the documents of MCP describe.
 type interviewer struct {
 	command []string
 	start   func() (*proc.Process, error)

@@ -42,9 +42,9 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// interleaveTime is how long two writers get to come between each other's bytes. For an unbroken
-// pipe to say something, fewMessages have to come through and the writers have to take turns
-// fewRuns times; on a slow machine they get slowInterleaveTime for that.
+// Two writers get interleaveTime to come between each other's bytes, and on a slow machine up to
+// slowInterleaveTime, until fewMessages have come through. If no message was cut, that proves
+// something only if as many came through and there were fewRuns runs of one writer's bytes.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -133,6 +133,8 @@ func (c *runCounter) count(p []byte) {
 // whole returns the whole messages so far.
 func (c *runCounter) whole() int { return c.messages + c.run/c.size }
 
+// enough reports whether to stop reading: after interleaveTime if enough messages came, else after
+// slowInterleaveTime. It does not wait for runs: foundInterleaved counts those.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= interleaveTime && c.whole() >= fewMessages || spent >= slowInterleaveTime
 }

@@ -150,7 +150,7 @@ func (s *snapshot) tree(root int) []Proc {
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
 		if pid == root || pid == os.Getpid() {
-			continue // nobody asks about this program
+			continue // this program is no part of the answer
 		}
 		if s.procs[pid].Parent == root {
 			tree = append(tree, s.tree(pid)...)

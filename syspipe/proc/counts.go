@@ -9,8 +9,8 @@ type Counts struct {
 	Forced                  int64 // switches away while it could have gone on
 }
 
-// Counts returns the counts of a process that has ended; false where the system does not tell:
-// only Linux does.
+// Counts returns the counts of a process that has ended. It returns false if the process goes on,
+// and on systems other than Linux, which do not tell.
 func (p *Process) Counts() (Counts, bool) {
 	if !p.Ended(0) {
 		return Counts{}, false
