@@ -90,12 +90,12 @@ func notNegative(figures []figure) error {
 	return nil
 }
 
-// validateSamples names the first sample with a figure that cannot be: "samples[3].writer.calls is
-// negative: -1".
+// validateSamples names the first sample with a figure that cannot be, counted from 1: "sample 3:
+// writer.calls is negative: -1".
 func validateSamples(samples []Sample) error {
 	for i := range samples {
 		if err := samples[i].validate(); err != nil {
-			return fmt.Errorf("samples[%d].%w", i+1, err)
+			return fmt.Errorf("sample %d: %w", i+1, err)
 		}
 	}
 	return nil

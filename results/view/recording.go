@@ -72,7 +72,7 @@ func messagesSummary(messages []results.Message) []string {
 		out = append(out, unansweredText(unanswered))
 	}
 	if errorAnswers > 0 {
-		out = append(out, results.FormatCount(errorAnswers, "answer")+" by an error.")
+		out = append(out, results.FormatCount(errorAnswers, "error")+" among the answers.")
 	}
 	out = append(out, stallText(messages, "request", "server"),
 		stallText(messages, "reply", "client"))
@@ -95,7 +95,7 @@ func unansweredText(unanswered []results.Message) string {
 	return text + "."
 }
 
-// stallText says how long a side took nothing of what went its way, "" if that is not worth a word.
+// stallText says how long messages waited for a side to read them, "" if that is not worth a word.
 func stallText(messages []results.Message, dir, side string) string {
 	var sum, longest int64
 	for _, m := range messages {
@@ -107,9 +107,8 @@ func stallText(messages []results.Message, dir, side string) string {
 	if sum < notableStall {
 		return ""
 	}
-	return fmt.Sprintf("The %s took nothing of what there was for %s in all, "+
-		"for %s at the longest.", side, results.FormatDuration(float64(sum)),
-		results.FormatDuration(float64(longest)))
+	return fmt.Sprintf("Messages waited %s in all for the %s to read them, %s at the longest.",
+		results.FormatDuration(float64(sum)), side, results.FormatDuration(float64(longest)))
 }
 
 // directionTable counts the messages each way.

@@ -47,8 +47,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}})
 	want := []string{
 		`2 requests without an answer: b 2, b "x".`,
-		"1 answer by an error.",
-		"The server took nothing of what there was for 500 ms in all, for 500 ms at the longest.",
+		"1 error among the answers.",
+		"Messages waited 500 ms in all for the server to read them, 500 ms at the longest.",
 	}
 	if !slices.Equal(got[1:], want) {
 		t.Errorf("got %q, want %q", got[1:], want)

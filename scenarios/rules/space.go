@@ -128,13 +128,13 @@ func (t *trial) findLargestCapacity() {
 	t.found(step, best, "B", how)
 }
 
-// findAllOrNothing looks for the largest write that is never taken in part. It does so by
-// bisection, as a write that is split stays so when larger. For a socket there is no saying how
-// much is free, as that depends on how it was written; so the usual sizes are tried.
+// findAllOrNothing looks for the largest write that is never taken in part. For a pipe it bisects,
+// since a write larger than one that is split is split too. For a socket nobody can say how much is
+// free, as that depends on the sizes of the writes in it; so it tries the usual sizes.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
-		how := "the largest size tried below which writes that fill it were never taken in part"
+		how := "the largest size tried up to which no write was taken in part while it was filled"
 		t.found(step, t.largestUnsplit(), "B", how)
 		return
 	}
@@ -149,7 +149,8 @@ func findAllOrNothing(t *trial) {
 			whole = n
 		}
 	}
-	how := "the largest n of which a write, with n - 1 bytes free, is refused and not taken in part"
+	how := "the largest n for which a write of n bytes is refused, not taken in part, " +
+		"where n - 1 bytes are free"
 	t.found(step, whole, "B", how)
 }
 

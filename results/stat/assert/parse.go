@@ -20,8 +20,8 @@ const (
 	toRawName = "to-raw"
 )
 
-var errForm = errors.New("want METRIC<VALUE[@SIZE], such as p99<50ms@64KiB; " +
-	"comparisons are <, <=, > and >=")
+var errForm = errors.New("want METRIC<VALUE, such as p99<50ms, or METRIC<VALUE@CELLS, " +
+	"such as p99<50ms@64KiB,placement=same; comparisons are <, <=, > and >=")
 
 // Parse reads a condition. An error says what is wrong and what would be right.
 func Parse(text string) (Condition, error) {
@@ -76,14 +76,15 @@ func (c *Condition) findMetric() error {
 	}
 	m, err := stat.MetricByName(c.Metric)
 	if err != nil {
-		return fmt.Errorf("%w, limit, slope, to-raw; of check fails, slow, cannot-tell", err)
+		return fmt.Errorf("%w, limit, slope, to-raw; "+
+			"verdicts of check are fails, slow, cannot-tell", err)
 	}
 	c.metric = m
 	c.unit = m.Unit
 	return nil
 }
 
-// parseCells reads what stands behind @.
+// parseCells reads the text behind @: a size, fields of cells such as placement=same, or both.
 func (c *Condition) parseCells(about string) error {
 	for part := range strings.SplitSeq(about, ",") {
 		name, value, isField := strings.Cut(strings.TrimSpace(part), "=")
