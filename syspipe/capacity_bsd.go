@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures the capacity, since neither system tells it. All pipes of a kind hold the
+// pipeCapacity measures the capacity, since neither system tells it. New pipes of a kind hold the
 // same, so it fills a fresh one and leaves the one asked about alone. A FIFO of macOS is a pair of
 // sockets, and holds less than a pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {

@@ -169,8 +169,8 @@ func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, e
 	return int(r.done), err
 }
 
-// writev copies the buffers into one and writes that in one call: Windows has gathering writes for
-// files but not for pipes.
+// writev copies the buffers into one and writes that: Windows has gathering writes for files but
+// not for pipes.
 func (e *End) writev(bufs [][]byte) (int64, error) {
 	e.joined = e.joined[:0]
 	for _, b := range bufs {

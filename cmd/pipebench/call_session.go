@@ -199,8 +199,8 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 	return lines
 }
 
-// send makes one request and returns the reply. If the request fails before it reaches the server,
-// the reply is an error of our own, so that each request still has a line of output.
+// send makes one request and returns the reply. If no answer comes from the server, the reply is an
+// error of our own, so that each request still has a line of output.
 func (s *callSession) send(ctx context.Context, q request) reply {
 	result, err := s.pool.Call(ctx, q.method, q.params)
 	if err == nil {

@@ -39,9 +39,9 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	return max(lo, steadyLo), min(hi, steadyHi), true
 }
 
-// meanSequence returns the interval of the mean of values: each m that a test does not reject. For n
-// values of the average a, let squares be the sum of their squared distances from a, and let shrink
-// be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
+// meanSequence returns the interval of the mean of values: each m that a test does not reject. For
+// n values of the average a, let squares be the sum of their squared distances from a, and let
+// shrink be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.
 //

@@ -89,8 +89,8 @@ type interviewer struct {
 }
 
 // interview starts an MCP server anew for each question, since a server may stop answering after an
-// odd message, and reports findings such as "check/talk/newline". It calls the server's tool "echo"
-// if there is one.
+// odd message, and reports findings such as "check/talk/newline". It calls the tool "echo" to
+// see whether the answer comes when the input ends at once.
 func interview(ctx context.Context, command []string, found func(results.Finding) error) error {
 	i := &interviewer{command: command, found: found}
 	i.start = func() (*proc.Process, error) {

@@ -65,10 +65,10 @@ const maxDoubt = 5 * time.Second
 
 // Over looks at the processes twice, with a pause of look in between. It returns the second look,
 // and what the processes did in the pause. If it is in doubt whether a process spins or is just
-// coming to rest, it looks again after the same pause, for up to five seconds. It keeps only the
-// diagnoses that both looks found: a pipe may be full for a moment, and a child holds everything
-// until it becomes another program. If the process ends in the meantime, the error wraps
-// [fs.ErrNotExist], as with [Process].
+// coming to rest, it looks again after the same pause, for up to five seconds. It drops a
+// diagnosis that needs one look, if the first look did not find it: a pipe may be full for a
+// moment, and a child holds everything until it becomes another program. If the process ends in the
+// meantime, the error wraps [fs.ErrNotExist], as with [Process].
 func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	for err == nil {
