@@ -61,7 +61,7 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	mean := stats.Mean(values)
 	squares := stats.Variance(values) * (n - 1)
 	shrink := priorWeight / (n + priorWeight)
-	// The divisor of V is squares + shrink·n(a-m)². The test rejects m if the quotient reaches most.
+	// V's divisor is squares + shrink·n(a-m)². The test rejects m if the quotient reaches most.
 	most := math.Pow(alpha*alpha*shrink, -1/n)
 	if !(most*shrink < 1) {
 		return 0, 0, false // the quotient is below 1/shrink for every m, so it rejects none
