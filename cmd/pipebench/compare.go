@@ -116,12 +116,15 @@ func namesResults(word string) (bool, error) {
 		return true, nil
 	}
 	program := word
-	if words, err := commandWords(word); err == nil && len(words) > 0 {
+	words, noCommand := commandWords(word)
+	if noCommand == nil && len(words) > 0 {
 		program = words[0]
 	}
 	_, notFound := turns.Find(program)
 	info, err := os.Stat(word)
 	switch {
+	case err != nil && noCommand != nil:
+		return false, fmt.Errorf("%s: no such file, and no command: %w", word, noCommand)
 	case err != nil && notFound != nil:
 		return false, fmt.Errorf("%s: no such file, and no such command", word)
 	case err != nil:

@@ -47,7 +47,13 @@ func commandWords(word string) ([]string, error) {
 	if _, err := os.Stat(word); err == nil {
 		return []string{word}, nil
 	}
-	return shellwords.Parse(word)
+	p := shellwords.NewParser()
+	words, err := p.Parse(word)
+	if err == nil && p.Position >= 0 {
+		err = fmt.Errorf("more than one command, or a redirection: "+
+			"have a shell run it, as in \"sh -c '%s'\"", word)
+	}
+	return words, err
 }
 
 // command returns the words of a command with those that both commands get.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/scenarios/mcp"
@@ -34,7 +33,7 @@ const modelGrace = 2 * time.Second
 
 // startModel starts the command of a model.
 func startModel(cmd *cobra.Command, line string) (*lineModel, error) {
-	words, err := shellwords.Parse(line)
+	words, err := commandWords(line)
 	if err != nil || len(words) == 0 {
 		return nil, usage(fmt.Errorf("--model %q: no command", line))
 	}

@@ -304,7 +304,7 @@ func leverSentence(levers []stat.Row) string {
 	var parts []string
 	var size int
 	var pipe string
-	gains, costs := false, false
+	gains, costs, unsure := false, false, false
 	for _, p := range placements {
 		l, ok := leverAt(levers, p.name)
 		if !ok {
@@ -321,6 +321,7 @@ func leverSentence(levers []stat.Row) string {
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), l.larger.Records, l.whole.Records)
 		gains = gains || ratio.Above(gainThatCounts)
 		costs = costs || ratio.Below(1/gainThatCounts)
+		unsure = unsure || !ratio.Above(gainThatCounts) && !ratio.Below(gainThatCounts)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -333,6 +334,8 @@ func leverSentence(levers []stat.Row) string {
 	case gains:
 		advice = "So a pipe of " + pipe + " gains and costs nothing, if the reader does little " +
 			"with the bytes: pipebench tune says when."
+	case unsure:
+		advice = "Whether a larger pipe gains is too noisy to tell here: see pipebench tune."
 	}
 	return fmt.Sprintf("Messages of %s pass at these rates: %s. %s", sizeTitle(size),
 		strings.Join(parts, "; "), advice)

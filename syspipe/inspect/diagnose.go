@@ -23,6 +23,7 @@ const (
 	MutualWrite Problem = "mutual-write"
 	MutualRead  Problem = "mutual-read"
 	Undrained   Problem = "undrained"
+	Unread      Problem = "unread"
 	PeerLeft    Problem = "peer-left"
 	SelfHeld    Problem = "self-held"
 	HeldOpen    Problem = "held-open"
@@ -40,6 +41,7 @@ var problems = []string{
 	"both sides write to each other, and neither reads",
 	"both sides wait for each other's bytes",
 	"a pipe is full and nobody reads it",
+	"bytes lie in a standard input, and nobody reads them",
 	"one side is closed for good",
 	"a reader that holds the writing end waits for its end",
 	"somebody else keeps a writing end open",
@@ -89,6 +91,9 @@ func (d Diagnosis) same(other Diagnosis) bool {
 	if d.Kind != other.Kind || d.PID != other.PID {
 		return false
 	}
+	if d.Kind == Unread && d.Sentence != other.Sentence { // some of it was read
+		return false
+	}
 	return d.PID != 0 || slices.Equal(d.Channels, other.Channels)
 }
 
@@ -119,6 +124,11 @@ func (r *Report) diagnose() []Diagnosis {
 	}
 	for _, p := range r.Processes {
 		d.checkProcess(p, r)
+	}
+	if len(d.found) == 0 { // else that is why
+		for i := range r.Channels {
+			d.checkUnread(&r.Channels[i])
+		}
 	}
 	return d.found
 }
@@ -199,6 +209,21 @@ func (d *diagnosis) checkChannel(c *Channel) {
 			" it holds the writing end itself (%s)"
 		d.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
 	}
+}
+
+// checkUnread finds bytes in the standard input of a process that does not fetch them: it waits for
+// something else, or does something else. Other descriptors may be read when it suits their program.
+func (d *diagnosis) checkUnread(c *Channel) {
+	if c.Queued == 0 || c.Full || waiting(c.Readers) {
+		return
+	}
+	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == 0 })
+	if i < 0 {
+		return
+	}
+	r := c.Readers[i]
+	const says = "%d bytes lie unread in the %s of %s, which was not reading at two looks (%s)"
+	d.add(Unread, fmt.Sprintf(says, c.Queued, r.stream(), r, c.ID), c)
 }
 
 // heldBy reports whether that process is the only holder.

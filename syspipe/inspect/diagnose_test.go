@@ -38,6 +38,10 @@ func TestDiagnose(t *testing.T) {
 		{"full, and the reader is out of sight", []Channel{
 			{ID: "e", Writers: server(1, true), Full: true},
 		}, Undrained, "stdout is full and nobody drains it"},
+		{"a request is not read", []Channel{
+			{ID: "i", Writers: client(4, false), Readers: server(0, false), Queued: 64, Capacity: 65536},
+			{ID: "o", Writers: server(1, false), Readers: client(5, true)},
+		}, Unread, "64 bytes lie unread in the stdin of 2 (server)"},
 		{"reader gone", []Channel{
 			{ID: "o", Writers: server(1, false), NoReader: true},
 		}, PeerLeft, "nobody holds the reading end of the stdout of 2 (server)"},
@@ -79,6 +83,27 @@ func TestWhatIsStuckIsSaidBeforeWhatIsInherited(t *testing.T) {
 	found := r.diagnose()
 	if len(found) != 2 || found[0].Kind != Undrained || found[1].Kind != HeldOpen {
 		t.Errorf("found %+v", found)
+	}
+}
+
+// Bytes that are read slowly are not unread.
+func TestWhatIsReadSlowlyIsNotUnread(t *testing.T) {
+	report := func(queued int) *Report {
+		c := Channel{
+			ID: "i", Queued: queued, Capacity: 65536,
+			Writers: []Holder{{PID: 1, Command: "client", FD: 4}},
+			Readers: []Holder{{PID: 2, Command: "server", FD: 0}},
+		}
+		r := &Report{Channels: []Channel{c}}
+		r.Diagnoses = r.diagnose()
+		return r
+	}
+	for after, want := range map[int]int{64: 1, 32: 0} {
+		r := report(after)
+		r.compare(report(64))
+		if len(r.Diagnoses) != want {
+			t.Errorf("64 bytes, then %d: found %+v, want %d", after, r.Diagnoses, want)
+		}
 	}
 }
 
