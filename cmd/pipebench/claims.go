@@ -95,7 +95,7 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 	}
 	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
 	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", c.ID,
-		view.VerdictText(string(f.Verdict)), strings.Join(view.Wrap(lines), "\n"), evidence)
+		view.VerdictText(string(f.Verdict)), strings.Join(view.Options{}.Wrap(lines), "\n"), evidence)
 	return err
 }
 

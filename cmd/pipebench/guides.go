@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,12 +40,24 @@ func newGuides(root *cobra.Command) []*cobra.Command {
 	return topics
 }
 
-// writeGuide shows a guide, with its Markdown tables laid out for the screen.
+var numbered = regexp.MustCompile(`^\d+\. `)
+
+// writeGuide shows a guide, with its Markdown tables and paragraphs laid out for the screen.
 func writeGuide(cmd *cobra.Command, text string) {
 	w := cmd.OutOrStdout()
+	o := viewOptions(cmd, true)
 	var rows [][]string
+	paragraph := ""
 	for line := range strings.Lines(text + "\n") {
-		if strings.HasPrefix(line, "|") {
+		isTable := strings.HasPrefix(line, "|")
+		isItem := strings.HasPrefix(line, "- ") || numbered.MatchString(line)
+		isVerbatim := strings.TrimSpace(line) == "" || strings.HasPrefix(line, "    ") ||
+			strings.HasPrefix(line, "#")
+		if paragraph != "" && (isTable || isItem || isVerbatim) {
+			fmt.Fprintln(w, strings.Join(o.Wrap([]string{paragraph}), "\n"))
+			paragraph = ""
+		}
+		if isTable {
 			if strings.Trim(line, "|:- \n") != "" { // no rule below the titles
 				rows = append(rows, tableCells(line))
 			}
@@ -54,7 +67,11 @@ func writeGuide(cmd *cobra.Command, text string) {
 			writeGuideTable(cmd, rows)
 			rows = nil
 		}
-		fmt.Fprint(w, line)
+		if isVerbatim {
+			fmt.Fprint(w, line)
+		} else {
+			paragraph = strings.TrimSpace(paragraph + " " + strings.TrimSpace(line))
+		}
 	}
 }
 

@@ -141,10 +141,8 @@ func broken(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks lines of text at 100 columns between words; what follows the first part is indented.
-func Wrap(lines []string) []string { return Options{}.wrap(lines) }
-
-func (o Options) wrap(lines []string) []string {
+// Wrap breaks lines of text between words so that they fit; what follows the first part is indented.
+func (o Options) Wrap(lines []string) []string {
 	var out []string
 	for _, line := range lines {
 		if utf8.RuneCountInString(line) <= o.width() {

@@ -95,7 +95,7 @@ func (o Options) writeLines(out *strings.Builder, format Format, lines []string,
 			out.WriteString(bullet + line + "\n")
 			continue
 		}
-		for _, part := range o.wrap([]string{line}) {
+		for _, part := range o.Wrap([]string{line}) {
 			if i == 0 {
 				part = o.paint(part, first)
 			}
