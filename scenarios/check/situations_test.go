@@ -29,3 +29,20 @@ func TestSituationsOfAProgramAreThoseOfTheCatalogue(t *testing.T) {
 		}
 	}
 }
+
+// serve --fault and check --client share their faults.
+func TestFaultsOfAServerAreThoseOfTheCatalogue(t *testing.T) {
+	tried := map[string]bool{"large-answer": true} // a search of its own
+	for _, fault := range serverFaults {
+		name, _, _ := catalogue.Cut(fault.spec)
+		tried[name] = true
+		if _, err := catalogue.Find(catalogue.Faults(), name); err != nil {
+			t.Errorf("serverFaults: %s: %v", fault.spec, err)
+		}
+	}
+	for _, s := range catalogue.Faults() {
+		if !tried[s.Name] {
+			t.Errorf("check --client does not try %s: it is not among serverFaults", s.Name)
+		}
+	}
+}
