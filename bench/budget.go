@@ -44,7 +44,7 @@ func (p Plan) expected(c results.Cell, n int) cost {
 	}
 }
 
-// Estimate returns about how long the plan takes, if its precision is not what decides that.
+// Estimate returns about how long the plan takes.
 func (p Plan) Estimate() time.Duration {
 	p = p.withDefaults()
 	groups := map[results.Cell][]results.Cell{}
@@ -97,8 +97,7 @@ func (r *runner) roundsFor(g *group) int {
 	return min(max(int(share), leastRounds), asked)
 }
 
-// left returns how many forks and rounds a group has yet to take. If a precision is to be reached,
-// it may take further forks.
+// left returns how many forks and rounds a group has yet to take, at least one of each.
 func (r *runner) left(g *group) (forks, rounds int) {
 	all := r.forksOf(g.cells[0].record.Cell)
 	return max(1, all-g.forks), max(r.Samples-g.rounds, r.Samples/all, 1)

@@ -63,7 +63,8 @@ func machineOf(r stat.Row) string   { return r.Machine }
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// unlimitedFirst orders limits from the largest on, and before all of them zero, which is none.
+// unlimitedFirst orders limits from the largest to the smallest. Zero, which means no limit, comes
+// first.
 func unlimitedFirst[N int | int64](a, b N) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)

@@ -49,12 +49,14 @@ func (c *Chart) addLevers(own, all rows) {
 		like.Framing = row.Cell.Framing
 		like.Size = row.Cell.Size
 		like.Placement = row.Cell.Placement
-		oneLever := (write == 0) != (capacity == usual)
+		oneLever := write == 0 && capacity > usual || write > 0 && capacity == usual
 		return row.Machine == first.Machine && row.Cell == like && oneLever
 	})
 	if len(levers.all) == 0 {
 		return
 	}
+	framing := levers.all[0].Cell.Framing
+	levers = levers.in(framing)
 	largest := slices.Max(values(levers, func(row stat.Row) int { return row.Cell.Capacity }))
 	writes := slices.DeleteFunc(values(levers, writeSizeOf), func(n int) bool { return n == 0 })
 	levers = levers.where(func(row stat.Row) bool {
@@ -70,8 +72,7 @@ func (c *Chart) addLevers(own, all rows) {
 			}
 		}
 	}
-	framing := framingName(levers.all[0])
-	c.Notes = append(c.Notes, "A larger pipe or smaller writes ("+framing+
+	c.Notes = append(c.Notes, "A larger pipe or smaller writes ("+framingName(levers.all[0])+
 		") spare sleeps: a write that fills the pipe puts both ends to sleep in turns.")
 }
 

@@ -46,8 +46,8 @@ func Faults(env results.Environment) []Fault {
 		{
 			ID:    "cpus",
 			Found: fewCPUs(env.OS),
-			Advice: "trust placement same more than others, or allow this process more cores " +
-				"(taskset, cpuset, a larger machine)",
+			Advice: "placement same is the steadiest, and counts are exact; more cores, where " +
+				"this process may use them, make the others steadier",
 		},
 		{
 			ID:     "governor",

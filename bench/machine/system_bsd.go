@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults are none that these systems tell.
+// systemFaults returns nothing: these systems tell of no further fault.
 func systemFaults() []Fault { return nil }
 
 // systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such

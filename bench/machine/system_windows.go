@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults are none that Windows tells.
+// systemFaults returns nothing: Windows tells of no further fault.
 func systemFaults() []Fault { return nil }
 
 // systemUsage is not told by a call that x/sys has.

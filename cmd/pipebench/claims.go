@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,7 +87,7 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 	lines := []string{
 		"claim: " + c.Says,
 		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Document()), c.Where),
-		"judged by: " + strings.Join(c.Needs, ", "),
+		"judged by: " + cmp.Or(strings.Join(c.Needs, ", "), "a constant, or arithmetic"),
 		"found: " + f.Found,
 	}
 	if claims.Unsure(f) {
@@ -94,8 +95,9 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 			"run it again on an idle machine")
 	}
 	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
-	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n", c.ID,
-		view.VerdictText(string(f.Verdict)), strings.Join(view.Options{}.Wrap(lines), "\n"), evidence)
+	text := strings.Join(view.Options{}.Wrap(lines), "\n")
+	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n",
+		c.ID, view.VerdictText(string(f.Verdict)), text, evidence)
 	return err
 }
 

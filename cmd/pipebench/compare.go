@@ -84,6 +84,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err := refuseFlags(cmd, buildFlags, "is for two builds of pipebench"); err != nil {
 		return err
 	}
+	if err := refuseFlags(cmd, []string{"assert"}, "is not for two programs"); err != nil {
+		return err
+	}
 	return f.comparePrograms(cmd, oldName, newName, more)
 }
 
@@ -219,7 +222,7 @@ func (f *compareFlags) compareSets(
 	before.Name, after.Name = oldPath, newPath
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
 	c := stat.Compare(before, after, o)
-	if note := labelsNote(before.Set, after.Set); note != "" {
+	if note := labelsNote(before.Set, after.Set); note != "" && len(c.Changes) > 0 {
 		c.Notes = append(c.Notes, note)
 	}
 	return c, after.Set, nil

@@ -83,7 +83,7 @@ func (f *compareFlags) comparePrograms(
 		return err
 	}
 	isBench := func(word string) bool {
-		return strings.HasPrefix(strings.TrimLeft(word, "-"), "test.bench")
+		return strings.HasPrefix(word, "-test.bench") || strings.HasPrefix(word, "--test.bench")
 	}
 	if slices.ContainsFunc(old, isBench) && slices.ContainsFunc(new, isBench) {
 		return f.compareGoTests(cmd, old, new)
@@ -180,6 +180,7 @@ func (f *compareFlags) saveFindings(cmd *cobra.Command, findings []results.Findi
 	if err != nil {
 		return err
 	}
+	defer s.progress.stop()
 	for _, finding := range findings {
 		finding.Run = s.run
 		finding.Time = time.Now().UTC()
@@ -283,8 +284,7 @@ func (f *compareFlags) judgeFigures(pairs turns.Pairs, figures []turns.Figure) e
 		}
 		judged++
 		limit := results.FormatPercent(100 * f.failAbove)
-		worse := figure.Verdict == stat.Slower || figure.Verdict == stat.More
-		if f.failAbove >= 0 && worse && figure.Ratio-1 > f.failAbove {
+		if f.failAbove >= 0 && isWorse(figure, f.failAbove) {
 			err := fmt.Errorf("worse by more than %s: %s, %s", limit, figure.Name, figure.Change())
 			return &statusError{exitGate, err}
 		}
@@ -303,6 +303,15 @@ func (f *compareFlags) judgeFigures(pairs turns.Pairs, figures []turns.Figure) e
 		return &statusError{exitInconclusive, errors.New("nothing could be judged here")}
 	}
 	return nil
+}
+
+// isWorse reports whether a figure is worse by more than a share of the old one. A ratio of 0 is
+// that of a count that there was none of.
+func isWorse(figure turns.Figure, share float64) bool {
+	if figure.Verdict != stat.Slower && figure.Verdict != stat.More {
+		return false
+	}
+	return figure.Ratio == 0 || figure.Ratio-1 > share
 }
 
 // compareGoTests compares two Go test binaries by their benchmarks.

@@ -183,6 +183,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	if err != nil {
 		return f.unfit(err)
 	}
+	f.step = "requests were sent" // where nothing else is observed
 	defer d.Close()
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s",
 		f.options.Command[0], d.Protocol(), d.Framing(), d.Request()))

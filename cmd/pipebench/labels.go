@@ -58,11 +58,11 @@ func (f *sharedFlags) allLabels() map[string]string {
 
 // labelsNote names the labels of two sides, if they differ.
 func labelsNote(before, after *results.Set) string {
-	old, new := labelsText(before), labelsText(after)
-	if old == new {
+	was, is := labelsText(before), labelsText(after)
+	if was == is {
 		return ""
 	}
-	return fmt.Sprintf("labels: old %s, new %s", old, new)
+	return fmt.Sprintf("labels: old %s, new %s", was, is)
 }
 
 // labelsText writes the labels of the first run of a set.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -123,6 +124,10 @@ func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, s
 			continue
 		}
 		set, err := readResults(ctx, name)
+		if err == nil && len(set.FindingsOf(results.AreaRule)) == 0 {
+			err = fmt.Errorf("no findings of a probe in %s: "+
+				"make some with pipebench probe -o FOLDER", name)
+		}
 		if err != nil {
 			return nil, nil, wrap("--against", err)
 		}

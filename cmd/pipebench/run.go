@@ -314,7 +314,7 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		if at.Step == bench.Finished {
 			step = left[key] // and those that the cell did not need
 		}
-		step = min(step, left[key]) // with a precision to reach, a cell may take more samples
+		step = min(step, left[key]) // never more than were planned
 		left[key] -= step
 		done += step
 		s.progress.step(bench.Label(at.Cell))

@@ -56,9 +56,13 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		reader = &cost
 	}
-	plan, err := f.makePlan()
-	if err != nil {
-		return usage(err)
+	var plan bench.Plan
+	if len(files) == 0 {
+		made, err := f.makePlan()
+		if err != nil {
+			return usage(err)
+		}
+		plan = made
 	}
 	return f.do(cmd, files, task{
 		limit: plan.MaxTime + plan.MaxTime/4 + overrun,

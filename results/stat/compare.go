@@ -269,7 +269,9 @@ func (c *Change) interval(lo, hi float64) {
 	c.Ratio = new(math.Exp((lo + hi) / 2))
 	c.Interval = &Interval{math.Exp(lo), math.Exp(hi), Confidence}
 	better := c.Before.Metric.Better
-	c.worst = max(worsening(better, c.Interval.Lo), worsening(better, c.Interval.Hi))
+	if better != Neither {
+		c.worst = max(worsening(better, c.Interval.Lo), worsening(better, c.Interval.Hi))
+	}
 }
 
 // decide gives the verdict. The limits are of the logarithm of the ratio, and hold in all

@@ -71,10 +71,12 @@ func spreadOfLogs(logs []float64) spread {
 }
 
 // relativeSpread returns the spread of a cell's ratio to raw. Its error is that of its rounds or
-// that of its forks, whichever is larger: forks have luck of their own. Several runs in a file tell
-// themselves what a run adds.
+// that of its forks, whichever is larger: forks have luck of their own.
 func relativeSpread(m Metric, own, raw []results.Record) spread {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
+	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
+		return spread{} // the system counts CPU time in ticks, and a slice had none
+	}
 	s := spreadOfLogs(logsOf(valuesOf(used)))
 	if forks := byFork(used); len(forks) > 1 {
 		var medians []float64

@@ -33,7 +33,8 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is how many figures the screen of a comparison of pairs has.
+// mostChanges is how many rows of figures the screen of a comparison has, beside the table of
+// framings and sizes.
 const mostChanges = 12
 
 // comparisonPage says first what changed. Then come the times: of files a table of framings and
@@ -64,6 +65,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	if o.Detail {
 		times = append(relative, times...)
 	}
+	judged := times
 	left := 0
 	if format == FormatTable && !o.Detail {
 		all := len(counters) + len(times)
@@ -77,7 +79,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	if len(counters) > 0 {
 		p.Tables = append(p.Tables, comparisonTable("Counts that changed", counters).dropEmpty())
 	}
-	p.Notes = append(slices.Clone(c.Notes), basisNotes(times)...)
+	p.Notes = append(slices.Clone(c.Notes), basisNotes(judged)...)
 	if left > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
 	}
@@ -147,7 +149,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		tone = Bad
 		text = fmt.Sprintf("%d of %d got %s: %s",
 			len(a.worse), len(c.Changes), worseWord(a.worse), namedChanges(a.worse, mostWorse))
-	case len(a.better)+a.times+a.counts > 0:
+	case len(a.better)+a.times > 0, a.counts > 0 && a.noisy+a.open == 0:
 		tone = Good
 		text = "Nothing got slower"
 	default:

@@ -141,7 +141,8 @@ func broken(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks lines of text between words so that they fit; what follows the first part is indented.
+// Wrap breaks lines of text between words so that they fit. What follows the first part of a line
+// is indented.
 func (o Options) Wrap(lines []string) []string {
 	var out []string
 	for _, line := range lines {

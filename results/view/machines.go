@@ -69,8 +69,9 @@ func headers(s *results.Set) []string {
 		name := MachineTitle(s, e.Machine)
 		out = append(out, JoinParts(name, machineLine(e), "load "+loadText(e)))
 	}
-	if more := len(out) - headerLines; more > 0 {
-		out = append(out[:headerLines], fmt.Sprintf("and %d machines more", more))
+	if len(out) > headerLines {
+		more := results.FormatCount(len(out)-headerLines+1, "machine")
+		out = append(out[:headerLines-1], "and "+more+" more")
 	}
 	return out
 }

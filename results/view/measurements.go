@@ -76,6 +76,8 @@ func figuresOf(r stat.Row) []figure {
 	time := metricText(r, "time")
 	e, measured := r.Estimates["goodput"]
 	switch {
+	case r.Samples == 0 && r.Cell.Pattern == results.PatternRoundtrip:
+		time = emptyWord(r)
 	case r.Samples == 0:
 		goodput = emptyWord(r)
 	case r.Cell.Pattern == results.PatternRoundtrip:

@@ -89,7 +89,7 @@ func sampleNotes(rows []stat.Row) []string {
 	return out
 }
 
-// cpuNote says what the CPU time says of the first ratio that it contradicts.
+// cpuNote names the first ratio that CPU time contradicts.
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil {

@@ -154,6 +154,10 @@ func sarifLocationOf(command []string) sarifLocation {
 	}
 	var l sarifLocation
 	uri := url.URL{Path: filepath.ToSlash(file)}
+	if filepath.IsAbs(file) {
+		uri.Scheme = "file"
+		uri.Path = "/" + strings.TrimPrefix(uri.Path, "/")
+	}
 	l.Physical.Artifact.URI = uri.String()
 	l.Physical.Region.StartLine = 1
 	return l

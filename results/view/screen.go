@@ -21,7 +21,7 @@ func screenTables(s *results.Set, rows []stat.Row) []Table {
 	run := splitRun(rows)
 	bare := append(seriesIn(s, run.bare, patternStream),
 		seriesIn(s, run.bare, results.PatternRoundtrip)...)
-	if len(bare) > mostSeries { // one table with a column for each thing that they differ in
+	if len(bare) > mostSeries { // too many tables: those of --detail are fewer and longer
 		return cellTables(s, rows)
 	}
 	for _, one := range bare {

@@ -47,13 +47,16 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
 		ID:       "measurements",
 		Title:    "Measurements",
-		Tables:   screenTables(s, rows),
 		Notes:    notes(s, rows, detail),
 		Commands: commandsOf(s, s.Records, "pipebench run"),
 	}
+	if detail {
+		measured.Tables = cellTables(s, rows)
+	} else {
+		measured.Tables = screenTables(s, rows)
+	}
 	all := []Section{measured}
 	if detail {
-		all[0].Tables = cellTables(s, rows)
 		all = append(all, sideBySide(s, rows))
 	}
 	all = append(all, serverSection(s), recordingSection(s))
@@ -64,7 +67,7 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	var found []Section
 	for _, section := range all {
 		section.Tables = slices.DeleteFunc(section.Tables, func(t Table) bool {
-			return len(t.Rows) == 0
+			return !t.hasRows()
 		})
 		if len(section.Tables)+len(section.Lead) > 0 {
 			found = append(found, section)
@@ -148,8 +151,8 @@ func machineSection(s *results.Set) Section {
 	about := Section{ID: "machines", Title: "The machines", Folded: true}
 	about.Tables = []Table{machineTable(s)}
 	if len(s.Environments) > len(s.Machines()) {
-		about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; load "+
-			"and clock are those of the first.", len(s.Environments))}
+		about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; "+
+			"time, load and clock are those of the first.", len(s.Environments))}
 	}
 	return about
 }

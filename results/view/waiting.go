@@ -43,7 +43,11 @@ func waitingTables(s *results.Set, rows []stat.Row) []Table {
 			goodput := ""
 			if r.Cell.ClosesAfter > 0 {
 				reader = "leaves"
-			} else if r.Samples > 0 {
+			}
+			switch {
+			case r.Samples == 0:
+				goodput = emptyWord(r)
+			case r.Cell.ClosesAfter == 0:
 				goodput = goodputText(r)
 			}
 			t.Append(r.Cell.Framing, reader, sizeTitle(r.Cell.Size), writer,

@@ -235,8 +235,10 @@ func (f *finding) doubt(again finding) {
 		return
 	}
 	f.Verdict = results.CannotTell
-	f.Found += "; tried again with nothing beside it: " + again.Found +
-		": so it depends on what ran before or beside it"
+	f.Found += "; tried again with nothing beside it: " + again.Found
+	if again.Verdict != results.CannotTell {
+		f.Found += ": so it depends on what ran before or beside it"
+	}
 	f.Advice = ""
 	f.Reproduce = ""
 }

@@ -98,7 +98,7 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	v.Stdout = out.Total()
 	v.out = out.String()
 	v.LeftAlive = len(left)
-	v.LeftFiles = filesIn(f.temp) - files
+	v.LeftFiles = max(filesIn(f.temp)-files, 0)
 	if err := v.read(record); err != nil {
 		return nil, err
 	}

@@ -56,6 +56,9 @@ func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Op
 		if unreadable != nil {
 			return unreadable
 		}
+		if _, speaksAnother := errors.AsType[departure](err); speaksAnother {
+			continue
+		}
 		for _, m := range s.heard {
 			why, err := s.misfit(schema, m)
 			if err != nil {
@@ -66,9 +69,6 @@ func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Op
 				return nil
 			}
 		}
-		if _, speaksAnother := errors.AsType[departure](err); speaksAnother {
-			continue
-		}
 		if err != nil {
 			f.fails("%v", err)
 			return nil
@@ -78,13 +78,14 @@ func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Op
 	}
 	if len(fit) == 0 {
 		f.cannotTell("it speaks no revision that it was asked for")
+		return nil
 	}
 	f.ok("%s fit the schema", strings.Join(fit, " and "))
 	return nil
 }
 
-// askAll asks for all that has no effect. A departure says that the server does not speak the
-// revision.
+// askAll asks for the lists that the server has, and calls echo. A departure says that the server
+// does not speak the revision.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	if capabilities["tools"] == nil {
 		return nil
 	}
-	if params == nil && p.HasTools() && !p.ToolFails {
+	if params == nil && p.Echoes {
 		const id = `"call"`
 		s.asked[id] = "tools/call"
 		err := s.write(p.Smallest(target.Tool).WithID(id))

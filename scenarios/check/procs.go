@@ -26,8 +26,9 @@ type holder struct {
 func holdersOf(pids []int, files ...string) []holder {
 	var all []holder
 	for _, pid := range pids {
-		for _, file := range openFiles(pid) {
-			if slices.Contains(files, file) {
+		open := openFiles(pid)
+		for _, file := range files {
+			if slices.Contains(open, file) {
 				all = append(all, holder{pid, processName(pid), file})
 			}
 		}

@@ -187,7 +187,7 @@ func judgeHeader(*Evidence) Judgement {
 	if least >= 34 && most <= 46 {
 		return holds(figure, "36 of a UUID, two numbers, three colons and the newline")
 	}
-	return refuted(figure, "more than 15 % beside 40 B")
+	return refuted(figure, "some headers differ from 40 B by more than 15 %")
 }
 
 func judgeMemory(e *Evidence) Judgement {

@@ -129,11 +129,11 @@ func (i *interviewer) ask(ctx context.Context, c *child.Conn, q question) error 
 	}
 	if q.name == "malformed-line" {
 		title := "the id of the answer to a line that is no JSON"
-		if err := i.tell("malformed-id", title, errorID, errorID); err != nil {
+		if err := i.tell(ctx, "malformed-id", title, errorID, errorID); err != nil {
 			return err
 		}
 	}
-	return i.tell(q.name, q.title, answered, fmt.Sprint(answered))
+	return i.tell(ctx, q.name, q.title, answered, fmt.Sprint(answered))
 }
 
 // with starts the server for one question.
@@ -151,8 +151,13 @@ func (i *interviewer) with(ctx context.Context,
 	return ask(ctx, c)
 }
 
-// tell reports what was found.
-func (i *interviewer) tell(name, title string, value any, text string) error {
+// tell reports what was found. A silence that the end of ctx made is no answer.
+func (i *interviewer) tell(
+	ctx context.Context, name, title string, value any, text string,
+) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return i.found(results.Finding{
 		ID: talk + name, Title: title, About: i.command, Verdict: results.Noted,
 		Value: value, Found: text,
@@ -204,7 +209,7 @@ func shakesHands(ctx context.Context, c *child.Conn) bool {
 func (i *interviewer) endInput(ctx context.Context, c *child.Conn) error {
 	greeted := shakesHands(ctx, c)
 	title := "a handshake in lines is answered"
-	err := i.tell("newline", title, greeted, fmt.Sprint(greeted))
+	err := i.tell(ctx, "newline", title, greeted, fmt.Sprint(greeted))
 	if err != nil || !greeted {
 		return err
 	}
@@ -232,5 +237,5 @@ func (i *interviewer) endInput(ctx context.Context, c *child.Conn) error {
 		text += ", still there"
 	}
 	title = "a pending response within 2 s of the end of input, the end within 5 s"
-	return i.tell("end-of-input", title, inTime, text)
+	return i.tell(ctx, "end-of-input", title, inTime, text)
 }

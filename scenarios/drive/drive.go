@@ -6,8 +6,8 @@
 //		return err
 //	}
 //	defer d.Close()
-//	err = d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), sink) // round trips, a record a size
-//	limits, err := d.FindLimits(ctx, 64<<20, sink)           // the exact last size that works
+//	sweep, err := d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), sink) // a record a size
+//	limits, err := d.FindLimits(ctx, 64<<20, sink)                   // the last size that works
 //
 // A server author's own test is one call of drivetest.Check.
 //

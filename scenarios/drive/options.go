@@ -142,9 +142,11 @@ func members(object string) (string, error) {
 		return "", nil
 	}
 	var text bytes.Buffer
-	err := json.Compact(&text, []byte(object))
+	if err := json.Compact(&text, []byte(object)); err != nil {
+		return "", fmt.Errorf("arguments %s: want a JSON object: %w", object, err)
+	}
 	list, opens := strings.CutPrefix(text.String(), "{")
-	if err != nil || !opens {
+	if !opens {
 		return "", fmt.Errorf("arguments %s: want a JSON object", object)
 	}
 	list = strings.TrimSuffix(list, "}")

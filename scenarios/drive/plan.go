@@ -102,7 +102,9 @@ func (d *Driver) firstSweep(
 	d.failure = ""
 	sweep, err := d.Sweep(half, sizes, sink)
 	if sweep.Growth != nil { // what was measured says it, though the time may be over
-		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
+		if failed := sink(d.growthRecord(*sweep.Growth)); failed != nil {
+			return 0, false, errors.Join(err, failed)
+		}
 	}
 	if err != nil && !errors.Is(err, errHalfTime) {
 		return 0, false, err

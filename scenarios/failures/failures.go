@@ -201,11 +201,11 @@ const work = "failures/experiment"
 // Jobs is the work of the processes that [Failure.Show] starts: main gives it to [proc.Main].
 func Jobs() map[string]proc.Job {
 	all := func() []experiment.Experiment {
-		var all []experiment.Experiment
+		var made []experiment.Experiment
 		for _, f := range All() {
-			all = append(all, f.experiments...)
+			made = append(made, f.experiments...)
 		}
-		return all
+		return made
 	}
 	return experiment.Jobs(work, all, nil)
 }

@@ -54,7 +54,7 @@ func (p Pairs) count(name, unit string, of func(Start) int64) Figure {
 	f := Figure{Name: name, Unit: unit}
 	for i := range p.CountedOld {
 		old, new := p.CountedOld[i], p.CountedNew[i]
-		if !old.Counted || !new.Counted || name == "peak memory" && of(old)*of(new) == 0 {
+		if !old.Counted || !new.Counted || name == "peak memory" && min(of(old), of(new)) == 0 {
 			return Figure{}
 		}
 		f.Old = append(f.Old, float64(of(old)))

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -233,7 +234,7 @@ func (p Pairs) decided(wall bool) bool {
 // differs reports whether calls of any two starts differ.
 func differs(old, new []Start) bool {
 	first := old[0].Counts
-	for _, s := range append(old[1:], new...) {
+	for _, s := range slices.Concat(old[1:], new) {
 		if s.Counts.Reads != first.Reads || s.Counts.Writes != first.Writes ||
 			s.Counts.ReadBytes != first.ReadBytes || s.Counts.WrittenBytes != first.WrittenBytes {
 			return true

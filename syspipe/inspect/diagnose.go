@@ -14,6 +14,8 @@ type Diagnosis struct {
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"`      // their IDs
 	PID      int      `json:"pid,omitempty"` // of what concerns one process
+
+	queued int // bytes, of Unread
 }
 
 // A Problem is a kind of diagnosis.
@@ -91,7 +93,7 @@ func (d Diagnosis) same(other Diagnosis) bool {
 	if d.Kind != other.Kind || d.PID != other.PID {
 		return false
 	}
-	if d.Kind == Unread && d.Sentence != other.Sentence { // some of it was read
+	if d.Kind == Unread && d.queued < other.queued { // some of it was read
 		return false
 	}
 	return d.PID != 0 || slices.Equal(d.Channels, other.Channels)
@@ -212,9 +214,9 @@ func (d *diagnosis) checkChannel(c *Channel) {
 }
 
 // checkUnread finds bytes in the standard input of a process that does not fetch them: it waits for
-// something else, or does something else. Other descriptors may be read when it suits their program.
+// something else, or does something else. Other descriptors may be read when it suits a program.
 func (d *diagnosis) checkUnread(c *Channel) {
-	if c.Queued == 0 || c.Full || waiting(c.Readers) {
+	if c.Queued <= 0 || c.Full || waiting(c.Readers) {
 		return
 	}
 	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == 0 })
@@ -222,8 +224,12 @@ func (d *diagnosis) checkUnread(c *Channel) {
 		return
 	}
 	r := c.Readers[i]
-	const says = "%d bytes lie unread in the %s of %s, which was not reading at two looks (%s)"
+	const says = "%d bytes lie unread in the %s of %s, which is not reading (%s)"
+	before := len(d.found)
 	d.add(Unread, fmt.Sprintf(says, c.Queued, r.stream(), r, c.ID), c)
+	if len(d.found) > before {
+		d.found[before].queued = c.Queued
+	}
 }
 
 // heldBy reports whether that process is the only holder.

@@ -68,8 +68,8 @@ func (c *Conn) pass(m Message) {
 	c.inbox.put(m)
 }
 
-// Next returns the next message that nobody else waits for. Its error is ErrLeft after the last,
-// ErrEndless for a message beyond the limit, or the cause that ended ctx.
+// Next returns the next message that neither Divert nor Respond took. Its error is ErrLeft after
+// the last, ErrEndless for a message beyond the limit, or the cause that ended ctx.
 func (c *Conn) Next(ctx context.Context) (Message, error) {
 	for {
 		if m, ok := c.inbox.take(); ok {

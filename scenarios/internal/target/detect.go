@@ -77,6 +77,7 @@ func endOther(over <-chan attempt) {
 	a := <-over
 	if a.s != nil {
 		a.s.Shutdown(false)
+		a.s.Protocol().Close()
 	}
 }
 
@@ -148,7 +149,7 @@ func approach(
 		s.protocol.Store(p)
 		return s, nil
 	}
-	if other, ok := errors.AsType[*otherFraming](err); ok && o.Framing == "" {
+	if other, ok := errors.AsType[*otherFraming](err); ok {
 		s.Shutdown(false)
 		return tryFraming(ctx, o, other.spec)
 	}

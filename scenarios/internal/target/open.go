@@ -17,6 +17,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		s, err = Start(ctx, o, p)
 	}
 	if err != nil {
+		if p != nil {
+			p.Close()
+		}
 		return nil, err
 	}
 	p = s.Protocol()
@@ -103,7 +106,7 @@ func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error)
 	p := s.Protocol()
 	request := p.Smallest(kind)
 	what := p.sends
-	if kind == Transport {
+	if what == "" || kind == Transport && p.JSONRPC {
 		what = "method " + unknownMethod
 	}
 	s.o.observe("waiting for the first answer to " + what)

@@ -14,7 +14,7 @@ type Verdict string
 // Verdicts.
 const (
 	OK Verdict = results.VerdictOK
-	// answered, in over ten times what its neighbours in size suggest
+	// answered, in over ten times what the size before it suggests
 	Slow       Verdict = results.VerdictSlow
 	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
 	// lives and answers others; this request got nothing
