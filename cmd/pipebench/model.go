@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,11 +72,14 @@ func (m *lineModel) Chat(
 	if err != nil {
 		return turn, err
 	}
-	line, err := m.stdout.ReadBytes('\n')
-	if err == io.EOF {
+	var line []byte
+	for len(bytes.TrimSpace(line)) == 0 && err == nil { // blank lines say nothing
+		line, err = m.stdout.ReadBytes('\n')
+	}
+	if len(bytes.TrimSpace(line)) == 0 && err == io.EOF {
 		return turn, errModelLeft
 	}
-	if err != nil {
+	if err != nil && err != io.EOF { // the last line may lack its newline
 		return turn, err
 	}
 	if err := json.Unmarshal(line, &turn); err != nil {
