@@ -116,7 +116,8 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 	for _, drain := range []int64{200e6, 20e6} {
 		for i, framing := range []string{"ndjson", "chunked:4096", "chunked:61440"} {
 			c := results.Cell{Framing: framing, Size: 1000000, Pipe: "anonymous", IO: "blocking",
-				Placement: "free", Pattern: results.PatternMixed, Payload: "json", Rate: 4000, Drain: drain}
+				Placement: "free", Pattern: results.PatternMixed, Payload: "json",
+				Rate: 4000, Drain: drain}
 			r := results.Record{Run: "run-1", Time: testTime, Cell: c}
 			for range 6 {
 				var waits []int64

@@ -116,7 +116,8 @@ func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 	other := quiet
 	other.id = "m2"
 	before := quiet.run("", 1)
-	noRaw := resultstest.Record(resultstest.Cell("ndjson", 100), 101, resultstest.Around(1000, 0.01)...)
+	times := resultstest.Around(1000, 0.01)
+	noRaw := resultstest.Record(resultstest.Cell("ndjson", 100), 101, times...)
 	leaves := noRaw
 	leaves.Cell.ClosesAfter = 1
 	sleeps := noRaw
@@ -127,11 +128,15 @@ func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 		want          string
 		outcome       Outcome
 	}{
-		{"another machine", before, other.run("", 1), "not judged: 9 cells: measured on different machines",
+		{"another machine", before, other.run("", 1),
+			"not judged: 9 cells: measured on different machines",
 			OutcomeInconclusive},
-		{"no raw", side("old", noRaw), side("new", noRaw), "not judged: 1 cell: a side has no raw", OutcomeOK},
-		{"a reader that leaves", side("old", leaves), side("new", leaves), "1 cell: the reader leaves", OutcomeOK},
-		{"a writer that sleeps", side("old", sleeps), side("new", sleeps), "1 cell: the writer sleeps", OutcomeOK},
+		{"no raw", side("old", noRaw), side("new", noRaw),
+			"not judged: 1 cell: a side has no raw", OutcomeOK},
+		{"a reader that leaves", side("old", leaves), side("new", leaves),
+			"1 cell: the reader leaves", OutcomeOK},
+		{"a writer that sleeps", side("old", sleeps), side("new", sleeps),
+			"1 cell: the writer sleeps", OutcomeOK},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Compare(tt.before, tt.after, CompareOptions{})
@@ -227,6 +232,7 @@ func TestTheBoundOfSeveralRuns(t *testing.T) {
 		}
 	}
 	if share := float64(beyond) / (9 * 28); share > 0.1 || noise[0].Bound > 2*widest {
-		t.Errorf("%.2f of the pairs are beyond %v; the widest spread is %v", share, noise[0].Bound, widest)
+		t.Errorf("%.2f of the pairs are beyond %v; the widest spread is %v",
+			share, noise[0].Bound, widest)
 	}
 }

@@ -23,7 +23,8 @@ func TestComparisonViews(t *testing.T) {
 	}
 	raw := []results.Record{
 		resultstest.Record(resultstest.Cell("raw", 4096), 4096, resultstest.Around(900, 0.01)...),
-		resultstest.Record(resultstest.Cell("raw", 1<<20), 1<<20, resultstest.Around(80000, 0.01)...),
+		resultstest.Record(resultstest.Cell("raw", 1<<20), 1<<20,
+			resultstest.Around(80000, 0.01)...),
 	}
 	before := dataset("old.jsonl", append(slices.Clone(raw),
 		resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...),
@@ -41,7 +42,9 @@ func TestComparisonViews(t *testing.T) {
 		c            *stat.Comparison
 		format       Format
 	}{
-		{"compare.txt", "counters that changed come first; the answer comes first, then times beside raw", files, FormatTable},
+		{"compare.txt",
+			"counters that changed come first; the answer comes first, then times beside raw",
+			files, FormatTable},
 		{"compare.md", "the same for a pull request", files, FormatMarkdown},
 		{"compare.csv", "every figure, unchanged counters too", files, FormatCSV},
 		{"compare.json", "the same with what it rests on", files, FormatJSON},
@@ -167,12 +170,14 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		for _, r := range slow.Records {
 			for i := range r.Samples {
 				if r.Cell.Framing == "ndjson" && r.Cell.Size == 4096 && r.Cell.Placement == "same" {
-					*r.Samples[i].Writer.CPUNS = int64(tt.factor * float64(*r.Samples[i].Writer.CPUNS))
-					*r.Samples[i].Reader.CPUNS = int64(tt.factor * float64(*r.Samples[i].Reader.CPUNS))
+					sample := &r.Samples[i]
+					*sample.Writer.CPUNS = int64(tt.factor * float64(*sample.Writer.CPUNS))
+					*sample.Reader.CPUNS = int64(tt.factor * float64(*sample.Reader.CPUNS))
 				}
 			}
 		}
-		c := stat.Compare(stat.DatasetOf("old", set), stat.DatasetOf("new", slow), stat.CompareOptions{})
+		c := stat.Compare(stat.DatasetOf("old", set), stat.DatasetOf("new", slow),
+			stat.CompareOptions{})
 		var text strings.Builder
 		if err := WriteComparison(&text, c, FormatTable, Options{Width: 200}); err != nil {
 			t.Fatal(err)

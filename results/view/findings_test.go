@@ -133,7 +133,8 @@ func TestSARIFListsARuleOnce(t *testing.T) {
 // Code scanning shows what fails, by the file that was tested; an expected failure is suppressed.
 func TestFindingsAsSARIF(t *testing.T) {
 	s := &results.Set{Findings: []results.Finding{
-		{ID: "check/server/ids", Verdict: results.Fails, Found: "answers \x1b[2J", Advice: "keep ids"},
+		{ID: "check/server/ids", Verdict: results.Fails, Found: "answers \x1b[2J",
+			Advice: "keep ids"},
 		{ID: "check/server/burst", Verdict: results.Expected, Found: "dies"},
 		{ID: "check/server/deep", Verdict: results.CannotTell, Found: "no reply"},
 		{ID: "check/server/late", Verdict: results.OK},

@@ -48,7 +48,8 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 	answer := Summarise(runSet(times, levers)).Meaning
 	wants := []string{
 		"As a bare transport of messages of 65,000 B, framings keep this much of raw's " +
-			"goodput: with both ends on one CPU length-prefix and content-length 95 %, ndjson 87 %, 60 KiB chunks 80 %; on two CPUs",
+			"goodput: with both ends on one CPU length-prefix and content-length 95 %, " +
+			"ndjson 87 %, 60 KiB chunks 80 %; on two CPUs",
 		"every framing keeps 100 % of raw (on one CPU): use the one that the other end speaks.",
 		"Messages of 1,000,000 B pass at these rates: on one CPU 3.33 GB/s written whole, " +
 			"3.33 GB/s through a pipe of 1 MiB, 2.00 GB/s in writes of 8 KiB; " +

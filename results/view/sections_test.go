@@ -155,7 +155,8 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 	s := Sections(set)[0]
 	said := strings.Join(append([]string{s.Title}, s.Lead...), "\n")
 	for _, want := range []string{
-		"As a bare transport of messages of 4 KiB, framings keep this much of raw's goodput: with both ends on one CPU of linux/amd64 ndjson 91 %",
+		"As a bare transport of messages of 4 KiB, framings keep this much of raw's goodput: " +
+			"with both ends on one CPU of linux/amd64 ndjson 91 %",
 		"The machines differ in operating system (linux; darwin), architecture (amd64; arm64).",
 	} {
 		if !strings.Contains(said, want) {

@@ -246,7 +246,8 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 		timeout                time.Duration
 		linux                  bool // the judgement rests on what only Linux tells
 	}{
-		{wrong: "", situation: "good-server,exit0,limit,error,truncate-at-exit,dirty,odd-version,old-version,stderr-flood,mcp-opening,mcp-messages,mcp-cancel,mcp-shutdown"},
+		{wrong: "", situation: "good-server,exit0,limit,error,truncate-at-exit,dirty,odd-version," +
+			"old-version,stderr-flood,mcp-opening,mcp-messages,mcp-cancel,mcp-shutdown"},
 		{wrong: "cheerful", situation: "exit0", says: "ends with code 0, as if all were well"},
 		{wrong: "mute", situation: "truncate-at-exit", says: "ends with code 1 and says nothing"},
 		{wrong: "patient", situation: "deaf", says: "is still there after", timeout: 10 * time.Second},

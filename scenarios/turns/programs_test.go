@@ -143,7 +143,8 @@ func TestProgramsThatDoNotDoTheSameAreNotTimed(t *testing.T) {
 		old, new Starter
 		want     string
 	}{
-		{"other output", always(rng, 1, 0, Start{Output: "a"}), always(rng, 1, 0, Start{Output: "b"}),
+		{"other output",
+			always(rng, 1, 0, Start{Output: "a"}), always(rng, 1, 0, Start{Output: "b"}),
 			"do not print the same"},
 		{"another end", always(rng, 1, 0, Start{}), always(rng, 1, 0, Start{Exit: 1}),
 			"the new one with 1"},
@@ -182,7 +183,8 @@ func TestTheTimeOfStartsIsUp(t *testing.T) {
 		t.Errorf("one pair has the verdict %q", f.Verdict)
 	}
 	starts = 100
-	if _, err := p.Compare(t.Context()); err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
+	_, err = p.Compare(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
 		t.Errorf("no start ends: %v", err)
 	}
 }
@@ -218,7 +220,8 @@ func TestFiltersReadAFileAndPrint(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if _, err := NewFilter([]string{"cat"}, filepath.Join(dir, "none"), dir)(t.Context()); err == nil {
+	missing := NewFilter([]string{"cat"}, filepath.Join(dir, "none"), dir)
+	if _, err := missing(t.Context()); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }

@@ -39,7 +39,8 @@ func TestDiagnose(t *testing.T) {
 			{ID: "e", Writers: server(1, true), Full: true},
 		}, Undrained, "stdout is full and nobody drains it"},
 		{"a request is not read", []Channel{
-			{ID: "i", Writers: client(4, false), Readers: server(0, false), Queued: 64, Capacity: 65536},
+			{ID: "i", Writers: client(4, false), Readers: server(0, false),
+				Queued: 64, Capacity: 65536},
 			{ID: "o", Writers: server(1, false), Readers: client(5, true)},
 		}, Unread, "64 bytes lie unread in the stdin of 2 (server)"},
 		{"reader gone", []Channel{

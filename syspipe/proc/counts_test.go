@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A copy of a file in pieces of 4 KiB is as many reads and writes as there are pieces, whatever else
-// the machine does, and those of a child are its parent's when it was waited for.
+// A copy of a file in pieces of 4 KiB is as many reads and writes as there are pieces, whatever
+// else the machine does, and those of a child are its parent's when it was waited for.
 func TestCallsAreCounted(t *testing.T) {
 	if !TellsOfOthers {
 		t.Skip("this system counts no calls")
@@ -39,7 +39,8 @@ func TestCallsAreCounted(t *testing.T) {
 		return []string{"dd", "if=" + input, "of=/dev/null", "bs=" + size, "status=none"}
 	}
 	few, many := count(dd("64K")...), count(dd("4K")...)
-	if many.Reads-few.Reads != 15 || many.Writes-few.Writes != 15 || many.ReadBytes != few.ReadBytes {
+	if many.Reads-few.Reads != 15 || many.Writes-few.Writes != 15 ||
+		many.ReadBytes != few.ReadBytes {
 		t.Errorf("one piece: %+v; sixteen: %+v; want 15 more reads and writes", few, many)
 	}
 	if again := count(dd("4K")...); again.Reads != many.Reads || again.Writes != many.Writes {

@@ -107,7 +107,8 @@ func dip(c *Conn, n int) error {
 	case 2: // a request that is given up
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := CallTool(ctx, c, "sleep", map[string]int{"seconds": 3600}); !errors.Is(err, context.Canceled) {
+		_, err := CallTool(ctx, c, "sleep", map[string]int{"seconds": 3600})
+		if !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("cancelled: got %w", err)
 		}
 	default:
