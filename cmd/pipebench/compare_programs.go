@@ -98,6 +98,10 @@ func (f *compareFlags) comparePrograms(
 		Seed:    f.seed,
 	}
 	if f.drive {
+		err := refuseFlags(cmd, []string{"stdin", "counts"}, "is not for servers")
+		if err != nil {
+			return err
+		}
 		plan.Old, plan.New = driven(old), driven(new)
 	} else {
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
@@ -316,6 +320,10 @@ func isWorse(figure turns.Figure, share float64) bool {
 
 // compareGoTests compares two Go test binaries by their benchmarks.
 func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) error {
+	unused := append([]string{"out", "label"}, ownFlags...)
+	if err := refuseFlags(cmd, unused, "is not for Go tests"); err != nil {
+		return err
+	}
 	o := stat.CompareOptions{Metrics: f.metrics}
 	compare := func(before, after string) (*stat.Comparison, error) {
 		one, err := stat.ReadDatasetFrom("old", strings.NewReader(before))
