@@ -153,7 +153,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	}
 	p := f.plan
 	if f.cellFlag() != "" {
-		p.Cells, err = f.sweepCells(cmd.Context(), topology)
+		p.Cells, err = f.sweepCells(cmd, topology)
 	} else {
 		p.Cells, err = f.presetCells(cmd, topology)
 	}
@@ -175,17 +175,32 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// sweepCells returns the product of the flags, with the usual values for those that were not given.
-func (f *runFlags) sweepCells(ctx context.Context, t placement.Topology) ([]results.Cell, error) {
+// sweepCells returns the product of the flags, with the usual values for those that were not given,
+// and raw beside it. Two builds that take turns are compared with each other, and need no raw.
+func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
-		recording, err := interruptibly(ctx, f.plan.Recording, payload.ReadRecording)
+		recording, err := interruptibly(cmd.Context(), f.plan.Recording, payload.ReadRecording)
 		if err != nil {
 			return nil, err
 		}
 		s.Recording = recording
 	}
-	return s.Cells(t)
+	asked, err := s.Cells(t)
+	if err != nil || turns.InTurns() {
+		return asked, err
+	}
+	all := measure.BesideRaw(asked)
+	if len(all) == len(asked) {
+		return asked, nil
+	}
+	for i := range f.asserts {
+		f.asserts[i].NotFraming = results.FramingRaw // nobody asked for it
+	}
+	if !f.dryRun {
+		f.say(cmd, "raw is measured in the same rounds, to set the framing beside it")
+	}
+	return all, nil
 }
 
 // presetCells returns the cells of the presets that were asked for. Without any, the run measures

@@ -139,8 +139,8 @@ func (k *cellComparer) leaveOut(reason string) {
 	k.reasons[reason]++
 }
 
-// incomparable says why the speed of a cell is never compared; "" if it is.
-func incomparable(c results.Cell) string {
+// Incomparable says why the speed of a cell is never compared; "" if it is.
+func Incomparable(c results.Cell) string {
 	switch {
 	case c.ClosesAfter > 0:
 		return "the reader leaves, and speed is not what the cell is about"
@@ -163,9 +163,9 @@ func (k *cellComparer) compare(old Row) {
 	}
 	oldRaw := old.raw(k.old, old.Cell.Size)
 	newRaw := new.raw(k.new, new.Cell.Size)
-	reason := incomparable(old.Cell)
+	reason := Incomparable(old.Cell)
 	if reason == "" && (oldRaw == nil || newRaw == nil) {
-		reason = "a side has no raw in the same rounds: measure it with --framing raw,…"
+		reason = "a side has no raw in the same rounds: run measures it beside every framing"
 	}
 	if reason != "" {
 		k.leaveOut(reason)
@@ -276,7 +276,7 @@ func (k *cellComparer) machineNote() string {
 	var logs []float64
 	for _, old := range k.old {
 		new := findRow(k.new, old.Machine, old.Cell)
-		if old.Cell.Framing != results.FramingRaw || new == nil || incomparable(old.Cell) != "" {
+		if old.Cell.Framing != results.FramingRaw || new == nil || Incomparable(old.Cell) != "" {
 			continue
 		}
 		before, after := goodput.Estimate(old.Records...), goodput.Estimate(new.Records...)
@@ -318,7 +318,7 @@ func NoiseOf(s *results.Set) []Noise {
 	sortRows(rows)
 	for _, row := range rows {
 		raw := row.raw(rows, row.Cell.Size)
-		if row.Cell.Framing == results.FramingRaw || raw == nil || incomparable(row.Cell) != "" {
+		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) != "" {
 			continue
 		}
 		n := Noise{Cell: row.Cell}

@@ -20,6 +20,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -138,6 +139,22 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 		}
 	}
 	return cells
+}
+
+// BesideRaw puts raw beside the cells whose speed can be compared, with all else the same, where it
+// is not among them. Only beside raw of the same rounds do two runs tell which of them was slower.
+func BesideRaw(cells []results.Cell) []results.Cell {
+	var out []results.Cell
+	for _, c := range cells {
+		raw := c
+		raw.Framing = results.FramingRaw
+		known := slices.Contains(cells, raw) || slices.Contains(out, raw)
+		if !known && stat.Incomparable(c) == "" {
+			out = append(out, raw)
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // sizes returns the sizes to measure a pattern with. The messages of a recording have their own.

@@ -168,3 +168,20 @@ func TestAnUnknownFramingNamesTheKnown(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Raw stands beside each cell whose speed can be compared, once, with all else the same.
+func TestRawIsMeasuredBesideAFraming(t *testing.T) {
+	ndjson := results.UsualCell("ndjson", "stream", "same", 4000)
+	lengths := results.UsualCell("content-length", "stream", "same", 4000)
+	raw := results.UsualCell(results.FramingRaw, "stream", "same", 4000)
+	paced := ndjson
+	paced.Rate = 10
+	got := BesideRaw([]results.Cell{ndjson, lengths, paced})
+	want := []results.Cell{raw, ndjson, lengths, paced}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := BesideRaw(want); !slices.Equal(got, want) {
+		t.Errorf("raw that was asked for: got %v, want %v", got, want)
+	}
+}

@@ -38,6 +38,9 @@ type Condition struct {
 	Size   int64               // message bytes; negative: every size
 	Where  []results.FieldText // what else the cells must have
 
+	// NotFraming is a framing whose cells the condition is not about; "" if it is about all.
+	NotFraming string
+
 	metric stat.Metric // zero if Metric is not the name of one
 	unit   string      // of Value
 }
@@ -110,6 +113,9 @@ func (c Condition) Evaluate(s *results.Set) Result {
 // isAbout reports whether a cell has the size and the fields that the condition names.
 func (c Condition) isAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
+		return false
+	}
+	if c.NotFraming != "" && cell.Framing == c.NotFraming {
 		return false
 	}
 	for _, f := range c.Where {
