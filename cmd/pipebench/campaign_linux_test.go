@@ -28,7 +28,7 @@ var (
 var campaign = []string{
 	"run --framing raw,ndjson --size 256,1MiB --duration 1ms --out OUT",
 	"run --pipe named --framing ndjson --size 4KiB --out OUT",
-	"probe --failures --only orphan,both-write-first,exit-before-drain --out OUT",
+	"probe --failures --only orphan,no-newline,exit-before-drain --out OUT",
 	"probe --failures --only interleave,stderr-undrained,reader-gone --out OUT",
 	"probe --out OUT",
 	"run --preset limits --out OUT",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +86,7 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 	lines := []string{
 		"claim: " + c.Says,
 		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Document()), c.Where),
-		"judged by: " + cmp.Or(strings.Join(c.Needs, ", "), "a constant, or arithmetic"),
+		"judged by: " + strings.Join(c.Needs, ", "),
 		"found: " + f.Found,
 	}
 	if claims.Unsure(f) {

@@ -1,12 +1,9 @@
 package claims
 
 import (
-	"bytes"
 	"fmt"
-	"math"
 	"strings"
 
-	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
@@ -28,11 +25,6 @@ const (
 
 // chunkClaims are what document 000 says of chunks: what they cost, and how they are put together.
 var chunkClaims = []Claim{
-	{
-		ID: "000-header-40", Where: "Configuration",
-		Says:  "A frame's header takes about 40 bytes",
-		Judge: judgeHeader,
-	},
 	{
 		ID: "000-overhead-bytes", Where: performance,
 		Says:  "Chunking adds less than 1 % to the bytes on the wire",
@@ -162,32 +154,6 @@ var chunkClaims = []Claim{
 		Needs: []string{joinedText, decodedText},
 		Judge: judgeText,
 	},
-}
-
-// judgeHeader counts the bytes of header and newline of frames of 60 KiB, of messages of several
-// sizes. It takes 15 % for about.
-func judgeHeader(*Evidence) Judgement {
-	f, err := framers.Chunked(60 << 10)
-	if err != nil {
-		return cannotTell(err.Error())
-	}
-	least := math.MaxInt
-	most := 0
-	for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 16 << 20} {
-		for frame := range f.Frames(bytes.Repeat([]byte("x"), size)) {
-			n := 0
-			for _, piece := range frame {
-				n += len(piece) - bytes.Count(piece, []byte("x")) // a header has no such letter
-			}
-			least = min(least, n)
-			most = max(most, n)
-		}
-	}
-	figure := fmt.Sprintf("%d to %d B", least, most)
-	if least >= 34 && most <= 46 {
-		return holds(figure, "36 of a UUID, two numbers, three colons and the newline")
-	}
-	return refuted(figure, "some headers differ from 40 B by more than 15 %")
 }
 
 func judgeMemory(e *Evidence) Judgement {

@@ -12,9 +12,9 @@
 //	refuted      not so, here
 //	depends      so in some of the cases that the claim covers; the reason names them
 //	cannot-tell  this system lacks what it takes, or nobody was there to be asked
-//	noted        a constant with its source: there is nothing to measure
 //
-// A refuted claim is no failure of anything.
+// A refuted claim is no failure of anything. Sentences about constants and arithmetic are no claims:
+// they come out alike on every machine, so a guide tells what is true of them.
 package claims
 
 import (
@@ -68,10 +68,6 @@ func depends(figure, why string) Judgement {
 	return Judgement{Verdict: results.Depends, Figure: figure, Why: why}
 }
 
-func noted(figure, why string) Judgement {
-	return Judgement{Verdict: results.Noted, Figure: figure, Why: why}
-}
-
 func cannotTell(why string) Judgement {
 	return Judgement{Verdict: results.CannotTell, Why: why}
 }
@@ -80,6 +76,13 @@ func cannotTell(why string) Judgement {
 func All() []Claim {
 	return slices.Concat(
 		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
+}
+
+// constants are sentences about constants and arithmetic. The guide on claims has a table of them.
+var constants = []string{
+	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
+	"001-1000-tools", "001-50mb-excluded", "001-http2-1000", "001-grpc-4mb", "001-rarely-1mb",
+	"002-efficient-json", "004-id-in-1k",
 }
 
 // Find returns the claim of that ID, or an error that names those that resemble it.
@@ -93,6 +96,10 @@ func Find(id string) (Claim, error) {
 		if c.Document() == document || strings.Contains(c.ID, id) {
 			near = append(near, c.ID)
 		}
+	}
+	if slices.Contains(constants, id) {
+		return Claim{}, fmt.Errorf("claim %q needs no measurement: "+
+			"pipebench help claims-guide says what is true of it", id)
 	}
 	if len(near) == 0 {
 		return Claim{}, fmt.Errorf("claim %q is not known; "+

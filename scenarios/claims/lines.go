@@ -7,7 +7,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/failures"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -59,15 +58,6 @@ var serverClaims = []Claim{
 		Judge: func(e *Evidence) Judgement {
 			const not = "answers nothing more after such a line: {}"
 			return e.everyServer("malformed-line", "each answers the request after it", not)
-		},
-	},
-	{
-		ID: "002-efficient-json", Where: performance,
-		Says: "It matters that JSON is parsed and written efficiently",
-		Judge: func(*Evidence) Judgement {
-			return noted("some 40 times what the pipe takes", "so long encoding/json of Go takes "+
-				"to parse and write a message of 64 KiB; a program's own parser is beyond what "+
-				"is measured here")
 		},
 	},
 	{
@@ -153,11 +143,6 @@ var lineClaims = []Claim{
 		},
 	},
 	{
-		ID: "004-id-in-1k", Where: edges,
-		Says:  "The first KiB of an oversized request is enough to find its id",
-		Judge: judgeID,
-	},
-	{
 		ID: "004-eof-shutdown", Where: "EOF and Response Flushing",
 		Says: "After the end of standard input, pending responses are flushed within 2 seconds " +
 			"and the server is gone within 5",
@@ -213,23 +198,6 @@ var lineClaims = []Claim{
 				"a log line cost a message to: "+strings.Join(c.bad, ", "))
 		},
 	},
-}
-
-// judgeID looks for the id in the first KiB of requests of 64 KiB.
-func judgeID(*Evidence) Judgement {
-	params := `"params":{"text":"` + strings.Repeat("x", 64<<10) + `"}`
-	var c count
-	for _, request := range []struct{ place, text string }{
-		{"first", `{"id":7,"jsonrpc":"2.0","method":"m",` + params + `}`},
-		{"before params", `{"jsonrpc":"2.0","id":7,"method":"m",` + params + `}`},
-		{"last", `{"jsonrpc":"2.0","method":"m",` + params + `,"id":7}`},
-	} {
-		id, ok := jsonrpc.FindID([]byte(request.text[:1<<10]))
-		c.add(request.place, ok && string(id) == "7")
-	}
-	return all(c, ofAll(c, "places"), "the id was found wherever it stood",
-		"the id was found nowhere", "JSON gives members no order: behind large params the id is "+
-			"beyond the first KiB; not found: {}")
 }
 
 func judgeContentLength(e *Evidence) Judgement {

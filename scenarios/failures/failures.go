@@ -3,8 +3,8 @@
 //
 // A failure is shown in one of three ways. A small program of ours is wrong in one way, and check
 // says what happens (programs.go). A stream of bytes has something odd in it, and readers take it
-// apart in memory (readers.go). Or it is an experiment in a process of its own (exchange.go,
-// memory.go). All of it becomes a [results.Finding] "failure/NAME/PART".
+// apart in memory (readers.go). Or it is an experiment in a process of its own (memory.go). All of
+// it becomes a [results.Finding] "failure/NAME/PART".
 package failures
 
 import (
@@ -66,9 +66,6 @@ func All() []Failure {
 			Advice: "whoever starts a server reads its standard error to the end, or gives it " +
 				"a file",
 			programs: stderrUndrained},
-		{Name: "both-write-first", Title: "both sides write before they read",
-			Advice:      "read on a thread or task of its own, always",
-			experiments: exchanges},
 		{Name: "interleave", Title: "several writers share one pipe",
 			Advice:   "let one process, or one lock, own the pipe",
 			readings: mixedWriters},
@@ -106,9 +103,10 @@ func All() []Failure {
 
 // moved are names that were failures once, and the commands that show the same now.
 var moved = map[string]string{
-	"full-pipe":    "pipebench run --preset waiting",
-	"head-of-line": "pipebench tune",
-	"growth":       "pipebench run --preset readers",
+	"full-pipe":        "pipebench run --preset waiting",
+	"head-of-line":     "pipebench tune",
+	"both-write-first": "pipebench probe --step deadlock",
+	"growth":           "pipebench run --preset readers",
 }
 
 // Find returns the failure of that name; its error lists the known names.

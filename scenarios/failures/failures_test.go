@@ -16,10 +16,6 @@ import (
 
 // expected are the classes of findings that every system has.
 var expected = map[string]string{
-	"both-write-first/fits":    failures.Sound,
-	"both-write-first/exceeds": failures.Stuck,
-	"both-write-first/cure":    failures.Sound,
-
 	"interleave/ndjson":         failures.Corrupted,
 	"interleave/content-length": failures.Corrupted,
 

@@ -167,3 +167,6 @@ func memory() (m runtime.MemStats) {
 	runtime.ReadMemStats(&m)
 	return m
 }
+
+// formatBytes writes a number of bytes as a person would say it.
+func formatBytes(n int) string { return results.FormatLabel(float64(n), "B") }
