@@ -47,7 +47,8 @@ type Environment struct {
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 
-	// Labels are what the user called the run, and in CI the commit and the branch.
+	// Labels are what the user called the run, and what the system that started it says: the commit
+	// and branch in CI; the node, job and task of a scheduler.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 

@@ -43,7 +43,7 @@ func (f *sharedFlags) register(
 	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
 	addParsed(cmd, &f.labels, "label", "", f.parseLabel, "KEY=VALUE: what the run is called in "+
-		"its records; may be repeated (in CI, commit and branch are there by themselves)")
+		"its records; may be repeated (CI, Slurm and Kubernetes add their own)")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
 }

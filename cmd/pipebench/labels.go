@@ -10,13 +10,13 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ciLabels are labels that a run in CI has by itself, each with the variables that tell it: those
-// of GitHub, GitLab, Buildkite, CircleCI, Bitbucket, Azure and Jenkins. The first that is set
-// counts.
-var ciLabels = []struct {
+// ownLabels are labels that a run has by itself, each with the variables that tell it. The first
+// variable that is set counts.
+var ownLabels = []struct {
 	label     string
 	variables []string
 }{
+	// CI: GitHub, GitLab, Buildkite, CircleCI, Bitbucket, Azure, Jenkins.
 	{"commit", []string{
 		"GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "BITBUCKET_COMMIT",
 		"BUILD_SOURCEVERSION", "GIT_COMMIT",
@@ -25,6 +25,12 @@ var ciLabels = []struct {
 		"GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH",
 		"CIRCLE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "GIT_BRANCH",
 	}},
+	// Schedulers of many machines: GNU parallel, Slurm, Kubernetes. Kubernetes itself sets only
+	// JOB_COMPLETION_INDEX; the manifests of the guide set the variables that begin with K8S_.
+	{"node", []string{"PARALLEL_SSHHOST", "SLURMD_NODENAME", "K8S_NODE_NAME"}},
+	{"pod", []string{"K8S_POD_NAME"}},
+	{"job", []string{"SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "K8S_JOB_NAME"}},
+	{"task", []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}},
 }
 
 // parseLabel adds a label to those that were given before.
@@ -41,10 +47,10 @@ func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// allLabels returns the labels of a run: those that were given, and those that CI tells.
+// allLabels returns the labels of a run: those that were given, and its own.
 func (f *sharedFlags) allLabels() map[string]string {
 	labels := make(map[string]string)
-	for _, l := range ciLabels {
+	for _, l := range ownLabels {
 		for _, name := range l.variables {
 			value := os.Getenv(name)
 			if value != "" && labels[l.label] == "" {
