@@ -21,36 +21,54 @@ const maxLine = 1 << 30
 var ErrEmpty = errors.New("no results in it")
 
 // Read reads any number of results files into one set, in any order. "-" is standard input, and a
-// folder or a pattern stands for the files that [Find] finds. A file that is missing, that cannot
-// be read or that holds no results is an error; single lines that cannot be read are in the set's
-// Problems.
+// folder or a pattern stands for the files that [Find] finds. A path that stands for no file is an
+// error, and so is a set of which no file can be read. Of several files one that holds nothing is a
+// problem of the set, as single lines are that cannot be read, and runs that ended early.
 func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
 	}
-	seen := make(seenLines)
-	var sets []*Set
 	files, err := Find(paths...)
 	if err != nil {
 		return nil, err
 	}
+	seen := make(seenLines)
+	var sets []*Set
+	var failed []error
 	for _, path := range files {
-		name, f, err := Open(path)
+		set, err := readFile(path, seen)
 		if err != nil {
-			return nil, err
-		}
-		set, err := readFrom(name, f, seen)
-		f.Close()
-		if err != nil {
-			return nil, err
+			problem := Problem{File: path, What: err.Error(), Incomplete: true}
+			set = &Set{Problems: []Problem{problem}}
+			failed = append(failed, fmt.Errorf("read results: %s: %w", path, err))
 		}
 		sets = append(sets, set)
 	}
-	return Merge(sets...), nil
+	all := Merge(sets...)
+	if all.Len() == 0 && len(failed) > 0 {
+		return nil, failed[0]
+	}
+	all.Problems = append(all.Problems, shortRuns(all)...)
+	return all, nil
+}
+
+func readFile(path string, seen seenLines) (*Set, error) {
+	name, f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readFrom(name, f, seen)
 }
 
 // ReadFrom reads one results file from r. Its name stands in problems and errors.
-func ReadFrom(name string, r io.Reader) (*Set, error) { return readFrom(name, r, make(seenLines)) }
+func ReadFrom(name string, r io.Reader) (*Set, error) {
+	set, err := readFrom(name, r, make(seenLines))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %s: %w", name, err)
+	}
+	return set, nil
+}
 
 func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 	f := &fileReader{set: &Set{}, problems: ProblemList{File: name}, seen: seen}
@@ -65,7 +83,11 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read results: %s:%d: %w", name, lines.number, err)
+			if f.set.Len() == 0 {
+				return nil, fmt.Errorf("line %d: %w", lines.number, err)
+			}
+			f.problems.AddIncomplete(lines.number, err.Error()+": the rest of the file is missing")
+			break
 		}
 		f.line(lines.number, text, torn)
 	}
@@ -75,7 +97,7 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 		if len(f.problems.All) > 0 {
 			what = f.problems.All[0].String()
 		}
-		return nil, fmt.Errorf("read results: %s: %w: %s", name, ErrEmpty, what)
+		return nil, fmt.Errorf("%w: %s", ErrEmpty, what)
 	}
 	return f.set, nil
 }
@@ -99,14 +121,45 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 		return
 	}
 	line, err := decode(text)
-	if err != nil {
-		why := err.Error() + ": line skipped"
-		if torn {
-			why = "torn line skipped: the program that wrote it was stopped midway"
-		}
-		f.problems.Add(number, why)
+	if err == nil {
+		f.add(number, line, text)
 		return
 	}
+	rest, next := lineAfterTorn(text)
+	switch {
+	case next != nil:
+		f.problems.AddIncomplete(number, tornLine)
+		f.add(number, next, rest)
+	case torn || bytes.HasPrefix(text, lineStart) && !json.Valid(text):
+		f.problems.AddIncomplete(number, tornLine)
+	default:
+		f.problems.Add(number, err.Error()+": line skipped")
+	}
+}
+
+// lineStart begins every line that a [Writer] writes.
+var lineStart = []byte(`{"kind":"`)
+
+const tornLine = "torn line skipped: the program that wrote it was stopped midway"
+
+// lineAfterTorn finds the whole line that follows a torn one without a newline between them, as in
+// files that were put behind each other. The torn line may hold a few objects that begin alike.
+func lineAfterTorn(text []byte) ([]byte, Line) {
+	for range 8 {
+		next := bytes.Index(text[1:], lineStart)
+		if next < 0 {
+			return nil, nil
+		}
+		text = text[1+next:]
+		if line, err := decode(text); err == nil {
+			return text, line
+		}
+	}
+	return nil, nil
+}
+
+// add puts a line into the set, unless it was read before.
+func (f *fileReader) add(number int, line Line, text []byte) {
 	if e, ok := line.(Environment); ok && e.Schema > Schema {
 		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: "+
 			"what it added is not shown", e.Schema, Schema))
@@ -182,14 +235,21 @@ func decodeAs[L Line](text []byte) (Line, error) {
 // A Problem is what a reader could not take from a file, and skipped. It is for the person to know,
 // not a failure.
 type Problem struct {
-	File string `json:"file"`
-	Line int    `json:"line"` // the first line that has it, from 1
+	File string `json:"file"` // or the host, if the problem is a run's
+	Line int    `json:"line"` // the first line that has it, from 1; 0 if all of it has
 	What string `json:"what"`
 	More int    `json:"more,omitempty"` // further lines of the file with the same problem
+
+	// Incomplete says that measurements are missing: the file holds none or ends midway, or a run
+	// ended early.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // String returns "file:line: what", ready for a terminal.
 func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.What
+	}
 	if p.More == 0 {
 		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
 	}
@@ -215,6 +275,12 @@ func (p *ProblemList) Add(line int, what string) {
 	}
 	p.seen[what] = len(p.All)
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
+}
+
+// AddIncomplete counts a line from which on measurements are missing.
+func (p *ProblemList) AddIncomplete(line int, what string) {
+	p.Add(line, what)
+	p.All[p.seen[what]].Incomplete = true
 }
 
 var errLongLine = errors.New("line too long")

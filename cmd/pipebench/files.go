@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,14 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
 	}
 	return set, nil
+}
+
+// requireComplete refuses a set of which measurements are missing, after it was shown.
+func requireComplete(set *results.Set) error {
+	if !set.Incomplete() {
+		return nil
+	}
+	return &statusError{exitInconclusive, errors.New("measurements are missing, as said above")}
 }
 
 // readResults reads files of results, or returns early when ctx ends.

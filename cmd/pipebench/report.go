@@ -36,21 +36,30 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 }
 
 func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
-	isPage := f.out == "-" || strings.HasSuffix(f.out, ".html")
-	if len(f.charts) > 0 && (f.out == "" || isPage) {
+	if len(f.charts) > 0 && (f.out == "" || f.isPage()) {
 		return usage(errors.New("--charts draws into a folder: name one with -o"))
 	}
 	set, err := readFiles(cmd, paths...)
 	if err != nil {
 		return err
 	}
+	if err := f.show(cmd, set, paths); err != nil {
+		return err
+	}
+	return requireComplete(set)
+}
+
+func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
+
+// show prints, or makes the page or pictures that were asked for.
+func (f *reportFlags) show(cmd *cobra.Command, set *results.Set, paths []string) error {
 	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
 	switch {
 	case f.out == "":
 		return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
 	case f.out == "-":
 		return plots.Report(cmd.OutOrStdout(), set, o)
-	case isPage:
+	case f.isPage():
 		if err := writeReport(f.out, set, o); err != nil {
 			return err
 		}

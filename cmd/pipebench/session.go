@@ -160,6 +160,9 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 		if err == nil && t.gate != nil {
 			err = t.gate(set)
 		}
+		if err == nil {
+			err = requireComplete(set)
+		}
 		return err
 	}
 	s, err := openSession(cmd, f)

@@ -1,0 +1,46 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shortRuns names the runs that ended early: those that have fewer cells than another run of the
+// same command on the same kind of system. Only `run` measures a number of cells that is known
+// before.
+func shortRuns(s *Set) []Problem {
+	cells := make(map[string]int) // run -> cells
+	for _, r := range s.Records {
+		cells[r.Run]++
+	}
+	most := make(map[plan]int)
+	for _, e := range s.Environments {
+		p := planOf(e)
+		most[p] = max(most[p], cells[e.Run])
+	}
+	var short []Problem
+	for _, e := range s.Environments {
+		all := most[planOf(e)]
+		if !strings.HasPrefix(e.Command, "pipebench run ") || cells[e.Run] >= all {
+			continue
+		}
+		short = append(short, Problem{
+			File: e.Hostname,
+			What: fmt.Sprintf("run %s ended early: it has %d of the %d cells that others have",
+				ShortID(e.Run), cells[e.Run], all),
+			Incomplete: true,
+		})
+	}
+	return short
+}
+
+// A plan is what decides how many cells a run has: their places depend on the topology.
+type plan struct{ command, version, os, topology string }
+
+func planOf(e Environment) plan { return plan{e.Command, e.Version, e.OS, e.Topology} }
+
+// Incomplete reports whether measurements are missing from the set. Its problems say which.
+func (s *Set) Incomplete() bool {
+	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Incomplete })
+}
