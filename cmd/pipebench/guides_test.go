@@ -213,3 +213,18 @@ func TestTheGuideShowsTheRulesOfTheKeptRecords(t *testing.T) {
 		t.Errorf("docs/platforms.md does not end with these rules; .ci/platforms --keep puts it there (%v)", err)
 	}
 }
+
+// The manifests set the variables by which a run in Kubernetes labels itself.
+func TestManifestsSetTheVariablesOfLabels(t *testing.T) {
+	text, err := os.ReadFile("docs/kubernetes/job.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range ownLabels {
+		for _, name := range l.variables {
+			if strings.HasPrefix(name, "K8S_") && !strings.Contains(string(text), "name: "+name+"\n") {
+				t.Errorf("label %s: job.yaml does not set %s", l.label, name)
+			}
+		}
+	}
+}

@@ -25,9 +25,8 @@ var ownLabels = []struct {
 		"GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH",
 		"CIRCLE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "GIT_BRANCH",
 	}},
-	// Schedulers of many machines: GNU parallel, Slurm, Kubernetes. Kubernetes itself sets only
-	// JOB_COMPLETION_INDEX; the manifests of the guide set the variables that begin with K8S_.
-	{"node", []string{"PARALLEL_SSHHOST", "SLURMD_NODENAME", "K8S_NODE_NAME"}},
+	// Slurm and Kubernetes. The variables that begin with K8S_ are set by docs/kubernetes.
+	{"node", []string{"SLURMD_NODENAME", "K8S_NODE_NAME"}},
 	{"pod", []string{"K8S_POD_NAME"}},
 	{"job", []string{"SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "K8S_JOB_NAME"}},
 	{"task", []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}},
