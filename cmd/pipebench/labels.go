@@ -61,6 +61,24 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
+// withoutLabels returns the arguments of a command without its labels. They are recorded on their
+// own, and runs that differ in them alone have the same command.
+func withoutLabels(args []string) []string {
+	var kept []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			return append(kept, args[i:]...)
+		case args[i] == "--label":
+			i++
+		case strings.HasPrefix(args[i], "--label="):
+		default:
+			kept = append(kept, args[i])
+		}
+	}
+	return kept
+}
+
 // labelsNote names the labels of two sides, if they differ.
 func labelsNote(before, after *results.Set) string {
 	was, is := labelsText(before), labelsText(after)

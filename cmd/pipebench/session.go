@@ -110,7 +110,7 @@ func (s *session) beginRun() error {
 // describeRun returns the first record of a run's file.
 func describeRun(run string, seed int64) results.Environment {
 	env := machine.Describe(run, seed)
-	env.Command = commandLine(os.Args)
+	env.Command = commandLine(withoutLabels(os.Args))
 	return env
 }
 
