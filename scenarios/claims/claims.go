@@ -13,8 +13,8 @@
 //	depends      so in some of the cases that the claim covers; the reason names them
 //	cannot-tell  this system lacks what it takes, or nobody was there to be asked
 //
-// A refuted claim is no failure of anything. Sentences about constants and arithmetic are no claims:
-// they come out alike on every machine, so a guide tells what is true of them.
+// A refuted claim is no failure of anything. Sentences about constants and arithmetic are no
+// claims: they come out alike on every machine, so a guide tells what is true of them.
 package claims
 
 import (

@@ -155,7 +155,8 @@ func TestASweepEndsAtTheFirstFailureAndTheServerIsStartedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := verdictsOf(sweep); got != row.want {
-			t.Errorf("got %s", got)
+			last := sweep.Targets[len(sweep.Targets)-1]
+			t.Errorf("got %s: %v", got, last.Evidence)
 		}
 	}
 	if d.Starts() != 2 {

@@ -208,14 +208,30 @@ func (c *Conn) CloseInput() error { return c.In.w.Close() }
 // CloseOutput lets go of the program's standard output, as a reader does that leaves.
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
-// Left reports whether the program closed its output and ended, and waits at most d for its end.
+// Left reports whether the program closed its output and ended, and waits for its end as
+// [Conn.Ended] does.
 func (c *Conn) Left(d time.Duration) bool {
 	select {
 	case <-c.closed:
-		return c.Process == nil || c.Process.Ended(d)
+		return c.Process == nil || c.Ended(d)
 	default:
 		return false
 	}
+}
+
+// longestEnd is how long a program that waits for a CPU may take to end.
+const longestEnd = 30 * time.Second
+
+// Ended reports whether the program has ended, and waits at most d for it, or longer while it waits
+// for a CPU: on a busy machine the end of a process may take seconds.
+func (c *Conn) Ended(d time.Duration) bool {
+	began := time.Now()
+	for !c.Process.Ended(d) {
+		if !c.Process.Runnable() || time.Since(began) > longestEnd {
+			return c.Process.Ended(0)
+		}
+	}
+	return true
 }
 
 // leaveTime is how long the streams of a program that was killed may stay open, because something

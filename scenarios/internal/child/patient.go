@@ -80,7 +80,9 @@ func (p *patience) more() time.Duration {
 	now := p.c.progress()
 	last := p.last
 	p.last = now
-	if now.sent > last.sent || now.received > last.received || p.c.hasMore() {
+	moved := now.sent > last.sent || now.received > last.received
+	// an answer that was read while we looked is neither in now nor unread
+	if moved || p.c.hasMore() || p.c.Out.Bytes() > now.received {
 		return p.limit
 	}
 	worked := now.cpu - last.cpu

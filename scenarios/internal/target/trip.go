@@ -118,7 +118,7 @@ func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
 	out.fail(Deaf, "%s", why)
 	out.Evidence.Unsent = true
 	s.noteUnread(out.Evidence)
-	if !s.Process.Ended(LeaveAtTerm) {
+	if !s.Ended(LeaveAtTerm) {
 		return out
 	}
 	<-s.Closed()
