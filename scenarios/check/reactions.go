@@ -21,10 +21,11 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	}
 	gaveUp := o.end != "" && o.code != 0 && !p.ref.ends(o.end)
 	says := o.saysMoreThan(ref)
+	refused := o.nonBlock && o.end != "" && o.code != 0 && (gaveUp || says != "")
 	switch {
 	case o.end == "" && !p.ref.endless():
 		endsInTime(p, f, o)
-	case gaveUp && o.nonBlock:
+	case refused && d.class != "" || gaveUp && o.nonBlock:
 		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
 	case d.class != "" && gaveUp:
 		f.fails("%s; %s%s", d.text, o.end, says)
@@ -80,6 +81,9 @@ func endsInTime(p *program, f *finding, o *outcome) {
 			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))
 	case slices.Contains(crashes, o.end) && !p.ref.ends(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
+	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
+		// No write to a terminal ends so: a program that it writes to has left.
+		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
 	case o.refusesTerminal() && !p.ref.ends(o.end):
 		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && !p.ref.ends(o.end) && !p.ref.endless() && p.ref.endsAlike():

@@ -90,6 +90,14 @@ func starts() int {
 	return int(info.Size())
 }
 
+// forPipes returns a text as it is in a file, and with other ends of lines in a pipe.
+func forPipes(text []byte) []byte {
+	if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeNamedPipe == 0 {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+}
+
 // exitWithQueue writes as an event loop does, and exits before all is written.
 func exitWithQueue(p []byte) {
 	for len(p) > 0 {
@@ -391,13 +399,48 @@ var specimens = map[string]specimen{
 	}},
 	"writes otherwise into a pipe": {
 		situation: "fast-reader",
-		found:     "altered at byte 31",
+		verdict:   "cannot-tell",
+		found:     "other bytes into a pipe than into a file",
+		run:       func() { os.Stdout.Write(forPipes(output()[:9999])) },
+	},
+	"writes otherwise into a pipe and exits with a queue": {
+		situation: "late-reader",
+		found:     "exit 0",
+		run:       func() { exitWithQueue(forPipes(output()[:300_000])) },
+	},
+	"fails in any case and says that it is refused": {
+		situation: "nonblocking-pipe",
+		verdict:   "ok",
+		found:     "takes no non-blocking output, and says so: exit 1: write error",
 		run: func() {
-			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeNamedPipe != 0 {
-				os.Stdout.Write(bytes.ReplaceAll(output()[:9999], []byte("\n"), []byte("\r\n")))
-				return
+			for p := output(); len(p) > 0; {
+				n, err := syscall.Write(1, p)
+				if err != nil {
+					fmt.Fprintln(os.Stderr, "write error")
+					break
+				}
+				p = p[n:]
 			}
-			os.Stdout.Write(output()[:9999])
+			os.Exit(1)
+		},
+	},
+	"fails in any case and says nothing": {
+		situation: "nonblocking-pipe",
+		found:     "cut at 65,536 B: what one pipe holds; exit 1",
+		run: func() {
+			syscall.Write(1, output())
+			os.Exit(1)
+		},
+	},
+	"has a pager that leaves": {
+		situation: "terminal",
+		verdict:   "cannot-tell",
+		found:     "SIGPIPE: a pager",
+		run: func() {
+			if info, _ := os.Stdout.Stat(); info.Mode()&os.ModeCharDevice != 0 {
+				syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -PIPE $$"}, os.Environ())
+			}
+			os.Stdout.Write(output())
 		},
 	},
 }
