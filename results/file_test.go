@@ -166,7 +166,8 @@ func TestReaderSkipsAndSays(t *testing.T) {
 		problem    string // "" for none
 	}{
 		{"a file cut within its last line", env + rec[:len(rec)/2], 1, "f:2: torn line skipped"},
-		{"a torn line and the next file behind it", env + rec[:len(rec)/2] + strings.ReplaceAll(env, `"run":"`, `"run":"2`) + rec, 3,
+		{"a torn line and the next file behind it",
+			env + rec[:len(rec)/2] + strings.ReplaceAll(env, `"run":"`, `"run":"2`) + rec, 3,
 			"f:2: torn line skipped"},
 		{"a last line whole but for its newline", env + strings.TrimSuffix(rec, "\n"), 2, ""},
 		{"blank lines, a byte order mark and carriage returns", "\ufeff" + strings.ReplaceAll(env+"\n"+rec, "\n", "\r\n"), 2, ""},

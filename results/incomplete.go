@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,9 +27,9 @@ func shortRuns(s *Set) []Problem {
 			continue
 		}
 		short = append(short, Problem{
-			File: e.Hostname,
-			What: fmt.Sprintf("run %s ended early: it has %d of the %d cells that others have",
-				ShortID(e.Run), cells[e.Run], all),
+			What: fmt.Sprintf(
+				"run %s of %s ended early: it has %d of the %d cells that others have",
+				ShortID(e.Run), cmp.Or(e.Hostname, "a machine without a name"), cells[e.Run], all),
 			Incomplete: true,
 		})
 	}

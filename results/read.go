@@ -21,9 +21,9 @@ const maxLine = 1 << 30
 var ErrEmpty = errors.New("no results in it")
 
 // Read reads any number of results files into one set, in any order. "-" is standard input, and a
-// folder or a pattern stands for the files that [Find] finds. A path that stands for no file is an
-// error, and so is a set of which no file can be read. Of several files one that holds nothing is a
-// problem of the set, as single lines are that cannot be read, and runs that ended early.
+// folder or a pattern stands for the files that [Find] finds. It returns an error if a path stands
+// for no file, or if no file can be read. The set's problems name files, if others could be read,
+// and single lines that could not be read, and runs that ended early.
 func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -142,8 +142,8 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds the whole line that follows a torn one without a newline between them, as in
-// files that were put behind each other. The torn line may hold a few objects that begin alike.
+// lineAfterTorn finds the whole line that follows a torn one without a newline between them: where
+// cat put two files behind each other. The torn line may hold a few objects that begin alike.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 {
 		next := bytes.Index(text[1:], lineStart)
@@ -235,8 +235,8 @@ func decodeAs[L Line](text []byte) (Line, error) {
 // A Problem is what a reader could not take from a file, and skipped. It is for the person to know,
 // not a failure.
 type Problem struct {
-	File string `json:"file"` // or the host, if the problem is a run's
-	Line int    `json:"line"` // the first line that has it, from 1; 0 if all of it has
+	File string `json:"file"` // "" if the problem is a run's
+	Line int    `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
 	What string `json:"what"`
 	More int    `json:"more,omitempty"` // further lines of the file with the same problem
 
@@ -247,10 +247,12 @@ type Problem struct {
 
 // String returns "file:line: what", ready for a terminal.
 func (p Problem) String() string {
-	if p.Line == 0 {
+	switch {
+	case p.File == "":
+		return p.What
+	case p.Line == 0:
 		return p.File + ": " + p.What
-	}
-	if p.More == 0 {
+	case p.More == 0:
 		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
 	}
 	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
@@ -277,7 +279,7 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete counts a line from which on measurements are missing.
+// AddIncomplete adds a problem with which measurements are missing from this line on.
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true

@@ -23,7 +23,8 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 	return set, nil
 }
 
-// requireComplete refuses a set of which measurements are missing, after it was shown.
+// requireComplete returns an error if measurements are missing from a set. What the set has was
+// shown before.
 func requireComplete(set *results.Set) error {
 	if !set.Incomplete() {
 		return nil

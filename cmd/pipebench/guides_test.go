@@ -222,7 +222,8 @@ func TestManifestsSetTheVariablesOfLabels(t *testing.T) {
 	}
 	for _, l := range ownLabels {
 		for _, name := range l.variables {
-			if strings.HasPrefix(name, "K8S_") && !strings.Contains(string(text), "name: "+name+"\n") {
+			set := strings.Contains(string(text), "name: "+name+"\n")
+			if strings.HasPrefix(name, "K8S_") && !set {
 				t.Errorf("label %s: job.yaml does not set %s", l.label, name)
 			}
 		}

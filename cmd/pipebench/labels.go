@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ownLabels are labels that a run has by itself, each with the variables that tell it. The first
-// variable that is set counts.
+// ownLabels are the labels that a run has without --label. The value is that of the first variable
+// of the environment that is set.
 var ownLabels = []struct {
 	label     string
 	variables []string
@@ -61,8 +61,8 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns the arguments of a command without its labels. They are recorded on their
-// own, and runs that differ in them alone have the same command.
+// withoutLabels returns the arguments of a command without its labels. An environment record has
+// them in a field of their own, and runs that differ only in labels must have the same command.
 func withoutLabels(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {

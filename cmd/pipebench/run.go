@@ -194,8 +194,12 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 	if len(all) == len(asked) {
 		return asked, nil
 	}
+	var framings []string
+	for _, c := range asked {
+		framings = append(framings, c.Framing)
+	}
 	for i := range f.asserts {
-		f.asserts[i].NotFraming = results.FramingRaw // nobody asked for it
+		f.asserts[i].Framings = framings // not raw, which nobody asked for
 	}
 	if !f.dryRun {
 		f.say(cmd, "raw is measured in the same rounds, to set the framing beside it")

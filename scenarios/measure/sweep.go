@@ -141,8 +141,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw puts raw beside the cells whose speed can be compared, with all else the same, where it
-// is not among them. Only beside raw of the same rounds do two runs tell which of them was slower.
+// BesideRaw adds, before each cell whose speed can be compared, the cell of raw with all else the
+// same, unless the cells have it. Two runs are compared by their ratios to raw, so each needs raw
+// measured in the same rounds.
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {

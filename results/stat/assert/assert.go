@@ -23,6 +23,7 @@ package assert
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -38,8 +39,8 @@ type Condition struct {
 	Size   int64               // message bytes; negative: every size
 	Where  []results.FieldText // what else the cells must have
 
-	// NotFraming is a framing whose cells the condition is not about; "" if it is about all.
-	NotFraming string
+	// Framings are those whose cells the condition is about; empty: every framing.
+	Framings []string
 
 	metric stat.Metric // zero if Metric is not the name of one
 	unit   string      // of Value
@@ -115,7 +116,7 @@ func (c Condition) isAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
 		return false
 	}
-	if c.NotFraming != "" && cell.Framing == c.NotFraming {
+	if len(c.Framings) > 0 && !slices.Contains(c.Framings, cell.Framing) {
 		return false
 	}
 	for _, f := range c.Where {
