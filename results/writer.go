@@ -12,10 +12,11 @@ import (
 
 // A Writer writes a results file, a line at a time. It belongs to one goroutine.
 type Writer struct {
-	w     io.Writer
-	close func() error
-	name  string
-	err   error // the first failure: what follows a torn line would be lost with it
+	w         io.Writer
+	close     func() error
+	name      string
+	anonymous bool
+	err       error // the first failure: what follows a torn line would be lost with it
 }
 
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
@@ -85,9 +86,16 @@ func (w *Writer) Write(line Line) error {
 	if w.w == nil {
 		return errors.New("write results: the writer was never opened")
 	}
+	e, isEnvironment := line.(Environment)
+	if w.anonymous && isEnvironment {
+		line = anonymous(e)
+	}
 	text, err := encode(line)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", w.name, err)
+	}
+	if w.anonymous {
+		text = hideUsers(text)
 	}
 	if _, err := w.w.Write(text); err != nil {
 		w.err = fmt.Errorf("write %s: %w", w.name, err)

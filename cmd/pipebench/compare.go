@@ -48,6 +48,7 @@ var (
 	fileFlags    = []string{"across", "interleaved"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
+	recordFlags  = []string{"label", "anonymous"}                                 // of the runs of one program
 	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // of programs
 )
 
@@ -69,7 +70,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		if len(more) > 0 {
 			return usage(errors.New("words behind -- are for two commands, not for files"))
 		}
-		refused := slices.Concat(commandFlags, buildFlags, ownFlags)
+		refused := slices.Concat(commandFlags, buildFlags, ownFlags, recordFlags)
 		if err := refuseFlags(cmd, refused, "is for two commands, not for files"); err != nil {
 			return err
 		}
@@ -79,6 +80,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if turns.IsBuild(oldName) && turns.IsBuild(newName) && !f.asksForProgram(cmd) {
+		if err := refuseFlags(cmd, recordFlags, "is for the runs: give it behind --"); err != nil {
+			return err
+		}
 		return f.compareBuilds(cmd, oldName, newName, more)
 	}
 	if err := refuseFlags(cmd, buildFlags, "is for two builds of pipebench"); err != nil {

@@ -320,7 +320,7 @@ func isWorse(figure turns.Figure, share float64) bool {
 
 // compareGoTests compares two Go test binaries by their benchmarks.
 func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) error {
-	unused := append([]string{"out", "label"}, ownFlags...)
+	unused := slices.Concat([]string{"out"}, recordFlags, ownFlags)
 	if err := refuseFlags(cmd, unused, "is not for Go tests"); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type sharedFlags struct {
 	noProgress bool
 	seed       int64
 	labels     map[string]string
+	anonymous  bool // records name no host and no user
 	maxTime    time.Duration
 	detail     bool   // print all figures, not what fits a screen
 	part       string // what lines of progress call a part of the work, "" for no name
@@ -44,6 +45,8 @@ func (f *sharedFlags) register(
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
 	addParsed(cmd, &f.labels, "label", "", f.parseLabel, "KEY=VALUE: what the run is called in "+
 		"its records; may be repeated (CI, Slurm and Kubernetes add their own)")
+	flags.BoolVar(&f.anonymous, "anonymous", false,
+		"records have hashes in place of the names of hosts and of users' folders")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
 }

@@ -82,6 +82,9 @@ func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 }
 
 func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session {
+	if f.anonymous {
+		w.Anonymize()
+	}
 	progress := f.progress(cmd.ErrOrStderr())
 	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
 }
@@ -264,8 +267,8 @@ func (s *session) leave(all *results.Set) error {
 	if err != nil {
 		return err
 	}
-	sources := []string{filepath.Join(s.dir, recordsFile)}
-	o := plots.ReportOptions{Sources: sources, Command: s.env.Command}
+	env, _ := all.Environment(s.run) // as it is in the file
+	o := plots.ReportOptions{Sources: []string{recordsFile}, Command: env.Command}
 	if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
 		return err
 	}

@@ -1,0 +1,50 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"regexp"
+)
+
+// Anonymize has the lines that follow name no host and no user: a hash stands for the host name,
+// for the labels that name a node or a pod, and for the name of each user's folder in any text. The
+// same name has the same hash everywhere, so hosts can still be told apart. A hash does not keep a
+// name from somebody who guesses it.
+func (w *Writer) Anonymize() { w.anonymous = true }
+
+// anonymous returns an environment without the name of its host.
+func anonymous(e Environment) Environment {
+	e.Hostname = hashOf("host-", e.Hostname)
+	e.Labels = maps.Clone(e.Labels)
+	for _, key := range []string{"node", "pod"} {
+		if e.Labels[key] != "" {
+			e.Labels[key] = hashOf("host-", e.Labels[key])
+		}
+	}
+	return e
+}
+
+// userFolder matches the folder of a user. On Windows, where names have blanks, it goes on until
+// the next part of the path.
+var userFolder = regexp.MustCompile(
+	`(?i)((?:/home|/users)/+)([^/\\\s"',;:]+)|(\\users\\+)([^/\\"']+)`)
+
+// hideUsers hides the names of users' folders in a line of JSON.
+func hideUsers(text []byte) []byte {
+	return userFolder.ReplaceAllFunc(text, func(path []byte) []byte {
+		part := userFolder.FindSubmatch(path)
+		folder := append(part[1], part[3]...)
+		user := string(part[2]) + string(part[4])
+		return append(folder, hashOf("user-", user)...)
+	})
+}
+
+// hashOf returns the kind of a name and its hash; "" for no name.
+func hashOf(kind, name string) string {
+	if name == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(name))
+	return kind + hex.EncodeToString(sum[:6])
+}
