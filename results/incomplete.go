@@ -29,7 +29,7 @@ func shortRuns(s *Set) []Problem {
 		short = append(short, Problem{
 			What: fmt.Sprintf(
 				"run %s of %s ended early: it has %d of the %d cells that others have",
-				ShortID(e.Run), cmp.Or(e.Hostname, "a machine without a name"), cells[e.Run], all),
+				ShortID(e.Run), cmp.Or(e.Hostname, namelessHost), cells[e.Run], all),
 			Incomplete: true,
 		})
 	}

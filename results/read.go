@@ -23,7 +23,7 @@ var ErrEmpty = errors.New("no results in it")
 // Read reads any number of results files into one set, in any order. "-" is standard input, and a
 // folder or a pattern stands for the files that [Find] finds. It returns an error if a path stands
 // for no file, or if no file can be read. The set's problems name files, if others could be read,
-// and single lines that could not be read, and runs that ended early.
+// and single lines that could not be read, runs that ended early, and runs of another time.
 func Read(paths ...string) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -49,6 +49,7 @@ func Read(paths ...string) (*Set, error) {
 		return nil, failed[0]
 	}
 	all.Problems = append(all.Problems, shortRuns(all)...)
+	all.Problems = append(all.Problems, strayRuns(all)...)
 	return all, nil
 }
 
@@ -238,7 +239,7 @@ type Problem struct {
 	File string `json:"file"` // "" if the problem is a run's
 	Line int    `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
 	What string `json:"what"`
-	More int    `json:"more,omitempty"` // further lines of the file with the same problem
+	More int    `json:"more,omitempty"` // further lines of the file, or runs, with the same problem
 
 	// Incomplete says that measurements are missing: the file holds none or ends midway, or a run
 	// ended early.
@@ -248,8 +249,10 @@ type Problem struct {
 // String returns "file:line: what", ready for a terminal.
 func (p Problem) String() string {
 	switch {
-	case p.File == "":
+	case p.File == "" && p.More == 0:
 		return p.What
+	case p.File == "":
+		return fmt.Sprintf("%s (and %d more such runs)", p.What, p.More)
 	case p.Line == 0:
 		return p.File + ": " + p.What
 	case p.More == 0:

@@ -18,7 +18,11 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 		return nil, err
 	}
 	for _, p := range set.Problems {
-		fmt.Fprintln(cmd.ErrOrStderr(), "skipped:", p)
+		before := "skipped:"
+		if p.File == "" { // a run, of which all was read
+			before = "pipebench:"
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), before, p)
 	}
 	return set, nil
 }

@@ -1,0 +1,51 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// strayRuns names runs that began an hour or more before or after most others of their command, one
+// problem per command. Either the clock of their machine is wrong, or they were run at another time.
+func strayRuns(s *Set) []Problem {
+	byCommand := make(map[string][]Environment)
+	for _, e := range s.Environments {
+		byCommand[e.Command] = append(byCommand[e.Command], e)
+	}
+	delete(byCommand, "") // those of old files
+	var problems []Problem
+	for _, command := range slices.Sorted(maps.Keys(byCommand)) {
+		problems = append(problems, strayRunsOf(byCommand[command])...)
+	}
+	return problems
+}
+
+// strayRunsOf looks at the runs of one command. Unless three quarters of them began together, on
+// three hosts or more, it takes them for runs of different times.
+func strayRunsOf(runs []Environment) []Problem {
+	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
+	usual := runs[len(runs)/2].Time
+	hosts := make(map[string]bool)
+	var stray []Environment
+	for _, e := range runs {
+		if e.Time.Sub(usual).Abs() < time.Hour {
+			hosts[e.Hostname] = true
+		} else {
+			stray = append(stray, e)
+		}
+	}
+	if len(stray) == 0 || 4*len(stray) > len(runs) || len(hosts) < 3 {
+		return nil
+	}
+	const minute = "2006-01-02 15:04"
+	first := stray[0]
+	what := fmt.Sprintf("by its clock, run %s of %s began at %s, and %d others of its command "+
+		"around %s", ShortID(first.Run), cmp.Or(first.Hostname, namelessHost),
+		first.Time.UTC().Format(minute), len(runs)-len(stray), usual.UTC().Format(minute))
+	return []Problem{{What: what, More: len(stray) - 1}}
+}
+
+const namelessHost = "a machine without a name"
