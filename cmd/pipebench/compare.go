@@ -48,8 +48,9 @@ var (
 	fileFlags    = []string{"across", "interleaved"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
-	recordFlags  = []string{"label", "anonymous"}                                 // of the runs of one program
 	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // of programs
+
+	recordFlags = []string{"label", "anonymous"} // of the runs of one program
 )
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
