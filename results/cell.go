@@ -136,11 +136,8 @@ func (c Cell) Field(name string) string {
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range fields {
-		if f.required && f.Text(c) == "" {
+		if f.kind == aNeeded && f.Text(c) == "" {
 			faults = append(faults, fmt.Errorf("%s is missing", f.Name))
-		}
-		if f.number == nil {
-			continue
 		}
 		n := f.number(c)
 		switch {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -17,12 +16,76 @@ type Field struct {
 	Help    string // one line, for a flag or a list
 	Default string // what a cell is that does not have the field, in words
 
-	Text func(Cell) string         // the value as it stands in the file; "" if it is left out there
-	Show func(text string) string  // a value of Text as a person reads it
-	Set  func(*Cell, string) error // reads the value as a person types it
+	kind fieldKind
+	at   func(*Cell) any // a pointer to the field
+}
 
-	required bool               // every cell has it, and as text it is not empty
-	number   func(Cell) float64 // the value, if it is a number: not negative, and finite
+// A fieldKind says how a field is read, and how a person reads it.
+type fieldKind int
+
+const (
+	aText     fieldKind = iota
+	aNeeded             // text that every cell has
+	aCount              // of messages
+	aSize               // in bytes
+	aFullSize           // in bytes, and in the file even if it is 0
+	aDecimal            // a number of zero or more
+	aRate               // in bytes per second
+	anOffset            // a position within a page of memory
+	aWait               // a duration
+	aSource             // "hot" or "fresh"
+	aHash
+	aSwitch
+)
+
+var fields = []Field{
+	{"batch", "messages that leave in one system call, in streams", "one",
+		aCount, func(c *Cell) any { return &c.Batch }},
+	{"capacity", "pipe capacity to ask for", "left to the system",
+		aFullSize, func(c *Cell) any { return &c.Capacity }},
+	{"closes_after", "messages after which the reader of a stream closes its end", "never",
+		aCount, func(c *Cell) any { return &c.ClosesAfter }},
+	{"drain", "bytes per second that the reader of a stream limits itself to, such as 200MB/s",
+		"no limit", aRate, func(c *Cell) any { return &c.Drain }},
+	{"frame_wait",
+		"mixed: the size of frames follows the pipe's rate, so that one takes about this long",
+		"frames have the framing's size", aWait, func(c *Cell) any { return &c.FrameWait }},
+	{"framing", "framing, such as ndjson or chunked:16KiB", "",
+		aNeeded, func(c *Cell) any { return &c.Framing }},
+	{"inflight", "closed loop: unanswered messages at a time, in round trips", "one",
+		aCount, func(c *Cell) any { return &c.Inflight }},
+	{"io", "how the ends wait: one value for both, or writer/reader", "",
+		aNeeded, func(c *Cell) any { return &c.IO }},
+	{"messages", "hash of the recording that is replayed", "generated messages",
+		aHash, func(c *Cell) any { return &c.Messages }},
+	{"older", "older files: what a cell cannot be any more", "nothing",
+		aText, func(c *Cell) any { return &c.Older }},
+	{"pattern", "what passes between the ends", "",
+		aNeeded, func(c *Cell) any { return &c.Pattern }},
+	{"payload", "what generated messages are made of", "",
+		aNeeded, func(c *Cell) any { return &c.Payload }},
+	{"payload_offset", "where in a page of memory messages begin; 0 is as Go allocates",
+		"drawn for each start of the workers",
+		anOffset, func(c *Cell) any { return &c.PayloadOffset }},
+	{"pipe", "kind of pipe", "", aNeeded, func(c *Cell) any { return &c.Pipe }},
+	{"placement", "where the ends run", "", aNeeded, func(c *Cell) any { return &c.Placement }},
+	{"rate", "open loop: messages due per second, whether or not the pipe takes them",
+		"as fast as the pipe takes them", aDecimal, func(c *Cell) any { return &c.Rate }},
+	{"read_buffer", "bytes the reader asks for at once", "256 KiB",
+		aSize, func(c *Cell) any { return &c.ReadBuffer }},
+	{"read_offset", "where in a page of memory the reader's buffers begin", "128",
+		anOffset, func(c *Cell) any { return &c.ReadOffset }},
+	{"size", "message size", "", aFullSize, func(c *Cell) any { return &c.Size }},
+	{"source", "fresh: messages are sent from 64 MiB of copies in turn", SourceHot,
+		aSource, func(c *Cell) any { return &c.Source }},
+	{"touch", "the reader looks at every byte of each message", "it does not",
+		aSwitch, func(c *Cell) any { return &c.Touch }},
+	{"transfer", "vmsplice: hand over pages instead of copies, in raw streams", "copied",
+		aText, func(c *Cell) any { return &c.Transfer }},
+	{"work", "CPU time that the reader spends after each read, in ns per byte", "none",
+		aDecimal, func(c *Cell) any { return &c.Work }},
+	{"write_size", "most bytes that one write hands over", "whole messages",
+		aSize, func(c *Cell) any { return &c.WriteSize }},
 }
 
 // Fields returns all fields that a cell can have, sorted by name.
@@ -46,196 +109,152 @@ func CellFieldNames() []string {
 	return out
 }
 
+// Text returns the field of a cell as it stands in the file; "" if it is left out there.
+func (f Field) Text(c Cell) string {
+	switch field := f.at(&c).(type) {
+	case *string:
+		return *field
+	case *bool:
+		if *field {
+			return "true"
+		}
+	case *int:
+		if *field != 0 || f.kind == aFullSize {
+			return strconv.Itoa(*field)
+		}
+	case *int64:
+		if *field != 0 {
+			return strconv.FormatInt(*field, 10)
+		}
+	case *float64:
+		if *field != 0 { // without the exponent that a large number would get
+			return strconv.FormatFloat(*field, 'f', -1, 64)
+		}
+	}
+	return ""
+}
+
+// number returns the field of a cell; 0 if it is no number.
+func (f Field) number(c Cell) float64 {
+	switch field := f.at(&c).(type) {
+	case *int:
+		return float64(*field)
+	case *int64:
+		return float64(*field)
+	case *float64:
+		return *field
+	}
+	return 0
+}
+
+// Show returns a value of [Field.Text] as a person reads it.
+func (f Field) Show(text string) string {
+	if text == "" {
+		return "-"
+	}
+	switch f.kind {
+	case aSize, aFullSize:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if n == 0 && f.Default != "" {
+			return "default"
+		}
+		if err == nil {
+			return FormatSize(n)
+		}
+	case aRate:
+		n, err := strconv.ParseFloat(text, 64)
+		if err == nil {
+			return FormatLabel(n, "B/s")
+		}
+	case aHash:
+		return ShortID(text)
+	}
+	return text
+}
+
 // ShortValue returns the value of a field as a person reads it.
 func ShortValue(name, text string) string {
-	f, known := FieldByName(name)
-	if !known {
-		return showText(text)
-	}
+	f, _ := FieldByName(name)
 	return f.Show(text)
+}
+
+// Set reads the value of a cell's field as a person types it.
+func (f Field) Set(c *Cell, s string) error {
+	var err error
+	switch field := f.at(c).(type) {
+	case *string:
+		*field, err = f.parseText(s)
+	case *int:
+		*field, err = f.parseNumber(s)
+	case *int64:
+		*field, err = ParseByteRate(s)
+	case *float64:
+		*field, err = strconv.ParseFloat(s, 64)
+		if err != nil || !(*field >= 0) || math.IsInf(*field, 0) {
+			err = fmt.Errorf("%q: want a number that is not negative", s)
+		}
+	case *bool:
+		*field, err = strconv.ParseBool(s)
+		if err != nil {
+			err = errors.New("want true or false")
+		}
+	}
+	return err
+}
+
+// parseText returns a text as it stands in the file.
+func (f Field) parseText(s string) (string, error) {
+	switch f.kind {
+	case anOffset:
+		if s == "" {
+			return "", nil
+		}
+		_, err := ParseOffset(s)
+		return s, err
+	case aWait:
+		if s == "" || s == "0" {
+			return "", nil
+		}
+		d, err := ParseFrameWait(s)
+		return d.String(), err
+	case aSource:
+		switch s {
+		case "", SourceHot:
+			return "", nil
+		case SourceFresh:
+			return s, nil
+		}
+		return "", fmt.Errorf("source %q is unknown; known are hot and fresh", s)
+	}
+	return s, nil
+}
+
+// The most that a person may ask for as a number of messages, and of bytes.
+const (
+	mostCounted = 1_000_000
+	largestSize = 1 << 30
+)
+
+// parseNumber reads a count or a size.
+func (f Field) parseNumber(s string) (int, error) {
+	if f.kind == aCount {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 || n > mostCounted {
+			return 0, fmt.Errorf("%q: want a number from 0 to %d", s, mostCounted)
+		}
+		return n, nil
+	}
+	n, err := ParseSize(s)
+	if err == nil && n > largestSize {
+		return 0, fmt.Errorf("size %q is above %s", s, FormatSize(largestSize))
+	}
+	return int(n), err
 }
 
 // PageOffsets is how many offsets a page of memory has that [Cell.PayloadOffset] and
 // [Cell.ReadOffset] may ask for, in bytes. What copies cost depends on offsets modulo this,
 // whatever the system's pages are.
 const PageOffsets = 4096
-
-var fields = []Field{
-	count("batch", "messages that leave in one system call, in streams", "one",
-		func(c *Cell) *int { return &c.Batch }),
-	size("capacity", "pipe capacity to ask for", "left to the system",
-		func(c *Cell) *int { return &c.Capacity }).always(),
-	count("closes_after", "messages after which the reader of a stream closes its end", "never",
-		func(c *Cell) *int { return &c.ClosesAfter }),
-	drainField(),
-	frameWaitField(),
-	required("framing", "framing, such as ndjson or chunked:16KiB",
-		func(c *Cell) *string { return &c.Framing }),
-	count("inflight", "closed loop: unanswered messages at a time, in round trips", "one",
-		func(c *Cell) *int { return &c.Inflight }),
-	required("io", "how the ends wait: one value for both, or writer/reader",
-		func(c *Cell) *string { return &c.IO }),
-	messagesField(),
-	text("older", "older files: what a cell cannot be any more", "nothing",
-		func(c *Cell) *string { return &c.Older }),
-	required("pattern", "what passes between the ends",
-		func(c *Cell) *string { return &c.Pattern }),
-	required("payload", "what generated messages are made of",
-		func(c *Cell) *string { return &c.Payload }),
-	offset("payload_offset", "where in a page of memory messages begin; 0 is as Go allocates",
-		"drawn for each start of the workers",
-		func(c *Cell) *string { return &c.PayloadOffset }),
-	required("pipe", "kind of pipe", func(c *Cell) *string { return &c.Pipe }),
-	required("placement", "where the ends run", func(c *Cell) *string { return &c.Placement }),
-	decimal("rate", "open loop: messages due per second, whether or not the pipe takes them",
-		"as fast as the pipe takes them",
-		func(c *Cell) *float64 { return &c.Rate }),
-	size("read_buffer", "bytes the reader asks for at once", "256 KiB",
-		func(c *Cell) *int { return &c.ReadBuffer }),
-	offset("read_offset", "where in a page of memory the reader's buffers begin", "128",
-		func(c *Cell) *string { return &c.ReadOffset }),
-	size("size", "message size", "", func(c *Cell) *int { return &c.Size }).always(),
-	sourceField(),
-	touchField(),
-	text("transfer", "vmsplice: hand over pages instead of copies, in raw streams", "copied",
-		func(c *Cell) *string { return &c.Transfer }),
-	decimal("work", "CPU time that the reader spends after each read, in ns per byte", "none",
-		func(c *Cell) *float64 { return &c.Work }),
-	size("write_size", "most bytes that one write hands over", "whole messages",
-		func(c *Cell) *int { return &c.WriteSize }),
-}
-
-// text describes a field that is text, left out of the file if it is empty.
-func text(name, help, usual string, at func(*Cell) *string) Field {
-	return Field{
-		Name: name, Help: help, Default: usual,
-		Text: func(c Cell) string { return *at(&c) },
-		Show: showText,
-		Set: func(c *Cell, s string) error {
-			*at(c) = s
-			return nil
-		},
-	}
-}
-
-// required describes text that every cell has.
-func required(name, help string, at func(*Cell) *string) Field {
-	f := text(name, help, "", at)
-	f.required = true
-	return f
-}
-
-// integer describes a field that is a whole number, left out of the file if it is 0.
-func integer(name, help, usual string, at func(*Cell) *int) Field {
-	return Field{
-		Name: name, Help: help, Default: usual,
-		Text: func(c Cell) string {
-			n := *at(&c)
-			if n == 0 {
-				return ""
-			}
-			return strconv.Itoa(n)
-		},
-		number: func(c Cell) float64 { return float64(*at(&c)) },
-	}
-}
-
-// mostCounted bounds what a person may ask for as a number of messages.
-const mostCounted = 1_000_000
-
-// count describes a number of messages.
-func count(name, help, usual string, at func(*Cell) *int) Field {
-	f := integer(name, help, usual, at)
-	f.Show = showText
-	f.Set = func(c *Cell, s string) error {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 0 || n > mostCounted {
-			return fmt.Errorf("%q: want a number from 0 to %d", s, mostCounted)
-		}
-		*at(c) = n
-		return nil
-	}
-	return f
-}
-
-// largestSize bounds what a person may ask for as a number of bytes: 1 GiB.
-const largestSize = 1 << 30
-
-// size describes a number of bytes.
-func size(name, help, usual string, at func(*Cell) *int) Field {
-	f := integer(name, help, usual, at)
-	f.Show = showSize
-	f.Set = func(c *Cell, s string) error {
-		n, err := ParseSize(s)
-		if err != nil {
-			return err
-		}
-		if n > largestSize {
-			return fmt.Errorf("size %q is above %s", s, FormatSize(largestSize))
-		}
-		*at(c) = int(n)
-		return nil
-	}
-	return f
-}
-
-// always is the field, but in the file even if it is 0.
-func (f Field) always() Field {
-	text, show := f.Text, f.Show
-	f.Text = func(c Cell) string {
-		if s := text(c); s != "" {
-			return s
-		}
-		return "0"
-	}
-	f.Show = func(s string) string {
-		if s == "0" && f.Default != "" {
-			return "default"
-		}
-		return show(s)
-	}
-	return f
-}
-
-// decimal describes a number above 0, left out of the file if it is 0. It is written without the
-// exponents that a large one would get.
-func decimal(name, help, usual string, at func(*Cell) *float64) Field {
-	return Field{
-		Name: name, Help: help, Default: usual,
-		Text: func(c Cell) string {
-			v := *at(&c)
-			if v == 0 {
-				return ""
-			}
-			return strconv.FormatFloat(v, 'f', -1, 64)
-		},
-		number: func(c Cell) float64 { return *at(&c) },
-		Show:   showText,
-		Set: func(c *Cell, s string) error {
-			v, err := strconv.ParseFloat(s, 64)
-			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-				return fmt.Errorf("%q: want a number that is not negative", s)
-			}
-			*at(c) = v
-			return nil
-		},
-	}
-}
-
-// offset describes a position within a page of memory.
-func offset(name, help, usual string, at func(*Cell) *string) Field {
-	f := text(name, help, usual, at)
-	f.Set = func(c *Cell, s string) error {
-		if s != "" {
-			if _, err := ParseOffset(s); err != nil {
-				return err
-			}
-		}
-		*at(c) = s
-		return nil
-	}
-	return f
-}
 
 // ParseOffset reads a position within a page of memory, in bytes.
 func ParseOffset(s string) (int, error) {
@@ -246,83 +265,6 @@ func ParseOffset(s string) (int, error) {
 	return n, nil
 }
 
-// drainField describes a rate of bytes, whose units are decimal as everywhere.
-func drainField() Field {
-	return Field{
-		Name:    "drain",
-		Help:    "bytes per second that the reader of a stream limits itself to, such as 200MB/s",
-		Default: "no limit",
-		Text: func(c Cell) string {
-			if c.Drain == 0 {
-				return ""
-			}
-			return strconv.FormatInt(c.Drain, 10)
-		},
-		number: func(c Cell) float64 { return float64(c.Drain) },
-		Show: func(s string) string {
-			n, err := strconv.ParseFloat(s, 64)
-			if err != nil {
-				return showText(s)
-			}
-			return FormatLabel(n, "B/s")
-		},
-		Set: func(c *Cell, s string) error {
-			n, err := ParseByteRate(s)
-			if err != nil {
-				return err
-			}
-			c.Drain = n
-			return nil
-		},
-	}
-}
-
-// messagesField describes the hash of a recording. A flag gives the recording's path instead.
-func messagesField() Field {
-	f := text("messages", "hash of the recording that is replayed", "generated messages",
-		func(c *Cell) *string { return &c.Messages })
-	f.Show = func(s string) string { return showText(ShortID(s)) }
-	return f
-}
-
-// sourceField describes where messages lie before they are sent.
-func sourceField() Field {
-	f := text("source", "fresh: messages are sent from 64 MiB of copies in turn",
-		SourceHot, func(c *Cell) *string { return &c.Source })
-	f.Set = func(c *Cell, s string) error {
-		switch s {
-		case "", SourceHot:
-			c.Source = ""
-		case SourceFresh:
-			c.Source = SourceFresh
-		default:
-			return fmt.Errorf("source %q is unknown; known are hot and fresh", s)
-		}
-		return nil
-	}
-	return f
-}
-
-// frameWaitField describes how long a small message may wait for a frame of a large one.
-func frameWaitField() Field {
-	f := text("frame_wait",
-		"mixed: the size of frames follows the pipe's rate, so that one takes about this long",
-		"frames have the framing's size", func(c *Cell) *string { return &c.FrameWait })
-	f.Set = func(c *Cell, s string) error {
-		c.FrameWait = ""
-		if s == "" || s == "0" {
-			return nil
-		}
-		d, err := ParseFrameWait(s)
-		if err != nil {
-			return err
-		}
-		c.FrameWait = d.String()
-		return nil
-	}
-	return f
-}
-
 // ParseFrameWait reads a duration above zero.
 func ParseFrameWait(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
@@ -330,64 +272,4 @@ func ParseFrameWait(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("frame wait %q: want a duration above zero, such as 5ms", s)
 	}
 	return d, nil
-}
-
-func touchField() Field {
-	return Field{
-		Name:    "touch",
-		Help:    "the reader looks at every byte of each message",
-		Default: "it does not",
-		Text: func(c Cell) string {
-			if !c.Touch {
-				return ""
-			}
-			return "true"
-		},
-		Show: showText,
-		Set: func(c *Cell, s string) error {
-			v, err := strconv.ParseBool(s)
-			if err != nil {
-				return errors.New("want true or false")
-			}
-			c.Touch = v
-			return nil
-		},
-	}
-}
-
-func showText(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-func showSize(s string) string {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return showText(s)
-	}
-	return FormatSize(n)
-}
-
-// byteRateUnits are what a rate of bytes may end with, before "/s". They count in 1000s, as rates
-// are shown; those with an i count in 1024s.
-var byteRateUnits = map[string]float64{
-	"": 1, "b": 1,
-	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
-	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
-	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
-}
-
-// ParseByteRate reads a number of bytes per second: "50000000", "200MB/s", "20MB".
-func ParseByteRate(s string) (int64, error) {
-	plain := strings.TrimSpace(strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "/s"))
-	digits := strings.TrimRight(plain, "abcdefghijklmnopqrstuvwxyz ")
-	unit, known := byteRateUnits[strings.TrimSpace(plain[len(digits):])]
-	n, err := strconv.ParseFloat(digits, 64)
-	rate := n * unit
-	if !known || err != nil || !(rate >= 0 && rate <= 1<<53) || rate != math.Trunc(rate) {
-		return 0, fmt.Errorf("rate %q: want bytes per second, such as 200MB/s", s)
-	}
-	return int64(rate), nil
 }

@@ -178,3 +178,25 @@ func FormatCount(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// rateUnits are what a rate of bytes may end with, before "/s". They count in 1000s, as rates are
+// shown; those with an i count in 1024s.
+var rateUnits = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
+	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
+	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
+}
+
+// ParseByteRate reads a number of bytes per second: "50000000", "200MB/s", "20MB".
+func ParseByteRate(s string) (int64, error) {
+	plain := strings.TrimSpace(strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "/s"))
+	digits := strings.TrimRight(plain, "abcdefghijklmnopqrstuvwxyz ")
+	unit, known := rateUnits[strings.TrimSpace(plain[len(digits):])]
+	n, err := strconv.ParseFloat(digits, 64)
+	rate := n * unit
+	if !known || err != nil || !(rate >= 0 && rate <= 1<<53) || rate != math.Trunc(rate) {
+		return 0, fmt.Errorf("rate %q: want bytes per second, such as 200MB/s", s)
+	}
+	return int64(rate), nil
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // strayRuns names runs that began an hour or more before or after most others of their command, one
-// problem per command. Either the clock of their machine is wrong, or they were run at another time.
+// problem per command. The clock of their machine is wrong, or they were run at another time.
 func strayRuns(s *Set) []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range s.Environments {
