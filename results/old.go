@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -70,7 +69,6 @@ func decodeOld(kind string, text []byte) (Line, error) {
 		old.claim(&f)
 	case "check":
 		f.ID = AreaCheck + "/" + old.Side + "/" + old.Name
-		f.Found = old.checked()
 	case "noise":
 		f.ID = AreaMachine + "/noise"
 		f.Verdict = Noted
@@ -152,23 +150,6 @@ func (old oldLine) claim(f *Finding) {
 	if old.Verdict == "not-testable-here" {
 		f.Verdict = CannotTell
 	}
-}
-
-var (
-	oldSilentExit = regexp.MustCompile(`(^|: )exit 0($|;| at )`)
-	oldNoReply    = regexp.MustCompile(`(^|: )deaf($|;| at )`)
-)
-
-// checked says in words what the sentence has verdicts of the file for. Such a verdict stands at
-// the beginning or after a colon, and up to the end, a semicolon or the size that it is about: the
-// rest is free text, of programs too. A program that did well has not left silently.
-func (old oldLine) checked() string {
-	exit := "exited silently (code 0)"
-	if old.Verdict == string(OK) {
-		exit = "code 0"
-	}
-	text := oldSilentExit.ReplaceAllString(old.Found, "${1}"+exit+"${2}")
-	return oldNoReply.ReplaceAllString(text, "${1}no reply, process alive${2}")
 }
 
 // measurement returns the samples of one chunk size with one reader.

@@ -122,36 +122,6 @@ func TestOldLinesAsFindings(t *testing.T) {
 	}
 }
 
-// Words of the file stand for verdicts only where they are verdicts, not inside a program's text.
-func TestFreeTextOfOldChecksIsShownAsItIs(t *testing.T) {
-	shown := func(verdict, found string) string {
-		text, err := json.Marshal(found)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set := readOld(t, `{"kind":"check","run":"r","side":"program","name":"n","verdict":"`+
-			verdict+`","found":`+string(text)+`}`)
-		return set.Findings[0].Found
-	}
-	for found, want := range map[string]string{
-		"deaf": "no reply, process alive",
-		"deaf at a request of 65,537 B, where those of 65,536 B are answered": "no reply, " +
-			"process alive at a request of 65,537 B, where those of 65,536 B are answered",
-		"not served in any case: deaf": "not served in any case: no reply, process alive",
-		"left after 7.60 ms: exit 0; 8 were answered": "left after 7.60 ms: " +
-			"exited silently (code 0); 8 were answered",
-		"cannot open /srv/deafness/in.log, exit 07": "cannot open /srv/deafness/in.log, exit 07",
-		`says "deaf ears": exit 01`:                 `says "deaf ears": exit 01`,
-	} {
-		if got := shown("fails", found); got != want {
-			t.Errorf("%q is shown as %q, want %q", found, got, want)
-		}
-	}
-	if got := shown("ok", "left after 5.90 ms: exit 0"); got != "left after 5.90 ms: code 0" {
-		t.Errorf("a program that did well: %q", got)
-	}
-}
-
 // Lines that earlier versions of tune wrote are read as measurements, whatever they recommend.
 func TestOldChunkSizesAreMeasurements(t *testing.T) {
 	cell := resultstest.Cell("chunked:4096", 1<<20)

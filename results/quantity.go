@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -114,28 +115,56 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
+// rateUnits are what a rate of bytes may end with, before "/s". They count in 1000s, as rates are
+// shown; those with an i count in 1024s.
+var rateUnits = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
+	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
+	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
+}
+
+var bytesForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
+
 // ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". Units are
 // always powers of 1024; a part of a byte is an error.
 func ParseSize(s string) (int64, error) {
-	form := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
-	m := form.FindStringSubmatch(strings.TrimSpace(s))
-	if m == nil {
-		return 0, fmt.Errorf("size %q: want a number of bytes such as 64, 4KiB or 1MiB", s)
+	n, err := parseBytes(s, sizeUnits)
+	if err != nil {
+		return 0, fmt.Errorf("size %q: %w", s, err)
 	}
-	unit, ok := sizeUnits[strings.ToLower(m[2])]
-	if !ok {
-		return 0, fmt.Errorf("size %q: unit %q is not known; "+
-			"known are B, KiB, MiB and GiB", s, m[2])
+	return n, nil
+}
+
+// ParseByteRate reads a number of bytes per second: "50000000", "200MB/s", "20MB".
+func ParseByteRate(s string) (int64, error) {
+	plain, _ := strings.CutSuffix(strings.TrimSpace(s), "/s")
+	n, err := parseBytes(plain, rateUnits)
+	if err != nil {
+		return 0, fmt.Errorf("rate %q: want bytes per second, such as 200MB/s", s)
+	}
+	return n, nil
+}
+
+// parseBytes reads a number of bytes with one of some units.
+func parseBytes(s string, units map[string]float64) (int64, error) {
+	m := bytesForm.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return 0, errors.New("want a number of bytes such as 64, 4KiB or 1MiB")
+	}
+	unit, known := units[strings.ToLower(m[2])]
+	if !known {
+		return 0, fmt.Errorf("unit %q is not known; known are B, KiB, MiB and GiB", m[2])
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	bytes := n * unit
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("size %q: %w", s, err)
+		return 0, err
 	case bytes > 1<<53:
-		return 0, fmt.Errorf("size %q: too large", s)
+		return 0, errors.New("too large")
 	case bytes != math.Trunc(bytes):
-		return 0, fmt.Errorf("size %q: not a whole number of bytes", s)
+		return 0, errors.New("not a whole number of bytes")
 	}
 	return int64(bytes), nil
 }
@@ -177,26 +206,4 @@ func FormatCount(n int, what string) string {
 		return fmt.Sprintf("%d %ses", n, what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// rateUnits are what a rate of bytes may end with, before "/s". They count in 1000s, as rates are
-// shown; those with an i count in 1024s.
-var rateUnits = map[string]float64{
-	"": 1, "b": 1,
-	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
-	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
-	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
-}
-
-// ParseByteRate reads a number of bytes per second: "50000000", "200MB/s", "20MB".
-func ParseByteRate(s string) (int64, error) {
-	plain := strings.TrimSpace(strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "/s"))
-	digits := strings.TrimRight(plain, "abcdefghijklmnopqrstuvwxyz ")
-	unit, known := rateUnits[strings.TrimSpace(plain[len(digits):])]
-	n, err := strconv.ParseFloat(digits, 64)
-	rate := n * unit
-	if !known || err != nil || !(rate >= 0 && rate <= 1<<53) || rate != math.Trunc(rate) {
-		return 0, fmt.Errorf("rate %q: want bytes per second, such as 200MB/s", s)
-	}
-	return int64(rate), nil
 }
