@@ -19,13 +19,14 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	if d.class != "" {
 		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
 	}
-	gaveUp := o.end != "" && o.code != 0 && !p.ref.ends(o.end)
+	failed := o.end != "" && o.code != 0
+	gaveUp := failed && !p.ref.ends(o.end)
 	says := o.saysMoreThan(ref)
-	refused := o.nonBlock && o.end != "" && o.code != 0 && (gaveUp || says != "")
+	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref.endless():
 		endsInTime(p, f, o)
-	case refused && d.class != "" || gaveUp && o.nonBlock:
+	case refused:
 		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
 	case d.class != "" && gaveUp:
 		f.fails("%s; %s%s", d.text, o.end, says)
