@@ -201,22 +201,33 @@ func (e *endpoint) finishLoad() error {
 		if err := e.out.Close(); err != nil {
 			return err
 		}
-		account := append([]int64{l.total.Load()}, l.sent...)
-		return binary.Write(e.toPeer, binary.NativeEndian, account)
+		return e.handOver(l.total.Load())
 	case receiver:
-		times := make([]int64, 1+len(l.sent))
-		if err := binary.Read(e.fromPeer, binary.NativeEndian, times); err != nil {
+		sent, err := e.takeOver()
+		if err != nil {
 			return err
 		}
-		l.total.Store(times[0])
-		copy(l.sent, times[1:])
-		if got, sent := l.delivered.Load(), l.total.Load(); got != sent {
+		l.total.Store(sent)
+		if got := l.delivered.Load(); got != sent {
 			return fmt.Errorf("%d messages were sent and %d received", sent, got)
 		}
 	case server:
 		return nil
 	}
 	return e.summariseLoad()
+}
+
+// handOver tells the receiver a number of messages, and when each message of the load was sent.
+func (e *endpoint) handOver(n int64) error {
+	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
+}
+
+// takeOver takes what the sender hands over.
+func (e *endpoint) takeOver() (n int64, err error) {
+	account := make([]int64, 1+len(e.load.sent))
+	err = binary.Read(e.fromPeer, binary.NativeEndian, account)
+	copy(e.load.sent, account[1:])
+	return account[0], err
 }
 
 // summariseLoad sums the load up: latency from when a message was sent and from when it was due,

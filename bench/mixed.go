@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -180,16 +179,14 @@ func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
 	if e.Role == sender {
-		account := append([]int64{m.large}, l.sent...)
-		return binary.Write(e.toPeer, binary.NativeEndian, account)
+		return e.handOver(m.large)
 	}
-	account := make([]int64, 1+len(l.sent))
-	if err := binary.Read(e.fromPeer, binary.NativeEndian, account); err != nil {
+	sent, err := e.takeOver()
+	if err != nil {
 		return err
 	}
-	copy(l.sent, account[1:])
 	small := l.delivered.Load()
-	if sent := account[0]; small != e.Messages || m.large != sent {
+	if small != e.Messages || m.large != sent {
 		return fmt.Errorf("%d large and %d small messages were sent, %d and %d received",
 			sent, e.Messages, m.large, small)
 	}

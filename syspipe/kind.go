@@ -36,9 +36,6 @@ func Kinds() []Kind { return append(Pipes(), PTY) }
 // terminal.
 func Pipes() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// IsSocket reports whether the kind is one of sockets, which have limits and errors of their own.
-func (k Kind) IsSocket() bool { return k == SocketPair }
-
 // IsPipe reports whether the kernel's own pipe is behind the kind: then it has slots, a capacity
 // that the system states, and pages that can be lent.
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }

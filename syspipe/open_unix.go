@@ -21,7 +21,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	if err == nil && capacity > 0 {
 		err = w.setCapacity(capacity)
 	}
-	if err == nil && capacity > 0 && kind.IsSocket() {
+	if err == nil && capacity > 0 && kind == SocketPair {
 		// Its capacity is the sender's buffer on Linux, the receiver's on the BSDs.
 		err = r.setCapacity(capacity)
 	}
@@ -213,7 +213,7 @@ func (e *End) capacity() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if e.kind.IsSocket() {
+	if e.kind == SocketPair {
 		for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 			if err := copyOption(e.fd, [2]int{w.fd, r.fd}, option); err != nil {
 				return 0, errors.Join(err, w.Close(), r.Close())
@@ -227,7 +227,7 @@ func (e *End) setCapacity(n int) error {
 	if e.kind == PTY {
 		return &CapacityError{Kind: e.kind, Asked: n, Err: unsupported("changing it")}
 	}
-	if !e.kind.IsSocket() {
+	if e.kind != SocketPair {
 		return setPipeCapacity(e.kind, e.fd, n)
 	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {

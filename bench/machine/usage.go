@@ -67,15 +67,12 @@ const (
 	shortLook   = 0.5  // seconds that a look at others takes: systems count in hundredths
 )
 
-// Shows reports whether the time was long enough to see others in it.
-func (u Usage) Shows() bool { return u.Known && u.Elapsed >= shortLook }
-
 // Faults returns what disturbed that which ran in that time: others that used the CPUs, the
 // hypervisor that gave the CPUs to others, a quota that stopped them.
 func (u Usage) Faults() []Fault {
 	var list []Fault
 	others := (u.Busy - u.Own) / u.Elapsed
-	if u.Shows() && others > busyCPUs {
+	if u.Known && u.Elapsed >= shortLook && others > busyCPUs {
 		list = append(list, Fault{
 			ID:     "load",
 			Found:  fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),

@@ -1,13 +1,10 @@
 package failures
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -208,24 +205,29 @@ func splitCharacters() ([]reading, error) {
 		return nil, err
 	}
 	return []reading{
-		{part: "bytes", sent: sent, wire: wire, open: openJoining(joinBytes)},
-		{part: "strict", sent: sent, wire: wire, open: openJoining(joinStrict)},
-		{part: "lossy", sent: sent, wire: wire, open: openJoining(joinLossy)},
+		{part: "bytes", sent: sent, wire: wire, open: openJoining(f, joinBytes)},
+		{part: "strict", sent: sent, wire: wire, open: openJoining(f, joinStrict)},
+		{part: "lossy", sent: sent, wire: wire, open: openJoining(f, joinLossy)},
 	}, nil
 }
 
-// openJoining reads frames, and has join put the data of each message together. A message that join
+// openJoining reads chunks, and has join put the data of each message together. A message that join
 // gives up is left out, as by a program that drops what it cannot decode.
-func openJoining(join func([][]byte) ([]byte, bool)) func(io.Reader) nextMessage {
+func openJoining(
+	f framers.Framing, join func([][]byte) ([]byte, bool),
+) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage {
-		lines := bufio.NewScanner(r)
+		var chunks [][]byte
+		in := f.NewReader(r, framers.WithProgress(func(c framers.Chunk) {
+			chunks = append(chunks, bytes.Clone(c.Data))
+		}))
 		return func() ([]byte, error) {
 			for {
-				frames, err := nextFrames(lines)
-				if err != nil {
+				chunks = nil
+				if _, err := in.ReadMessage(); err != nil {
 					return nil, err
 				}
-				if msg, ok := join(frames); ok {
+				if msg, ok := join(chunks); ok {
 					return msg, nil
 				}
 			}
@@ -233,46 +235,23 @@ func openJoining(join func([][]byte) ([]byte, bool)) func(io.Reader) nextMessage
 	}
 }
 
-// nextFrames returns the data of the frames of the next message.
-func nextFrames(lines *bufio.Scanner) ([][]byte, error) {
-	var frames [][]byte
-	for lines.Scan() {
-		parts := bytes.SplitN(bytes.Clone(lines.Bytes()), []byte(":"), 4)
-		if len(parts) != 4 {
-			return nil, errors.New("a frame without its header")
-		}
-		total, err := strconv.Atoi(string(parts[2]))
-		if err != nil {
-			return nil, err
-		}
-		frames = append(frames, parts[3])
-		if len(frames) == total {
-			return frames, nil
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, err
-	}
-	return nil, io.EOF
-}
-
 // joinBytes decodes nothing before the message is whole.
-func joinBytes(frames [][]byte) (msg []byte, ok bool) { return bytes.Join(frames, nil), true }
+func joinBytes(chunks [][]byte) (msg []byte, ok bool) { return bytes.Join(chunks, nil), true }
 
-// joinStrict gives up a message if one of its frames is not valid UTF-8.
-func joinStrict(frames [][]byte) (msg []byte, ok bool) {
-	for _, f := range frames {
-		if !utf8.Valid(f) {
+// joinStrict gives up a message if one of its chunks is not valid UTF-8.
+func joinStrict(chunks [][]byte) (msg []byte, ok bool) {
+	for _, c := range chunks {
+		if !utf8.Valid(c) {
 			return nil, false
 		}
 	}
-	return bytes.Join(frames, nil), true
+	return bytes.Join(chunks, nil), true
 }
 
-// joinLossy replaces what is no valid UTF-8 in a frame.
-func joinLossy(frames [][]byte) (msg []byte, ok bool) {
-	for _, f := range frames {
-		msg = append(msg, bytes.ToValidUTF8(f, []byte("\uFFFD"))...)
+// joinLossy replaces what is no valid UTF-8 in a chunk.
+func joinLossy(chunks [][]byte) (msg []byte, ok bool) {
+	for _, c := range chunks {
+		msg = append(msg, bytes.ToValidUTF8(c, []byte("\uFFFD"))...)
 	}
 	return msg, true
 }

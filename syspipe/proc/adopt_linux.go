@@ -29,9 +29,9 @@ func Adopt() bool {
 	return true
 }
 
-// Adopted lists the living processes that this one has adopted, and what they have started; those
+// adopted lists the living processes that this one has adopted, and what they have started; those
 // that have ended it waits for. Known is false without [Adopt].
-func Adopted() (list []int, known bool) {
+func adopted() (list []int, known bool) {
 	if !adopting.Load() {
 		return nil, false
 	}
@@ -60,7 +60,7 @@ func Adopted() (list []int, known bool) {
 // leave something behind.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) {
-		pids, known := Adopted()
+		pids, known := adopted()
 		return pids, false, known
 	})
 }

@@ -7,9 +7,6 @@ import "time"
 // Adopt reports false: no such system gives a process what its descendants leave behind.
 func Adopt() bool { return false }
 
-// Adopted knows nothing.
-func Adopted() (list []int, known bool) { return nil, false }
-
 // EndAdopted knows nothing.
 func EndAdopted(time.Duration) (left []string, known bool) { return nil, false }
 
