@@ -221,6 +221,9 @@ func (r *chunkReader) deliver() []byte {
 	if r.set.progress != nil {
 		r.set.progress(r.chunk(data))
 	}
+	if msg := r.joined(data); msg != nil {
+		return msg
+	}
 	r.stage = atHeader
 	in.next(in.pos + 1) // the newline
 	p := r.to
@@ -236,6 +239,54 @@ func (r *chunkReader) deliver() []byte {
 	r.partials.forget(p)
 	r.delivered = p
 	return p.data
+}
+
+// mostJoined is how many frames of a message are joined in the read buffer.
+const mostJoined = 8
+
+// joined returns the message that begins with data, the data of a first frame, if the read buffer
+// holds its other frames too: their data are moved there, behind the first, which costs less than
+// to copy all of it. It returns nil if anything is unusual, and then has done nothing.
+func (r *chunkReader) joined(data []byte) []byte {
+	in := &r.in
+	p := r.to
+	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
+		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
+	if !usual || in.end-in.pos < (p.total-2)*len(data) {
+		return nil
+	}
+	var pieces [mostJoined][]byte
+	size := len(data)
+	at := in.pos + 1
+	for i := 1; i < p.total; i++ {
+		var h chunkHeader
+		rest := in.buf[min(at, in.end):in.end]
+		if h.parse(rest, r.bare) != aChunk || h.id != r.frame.id || h.index != i ||
+			h.total != p.total {
+			return nil
+		}
+		rest = rest[h.length:]
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			return nil
+		}
+		pieces[i] = rest[:end]
+		size += end
+		at += h.length + end + 1
+	}
+	if size > min(r.set.maxMessage, r.set.flightBytes) {
+		return nil
+	}
+	for _, piece := range pieces[1:p.total] {
+		data = in.buf[in.base : in.base+len(data)+len(piece)]
+		copy(data[len(data)-len(piece):], piece)
+	}
+	r.stage = atHeader
+	in.next(at)
+	r.to = nil
+	r.partials.forget(p)
+	r.partials.recycle(p)
+	return data[:size:size]
 }
 
 // chunk returns the frame whose data have come.
