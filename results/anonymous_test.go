@@ -32,7 +32,9 @@ func writeAnonymous(t *testing.T, lines ...results.Line) (string, *results.Set) 
 func TestAnonymousLinesNameNoHostAndNoUser(t *testing.T) {
 	env := resultstest.Environment()
 	env.Hostname = "web7.example.org"
-	env.Labels = map[string]string{"node": "web7.example.org", "pod": "bench-x2", "suite": "nightly"}
+	env.Labels = map[string]string{
+		"node": "web7.example.org", "pod": "bench-x2", "suite": "nightly",
+	}
 	env.Command = `pipebench drive --out /home/alice/out -- 'C:\Users\Jane Doe\server.exe' /x`
 	target := results.Target{
 		Run: env.Run, Command: []string{"node", "/Users/alice/server.js", "/home/bob"},
@@ -40,8 +42,10 @@ func TestAnonymousLinesNameNoHostAndNoUser(t *testing.T) {
 	}
 	finding := results.Finding{
 		Run: env.Run, ID: "check/talk", Title: "t", Verdict: results.Noted,
-		Found:    "cannot open /home/alice/data, /home/alice",
-		Evidence: results.MustEvidence(map[string]string{"stderr": `C:\Users\Jane Doe\x: not found`}),
+		Found: "cannot open /home/alice/data, /home/alice",
+		Evidence: results.MustEvidence(map[string]string{
+			"stderr": `C:\Users\Jane Doe\x: not found`,
+		}),
 	}
 	text, set := writeAnonymous(t, env, target, finding)
 	for _, name := range []string{"web7", "bench-x2", "alice", "bob", "Jane", "Doe"} {

@@ -11,12 +11,14 @@ import (
 
 func TestKeyIsWhatStandsInTheFile(t *testing.T) {
 	c := resultstest.Cell("ndjson", 256)
-	const always = "capacity=65536 framing=ndjson io=blocking pattern=stream payload=json pipe=anonymous placement=same size=256"
+	const always = "capacity=65536 framing=ndjson io=blocking pattern=stream payload=json " +
+		"pipe=anonymous placement=same size=256"
 	if got := c.Key(); got != always {
 		t.Errorf("got %q, want %q", got, always)
 	}
 	c.Rate, c.Inflight = 2e6, 4
-	const more = "capacity=65536 framing=ndjson inflight=4 io=blocking pattern=stream payload=json pipe=anonymous placement=same rate=2000000 size=256"
+	const more = "capacity=65536 framing=ndjson inflight=4 io=blocking pattern=stream " +
+		"payload=json pipe=anonymous placement=same rate=2000000 size=256"
 	if got := c.Key(); got != more {
 		t.Errorf("got %q, want %q", got, more)
 	}
@@ -35,7 +37,8 @@ func TestFieldsMatchTheJSON(t *testing.T) {
 	for _, c := range []results.Cell{resultstest.Cell("raw", 0),
 		with(results.Cell{Inflight: 1, Rate: 0.5, Transfer: "splice", ReadBuffer: 1, Batch: 2,
 			Drain: 3, Messages: "h", Older: "sender=wait=1ms"}),
-		with(results.Cell{WriteSize: 8192, Work: 0.25, PayloadOffset: "0", ReadOffset: "64", Source: "fresh", Touch: true, ClosesAfter: 3})} {
+		with(results.Cell{WriteSize: 8192, Work: 0.25, PayloadOffset: "0", ReadOffset: "64",
+			Source: "fresh", Touch: true, ClosesAfter: 3})} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)

@@ -46,10 +46,13 @@ func TestEvidenceComesBackAsItWas(t *testing.T) {
 // What older versions wrote as a flat object is read into its parts, and written as it was.
 func TestTargetEvidenceStaysFlat(t *testing.T) {
 	for _, text := range []string{
-		`{"evidence":{"spoken":"mcp 2025-06-18","request":"tools/call","why":"no answer","unsent":true,"payload_bytes":1000,"inflight":8,"rate":0,"out_of_order":2}}`,
+		`{"evidence":{"spoken":"mcp 2025-06-18","request":"tools/call",` +
+			`"why":"no answer","unsent":true,"payload_bytes":1000,` +
+			`"inflight":8,"rate":0,"out_of_order":2}}`,
 		`{"evidence":{"side":"reply","tried":9,"at_twice":"deaf"}}`,
 		`{"evidence":{"slope":1.5,"slope_lo":1.25,"from":1,"to":2,"shows_at":0,"points":4}}`,
-		`{"evidence":{"elapsed_ns":5,"request":{"bytes":1,"reads":2,"messages":3,"stalled_ns":4},"reply":{"bytes":5,"reads":6,"messages":7,"stalled_ns":8}}}`,
+		`{"evidence":{"elapsed_ns":5,"request":{"bytes":1,"reads":2,"messages":3,"stalled_ns":4},` +
+			`"reply":{"bytes":5,"reads":6,"messages":7,"stalled_ns":8}}}`,
 		`{}`,
 	} {
 		var got struct {
@@ -63,7 +66,8 @@ func TestTargetEvidenceStaysFlat(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		var was, is map[string]any
-		if err := errors.Join(json.Unmarshal([]byte(text), &was), json.Unmarshal(again, &is)); err != nil {
+		err = errors.Join(json.Unmarshal([]byte(text), &was), json.Unmarshal(again, &is))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(was, is); d != "" {

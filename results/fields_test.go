@@ -89,7 +89,8 @@ func TestTheOldNameOfAFieldIsRead(t *testing.T) {
 		`{"framing":"raw","peer":"thread"}`:  {Framing: "raw", Older: "peer=thread"},
 		`{"framing":"raw","sender":"wait=1ms"}`: {Framing: "raw",
 			Older: "sender=wait=1ms"},
-		`{"framing":"raw","peer":"process","clock":"sample"}`: {Framing: "raw", Older: "clock=sample"},
+		`{"framing":"raw","peer":"process","clock":"sample"}`: {Framing: "raw",
+			Older: "clock=sample"},
 	} {
 		var c results.Cell
 		if err := json.Unmarshal([]byte(text), &c); err != nil || c != want {

@@ -26,7 +26,8 @@ func TestPercentilesNeedTenObservationsBeyond(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [4]bool{l.P50NS != nil, l.P90NS != nil, l.P99NS != nil, l.P999NS != nil}; got != [4]bool{tt.p50, tt.p90, tt.p99, tt.p999} {
+		got := [4]bool{l.P50NS != nil, l.P90NS != nil, l.P99NS != nil, l.P999NS != nil}
+		if got != [4]bool{tt.p50, tt.p90, tt.p99, tt.p999} {
 			t.Errorf("n=%d carries p50,p90,p99,p99.9: %v", tt.n, got)
 		}
 	}
@@ -57,10 +58,13 @@ func TestMergedLatencyIsThatOfAllObservations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if merged.Count != whole.Count || *merged.P99NS != *whole.P99NS || merged.MinNS != 1000 || merged.MaxNS != 1_000_000 {
+	if merged.Count != whole.Count || *merged.P99NS != *whole.P99NS ||
+		merged.MinNS != 1000 || merged.MaxNS != 1_000_000 {
 		t.Errorf("merged %+v, whole %+v", merged, whole)
 	}
-	if worst := 990_000.0; float64(*merged.P99NS) < worst*0.999 || float64(*merged.P99NS) > worst*1.002 {
+	const worst = 990_000
+	p99 := float64(*merged.P99NS)
+	if p99 < worst*0.999 || p99 > worst*1.002 {
 		t.Errorf("p99 of 1..1000 µs is %d ns, want 990 µs within three digits", *merged.P99NS)
 	}
 }
@@ -101,14 +105,16 @@ func TestMergeKeepsWhatTheHistogramLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if merged.Count != 1020 || merged.Over != 20 || float64(*merged.P99NS) < results.MaxLatencyNS*0.999 {
+	p99 := float64(*merged.P99NS)
+	if merged.Count != 1020 || merged.Over != 20 || p99 < results.MaxLatencyNS*0.999 {
 		t.Errorf("got count %d, over %d, p99 %d", merged.Count, merged.Over, *merged.P99NS)
 	}
 }
 
 func TestDamagedHistogramIsAnError(t *testing.T) {
 	for _, hdr := range []string{"", "x", "HISTFAAAAA"} {
-		if _, err := results.MergeLatencies([]results.Sample{sampleWith(results.Latency{Count: 1, HDR: hdr})}, "due"); err == nil {
+		damaged := []results.Sample{sampleWith(results.Latency{Count: 1, HDR: hdr})}
+		if _, err := results.MergeLatencies(damaged, "due"); err == nil {
 			t.Errorf("hdr %q: no error", hdr)
 		}
 	}

@@ -56,9 +56,9 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 		ID:     "https://github.com/pipebench/pipebench/results/schema.json",
 		Title:  "A line of a pipebench results file",
 		Description: "Results files are JSON Lines: each line is one of these objects. Sizes are " +
-			"bytes, times nanoseconds if a name ends in _ns. A field that is absent was not known " +
-			"or not asked for; zero means counted, and none. Readers leave out fields that they " +
-			"do not know, but for those of a cell, which would make it another cell.",
+			"bytes, times nanoseconds if a name ends in _ns. A field that is absent was not " +
+			"known or not asked for; zero means counted, and none. Readers leave out fields " +
+			"that they do not know, but for those of a cell, which would make it another cell.",
 		Type:     "object",
 		Required: []string{"kind"},
 		Defs:     make(map[string]*jsonschema.Schema),
@@ -363,7 +363,8 @@ func TestWrongLinesAreNotValid(t *testing.T) {
 		{"a negative time", replace(rec, `"elapsed_ns":100000`, `"elapsed_ns":-1`)},
 		{"a negative counter", replace(rec, `"calls":1000`, `"calls":-1000`)},
 		{"neither samples nor why there are none", replace(unexplained, `,"stopped":"no"`, ``)},
-		{"samples of what is unsupported", replace(rec, `"stopped":"samples"`, `"unsupported":"no"`)},
+		{"samples of what is unsupported",
+			replace(rec, `"stopped":"samples"`, `"unsupported":"no"`)},
 		{"a negative limit", replace(target, `65535`, `-1`)},
 		{"a verdict of no finding", replace(finding, `"fails"`, `"maybe"`)},
 		{"a finding without a name", replace(finding, `"check/server/ids"`, `""`)},

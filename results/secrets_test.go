@@ -16,35 +16,55 @@ import (
 func TestSecretsOfCommandLinesAreHidden(t *testing.T) {
 	for _, row := range []struct{ command, want []string }{
 		{[]string{"server", "--env=API_KEY=S3"}, []string{"server", "--env=API_KEY=REDACTED"}},
-		{[]string{"server", "--header=Authorization: Bearer S3"}, []string{"server", "--header=Authorization: REDACTED"}},
+		{[]string{"server", "--header=Authorization: Bearer S3"},
+			[]string{"server", "--header=Authorization: REDACTED"}},
 		{[]string{"curl", "-H", "X-Api-Key: S3"}, []string{"curl", "-H", "X-Api-Key: REDACTED"}},
-		{[]string{"curl", "-H", "Accept: a; Cookie: a=S3; b=S3"}, []string{"curl", "-H", "Accept: a; Cookie: REDACTED"}},
-		{[]string{"remote", "--header", "Authorization:Bearer-S3"}, []string{"remote", "--header", "Authorization:REDACTED"}},
+		{[]string{"curl", "-H", "Accept: a; Cookie: a=S3; b=S3"},
+			[]string{"curl", "-H", "Accept: a; Cookie: REDACTED"}},
+		{[]string{"remote", "--header", "Authorization:Bearer-S3"},
+			[]string{"remote", "--header", "Authorization:REDACTED"}},
 		{[]string{"curl", "Authorization:", "S3"}, []string{"curl", "Authorization:", "REDACTED"}},
 		{[]string{"server", "--passphrase", "S3"}, []string{"server", "--passphrase", "REDACTED"}},
 		{[]string{"server", "--pass", "S3"}, []string{"server", "--pass", "REDACTED"}},
 		{[]string{"server", "--token", "-S3"}, []string{"server", "--token", "REDACTED"}},
-		{[]string{"server", "--auth", "--password", "S3"}, []string{"server", "--auth", "REDACTED", "REDACTED"}},
-		{[]string{"server", "/token:S3", "/password", "S3"}, []string{"server", "/token:REDACTED", "/password", "REDACTED"}},
-		{[]string{"server", "--password=S3 with blanks"}, []string{"server", "--password=REDACTED"}},
-		{[]string{"token-server", "--api-key=S3", "-v"}, []string{"token-server", "--api-key=REDACTED", "-v"}},
-		{[]string{"npx", "server", "--token", "S3", "--port", "80"}, []string{"npx", "server", "--token", "REDACTED", "--port", "80"}},
-		{[]string{"env", "GITHUB_TOKEN=S3", "HOME=/root", "server"}, []string{"env", "GITHUB_TOKEN=REDACTED", "HOME=/root", "server"}},
-		{[]string{"sh", "-c", "server --token S3 --port 80"}, []string{"sh", "-c", "server --token REDACTED --port 80"}},
-		{[]string{"sh", "-c", "cd x; server --password='S3 S3' -v"}, []string{"sh", "-c", "cd x; server --password='REDACTED -v"}},
+		{[]string{"server", "--auth", "--password", "S3"},
+			[]string{"server", "--auth", "REDACTED", "REDACTED"}},
+		{[]string{"server", "/token:S3", "/password", "S3"},
+			[]string{"server", "/token:REDACTED", "/password", "REDACTED"}},
+		{[]string{"server", "--password=S3 with blanks"},
+			[]string{"server", "--password=REDACTED"}},
+		{[]string{"token-server", "--api-key=S3", "-v"},
+			[]string{"token-server", "--api-key=REDACTED", "-v"}},
+		{[]string{"npx", "server", "--token", "S3", "--port", "80"},
+			[]string{"npx", "server", "--token", "REDACTED", "--port", "80"}},
+		{[]string{"env", "GITHUB_TOKEN=S3", "HOME=/root", "server"},
+			[]string{"env", "GITHUB_TOKEN=REDACTED", "HOME=/root", "server"}},
+		{[]string{"sh", "-c", "server --token S3 --port 80"},
+			[]string{"sh", "-c", "server --token REDACTED --port 80"}},
+		{[]string{"sh", "-c", "cd x; server --password='S3 S3' -v"},
+			[]string{"sh", "-c", "cd x; server --password='REDACTED -v"}},
 		{[]string{"sh", "-c", `curl -H "Authorization: Bearer S3" https://h`},
 			[]string{"sh", "-c", `curl -H "Authorization: REDACTED" https://h`}},
-		{[]string{"sh", "-c", `server --config "{\"apiKey\":\"S3\"}"`}, []string{"sh", "-c", `server --config "{\"apiKey\":\"REDACTED"`}},
-		{[]string{"sh", "-c", "x 'API_KEY=S3 node server.js'"}, []string{"sh", "-c", "x 'API_KEY=REDACTED'"}},
-		{[]string{"server", "--config", `{"port":1,"apiKey":"S3"}`}, []string{"server", "--config", `{"port":1,"apiKey":"REDACTED`}},
-		{[]string{"server", `--config={"auth": {"user": "S3"}}`}, []string{"server", `--config={"auth": REDACTED`}},
-		{[]string{"get", "https://h/?api_key=S3&x=1"}, []string{"get", "https://h/?api_key=REDACTED"}},
-		{[]string{"get", "https://h/?to=https%3A%2F%2Fx%3Ftoken%3DS3"}, []string{"get", "https://h/?to=https%3A%2F%2Fx%3Ftoken%3DREDACTED"}},
+		{[]string{"sh", "-c", `server --config "{\"apiKey\":\"S3\"}"`},
+			[]string{"sh", "-c", `server --config "{\"apiKey\":\"REDACTED"`}},
+		{[]string{"sh", "-c", "x 'API_KEY=S3 node server.js'"},
+			[]string{"sh", "-c", "x 'API_KEY=REDACTED'"}},
+		{[]string{"server", "--config", `{"port":1,"apiKey":"S3"}`},
+			[]string{"server", "--config", `{"port":1,"apiKey":"REDACTED`}},
+		{[]string{"server", `--config={"auth": {"user": "S3"}}`},
+			[]string{"server", `--config={"auth": REDACTED`}},
+		{[]string{"get", "https://h/?api_key=S3&x=1"},
+			[]string{"get", "https://h/?api_key=REDACTED"}},
+		{[]string{"get", "https://h/?to=https%3A%2F%2Fx%3Ftoken%3DS3"},
+			[]string{"get", "https://h/?to=https%3A%2F%2Fx%3Ftoken%3DREDACTED"}},
 		{[]string{"get", "https://user:p@S3@host/"}, []string{"get", "https://REDACTED@host/"}},
 		{[]string{"get", "https://user:p/S3@host/"}, []string{"get", "https://REDACTED@host/"}},
-		{[]string{"psql", "user=u password=S3 host=h"}, []string{"psql", "user=u password=REDACTED host=h"}},
-		{[]string{"helm", "--set", "a=1,auth.password=S3,b=2"}, []string{"helm", "--set", "a=1,auth.password=REDACTED"}},
-		{[]string{"curl", "-u", "me:S3", "https://h"}, []string{"curl", "-u", "REDACTED", "https://h"}},
+		{[]string{"psql", "user=u password=S3 host=h"},
+			[]string{"psql", "user=u password=REDACTED host=h"}},
+		{[]string{"helm", "--set", "a=1,auth.password=S3,b=2"},
+			[]string{"helm", "--set", "a=1,auth.password=REDACTED"}},
+		{[]string{"curl", "-u", "me:S3", "https://h"},
+			[]string{"curl", "-u", "REDACTED", "https://h"}},
 		{[]string{"mysql", "-pS3cret"}, []string{"mysql", "-pREDACTED"}},
 		{[]string{"run", "hf_S3S3S3S3S3"}, []string{"run", "REDACTED"}},
 		{[]string{"run", "sk-S3cret-0123456789"}, []string{"run", "REDACTED"}},
@@ -68,7 +88,8 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 		{"npx", "-y", "@scope/server-auth@1.2.3", "/srv/data"},
 		{"get", "https://host:80/path?a=b", "https://unpkg.com/pkg@1.2"},
 		{"sh", "-c", "node server.js | tee log; exit 3"},
-		{"pipebench", "drive", "--size", "1KiB,64KiB", "--find-limit", "--", "python3", "server.py"},
+		{"pipebench", "drive", "--size", "1KiB,64KiB", "--find-limit", "--", "python3",
+			"server.py"},
 		{"/tmp/TestALongName1234567/001/server", "--config", `{"port":1,"name":"x"}`},
 	} {
 		if got := results.HideSecrets(command); !slices.Equal(got, command) {
@@ -85,16 +106,23 @@ func TestRecordsHaveNoSecrets(t *testing.T) {
 	w := results.NewWriter(&out)
 	for _, l := range []results.Line{
 		results.Environment{Run: "r", Command: line},
-		results.Target{Run: "r", Time: time.Unix(1, 0), Command: secret, Protocol: "mcp", Verdict: "ok"},
+		results.Target{
+			Run: "r", Time: time.Unix(1, 0), Command: secret, Protocol: "mcp", Verdict: "ok",
+		},
 		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/y", About: secret,
 			Verdict: results.OK, Found: "f", Reproduce: "(sleep 2; " + line + ") | head -1"},
-		results.Finding{Run: "r", Time: time.Unix(1, 0), ID: "check/program/x", About: secret, Verdict: results.OK, Found: "f", Reproduce: line},
+		results.Finding{
+			Run: "r", Time: time.Unix(1, 0), ID: "check/program/x", About: secret,
+			Verdict: results.OK, Found: "f", Reproduce: line,
+		},
 	} {
 		if err := w.Write(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text := out.String(); strings.Contains(text, "S3") || strings.Count(text, results.Redacted) != 6 || strings.Count(text, "-v") != 6 {
+	text := out.String()
+	if strings.Contains(text, "S3") || strings.Count(text, results.Redacted) != 6 ||
+		strings.Count(text, "-v") != 6 {
 		t.Errorf("wrote %s", text)
 	}
 	if secret[2] != "S3" {

@@ -9,8 +9,9 @@ import (
 
 func TestFormatSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
-		0: "0 B", 1: "1 B", 64: "64 B", 1023: "1023 B", 1024: "1 KiB", 4096: "4 KiB", 61440: "60 KiB",
-		61441: "61441 B", 1 << 20: "1 MiB", 1<<20 + 1: "1048577 B", 3 << 19: "1536 KiB", 1 << 30: "1 GiB",
+		0: "0 B", 1: "1 B", 64: "64 B", 1023: "1023 B", 1024: "1 KiB", 4096: "4 KiB",
+		61440: "60 KiB", 61441: "61441 B", 1 << 20: "1 MiB", 1<<20 + 1: "1048577 B",
+		3 << 19: "1536 KiB", 1 << 30: "1 GiB",
 	} {
 		if got := results.FormatSize(bytes); got != want {
 			t.Errorf("FormatSize(%d) = %q, want %q", bytes, got, want)
@@ -23,9 +24,11 @@ func TestParseSize(t *testing.T) {
 		in   string
 		want int64 // -1: an error
 	}{
-		{"64", 64}, {"64B", 64}, {"4KiB", 4096}, {"4k", 4096}, {"4K", 4096}, {"4kb", 4096}, {"4 KiB", 4096},
+		{"64", 64}, {"64B", 64}, {"4KiB", 4096}, {"4k", 4096}, {"4K", 4096}, {"4kb", 4096},
+		{"4 KiB", 4096},
 		{"1MiB", 1 << 20}, {"1.5k", 1536}, {" 2g ", 2 << 30}, {"0", 0},
-		{"", -1}, {"-1", -1}, {"KiB", -1}, {"4 apples", -1}, {"0.3", -1}, {"1e3", -1}, {"99999999999g", -1},
+		{"", -1}, {"-1", -1}, {"KiB", -1}, {"4 apples", -1}, {"0.3", -1}, {"1e3", -1},
+		{"99999999999g", -1},
 	} {
 		got, err := results.ParseSize(tt.in)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
@@ -73,7 +76,10 @@ func TestQuantities(t *testing.T) {
 }
 
 func TestAPercentageIsNeverAHundredDigits(t *testing.T) {
-	for percent, want := range map[float64]string{0.075: "0.075 %", 4200: "4200 %", 2e6: "over 1,000,000 %", 1e300: "over 1,000,000 %"} {
+	for percent, want := range map[float64]string{
+		0.075: "0.075 %", 4200: "4200 %",
+		2e6: "over 1,000,000 %", 1e300: "over 1,000,000 %",
+	} {
 		if got := results.FormatPercent(percent); got != want {
 			t.Errorf("%v: got %q, want %q", percent, got, want)
 		}
