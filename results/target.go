@@ -33,7 +33,7 @@ const (
 	VerdictSlow        = "slow"
 	VerdictErrorReply  = "error reply"
 	VerdictSuperlinear = "grows faster than linear"
-	VerdictNotTried    = "not tried" // of what a client does: it says nothing about this server
+	VerdictNotTried    = "not tried" // a size for which there was no time
 )
 
 // Served reports whether the server did what it was asked for, however slowly.
@@ -103,14 +103,17 @@ type FailureEvidence struct {
 	Probe string `json:"probe,omitempty"`
 
 	// ServedBefore is how many requests the process had served before this one.
-	ServedBefore int64    `json:"served_before,omitempty"`
-	ExitCode     *int     `json:"exit_code,omitempty"`
-	Signal       string   `json:"signal,omitempty"`
-	CPUNS        *int64   `json:"cpu_ns,omitempty"`     // that the server used over this request
-	PeakBytes    *int64   `json:"peak_bytes,omitempty"` // largest resident memory so far
-	StderrBytes  int64    `json:"stderr_bytes,omitempty"`
-	StderrTail   []string `json:"stderr_tail,omitempty"`
-	WaitedNS     int64    `json:"waited_ns,omitempty"`
+	ServedBefore int64 `json:"served_before,omitempty"`
+	// AnySize says that as many small requests to another process failed, too, or one more.
+	AnySize bool `json:"any_size,omitempty"`
+
+	ExitCode    *int     `json:"exit_code,omitempty"`
+	Signal      string   `json:"signal,omitempty"`
+	CPUNS       *int64   `json:"cpu_ns,omitempty"`     // that the server used over this request
+	PeakBytes   *int64   `json:"peak_bytes,omitempty"` // largest resident memory so far
+	StderrBytes int64    `json:"stderr_bytes,omitempty"`
+	StderrTail  []string `json:"stderr_tail,omitempty"`
+	WaitedNS    int64    `json:"waited_ns,omitempty"`
 }
 
 // SizeEvidence says more of messages of one size.

@@ -24,6 +24,17 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 			[]results.Target{slow, {Command: []string{"server"}, Verdict: "deaf",
 				RequestLimit: new(int64(10485759))}},
 			view.DriveResult{Limit: 10485759, Failure: "deaf"}},
+		{"not over a size", "fails after 3 requests, of whatever size: no reply, process alive",
+			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "deaf",
+				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
+					ServedBefore: 3, AnySize: true}}}},
+			view.DriveResult{Failure: "deaf"}},
+		{"no time", "INCOMPLETE: the time was over before 128 KiB, 256 KiB; works to 2 KiB",
+			[]results.Target{
+				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
+				{Command: []string{"server"}, Size: 128 << 10, Verdict: "not tried"},
+				{Command: []string{"server"}, Size: 256 << 10, Verdict: "not tried"}},
+			view.DriveResult{Limit: 2048, Failure: "not tried"}},
 		{"nothing works", "FAIL at every size: exited (code 7)",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}},
 			view.DriveResult{Failure: "exit 7"}},

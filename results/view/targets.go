@@ -371,11 +371,14 @@ func resultOf(targets []results.Target) DriveResult {
 	var failed *results.Target  // the first size that fails
 	var limited *results.Target // the limit of the side that breaks first
 	growth := ""
+	var notTried []string
 	for i := range targets {
 		t := &targets[i]
 		switch {
 		case t.Evidence.Replay != nil:
 			return replayResult(*t)
+		case t.Verdict == results.VerdictNotTried:
+			notTried = append(notTried, results.FormatSize(t.Size))
 		case t.RequestLimit != nil || t.ReplyLimit != nil:
 			if limited == nil || limitOf(*t) < limitOf(*limited) {
 				limited = t
@@ -392,15 +395,35 @@ func resultOf(targets []results.Target) DriveResult {
 	}
 	r := DriveResult{Limit: served}
 	switch {
+	case len(notTried) > 0:
+		r.Failure = results.VerdictNotTried
+		r.tone = Mixed
+		r.text = "INCOMPLETE: the time was over before " + strings.Join(notTried, ", ")
+		if served > 0 {
+			r.text += "; works to " + SizeText(int(served))
+		}
+	case failed != nil && failsAnyway(*failed):
+		r.Failure = failed.Verdict
+		r.tone = Bad
+		r.text = fmt.Sprintf("fails after %s, of whatever size: %s",
+			results.FormatCount(int(failed.Evidence.Failure.ServedBefore), "request"),
+			FailureText(*failed))
 	case limited != nil:
 		r.Limit = limitOf(*limited)
 		r.judge(limited, breakingText(*limited), growth)
 	case failed != nil:
-		r.judge(failed, "breaks at "+stat.FormatBytes(failed.Size)+": ", growth)
+		r.judge(failed, failingText(*failed), growth)
 	default:
 		r.judge(&results.Target{}, "", growth)
 	}
 	return r
+}
+
+// failsAnyway reports whether a server that had served requests failed, and fails over small ones,
+// too.
+func failsAnyway(t results.Target) bool {
+	f := t.Evidence.Failure
+	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
 // judge decides whether a server passes that works to the limit and fails beyond it, and says so.
@@ -442,6 +465,15 @@ func breakingText(t results.Target) string {
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "
+}
+
+// failingText says where a server failed of which no limit is known.
+func failingText(t results.Target) string {
+	text := "fails at " + stat.FormatBytes(t.Size)
+	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
+		text += ", after " + results.FormatCount(int(f.ServedBefore), "request")
+	}
+	return text + ": "
 }
 
 // replayResult is what came of a recording that was replayed as a whole.

@@ -82,7 +82,7 @@ func toneOf(verdict string) Tone {
 	case "slow", "expected", "depends", "grows", "noticed", "refused", results.VerdictErrorReply,
 		results.VerdictSuperlinear:
 		return Mixed
-	case "", "noted", "cannot-tell", "unsupported":
+	case "", "noted", "cannot-tell", "unsupported", results.VerdictNotTried:
 		return Neutral
 	}
 	return Bad

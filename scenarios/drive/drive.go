@@ -166,6 +166,14 @@ func (d *Driver) discard() {
 	d.end(false)
 }
 
+// observe tells what is done, and with which process, which may be inspected meanwhile.
+func (d *Driver) observe(step string) {
+	if d.s != nil {
+		step = fmt.Sprintf("process %d: %s", d.s.Process.Cmd.Process.Pid, step)
+	}
+	d.o.Observe(step)
+}
+
 // trip sends the request's i-th copy and waits for its answer. Its error is ours, or that the
 // server cannot be started any more; the outcome holds what the server does wrong, and it has been
 // ended then.
@@ -248,9 +256,10 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure makes t the record of a request that was not served.
-func setFailure(t *results.Target, out target.Outcome) {
-	setVerdict(t, out.Verdict)
+// setFailure makes t the record of a request of a size that was not served; 0 is any.
+func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
+	t.Verdict = string(out.Verdict)
+	t.Evidence.Advice = out.Advice(d.o.commandLine(size))
 	t.Evidence.Failure = out.Evidence
 	t.Evidence.Why = out.Why
 }

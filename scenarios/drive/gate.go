@@ -9,10 +9,14 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Undecided returns an error if a recording was replayed of which no answer could be compared,
-// because it is redacted.
+// Undecided returns an error if there was no time for a size that was asked for, or if a recording
+// was replayed of which no answer could be compared, because it is redacted.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
+		if t.Verdict == results.VerdictNotTried {
+			return fmt.Errorf("%s was asked for and not tried: %s",
+				results.FormatSize(t.Size), t.Evidence.Why)
+		}
 		r := t.Evidence.Replay
 		if r != nil && r.Undecided > 0 && r.Undecided == r.Compared {
 			return errors.New(t.Evidence.Why)
@@ -28,15 +32,15 @@ func AllFailed(set *results.Set) error {
 	var failed *results.Target
 	works, searched, limited := false, false, false
 	for _, t := range set.Targets {
-		if err := replayFailure(t); err != nil {
+		if err := failureOfNoSize(t); err != nil {
 			return err
 		}
 		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
 		n := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
-		switch {
-		case t.Verdict == string(target.Overloaded):
-			return errors.New(t.Evidence.Why)
-		case t.Size > 0 && t.Served(), n != nil && *n > 0:
+		if t.Verdict == results.VerdictNotTried {
+			continue
+		}
+		if t.Size > 0 && t.Served() || n != nil && *n > 0 {
 			works = true
 		}
 		if t.Size > 0 && !t.Served() || failed == nil && limit {
@@ -54,10 +58,16 @@ func AllFailed(set *results.Set) error {
 	return nil
 }
 
-// replayFailure returns how a recording was not replayed to its end, or was answered otherwise.
-func replayFailure(t results.Target) error {
+// failureOfNoSize returns how a server failed, if not over the size of a message: under load, after
+// so many requests, or in a replay.
+func failureOfNoSize(t results.Target) error {
+	failure := t.Evidence.Failure
 	r := t.Evidence.Replay
 	switch {
+	case t.Verdict == string(target.Overloaded):
+		return errors.New(t.Evidence.Why)
+	case failure != nil && failure.AnySize && failure.ServedBefore > 0:
+		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(t))
 	case r == nil:
 		return nil
 	case r.FailedAtMessage > 0:

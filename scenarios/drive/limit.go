@@ -134,7 +134,7 @@ func (d *Driver) search(
 // try tries a size, whether it was tried before or not. A failure that does not come a second time
 // is not the size's: a busy machine may be to blame.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
-	s.d.o.Observe(
+	s.d.observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
 	)
 	out, err := s.once(ctx, size)
@@ -215,7 +215,7 @@ func (s *search) record() results.Target {
 	} else {
 		t.ReplyLimit = &largest
 	}
-	setFailure(&t, s.tried[s.High])
+	s.d.setFailure(&t, s.tried[s.High], s.High)
 	good := s.make(s.Low)
 	t.Evidence.Size = &results.SizeEvidence{
 		PayloadBytes: cmp.Or(good.Demands, len(good.Payload())),

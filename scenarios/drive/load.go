@@ -80,7 +80,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 		}
 		load.OutOfOrder += r.outOfOrder
 		if r.failed != nil {
-			setFailure(&t, *r.failed)
+			d.setFailure(&t, *r.failed, request.Size())
 			break
 		}
 		t.Samples = append(t.Samples, r.sample)

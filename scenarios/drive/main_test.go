@@ -188,6 +188,15 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		}))
 	},
+	"rests": func(arg string) error { // reads no more after so many lines
+		left, err := strconv.Atoi(arg)
+		return errors.Join(err, each(func(line string) {
+			fmt.Println(line)
+			if left--; left == 0 {
+				<-make(chan int)
+			}
+		}))
+	},
 	"trace": func(string) error { // as node ends at an error that nobody catches
 		return each(func(line string) {
 			if len(line) > 5000 {

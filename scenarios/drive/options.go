@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/syspipe"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // Options say what to start and how to speak to it. Only Command is needed.
@@ -154,6 +156,32 @@ func members(object string) (string, error) {
 		list += ","
 	}
 	return list, nil
+}
+
+// commandLine returns a command that sends the server requests of one size, or of any if that is 0,
+// and waits long for each answer: the server can be looked at meanwhile.
+func (o Options) commandLine(size int) string {
+	line := []string{"pipebench", "drive", "--patience", "1m"}
+	add := func(flag, value string) {
+		if value != "" {
+			line = append(line, flag, value)
+		}
+	}
+	if size > 0 {
+		add("--size", strings.ReplaceAll(results.FormatSize(int64(size)), " ", ""))
+	}
+	if o.Protocol != "auto" {
+		add("--protocol", o.Protocol)
+	}
+	add("--framing", o.Framing)
+	if o.Request != RequestAuto {
+		add("--request", o.Request)
+	}
+	add("--language", o.Language)
+	add("--tool", o.Tool)
+	add("--arg", o.Arg)
+	line = append(append(line, "--"), o.Command...)
+	return proc.ShellLine(results.HideSecrets(line))
 }
 
 // target returns what the options say of the server.

@@ -61,37 +61,74 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		sizes = Doubling(defaultFrom, defaultTo)
 	}
 	d.least = p.least
-	served, cutShort, err := d.firstSweep(ctx, sizes, sink)
-	if err != nil {
+	r := &reach{}
+	err := d.firstSweep(ctx, sizes, r, sink)
+	searches := p.Limits || r.cutShort || d.failure != ""
+	if err == nil && searches && !r.anySize {
+		var limits []results.Target
+		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
+		r.add(limits)
+	}
+	err = errors.Join(err, d.keepNotTried(p.Sizes, r, sink))
+	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
+	if err != nil || smallPipe < 0 || r.anySize {
 		return err
 	}
-	if p.Limits || cutShort || d.failure != "" {
-		limits, err := d.FindLimits(ctx, sizes[len(sizes)-1], sink)
-		if err != nil {
+	return d.growthIn(ctx, smallPipe, r.served, sink)
+}
+
+// A reach is how far a server was driven.
+type reach struct {
+	served   int  // bytes of the largest message that is known to work both ways
+	decided  int  // bytes up to which it is known whether messages work
+	cutShort bool // the time was over before all sizes were measured
+	anySize  bool // it fails whatever the size
+}
+
+// add adds what sizes, and searches for limits, met.
+func (r *reach) add(targets []results.Target) {
+	for _, t := range targets {
+		limit := cmp.Or(t.RequestLimit, t.ReplyLimit)
+		switch {
+		case limit != nil:
+			r.served = min(r.served, int(*limit))
+			r.decided = math.MaxInt
+		case t.SearchedTo != nil && t.Evidence.Limit.Side == requestSide:
+			r.decided = max(r.decided, int(*t.SearchedTo))
+		case t.Size > 0 && t.Served():
+			r.served = int(t.Size)
+			r.decided = max(r.decided, r.served)
+		case t.Size > 0:
+			r.decided = math.MaxInt
+			f := t.Evidence.Failure
+			r.anySize = f != nil && f.AnySize
+		}
+	}
+}
+
+// keepNotTried keeps a record of each size that was asked for and of which nothing is known.
+func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
+	for _, size := range sizes {
+		if size <= r.decided {
+			continue
+		}
+		t := d.record()
+		t.Size = int64(size)
+		t.Verdict = results.VerdictNotTried
+		t.Evidence.Why = "the time was over"
+		if err := sink(t); err != nil {
 			return err
 		}
-		for _, l := range limits {
-			n := cmp.Or(l.RequestLimit, l.ReplyLimit)
-			if n != nil {
-				served = min(served, int(*n))
-			}
-		}
 	}
-	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
-	if smallPipe < 0 {
-		return nil
-	}
-	return d.growthIn(ctx, smallPipe, served, sink)
+	return nil
 }
 
 // errHalfTime ends a sweep that has had its share.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep sweeps up to the first size that fails, or for half of the time. It returns the
-// largest size that was served, and whether the time cut the sweep short.
-func (d *Driver) firstSweep(
-	ctx context.Context, sizes []int, sink Sink,
-) (served int, cutShort bool, err error) {
+// firstSweep sweeps up to the first size that fails, or for half of the time, and notes how far it
+// came.
+func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()
 	if ok {
@@ -99,28 +136,23 @@ func (d *Driver) firstSweep(
 		half, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errHalfTime)
 		defer cancel()
 	}
-	d.failure = ""
-	sweep, err := d.Sweep(half, sizes, sink)
+	sweep, err := d.sweep(half, ctx, sizes, sink)
+	r.add(sweep.Targets)
 	if sweep.Growth != nil { // what was measured says it, though the time may be over
-		if failed := sink(d.growthRecord(*sweep.Growth)); failed != nil {
-			return 0, false, errors.Join(err, failed)
-		}
+		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
-	if err != nil && !errors.Is(err, errHalfTime) {
-		return 0, false, err
+	d.failure = ""
+	if n := len(sweep.Targets); n > 0 && !sweep.Targets[n-1].Served() {
+		d.failure = afterRequests(sweep.Targets[n-1])
 	}
-	cutShort = err != nil
-	for _, t := range sweep.Targets { // the last of which may have failed
-		if t.Served() {
-			served = int(t.Size)
-		} else {
-			d.failure = afterRequests(t)
-		}
+	if !errors.Is(err, errHalfTime) {
+		return err
 	}
-	if cutShort && d.failure == "" {
-		d.unswept = served
+	r.cutShort = true
+	if d.failure == "" {
+		d.unswept = r.served
 	}
-	return served, cutShort, nil
+	return nil
 }
 
 // growthIn measures how time grows if the server can read only few bytes at a time. A server of its

@@ -130,7 +130,7 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	}
 	e := r.evidence
 	if out.Verdict != target.OK {
-		setFailure(&r.t, out)
+		r.setFailure(&r.t, out, 0)
 		e.FailedAtMessage = i + 1
 		return false, nil
 	}

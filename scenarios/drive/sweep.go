@@ -19,12 +19,21 @@ type Sweep struct {
 // Sweep makes round trips of each size, in bytes, and keeps a record of each, up to the first that
 // is not served. A size below the smallest request is raised to it. It ends early when the server
 // cannot be started any more, or ctx is done, and returns what it found by then beside the error.
+// The first size of which a request gets no answer is measured again with another process.
 //
 // Before the first size the server is warmed up, for as long as one size is measured: where a
 // compiler works while a server runs, the first requests take several times as long, and time would
 // seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
+	return d.sweep(ctx, ctx, sizes, sink)
+}
+
+// sweep is Sweep that has to be done when ctx ends; a failure may be looked into until whole ends.
+func (d *Driver) sweep(
+	ctx, whole context.Context, sizes []int, sink Sink,
+) (*Sweep, error) {
 	sweep := &Sweep{}
+	doubted := false
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
@@ -36,11 +45,18 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 		if err != nil {
 			break
 		}
+		if gotNothing(t) && !doubted {
+			doubted = true
+			t = d.measureAgain(whole, r, t)
+		}
 		if n := len(sweep.Targets); n > 0 {
 			judgeSlow(&sweep.Targets[n-1], t)
 		}
-		if !t.Served() && i < len(sizes)-1 {
-			warn(t, "sizes above %s were not measured", stat.FormatBytes(t.Size))
+		if !t.Served() {
+			d.tryWithSmall(whole, t)
+			if i < len(sizes)-1 {
+				warn(t, "sizes above %s were not measured", stat.FormatBytes(t.Size))
+			}
 		}
 		sweep.Targets = append(sweep.Targets, *t)
 		err = sink(*t)
@@ -52,16 +68,63 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 	return sweep, err
 }
 
-// warmUp makes round trips that are not measured, and says how many. One that fails is left to the
-// measurement to find again.
-func (d *Driver) warmUp(ctx context.Context, r *target.Request) (n int64, err error) {
-	for began := time.Now(); time.Since(began) < d.o.Budget; n++ {
-		out, err := d.trip(ctx, r, n)
-		if err != nil || out.Verdict != target.OK {
-			return n, err
+// gotNothing reports whether a request got no answer of a server that lives.
+func gotNothing(t *results.Target) bool {
+	return t.Verdict == string(target.Unanswered) || t.Verdict == string(target.Deaf)
+}
+
+// measureAgain measures a size with another process, since one request got no answer: a busy
+// machine may be to blame, or chance. It returns the first record if that happens again, or if
+// nothing can be told.
+func (d *Driver) measureAgain(
+	ctx context.Context, r *target.Request, first *results.Target,
+) *results.Target {
+	d.observe("trying again, since one request got no answer")
+	second, err := d.measure(ctx, r, true)
+	if err != nil || !second.Served() {
+		return first
+	}
+	warn(second, "one request got no answer, after %s; another process answered all of this size",
+		results.FormatCount(int(first.Evidence.Failure.ServedBefore), "served request"))
+	return second
+}
+
+// mostSmall is how many small requests are made to see whether a failure is one of size.
+const mostSmall = 1000
+
+// tryWithSmall makes small requests of another process, as many as the one had served that failed,
+// and notes if they fail, too: then the size is not to blame. That nothing can be told is no error,
+// since the server has failed already.
+func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
+	failure := t.Evidence.Failure
+	refused := t.Verdict == string(target.ErrorReply)
+	if refused || d.protocol.ToolFails || failure.ServedBefore > mostSmall {
+		return
+	}
+	d.observe("trying whether the size is to blame")
+	r := d.protocol.Smallest(target.Tool)
+	for i := range failure.ServedBefore + 2 { // the handshake may have taken one request more
+		out, err := d.trip(ctx, r, i+1)
+		if err != nil {
+			return
+		}
+		if out.Verdict != target.OK {
+			failure.AnySize = true
+			return
 		}
 	}
-	return n, nil
+}
+
+// warmUp makes round trips that are not measured, until a budget is spent, and reports whether one
+// failed before.
+func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
+	for began := time.Now(); time.Since(began) < s.o.Budget; s.warmups++ {
+		s.out, err = s.trip(ctx, s.r, s.warmups)
+		if err != nil || s.out.Verdict != target.OK {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 const (
@@ -91,13 +154,15 @@ type series struct {
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
-	d.o.Observe("measuring messages of " + results.FormatSize(int64(r.Size())))
+	d.observe("measuring messages of " + results.FormatSize(int64(r.Size())))
 	s := &series{Driver: d, r: r, trips: 1}
 	if warm {
-		var err error
-		s.warmups, err = d.warmUp(ctx, r)
+		failed, err := s.warmUp(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if failed {
+			return s.record(), nil
 		}
 	}
 	if err := s.take(ctx); err != nil {
@@ -180,11 +245,11 @@ func (s *series) record() *results.Target {
 		PayloadBytes: len(s.r.Payload()), WarmupMessages: s.warmups,
 	}
 	if s.out.Verdict != target.OK {
-		setFailure(&t, s.out)
+		s.setFailure(&t, s.out, s.r.Size())
 		if s.warmups > 0 {
 			t.Evidence.Size = size
 		}
-		if s.served > 0 {
+		if s.served+s.warmups > 0 {
 			warn(&t, "some requests of this size were served before one was not")
 		}
 		return &t

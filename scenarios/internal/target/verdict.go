@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -65,9 +66,8 @@ var advice = map[Verdict]string{
 		"the limit to be documented",
 	Unanswered: "the request was swallowed, or takes longer than others (--patience): answer " +
 		"every request that has an id, with an error at least",
-	Deaf: "the server reads and does not answer: look for a reader that gave up on the stream " +
-		"and told nobody, or waits for more than it was sent; one that is only slow needs more " +
-		"--patience",
+	Deaf: "the server lives and answers nothing: look at what it does instead " +
+		"(pipebench inspect); one that is only slow needs more --patience",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
 		"both while writing",
 	Corrupt: "bytes were changed on the way: look for text decoded a chunk at a time, and for " +
@@ -111,6 +111,38 @@ func (v Verdict) Advice() string {
 		return adviceExit
 	}
 	return ""
+}
+
+// Advice is that of the verdict. Of a server that lives and is silent it says where its reading
+// stopped, and that a command has it do so again for long enough to be looked at.
+func (o *Outcome) Advice(command string) string {
+	e := o.Evidence
+	if o.Verdict != Deaf || e == nil {
+		return o.Verdict.Advice()
+	}
+	return readingText(e) + " and stays alive: to see what it does instead, run " + command +
+		" and, while that waits, pipebench inspect with the process number that it shows; " +
+		"if the server is only slow, it needs no more than --patience"
+}
+
+// readingText says how much of a request a server read that did not answer it.
+func readingText(e *results.FailureEvidence) string {
+	read := e.Accepted
+	stopped := e.Unsent
+	if e.UnreadStdin != nil {
+		read -= *e.UnreadStdin
+		stopped = stopped || *e.UnreadStdin > 0
+	}
+	switch {
+	case !stopped:
+		return "it read the whole request, gave no answer"
+	case e.UnreadStdin == nil:
+		return "its input took " + stat.FormatBytes(read) + " of the request and no more; it " +
+			"does not read"
+	case read <= 0:
+		return "it read nothing of the request"
+	}
+	return "it read " + stat.FormatBytes(read) + " of the request, then stopped reading"
 }
 
 // A HandshakeError is returned for a command that starts and cannot be spoken to.
