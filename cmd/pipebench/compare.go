@@ -23,9 +23,18 @@ type compareFlags struct {
 	across      bool // of files
 	interleaved bool // of files
 	pairs       int  // of builds
-	programFlags
+
+	// Of two commands that are no builds of pipebench.
+	stdin     string
+	counts    bool
+	drive     bool
+	different bool
+
 	sharedFlags // of commands, but for what is printed
 }
+
+// metricWall asks for a verdict by the clock.
+const metricWall = "wall"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
 	f.part = "pair"
@@ -36,7 +45,13 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		"the files hold runs that took turns: compare them pair by pair")
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted,
 		"how many pairs to run at most (default 20, or more while that takes no 45s)")
-	f.programFlags.register(cmd)
+	flags.StringVar(&f.stdin, "stdin", "", "a file that both commands read as standard input")
+	flags.BoolVar(&f.counts, "counts", false,
+		"count calls and bytes alone, which a busy machine does not change")
+	flags.BoolVar(&f.drive, "drive", false,
+		"the commands are servers (MCP, LSP, JSON-RPC or lines): compare the time per message")
+	flags.BoolVar(&f.different, "allow-different-output", false,
+		"compare commands that do not print the same, or exit differently")
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")
 	f.sharedFlags.register(cmd, 0,
 		"begin no pair that would end after this long (default 30m for two builds, else 1m)",
@@ -50,11 +65,16 @@ var (
 	buildFlags   = []string{"pairs"}
 	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // of programs
 
-	recordFlags = []string{"label", "anonymous"} // of the runs of one program
+	recordFlags = []string{"label", "anonymous"} // of what is kept of two programs
 )
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	oldName, newName, more := args[0], args[1], args[2:]
+	for i, name := range f.metrics {
+		if name == metricWall {
+			f.metrics[i] = "time"
+		}
+	}
 	oldIsFile, err := namesResults(oldName)
 	if err != nil {
 		return err
@@ -80,19 +100,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err := refuseFlags(cmd, fileFlags, "is for two files, not for commands"); err != nil {
 		return err
 	}
-	if turns.IsBuild(oldName) && turns.IsBuild(newName) && !f.asksForProgram(cmd) {
-		if err := refuseFlags(cmd, recordFlags, "is for the runs: give it behind --"); err != nil {
-			return err
-		}
-		return f.compareBuilds(cmd, oldName, newName, more)
-	}
-	if err := refuseFlags(cmd, buildFlags, "is for two builds of pipebench"); err != nil {
-		return err
-	}
-	if err := refuseFlags(cmd, []string{"assert"}, "is not for two programs"); err != nil {
-		return err
-	}
-	return f.comparePrograms(cmd, oldName, newName, more)
+	return f.compareCommands(cmd, oldName, newName, more)
 }
 
 // asksForProgram reports whether a flag was given that only programs have.
@@ -175,6 +183,9 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	if err != nil {
 		return err
 	}
+	if err := f.checkMetrics(c); err != nil {
+		return err
+	}
 	if len(c.Changes) == 0 {
 		return nothingInCommon(c, oldPath, newPath)
 	}
@@ -189,9 +200,6 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
-	}
-	if len(c.OnlyOld)+len(c.OnlyNew) == 0 {
-		return errors.New("the two have none of the figures that were asked for (--metric)")
 	}
 	return fmt.Errorf("no cell is in both: %s has %s, %s has %s",
 		oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))

@@ -233,21 +233,6 @@ func sizeOr(none string) func(string) (int, error) {
 	}
 }
 
-// each reads the items of a list, one after the other.
-func each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
-	return func(list string) ([]T, error) {
-		var items []T
-		for text := range strings.SplitSeq(list, ",") {
-			item, err := parse(text)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, item)
-		}
-		return items, nil
-	}
-}
-
 // parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means
 // 5 %, and a gate of 500 % would never fail.
 func parseShare(s string) (float64, error) {

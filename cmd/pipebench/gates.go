@@ -35,18 +35,21 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	g.registerFailAbove(cmd, "")
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false,
 		"exit 4 unless every figure has a verdict")
-	known := func(name string) (string, error) {
-		if name == metricWall {
-			return name, nil
-		}
-		_, err := stat.MetricByName(name)
-		return name, err
-	}
-	addList(cmd, &g.metrics, "metric", "", each(known),
-		"compare these alone, such as goodput,p50,wire (default all); wall has the clock decide "+
-			"about two programs, instead of CPU time")
+	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
+		"compare and judge these alone, by the names that the tables have, such as "+
+			"goodput,p50,wire (default all); wall has the clock decide about two programs")
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
+}
+
+// checkMetrics returns an error if a metric was asked for that the two do not have.
+func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
+	lacks := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
+	if lacks == "" || len(c.Names) == 0 {
+		return nil // without any, the two have nothing in common
+	}
+	return usage(fmt.Errorf("--metric %s: the two do not both have it; they have %s",
+		lacks, strings.Join(c.Names, ", ")))
 }
 
 // judgeChanges returns what a comparison means for the exit code.
@@ -61,8 +64,7 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 			err := fmt.Errorf("worse by more than %s: %s", limit, worst(c, g.failAbove))
 			return &statusError{exitGate, err}
 		case stat.OutcomeInconclusive:
-			err := fmt.Errorf("inconclusive: a change of more than %s could be noise: %s",
-				limit, hint(c))
+			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit, hint(c))
 			return &statusError{exitInconclusive, err}
 		}
 	}
@@ -91,13 +93,19 @@ func worst(c *stat.Comparison, limit float64) string {
 
 // hint says what to do about a comparison that tells too little.
 func hint(c *stat.Comparison) string {
+	elsewhere := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
+	case slices.ContainsFunc(c.Changes, elsewhere):
+		return "the files are of different machines: measure both on one, or give --across"
+	case len(c.Unjudged) > 0:
+		u := c.Unjudged[0]
+		return results.FormatCount(u.Cells, "cell") + " without a verdict: " + u.Reason
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
 	case c.Pairs > 0:
-		return "run more pairs (--pairs), fewer or steadier cells and figures (--metric), " +
-			"or on a quieter machine"
+		return "give it more time (--max-time) or pairs (--pairs), fewer figures (--metric), " +
+			"or a quieter machine"
 	}
 	return "compare the builds themselves, as in: pipebench compare ./old ./new"
 }

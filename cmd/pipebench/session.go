@@ -41,6 +41,7 @@ type session struct {
 	streamed        *bytes.Buffer // the records so far, if they go to standard output; else nil
 	runs            []string      // all of this session; most have one
 	planned         int           // how many runs there will be
+	kept            []string      // other files that the command leaves
 }
 
 // openSession makes the folder of a run, and begins its file with where the run takes place. A
@@ -250,7 +251,7 @@ func (s *session) finish(measured error, t task) error {
 
 // leave writes what a run leaves beside its records, and says where.
 func (s *session) leave(all *results.Set) error {
-	kept := []string{recordsFile}
+	kept := append([]string{recordsFile}, s.kept...)
 	var text bytes.Buffer
 	err := view.Write(&text, all, view.FormatBench, view.Options{})
 	if err == nil {

@@ -49,9 +49,11 @@ func benchMetric(b benchtext.Benchmark) Metric {
 	return m
 }
 
-// is reports whether the metric has a name, or is the unit that stands for it in benchmark text.
+// is reports whether the metric has a name, in whatever case and with hyphens for spaces, or is the
+// unit that stands for it in benchmark text.
 func (m Metric) is(name string) bool {
-	if m.Name == name {
+	plain := strings.NewReplacer(" ", "-")
+	if strings.EqualFold(plain.Replace(m.Name), plain.Replace(name)) {
 		return true
 	}
 	unit, known := benchtext.FindUnit(m.Name)

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,7 +28,8 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is the change, as a share, that "no change" has to exclude: 5 %.
+// Tolerance is the change, as a share, that "no change" has to exclude if nothing else is asked
+// for: 5 %.
 const Tolerance = 0.05
 
 // DefaultAlpha is the chance, in all comparisons together, of calling a difference that is none: a
@@ -41,6 +43,9 @@ type CompareOptions struct {
 
 	// Across allows verdicts between different machines.
 	Across bool
+
+	// Tolerance is the change that "no change" has to exclude; 0 is the usual [Tolerance].
+	Tolerance float64
 }
 
 // wants reports whether a metric is to be compared.
@@ -57,6 +62,25 @@ type Comparison struct {
 	OnlyOld []string `json:"only_old,omitempty"`
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+
+	// Unjudged are cells of files whose speed can be compared, but that lack what a verdict takes.
+	Unjudged []Unjudged `json:"unjudged,omitempty"`
+
+	// Different says that two programs do not do the same, and in what; Calls names the calls that
+	// changed: "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" of anything else.
+	Different string `json:"different,omitempty"`
+	Calls     string `json:"calls,omitempty"`
+
+	// Names are the metrics that both sides have, whichever were asked for.
+	Names []string `json:"-"`
+
+	tolerance float64
+}
+
+// Unjudged are cells without a verdict on time.
+type Unjudged struct {
+	Cells  int    `json:"cells"`
+	Reason string `json:"reason"`
 }
 
 // A Change is one metric of one case on both sides.
@@ -108,11 +132,11 @@ func worsening(better Better, ratio float64) float64 { return -float64(better) *
 // raw, which both runs measured in the same rounds (see relate.go): what the machine did in between
 // drops out. Go benchmark text has no such control, and its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
-	c := &Comparison{Old: before.Name, New: after.Name}
+	c := newComparison(before, after, o)
 	times := c.compareCounters(before, after, o)
 	if before.Set != nil && after.Set != nil {
 		c.compareCells(before.Set, after.Set, o)
-		c.leaveOutTimes(times)
+		c.leaveOutTimes(times, o)
 	} else {
 		c.compareText(times, o)
 	}
@@ -121,20 +145,47 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	return c
 }
 
+func newComparison(before, after Dataset, o CompareOptions) *Comparison {
+	return &Comparison{
+		Old:       before.Name,
+		New:       after.Name,
+		tolerance: cmp.Or(o.Tolerance, Tolerance),
+	}
+}
+
+// asks keeps the name of a metric that both sides have, and reports whether it is to be compared.
+func (c *Comparison) asks(m Metric, o CompareOptions) bool {
+	if !slices.Contains(c.Names, m.Name) {
+		c.Names = append(c.Names, m.Name)
+	}
+	return o.wants(m)
+}
+
+// Lacks returns a metric that was asked for and that the sides do not have, "" if there is none.
+func (c *Comparison) Lacks(o CompareOptions) string {
+	for _, asked := range o.Metrics {
+		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
+		if !slices.ContainsFunc(c.Names, isAsked) {
+			return asked
+		}
+	}
+	return ""
+}
+
 // compareCounters compares what is counted on both sides, and returns the times, without a verdict.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series)
 	c.OnlyNew = alone(after.Series, before.Series)
 	for _, old := range before.Series {
 		i := counterpart(old, after.Series)
-		if i < 0 || !o.wants(old.Metric) {
+		if i < 0 {
 			continue
 		}
 		change := newChange(old, after.Series[i])
-		if old.Metric.Counter {
-			c.addCounter(change, o)
-		} else {
+		if !old.Metric.Counter {
 			times = append(times, change)
+		} else if c.asks(old.Metric, o) {
+			c.addCounter(change, o)
 		}
 	}
 	return times
@@ -203,6 +254,9 @@ func (c Change) whereabouts() (Verdict, string) {
 // compareText adds times of Go benchmark text.
 func (c *Comparison) compareText(times []Change, o CompareOptions) {
 	for _, change := range times {
+		if !c.asks(change.Before.Metric, o) {
+			continue
+		}
 		old := spreadOfLogs(logsOf(change.Before.Values))
 		new := spreadOfLogs(logsOf(change.After.Values))
 		switch {
@@ -233,9 +287,9 @@ func logsOf(values []float64) []float64 {
 }
 
 // leaveOutTimes names the times of servers, which no raw stands beside.
-func (c *Comparison) leaveOutTimes(times []Change) {
+func (c *Comparison) leaveOutTimes(times []Change, o CompareOptions) {
 	for _, change := range times {
-		if change.Cell != nil {
+		if change.Cell != nil || !c.asks(change.Before.Metric, o) {
 			continue
 		}
 		change.Verdict = Indicative
@@ -248,16 +302,19 @@ func (c *Comparison) leaveOutTimes(times []Change) {
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
-		if change.spread.n > 0 {
+		if change.spread.n > 0 && !change.Before.Metric.Informs {
 			n++
 		}
 	}
+	n = max(n, 1)
 	for i := range c.Changes {
-		if change := &c.Changes[i]; change.spread.n > 0 {
-			lo, hi := change.spread.interval(DefaultAlpha / float64(n))
-			change.interval(change.spread.interval(1 - Confidence))
-			change.decide(lo, hi)
+		change := &c.Changes[i]
+		if change.spread.n == 0 {
+			continue
 		}
+		lo, hi := change.spread.interval(DefaultAlpha / float64(n))
+		change.interval(change.spread.interval(1 - Confidence))
+		change.decide(lo, hi, c.tolerance)
 	}
 }
 
@@ -277,7 +334,7 @@ func (c *Change) interval(lo, hi float64) {
 // decide gives the verdict. The limits are of the logarithm of the ratio, and hold in all
 // comparisons together; "no change" is said where the interval of this one excludes one as large as
 // the tolerance.
-func (c *Change) decide(lo, hi float64) {
+func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
 		c.Verdict = Indicative
@@ -286,7 +343,7 @@ func (c *Change) decide(lo, hi float64) {
 		c.Verdict = TooNoisy
 	case lo > 0 || hi < 0:
 		c.Verdict = direction(c.Before.Metric.Better, *c.Ratio)
-	case c.Interval.Lo >= 1-Tolerance && c.Interval.Hi <= 1+Tolerance:
+	case c.Interval.Lo >= 1-tolerance && c.Interval.Hi <= 1+tolerance:
 		c.Verdict = NoChange
 	default:
 		c.Verdict = TooNoisy
@@ -349,14 +406,17 @@ const (
 
 // Outcome judges the comparison for a gate that is to fail above a worsening, given as a share
 // (0.05 is 5 %). It is a regression if a worsening is established and above; inconclusive if one
-// above cannot be excluded, or if there is nothing that could gate; and nothing in common if there
-// was nothing to compare, which is no success. Times of ends that the scheduler placed (free) never
-// gate.
+// above cannot be excluded, if a cell lacks what a verdict on its time takes, or if there is
+// nothing that could gate; and nothing in common if there was nothing to compare, which is no
+// success. Times of ends that the scheduler placed (free) never gate.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
 	}
 	outcome := OutcomeOK
+	if len(c.Unjudged) > 0 {
+		outcome = OutcomeInconclusive
+	}
 	gates := false
 	for _, change := range c.Changes {
 		if !change.Gating() {
@@ -380,26 +440,38 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 // that tells whether it matters; a time depends on where the scheduler puts the ends more than on
 // anything that could be compared.
 func (c Change) Gating() bool {
-	if c.Before.Metric.Counter {
-		return c.Exact
+	switch m := c.Before.Metric; {
+	case m.Informs:
+		return false
+	case m.Counter:
+		return c.Exact || m.ByRange
 	}
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive tells whether every figure that a gate waits for has a verdict.
+// Conclusive tells whether every figure that a gate waits for has a verdict, and there is one.
 func (c *Comparison) Conclusive() bool {
-	gates := false
-	for _, change := range c.Changes {
-		if !change.Gating() {
-			continue
-		}
-		gates = true
-		if !change.Established() && change.Verdict != NoChange {
-			return false
-		}
+	hasNone := func(change Change) bool {
+		return change.Gating() && !change.Established() && change.Verdict != NoChange
 	}
-	return gates
+	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
+	return isGating && len(c.Unjudged) == 0 && !slices.ContainsFunc(c.Changes, hasNone)
 }
+
+// Decided tells whether more pairs could give no further verdict to what a gate waits for; if that
+// is nothing, to any time.
+func (c *Comparison) Decided() bool {
+	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
+	isOpen := func(change Change) bool {
+		counts := change.Gating() || !isGating && !change.Before.Metric.Informs
+		return counts && change.Verdict == TooNoisy
+	}
+	return !slices.ContainsFunc(c.Changes, isOpen)
+}
+
+// WorstCase returns by how much the new side may be worse, as a share: more is excluded. It is
+// infinite where nothing is known.
+func (c Change) WorstCase() float64 { return c.worst }
 
 // addCounter compares a counter. One that is the same in every sample of each side is exact, and
 // any change of it is real. One that varies is left out, unless the sides lie apart by more than
@@ -411,16 +483,20 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative where the sides overlap
 	differs := gap > max(slack(old), slack(new))
+	if change.Before.Metric.ByRange { // a few values do not show all of a range
+		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
+	}
+	counted := change.Exact || change.Before.Metric.ByRange
 	switch {
 	case change.elsewhere() && !o.Across && differs:
 		change.Verdict, change.Basis = change.whereabouts()
 	case change.elsewhere() && !o.Across:
 		return
-	case change.Exact && !differs:
+	case counted && !differs:
 		change.Basis = "exact"
 		change.Verdict = NoChange
 		change.worst = 0
-	case change.Exact:
+	case counted:
 		change.Basis = "exact"
 		change.Verdict = Fewer
 		if newLeast > oldMost {

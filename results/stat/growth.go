@@ -107,6 +107,23 @@ func FitLine(x, y []float64) (Growth, error) {
 // MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
 func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }
 
+// ServerCPU returns the processor time of a server per message, in ns; 0 if it is not known.
+func ServerCPU(samples []results.Sample) float64 {
+	spent, messages := serverCPU(samples)
+	return float64(spent) / float64(max(messages, 1))
+}
+
+// serverCPU adds up the processor time of a server and its messages.
+func serverCPU(samples []results.Sample) (spent, messages int64) {
+	for _, s := range samples {
+		messages += s.Messages
+		if s.Reader.CPUNS != nil {
+			spent += *s.Reader.CPUNS
+		}
+	}
+	return spent, messages
+}
+
 // LinearFrom is the message size, in bytes, from which on the growth of a target's time is taken:
 // below, what every request costs whatever its size is most of its time, and hides how it grows.
 const LinearFrom = 64 << 10
@@ -135,13 +152,7 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	var sizes, wall, cpu []float64
 	for _, t := range targets {
 		ns := MedianTime(t.Samples)
-		var messages, spent int64
-		for _, s := range t.Samples {
-			messages += s.Messages
-			if s.Reader.CPUNS != nil {
-				spent += *s.Reader.CPUNS
-			}
-		}
+		spent, messages := serverCPU(t.Samples)
 		if !t.Served() || t.Size < LinearFrom || ns <= 0 || messages < leastMessages {
 			continue
 		}

@@ -43,6 +43,13 @@ type Metric struct {
 	// a cell is exact, and any change of it is real.
 	Counter bool
 
+	// ByRange is set for a counter that may differ a little between equal starts of a program: it
+	// changed if the ranges of both sides lie apart by more than the wider one.
+	ByRange bool
+
+	// Informs is set for what is shown, and no gate waits for.
+	Informs bool
+
 	// fixed is how much of a counter one sample may have whatever it carries: the read that finds
 	// the end, the runtime's own allocations.
 	fixed float64
@@ -95,6 +102,10 @@ func (m Metric) Values(samples []results.Sample) []float64 {
 // Format writes a value of the metric with its unit, as every view does.
 func (m Metric) Format(v float64) string {
 	switch i := int(v); {
+	case m.ByRange && m.Unit == "B":
+		return FormatBytes(int64(v))
+	case m.ByRange:
+		return results.FormatGrouped(int64(v))
 	case m.Unit == unitVerdict:
 		return verdictWords[min(max(i, 0), len(verdictWords)-1)]
 	case m.Unit == unitLimit && v >= noLimit:

@@ -57,7 +57,8 @@ func valueByValue(series []Series) [][]Series {
 
 // comparePairs compares two sides by the series of each pair: perOld[i] and perNew[i] are a pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
-	c := &Comparison{Old: before.Name, New: after.Name, Pairs: min(len(perOld), len(perNew))}
+	c := newComparison(before, after, o)
+	c.Pairs = min(len(perOld), len(perNew))
 	times := c.compareCounters(before, after, o)
 	var old, new []map[seriesID]Series
 	for i := range c.Pairs {
@@ -65,6 +66,9 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 		new = append(new, byID(perNew[i]))
 	}
 	for _, change := range times {
+		if !c.asks(change.Before.Metric, o) {
+			continue
+		}
 		var logs []float64
 		for i := range old {
 			ratio := pairRatio(old[i][change.Before.id()], new[i][change.After.id()])
@@ -72,10 +76,13 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 				logs = append(logs, math.Log(ratio))
 			}
 		}
-		change.Basis = results.FormatCount(len(logs), "pair")
+		pairs := results.FormatCount(len(logs), "pair")
+		if len(logs) != c.Pairs {
+			change.Basis = pairs
+		}
 		if len(logs) < LeastPairs {
 			change.Verdict = TooNoisy
-			change.Basis += fmt.Sprintf(" are too few: a verdict takes %d", LeastPairs)
+			change.Basis = fmt.Sprintf("%s: a verdict takes %d", pairs, LeastPairs)
 		} else {
 			change.spread = spread{pairs: logs, n: len(logs)}
 		}

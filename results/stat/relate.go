@@ -101,12 +101,15 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 			own.Title += ", beside raw's in the same rounds"
 		}
 	}
-	if !o.wants(own) {
-		return
-	}
 	k := cellComparer{
 		metric: m, shown: own, across: o.Across,
-		old: rowsOf(before), new: rowsOf(after), reasons: map[string]int{},
+		old: rowsOf(before), new: rowsOf(after),
+	}
+	if len(k.old) > 0 && len(k.new) > 0 {
+		c.Names = append(c.Names, relativeMetrics...)
+	}
+	if !c.asks(own, o) {
+		return
 	}
 	sortRows(k.old)
 	for _, row := range k.old {
@@ -114,8 +117,13 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	}
 	k.compareFramings()
 	c.Changes = append(c.Changes, k.changes...)
-	for _, reason := range k.order {
-		c.addNote("not judged: %s: %s", results.FormatCount(k.reasons[reason], "cell"), reason)
+	for _, l := range k.leftOut {
+		c.addNote("not judged: %s: %s", results.FormatCount(l.Cells, "cell"), l.Reason)
+		// Where times are judged, cells that neither run measured beside raw are none that a
+		// verdict is missing of.
+		if l.lacks || l.Reason == noRaw && len(k.changes) == 0 {
+			c.Unjudged = append(c.Unjudged, l.Unjudged)
+		}
 	}
 	if note := k.machineNote(); note != "" {
 		c.Notes = append(c.Notes, note)
@@ -128,16 +136,27 @@ type cellComparer struct {
 	across        bool
 	old, new      []Row
 	changes       []Change
-	order         []string
-	reasons       map[string]int // why cells are not judged
+	leftOut       []leftOut
 }
 
-func (k *cellComparer) leaveOut(reason string) {
-	if k.reasons[reason] == 0 {
-		k.order = append(k.order, reason)
-	}
-	k.reasons[reason]++
+// leftOut are cells that are not judged for one reason.
+type leftOut struct {
+	Unjudged
+	lacks bool // a file lacks what the verdict takes
 }
+
+func (k *cellComparer) leaveOut(reason string, lacks bool) {
+	for i := range k.leftOut {
+		if k.leftOut[i].Reason == reason {
+			k.leftOut[i].Cells++
+			return
+		}
+	}
+	k.leftOut = append(k.leftOut, leftOut{Unjudged{1, reason}, lacks})
+}
+
+// noRaw is the reason of cells that neither file has raw beside.
+const noRaw = "neither file has raw in the same rounds"
 
 // Incomparable says why the speed of a cell is never compared; "" if it is.
 func Incomparable(c results.Cell) string {
@@ -164,17 +183,23 @@ func (k *cellComparer) compare(old Row) {
 	oldRaw := old.raw(k.old, old.Cell.Size)
 	newRaw := new.raw(k.new, new.Cell.Size)
 	reason := Incomparable(old.Cell)
-	if reason == "" && (oldRaw == nil || newRaw == nil) {
-		reason = "a side has no raw in the same rounds: run measures it beside every framing"
+	lacks := false
+	switch {
+	case reason != "":
+	case oldRaw == nil && newRaw == nil:
+		reason = noRaw
+	case oldRaw == nil || newRaw == nil:
+		reason = "one file has no raw in the same rounds: run measures it beside every framing"
+		lacks = true
 	}
 	if reason != "" {
-		k.leaveOut(reason)
+		k.leaveOut(reason, lacks)
 		return
 	}
 	if new.Machine != old.Machine && !k.across {
 		change := newChange(old.relative(k.shown, spread{}), new.relative(k.shown, spread{}))
 		change.Verdict, change.Basis = change.whereabouts()
-		k.leaveOut(change.Basis)
+		k.leaveOut(change.Basis, false) // the change itself has no verdict
 		k.changes = append(k.changes, change)
 		return
 	}
@@ -187,7 +212,8 @@ func (k *cellComparer) compare(old Row) {
 		after = relativeSpread(metric, new.Records, newRaw.Records)
 	}
 	if before.n < LeastSamples || after.n < LeastSamples {
-		k.leaveOut(fmt.Sprintf("fewer than %d rounds beside raw", LeastSamples))
+		reason := fmt.Sprintf("fewer than %d rounds beside raw: measure longer", LeastSamples)
+		k.leaveOut(reason, true)
 		return
 	}
 	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))

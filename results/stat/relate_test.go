@@ -132,7 +132,11 @@ func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 			"not judged: 9 cells: measured on different machines",
 			OutcomeInconclusive},
 		{"no raw", side("old", noRaw), side("new", noRaw),
-			"not judged: 1 cell: a side has no raw", OutcomeOK},
+			"not judged: 1 cell: neither file has raw", OutcomeInconclusive},
+		{"raw in one file", before, side("new", before.Set.Records[1]),
+			"not judged: 1 cell: one file has no raw", OutcomeInconclusive},
+		{"few rounds", fewRounds(before), before,
+			"not judged: 9 cells: fewer than 6 rounds", OutcomeInconclusive},
 		{"a reader that leaves", side("old", leaves), side("new", leaves),
 			"1 cell: the reader leaves", OutcomeOK},
 		{"a writer that sleeps", side("old", sleeps), side("new", sleeps),
@@ -148,10 +152,23 @@ func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 			}
 		})
 	}
+	if c := Compare(before, before, CompareOptions{}); c.Outcome(0.05) != OutcomeOK {
+		t.Errorf("all is there: outcome %q, %v", c.Outcome(0.05), c.Notes)
+	}
 	c := Compare(before, other.run("", 1), CompareOptions{Across: true})
 	if n := len(c.Changes); n == 0 || len(slowNames(c)) > 0 {
 		t.Errorf("across: %d changes, of them %v", n, slowNames(c))
 	}
+}
+
+// fewRounds returns a run that was stopped early.
+func fewRounds(d Dataset) Dataset {
+	set := results.Merge(d.Set)
+	set.Records = slices.Clone(set.Records)
+	for i := range set.Records {
+		set.Records[i].Samples = set.Records[i].Samples[:LeastSamples-1]
+	}
+	return DatasetOf("run", set)
 }
 
 // What the scheduler decides about free ends is no reason to stop a build.

@@ -38,8 +38,8 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 const mostChanges = 12
 
 // comparisonPage says first what changed. Then come the times: of files a table of framings and
-// sizes, of pairs and benchmark text a row for each; then the counts that changed. Without
-// detail a terminal has what fits it.
+// sizes, of pairs and benchmark text a row for each; then the counts that changed, and all counts
+// of two programs. Without detail a terminal has what fits it.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -48,43 +48,73 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	var p Page
 	p.Tone, p.Verdict = comparisonVerdict(c)
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
-	var counters, times, relative []stat.Change
-	for _, ch := range c.Changes {
-		switch {
-		case ch.Before.Metric.Counter && ch.Verdict != stat.NoChange:
-			counters = append(counters, ch)
-		case ch.Before.Metric.Counter:
-		case c.Pairs == 0 && ch.Cell != nil && ch.Interval == nil: // a note says why
-		case c.Pairs == 0 && ch.Cell != nil:
-			relative = append(relative, ch)
-		default:
-			times = append(times, ch)
-		}
+	s := sortChanges(c)
+	p.Tables = append(p.Tables, changeTables(s.relative)...)
+	if len(s.relative) > 0 {
+		p.Notes = append(p.Notes, "!: a change beyond chance; in parentheses: too noisy to tell "+
+			results.FormatPercent(100*stat.Tolerance))
 	}
-	p.Tables = append(p.Tables, changeTables(relative)...)
+	counts, times := s.counts, s.times
 	if o.Detail {
-		times = append(relative, times...)
+		times = append(s.relative, times...)
 	}
 	judged := times
 	left := 0
-	if format == FormatTable && !o.Detail {
-		all := len(counters) + len(times)
-		counters = mostSignificant(counters, mostChanges/2)
-		times = mostSignificant(times, mostChanges-len(counters))
-		left = all - len(counters) - len(times)
+	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
+		all := len(counts) + len(times)
+		counts = mostSignificant(counts, mostChanges/2+1)
+		times = mostSignificant(times, mostChanges-len(counts))
+		left = all - len(counts) - len(times)
 	}
 	if len(times) > 0 {
 		p.Tables = append(p.Tables, comparisonTable("Times", times).dropEmpty())
 	}
-	if len(counters) > 0 {
-		p.Tables = append(p.Tables, comparisonTable("Counts that changed", counters).dropEmpty())
+	if len(counts) > 0 {
+		title := "Counts that changed"
+		if isOfPrograms(c) {
+			title = "Counts"
+		}
+		p.Tables = append(p.Tables, comparisonTable(title, counts).dropEmpty())
 	}
-	p.Notes = append(slices.Clone(c.Notes), basisNotes(judged)...)
+	if slices.ContainsFunc(c.Changes, informs) {
+		p.Notes = append(p.Notes, "in parentheses: it informs, and no gate waits for it")
+	}
+	p.Notes = slices.Concat(p.Notes, c.Notes, basisNotes(judged))
 	if left > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
 	}
 	return p
 }
+
+func informs(ch stat.Change) bool { return ch.Before.Metric.Informs }
+
+// sortedChanges are the changes that a page shows, by the table that they are in.
+type sortedChanges struct {
+	counts   []stat.Change // those that changed, or all of two programs
+	times    []stat.Change
+	relative []stat.Change // times beside raw
+}
+
+func sortChanges(c *stat.Comparison) sortedChanges {
+	var s sortedChanges
+	for _, ch := range c.Changes {
+		isCount := ch.Before.Metric.Counter
+		isOfFiles := c.Pairs == 0 && ch.Cell != nil
+		switch {
+		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
+			s.counts = append(s.counts, ch)
+		case isCount:
+		case isOfFiles && ch.Interval != nil:
+			s.relative = append(s.relative, ch)
+		case !isOfFiles: // of the others a note says why there is no verdict
+			s.times = append(s.times, ch)
+		}
+	}
+	return s
+}
+
+// isOfPrograms reports whether the comparison is of two programs, which have few figures.
+func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
 // mostSignificant returns the first of changes by significance, as many as have room.
 func mostSignificant(changes []stat.Change, room int) []stat.Change {
@@ -109,7 +139,11 @@ func basisNotes(times []stat.Change) []string {
 	}
 	var out []string
 	for _, basis := range order {
-		out = append(out, fmt.Sprintf("%d of %d times: %s", count[basis], len(times), basis))
+		note := basis
+		if count[basis] < len(times) {
+			note = fmt.Sprintf("%d of %d times: %s", count[basis], len(times), basis)
+		}
+		out = append(out, note)
 	}
 	return out
 }
@@ -137,34 +171,62 @@ func significance(ch stat.Change) float64 {
 // mostWorse is how many changes for the worse the first line names.
 const mostWorse = 3
 
-// comparisonVerdict answers in a sentence: what became worse, what better, and within what the rest
-// did not change. It is good where something is known and nothing is worse.
+// comparisonVerdict answers in a few sentences: what became worse, what better, and within what the
+// rest did not change. It is good where something is known and nothing is worse.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	var a tally
 	for _, ch := range c.Changes {
 		a.add(ch)
 	}
+	if c.Different != "" {
+		text = strings.ToUpper(c.Different[:1]) + c.Different[1:]
+		if c.Pairs == 0 {
+			text += "; times are not compared (--allow-different-output does)"
+		}
+		text += ". "
+	}
+	if c.Calls != "" {
+		text += "The new one makes " + c.Calls + ". "
+	}
+	unsure := a.noisy + a.few + a.open
+	answer := "No verdict"
 	switch {
 	case len(a.worse) > 0:
 		tone = Bad
-		text = fmt.Sprintf("%d of %d got %s: %s",
-			len(a.worse), len(c.Changes), worseWord(a.worse), namedChanges(a.worse, mostWorse))
-	case len(a.better)+a.times > 0, a.counts > 0 && a.noisy+a.open == 0:
+		answer = fmt.Sprintf("%d of %d got %s: %s",
+			len(a.worse), a.judged, worseWord(a.worse), namedChanges(a.worse, mostWorse))
+		if a.judged == 1 && isOfPrograms(c) {
+			answer = "The new one is " + worseWord(a.worse) + ": " + ChangeText(a.worse[0])
+		}
+	case len(a.better)+a.times+a.notWorse > 0, a.wholes > 0 && a.wholeWithin <= stat.Tolerance:
 		tone = Good
-		text = "Nothing got slower"
-	default:
-		text = "No verdict"
+		answer = "Nothing got slower"
+	case a.counts > 0 && unsure == 0:
+		tone = Good
+		answer = "Nothing got worse"
+	case a.noisy+a.few > 0:
+		answer = "No verdict on time"
 	}
-	return tone, strings.Join(append([]string{text}, a.rest()...), "; ") + "."
+	if a.judged == 1 && a.times == 1 {
+		return tone, fmt.Sprintf("%s%s; %s did not change by more than %s.", text, answer,
+			a.unchanged.Metric, results.FormatPercent(100*a.within))
+	}
+	return tone, text + strings.Join(append([]string{answer}, a.rest()...), "; ") + "."
 }
 
 // A tally is what a comparison comes to.
 type tally struct {
-	worse, better       []stat.Change
-	times, counts       int // that did not change
-	noisy, open         int // times that moved too much; figures that cannot be judged
-	within, wholeWithin float64
-	wholes              int // framings as a whole that did not change beyond chance
+	judged        int // figures that do not only inform
+	worse, better []stat.Change
+	times, counts int // that did not change
+	notWorse      int // times that did not get worse, and may have got better
+	noisy, few    int // times that moved too much, or that there are too few of
+	open          int // figures that cannot be judged
+	wholes        int // framings as a whole that did not change beyond chance
+
+	unchanged stat.Change // the last time that did not change
+
+	within, mostWorse, wholeWithin float64 // the largest change that is not excluded
 }
 
 func (a *tally) add(ch stat.Change) {
@@ -172,21 +234,30 @@ func (a *tally) add(ch stat.Change) {
 	if ch.Interval != nil {
 		widest = max(1-ch.Interval.Lo, ch.Interval.Hi-1)
 	}
+	m := ch.Before.Metric
+	if !m.Informs {
+		a.judged++
+	}
 	switch {
+	case m.Informs:
 	case ch.Established() && ch.Worse() > 0:
 		a.worse = append(a.worse, ch)
-		return
 	case ch.Established():
 		a.better = append(a.better, ch)
-		return
 	case ch.IsWhole():
 		a.wholes++
 		a.wholeWithin = max(a.wholeWithin, widest)
-	case ch.Verdict == stat.NoChange && ch.Before.Metric.Counter:
+	case ch.Verdict == stat.NoChange && m.Counter:
 		a.counts++
 	case ch.Verdict == stat.NoChange:
 		a.times++
+		a.unchanged = ch
 		a.within = max(a.within, widest)
+	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
+		a.few++
+	case ch.Verdict == stat.TooNoisy && ch.WorstCase() <= stat.Tolerance:
+		a.notWorse++
+		a.mostWorse = max(a.mostWorse, ch.WorstCase())
 	case ch.Verdict == stat.TooNoisy:
 		a.noisy++
 	default:
@@ -201,6 +272,22 @@ func (a *tally) rest() []string {
 		parts = append(parts, fmt.Sprintf("%d got better: %s",
 			len(a.better), namedChanges(a.better, 1)))
 	}
+	if a.times > 0 {
+		parts = append(parts, fmt.Sprintf("%s did not change by more than %s",
+			results.FormatCount(a.times, "time"), results.FormatPercent(100*a.within)))
+	}
+	if a.notWorse > 0 {
+		parts = append(parts, fmt.Sprintf("%s did not get worse by more than %s",
+			results.FormatCount(a.notWorse, "time"),
+			results.FormatPercent(100*max(a.mostWorse, 0))))
+	}
+	if a.noisy > 0 {
+		parts = append(parts, fmt.Sprintf("%s too noisy to tell a change of %s",
+			results.FormatCount(a.noisy, "time"), results.FormatPercent(100*stat.Tolerance)))
+	}
+	if a.few > 0 {
+		parts = append(parts, results.FormatCount(a.few, "time")+" measured too seldom to tell")
+	}
 	if a.wholes > 0 {
 		none := "no framing"
 		if len(a.worse)+len(a.better) > 0 {
@@ -208,14 +295,6 @@ func (a *tally) rest() []string {
 		}
 		parts = append(parts, fmt.Sprintf("%s as a whole changed by more than %s",
 			none, results.FormatPercent(100*a.wholeWithin)))
-	}
-	if a.times > 0 {
-		parts = append(parts, fmt.Sprintf("%s did not change by more than %s",
-			results.FormatCount(a.times, "time"), results.FormatPercent(100*a.within)))
-	}
-	if a.noisy > 0 {
-		parts = append(parts, fmt.Sprintf("%s too noisy to tell %s",
-			results.FormatCount(a.noisy, "time"), results.FormatPercent(100*stat.Tolerance)))
 	}
 	if a.counts > 0 {
 		parts = append(parts, results.FormatCount(a.counts, "count")+" did not change")
@@ -250,203 +329,6 @@ func namedChanges(changes []stat.Change, most int) string {
 	return text
 }
 
-// changeTables shows the changes of cells: a table for each placement and pattern, with a row for
-// each framing and a column for each size. What a framing as a whole changed by is in the last
-// column of its streams.
-func changeTables(changes []stat.Change) []Table {
-	type group struct{ placement, pattern string }
-	var order []group
-	groups := make(map[group][]stat.Change)
-	whole := make(map[string]stat.Change) // by placement and framing
-	for _, ch := range changes {
-		if ch.IsWhole() {
-			whole[ch.Cell.Placement+" "+ch.Cell.Framing] = ch
-			continue
-		}
-		g := group{ch.Cell.Placement, ch.Cell.Pattern}
-		if groups[g] == nil {
-			order = append(order, g)
-		}
-		groups[g] = append(groups[g], ch)
-	}
-	var tables []Table
-	for _, g := range order {
-		t := changeTable(groups[g], whole)
-		t.Title = fmt.Sprintf("%s, beside raw: %s, ends %s",
-			shownTitle(groups[g][0]), g.pattern, PlacementPhrase(g.placement))
-		tables = append(tables, t)
-	}
-	return tables
-}
-
-func shownTitle(ch stat.Change) string {
-	if ch.Metric == "to-raw" {
-		return "CPU time per message"
-	}
-	return ch.Metric
-}
-
-func changeTable(changes []stat.Change, whole map[string]stat.Change) Table {
-	var cells []results.Cell
-	var sizes []int
-	for _, ch := range changes {
-		cells = append(cells, *ch.Cell)
-		if !slices.Contains(sizes, ch.Cell.Size) {
-			sizes = append(sizes, ch.Cell.Size)
-		}
-	}
-	slices.Sort(sizes)
-	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	t := Table{Columns: []Column{{Title: "framing", Key: true}}}
-	for _, name := range differ {
-		t.Columns = append(t.Columns, Column{Title: name, Key: true})
-	}
-	for _, size := range sizes {
-		t.Columns = append(t.Columns, Column{Title: SizeText(size), Right: true, Style: Verdict})
-	}
-	t.Columns = append(t.Columns, Column{Title: "all", Right: true, Style: Verdict})
-	index := make(map[results.Cell]int)
-	for _, ch := range changes {
-		key := *ch.Cell
-		key.Size = 0
-		at, known := index[key]
-		if !known {
-			at = len(t.Rows)
-			index[key] = at
-			row := []Value{textValue(key.Framing)}
-			for _, name := range differ {
-				row = append(row, textValue(fieldText(*ch.Cell, name)))
-			}
-			row = append(row, make([]Value, len(sizes)+1)...)
-			if all, ok := whole[key.Placement+" "+key.Framing]; ok {
-				row[len(row)-1] = briefChange(all)
-				delete(whole, key.Placement+" "+key.Framing)
-			}
-			t.AppendValues(row...)
-		}
-		t.Rows[at][1+len(differ)+slices.Index(sizes, ch.Cell.Size)] = briefChange(ch)
-	}
-	return t.dropEmpty()
-}
-
-// briefChange is a change in a table of many: established ones are marked.
-func briefChange(ch stat.Change) Value {
-	v := changeVerdict(ch)
-	text := signedPercent(*ch.Ratio) + " %"
-	switch {
-	case ch.Established():
-		text += " !"
-	case ch.Verdict == stat.TooNoisy:
-		text = "(" + text + ")"
-	}
-	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: v.Tone}
-}
-
-// comparisonTable has a row for each change.
-func comparisonTable(title string, changes []stat.Change) Table {
-	var cells []results.Cell
-	for _, ch := range changes {
-		if ch.Cell != nil && !ch.IsWhole() {
-			cells = append(cells, *ch.Cell)
-		}
-	}
-	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	t := Table{Title: title, Columns: []Column{
-		{Title: "case", Key: true},
-		{Title: "metric", Key: true},
-		{Title: "old", Right: true},
-		{Title: "new", Right: true},
-		{Title: "unit", Detail: true},
-		{Title: "change", Right: true, Key: true},
-		{Title: "verdict", Style: Verdict, Key: true},
-	}}
-	for _, ch := range changes {
-		change := Value{Text: changeText(ch)}
-		if ch.Ratio != nil {
-			change.Base = fmt.Sprintf("%.6g", *ch.Ratio-1)
-		}
-		t.AppendValues(
-			textValue(changeLabel(ch, differ)),
-			textValue(ch.Metric),
-			medianValue(ch, ch.Old),
-			medianValue(ch, ch.New),
-			textValue(ch.Before.Metric.Unit),
-			change,
-			changeVerdict(ch),
-		)
-	}
-	return t
-}
-
-// changeVerdict shows the verdict on a change: bad is only what is established and worse.
-func changeVerdict(ch stat.Change) Value {
-	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
-	switch {
-	case ch.Verdict == stat.NoChange:
-		v.Tone = Neutral
-	case ch.Established() && ch.Worse() > 0:
-		v.Tone = Bad
-	case ch.Established():
-		v.Tone = Good
-	}
-	return v
-}
-
-// medianValue is one side of a change.
-func medianValue(ch stat.Change, e stat.Estimate) Value {
-	if e.N == 0 {
-		return Value{}
-	}
-	text := withSpread(ch.Before.Metric.Format(e.Median), e)
-	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
-}
-
-// ChangeText writes a change in a line: the figure, the case and the size of the change.
-func ChangeText(c stat.Change) string {
-	if c.Before.Metric.Name == "to-raw" {
-		return changeLabel(c, nil) + " " + changeText(c)
-	}
-	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeText(c))
-}
-
-// changeLabel names a case so that a person finds it.
-func changeLabel(c stat.Change, differ []string) string {
-	if c.Cell == nil {
-		return c.Name
-	}
-	if c.IsWhole() {
-		return "all of " + c.Cell.Framing + " " + c.Cell.Placement
-	}
-	return results.CellLabel(*c.Cell, differ)
-}
-
-// A change by more than leapRatio is written as "from … to …" instead of in percent: a limit that
-// has gone, for example.
-const leapRatio = 1e4
-
-// changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
-func changeText(c stat.Change) string {
-	if c.Ratio == nil || *c.Ratio > leapRatio {
-		m := c.Before.Metric
-		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)
-	}
-	text := signedPercent(*c.Ratio) + " %"
-	if c.Interval != nil {
-		lo, hi := signedPercent(c.Interval.Lo), signedPercent(c.Interval.Hi)
-		text += fmt.Sprintf(" (%s to %s)", lo, hi)
-	}
-	return text
-}
-
-// signedPercent is a ratio as a change, with enough digits to see a small one.
-func signedPercent(ratio float64) string {
-	text := results.FormatNumber(100*(ratio-1), 3)
-	if ratio > 1 {
-		return "+" + text
-	}
-	return text
-}
-
 // writeComparedBench writes a line for each value of both sides.
 func writeComparedBench(w io.Writer, c *stat.Comparison) error {
 	var lines []benchfmt.Record
@@ -477,4 +359,47 @@ func sideLines(name, side string, s stat.Series, unit string, scale float64) []b
 		})
 	}
 	return lines
+}
+
+// ComparisonFindings returns a finding for each figure of a comparison of two commands, without the
+// run and the time.
+func ComparisonFindings(c *stat.Comparison) []results.Finding {
+	var out []results.Finding
+	for _, ch := range c.Changes {
+		title := ch.Metric
+		if ch.Name != "" {
+			title += " of " + ch.Name
+		}
+		words := strings.Fields(strings.ReplaceAll(ch.Name, "/", ":") + " " + ch.Metric)
+		f := results.Finding{
+			ID:      results.AreaCompare + "/" + strings.Join(words, "-"),
+			Title:   title,
+			About:   []string{c.New},
+			Verdict: findingVerdict(ch),
+			Found: fmt.Sprintf("%s: %s instead of %s, %s", VerdictText(string(ch.Verdict)),
+				sideValue(ch.After, ch.New).Text, sideValue(ch.Before, ch.Old).Text,
+				changeText(ch)),
+			Unit: ch.Before.Metric.Unit,
+			Evidence: results.MustEvidence(map[string][]float64{
+				"old": ch.Before.Values, "new": ch.After.Values,
+			}),
+		}
+		if ch.Ratio != nil {
+			f.Value = *ch.Ratio
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func findingVerdict(ch stat.Change) results.Verdict {
+	switch {
+	case ch.Before.Metric.Informs:
+		return results.Noted
+	case ch.Established() && ch.Worse() > 0:
+		return results.Fails
+	case ch.Established(), ch.Verdict == stat.NoChange:
+		return results.OK
+	}
+	return results.CannotTell
 }

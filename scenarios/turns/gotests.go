@@ -6,53 +6,44 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// GoTests are two Go test binaries that run their benchmarks in turns.
+// GoTests are two Go test binaries, with -test.bench among the arguments. In each pair both run
+// their benchmarks.
 type GoTests struct {
-	Old, New []string      // binary and arguments, -test.bench among them
-	MaxTime  time.Duration // no pair begins that would end later; 0: ProgramsMaxTime
-	Seed     int64         // of the order
+	Old, New []string
 
-	// Decided is asked after each pair whether the texts so far are enough.
-	Decided func(old, new string) bool
-	Observe func(pair int, took time.Duration)
+	// OldText and NewText are what each side printed, run after run.
+	OldText, NewText bytes.Buffer
 }
 
-// Run returns what each side printed, run after run: the i-th lines of a benchmark are a pair.
-func (g GoTests) Run(ctx context.Context) (old, new string, err error) {
-	if g.MaxTime == 0 {
-		g.MaxTime = ProgramsMaxTime
+// Pair runs the benchmarks of both.
+func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
+	old, new, err := inOrder(oldFirst,
+		func() (string, error) { return benchmark(ctx, g.Old) },
+		func() (string, error) { return benchmark(ctx, g.New) })
+	if err != nil {
+		return err
 	}
-	limited, cancel := timeUp(ctx, g.MaxTime)
-	defer cancel()
-	a := alternation{seed: g.Seed, until: time.Now().Add(g.MaxTime), observe: g.Observe}
-	a.decided = func() bool { return g.Decided(old, new) }
-	a.pair = func(oldFirst bool) error {
-		first, second := g.New, g.Old
-		if oldFirst {
-			first, second = g.Old, g.New
-		}
-		one, err := benchmark(limited, first)
-		if err != nil {
-			return err
-		}
-		other, err := benchmark(limited, second)
-		if err != nil {
-			return err
-		}
-		if oldFirst {
-			one, other = other, one
-		}
-		new += one
-		old += other
-		return nil
+	g.OldText.WriteString(old)
+	g.NewText.WriteString(new)
+	return nil
+}
+
+// Compare judges the benchmarks: the i-th lines of one are a pair.
+func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
+	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
+	if err != nil {
+		return nil, err
 	}
-	err = a.run(ctx, limited)
-	return old, new, err
+	new, err := stat.ReadDatasetFrom(g.New[0], bytes.NewReader(g.NewText.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	return stat.CompareTextPairs(old, new, o), nil
 }
 
 // benchmark runs the benchmarks of a test binary once, and no tests.
@@ -69,12 +60,8 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, lastLine(text.String()))
+		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+		return "", fmt.Errorf("%w: %s", err, lines[len(lines)-1])
 	}
 	return text.String(), nil
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return lines[len(lines)-1]
 }

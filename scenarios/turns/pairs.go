@@ -5,115 +5,57 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Names of the files in a plan's folder, one for each side.
+// Names of the files that builds leave in their folder, one for each side.
 const (
 	OldFile = "old.jsonl"
 	NewFile = "new.jsonl"
 )
 
-// A Plan says which builds to compare, with which flags, and how often.
-type Plan struct {
-	Old, New Build
-	Flags    []string      // for the run command of both
-	Pairs    int           // at most; 0: leastPairs, and more while Spend lasts
-	Spend    time.Duration // time for pairs beyond leastPairs
-	MaxTime  time.Duration // no pair but the first begins that would end later; 0: DefaultMaxTime
-	Seed     int64         // of the order, and of the first pair; it is the same for both sides
-	Dir      string        // a folder for the records, made if it is not there
+// Builds are two builds of pipebench. In each pair both measure the same cells at once, a round of
+// the one and a round of the other in turn.
+type Builds struct {
+	Flags []string // for the run command of both
+	Seed  int64    // of the first pair; it is the same for both sides
 
-	// Decided, if set, is asked after each pair whether the pairs so far are enough. Who asks after
-	// every pair has to judge by what holds at every stop, as [stat.ComparePairs] does.
-	Decided func(before, after []*results.Set) bool
+	Before, After []*results.Set // what the pairs left
 
-	// Observe, if set, is called after each pair by the goroutine that called Run.
-	Observe func(pair, of int, took time.Duration)
+	old, new         Build
+	oldFile, newFile *os.File
+	scratch          string // for the folders of single runs
 }
 
-// DefaultMaxTime is a plan's time if it names none.
-const DefaultMaxTime = 30 * time.Minute
-
-const (
-	leastPairs = 20  // that are run if the verdicts need them
-	mostPairs  = 100 // that are run only because there is time
-)
-
-// Validate returns an error if a number of the plan is negative or a flag cannot be passed on.
-func (p Plan) Validate() error {
-	if p.Pairs < 0 || p.MaxTime < 0 {
-		return fmt.Errorf("the plan asks for %d pairs in %s; neither can be negative",
-			p.Pairs, p.MaxTime)
-	}
-	return CheckFlags(p.Flags)
-}
-
-// wantedPairs returns how many pairs to run at most if the first one took so long.
-func (p Plan) wantedPairs(took time.Duration) int {
-	affordable := mostPairs
-	if took > 0 && p.Spend/took < mostPairs {
-		affordable = int(p.Spend / took)
-	}
-	return max(leastPairs, affordable)
-}
-
-// Run measures the pairs of a plan; before[i] and after[i] are a pair. When ctx or an error stops
-// it, it returns the pairs that are whole, and the error.
-func Run(ctx context.Context, p Plan) (before, after []*results.Set, err error) {
-	if err := p.Validate(); err != nil {
-		return nil, nil, err
-	}
-	r, err := newRunner(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	err = r.run(ctx)
-	return r.before, r.after, errors.Join(err, r.close())
-}
-
-// A runner is a plan under way.
-type runner struct {
-	Plan
-	scratch       string // for the folders of single runs
-	old, new      *os.File
-	random        *rand.Rand
-	oldFirst      bool // in the latest pair
-	began         time.Time
-	longest       time.Duration // of a pair
-	before, after []*results.Set
-}
-
-func newRunner(p Plan) (*runner, error) {
-	if p.MaxTime == 0 {
-		p.MaxTime = DefaultMaxTime
-	}
-	r := &runner{Plan: p, random: rand.New(rand.NewPCG(uint64(p.Seed), 0)), began: time.Now()}
-	if err := os.MkdirAll(p.Dir, 0o777); err != nil {
+// OpenBuilds makes a contest of builds, and a file for the records of each in a folder, made if it
+// is not there. The caller closes it.
+func OpenBuilds(old, new Build, dir string) (*Builds, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for pairs: %w", err)
 	}
+	b := &Builds{old: old, new: new}
 	var err error
-	r.old, err = createSide(p.Dir, OldFile)
+	b.oldFile, err = createSide(dir, OldFile)
 	if err != nil {
 		return nil, err
 	}
-	r.new, err = createSide(p.Dir, NewFile)
+	b.newFile, err = createSide(dir, NewFile)
 	if err != nil {
-		r.old.Close()
-		os.Remove(r.old.Name()) // nothing is in it
+		b.oldFile.Close()
+		os.Remove(b.oldFile.Name()) // nothing is in it
 		return nil, err
 	}
-	r.scratch, err = os.MkdirTemp("", "pipebench-pairs-")
+	b.scratch, err = os.MkdirTemp("", "pipebench-pairs-")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a folder for single runs: %w", err), r.close())
+		return nil, errors.Join(fmt.Errorf("make a folder for single runs: %w", err), b.Close())
 	}
-	return r, nil
+	return b, nil
 }
 
 // createSide creates the file of a side, which must not be there yet.
@@ -125,70 +67,46 @@ func createSide(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-func (r *runner) close() error {
-	if r.scratch != "" {
-		os.RemoveAll(r.scratch) // a file that Windows keeps open for a scanner may stay
+// Close closes the files.
+func (b *Builds) Close() error {
+	if b.scratch != "" {
+		os.RemoveAll(b.scratch) // a file that Windows keeps open for a scanner may stay
 	}
-	return errors.Join(r.old.Close(), r.new.Close())
+	return errors.Join(b.oldFile.Close(), b.newFile.Close())
 }
 
-// run measures pairs until there are enough or the time is up. A pair that fails ends it.
-func (r *runner) run(ctx context.Context) error {
-	for r.Pairs == 0 || len(r.before) < r.Pairs {
-		if len(r.before) > 0 && time.Since(r.began)+r.longest > r.MaxTime {
-			return nil
-		}
-		began := time.Now()
-		if err := r.pair(ctx); err != nil {
-			return fmt.Errorf("pair %d: %w", len(r.before)+1, err)
-		}
-		took := time.Since(began)
-		r.longest = max(r.longest, took)
-		if r.Pairs == 0 {
-			r.Pairs = r.wantedPairs(took)
-		}
-		if r.Observe != nil {
-			r.Observe(len(r.before), r.Pairs, took)
-		}
-		if r.Decided != nil && r.Decided(r.before, r.after) {
-			return nil
-		}
+// Pair runs both builds in turns, and keeps what they left if both did their work.
+func (b *Builds) Pair(ctx context.Context, oldFirst bool) error {
+	folder := filepath.Join(b.scratch, strconv.Itoa(len(b.Before)+1))
+	sides := []Side{{b.old, folder + "-old"}, {b.new, folder + "-new"}}
+	flags := []string{"--seed", strconv.FormatInt(b.Seed+int64(len(b.Before)), 10)}
+	flags = append(flags, b.Flags...)
+	old, new := 0, 1
+	if !oldFirst {
+		sides[0], sides[1] = sides[1], sides[0]
+		old, new = 1, 0
 	}
-	return nil
-}
-
-// pair runs both builds in turns, and keeps what they left if both did their work.
-func (r *runner) pair(ctx context.Context) error {
-	tooLong := fmt.Errorf("took longer than the %s of all pairs, and was stopped", r.MaxTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, tooLong)
-	defer cancel()
-	folder := filepath.Join(r.scratch, strconv.Itoa(len(r.before)+1))
-	old := Side{r.Old, folder + "-old"}
-	new := Side{r.New, folder + "-new"}
-	flags := []string{"--seed", strconv.FormatInt(r.Seed+int64(len(r.before)), 10)}
-	flags = append(flags, r.Flags...)
-
-	var oldSet, newSet *results.Set
-	r.oldFirst = nextOrder(r.random, len(r.before), r.oldFirst)
-	if r.oldFirst {
-		sets, err := Together(ctx, flags, old, new)
-		if err != nil {
-			return err
-		}
-		oldSet, newSet = sets[0], sets[1]
-	} else {
-		sets, err := Together(ctx, flags, new, old)
-		if err != nil {
-			return err
-		}
-		newSet, oldSet = sets[0], sets[1]
-	}
-	if err := errors.Join(keepRun(r.old, old.Dir), keepRun(r.new, new.Dir)); err != nil {
+	sets, err := Together(ctx, flags, sides...)
+	if err != nil {
 		return err
 	}
-	r.before = append(r.before, oldSet)
-	r.after = append(r.after, newSet)
+	err = errors.Join(keepRun(b.oldFile, sides[old].Dir), keepRun(b.newFile, sides[new].Dir))
+	if err != nil {
+		return err
+	}
+	b.Before = append(b.Before, sets[old])
+	b.After = append(b.After, sets[new])
 	return nil
+}
+
+// Compare judges the pairs.
+func (b *Builds) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
+	c, err := stat.ComparePairs(b.Before, b.After, o)
+	if err != nil {
+		return nil, err
+	}
+	c.Old, c.New = b.old.Name, b.new.Name
+	return c, nil
 }
 
 // keepRun appends the records of a run's folder to a side's file, byte for byte: lines of another
@@ -205,8 +123,8 @@ func keepRun(into *os.File, dir string) error {
 	return nil
 }
 
-// Read makes pairs again of the two files that [Run] left. Files whose runs do not alternate in
-// time are an error. A last run without its partner, from a Run that was stopped, is left out.
+// Read makes pairs again of the two files that [Builds] left. Files whose runs do not alternate in
+// time are an error. A last run without its partner, of a contest that was stopped, is left out.
 func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
 	old, oldErr := readRuns(oldPath)
 	new, newErr := readRuns(newPath)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,148 +13,94 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// fake is a plan of this test binary against itself.
-func fake(t *testing.T, how string) Plan {
+// fake is a contest of this test binary against itself, and its folder.
+func fake(t *testing.T, how string) (*Builds, string) {
 	t.Helper()
 	t.Setenv(fakeEnv, how)
 	self, err := Find(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Plan{Old: self, New: self, Pairs: 3, Dir: filepath.Join(t.TempDir(), "out")}
+	dir := filepath.Join(t.TempDir(), "out")
+	b, err := OpenBuilds(self, self, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, dir
 }
 
 func TestPairsAreKeptAndReadAgain(t *testing.T) {
-	p := fake(t, "")
-	seen := 0
-	p.Observe = func(pair, of int, _ time.Duration) {
-		seen++
-		if pair != seen || of != 3 {
-			t.Errorf("step %d: pair %d of %d", seen, pair, of)
-		}
+	b, dir := fake(t, "")
+	c, err := Run(deadline(t), b, Plan{Pairs: 3, MaxTime: time.Hour})
+	err = errors.Join(err, b.Close())
+	if err != nil || c.Pairs != 3 || len(b.Before) != 3 || len(b.After) != 3 {
+		t.Fatalf("%+v of %d and %d runs: %v", c, len(b.Before), len(b.After), err)
 	}
-	before, after, err := Run(deadline(t), p)
-	if err != nil || len(before) != 3 || len(after) != 3 || seen != 3 {
-		t.Fatalf("%d and %d runs, %d steps: %v", len(before), len(after), seen, err)
-	}
-	again, againAfter, err := Read(filepath.Join(p.Dir, OldFile), filepath.Join(p.Dir, NewFile))
+	again, againAfter, err := Read(filepath.Join(dir, OldFile), filepath.Join(dir, NewFile))
 	if err != nil || len(again) != 3 || len(againAfter) != 3 {
 		t.Fatalf("read again: %d and %d runs: %v", len(again), len(againAfter), err)
 	}
 	for i := range again {
-		same := again[i].Environments[0].Run == before[i].Environments[0].Run
+		same := again[i].Environments[0].Run == b.Before[i].Environments[0].Run
 		if !same || len(again[i].Records) != 1 {
 			t.Errorf("pair %d is another one after it was read again", i)
 		}
 	}
 }
 
-func TestHowManyPairs(t *testing.T) {
-	spend := Plan{Spend: 45 * time.Second}
-	for took, want := range map[time.Duration]int{
-		10 * time.Second: 20, time.Second: 45, time.Millisecond: 100, 0: 100,
-	} {
-		if got := spend.wantedPairs(took); got != want {
-			t.Errorf("pairs of %s in 45 s: %d, want %d", took, got, want)
-		}
-	}
-	p := fake(t, "")
-	p.Pairs = 0
-	before, _, err := Run(deadline(t), p)
-	if err != nil || len(before) != 20 {
-		t.Errorf("pairs left open: %d pairs, %v; want 20", len(before), err)
-	}
-	p = fake(t, "")
-	p.Pairs = 0
-	p.Decided = func(before, after []*results.Set) bool { return len(before) == 3 }
-	before, _, err = Run(deadline(t), p)
-	if err != nil || len(before) != 3 {
-		t.Errorf("decided after three: %d pairs, %v", len(before), err)
-	}
-}
-
-// In any two pairs that follow each other each build goes first once, and which goes first in the
-// first of them is left to chance.
-func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {
-	first := map[bool]int{}
-	for seed := range int64(64) {
-		random := rand.New(rand.NewPCG(uint64(seed), 0))
-		a := nextOrder(random, 0, false)
-		if b := nextOrder(random, 1, a); a == b {
-			t.Errorf("seed %d: the same build goes first in both pairs", seed)
-		}
-		first[a]++
-	}
-	if first[true] < 16 || first[false] < 16 {
-		t.Errorf("of 64 seeds the old build goes first in %d", first[true])
-	}
-}
-
-func TestTimeEndsPairs(t *testing.T) {
-	p := fake(t, "")
-	p.Pairs = 1 << 30
-	p.MaxTime = time.Hour
-	r, err := newRunner(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Observe = func(pair, _ int, _ time.Duration) {
-		if pair == 2 {
-			r.began = r.began.Add(-p.MaxTime) // an hour goes by
-		}
-	}
-	err = errors.Join(r.run(deadline(t)), r.close())
-	if err != nil || len(r.before) != 2 || len(r.after) != 2 {
-		t.Errorf("%d and %d runs: %v", len(r.before), len(r.after), err)
-	}
-}
-
-func TestWhatEndsARun(t *testing.T) {
+func TestWhatEndsAPairOfBuilds(t *testing.T) {
 	for _, c := range []struct {
 		name, how, said string
+		code            int
 	}{
-		{"flags that run does not take", "usage", "unknown flag: --zork"},
-		{"a binary that leaves nothing", "nothing", "is it a pipebench?"},
-		{"a binary that dies between two turns", "die", "exited 7: panic: the build is broken"},
-		{"a binary that hangs", "hang", "took longer than"},
+		{"flags that run does not take", "usage", "unknown flag: --zork", 2},
+		{"a binary that leaves nothing", "nothing", "is it a pipebench?", 0},
+		{"a binary that dies between two turns", "die", "exited 7: panic: the build is broken", 7},
+		{"a binary that hangs", "hang", "did not end within", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := fake(t, c.how)
+			b, _ := fake(t, c.how)
+			p := Plan{Pairs: 3, MaxTime: time.Hour}
 			if c.how == "hang" {
-				p.MaxTime = 2 * time.Second
+				p.MaxTime = time.Second
 			}
-			before, after, err := Run(deadline(t), p)
+			_, err := Run(deadline(t), b, p)
 			if err == nil || !strings.Contains(err.Error(), c.said) ||
 				!strings.Contains(err.Error(), "pair 1") {
 				t.Errorf("got %v, want %q", err, c.said)
 			}
-			if len(before)+len(after) != 0 {
-				t.Errorf("%d and %d runs came of it", len(before), len(after))
+			if len(b.Before)+len(b.After) != 0 {
+				t.Errorf("%d and %d runs came of it", len(b.Before), len(b.After))
 			}
 			var failed *FailedError
-			want := map[string]int{"usage": 2, "die": 7}[c.how]
-			if is := errors.As(err, &failed); is != (want != 0) || is && failed.Code != want {
+			if is := errors.As(err, &failed); is != (c.code != 0) || is && failed.Code != c.code {
 				t.Errorf("exit code: %v", err)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 }
 
 func TestPairsBeforeAnInterruptionAreWhole(t *testing.T) {
-	p := fake(t, "")
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch)
 	t.Setenv("TMP", scratch) // Windows
-	p.Pairs = 1 << 30
+	b, _ := fake(t, "")
 	ctx, cancel := context.WithCancel(deadline(t))
-	p.Observe = func(pair, _ int, _ time.Duration) {
+	p := Plan{MaxTime: time.Hour}
+	p.Observe = func(pair int, _ time.Duration) {
 		if pair == 2 {
 			cancel()
 		}
 	}
-	before, after, err := Run(ctx, p)
-	if !errors.Is(err, context.Canceled) || len(before) != 2 || len(after) != 2 {
-		t.Errorf("%d and %d runs: %v", len(before), len(after), err)
+	c, err := Run(ctx, b, p)
+	if !errors.Is(err, context.Canceled) || c.Pairs != 2 || len(b.Before) != 2 {
+		t.Errorf("%+v of %d runs: %v", c, len(b.Before), err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 	left, err := os.ReadDir(scratch)
 	if err != nil || len(left) != 0 {
@@ -164,20 +109,19 @@ func TestPairsBeforeAnInterruptionAreWhole(t *testing.T) {
 }
 
 func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
-	p := fake(t, "")
-	p.Pairs = 1
-	if _, _, err := Run(deadline(t), p); err != nil {
+	b, dir := fake(t, "")
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := Run(deadline(t), p)
+	_, err := OpenBuilds(b.old, b.new, dir)
 	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "another folder") {
 		t.Errorf("into the same folder: %v", err)
 	}
-	old := filepath.Join(p.Dir, OldFile)
+	old := filepath.Join(dir, OldFile)
 	if err := os.Remove(old); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = Run(deadline(t), p)
+	_, err = OpenBuilds(b.old, b.new, dir)
 	if _, left := os.Stat(old); !errors.Is(err, fs.ErrExist) || left == nil {
 		t.Errorf("an empty file is left behind: %v, %v", err, left)
 	}
@@ -185,11 +129,11 @@ func TestRecordsOfAnotherTimeAreLeftAlone(t *testing.T) {
 
 func TestFlagsThatLeaveNothingToRead(t *testing.T) {
 	for _, flags := range [][]string{{"--out", "x"}, {"--out=x"}, {"-ox"}, {"--dry-run"}, {"-h"}} {
-		if err := (Plan{Flags: flags}).Validate(); err == nil {
+		if err := CheckFlags(flags); err == nil {
 			t.Errorf("%q were taken", flags)
 		}
 	}
-	if err := (Plan{Flags: []string{"--framing", "raw", "--size=4k"}}).Validate(); err != nil {
+	if err := CheckFlags([]string{"--framing", "raw", "--size=4k"}); err != nil {
 		t.Error(err)
 	}
 }

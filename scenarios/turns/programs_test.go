@@ -23,15 +23,16 @@ func always(rng *rand.Rand, cpu, scatter float64, s Start) Starter {
 	}
 }
 
-func figure(t *testing.T, p Pairs, name string) Figure {
+// changeOf finds the change of a figure.
+func changeOf(t *testing.T, c *stat.Comparison, name string) stat.Change {
 	t.Helper()
-	for _, f := range p.Figures(false) {
-		if f.Name == name {
-			return f
+	for _, change := range c.Changes {
+		if change.Metric == name {
+			return change
 		}
 	}
 	t.Fatalf("no figure %s", name)
-	return Figure{}
+	return stat.Change{}
 }
 
 // Starts go on until a change shows, or one of a percent is excluded.
@@ -49,18 +50,17 @@ func TestStartsGoOnUntilTheyDecide(t *testing.T) {
 	} {
 		rng := rand.New(rand.NewPCG(101, 102))
 		p := Programs{
-			Old:     always(rng, 1e6, 0.02, Start{}),
-			New:     always(rng, 1e6*tt.factor, 0.02, Start{}),
-			MaxTime: time.Hour,
+			Old: always(rng, 1e6, 0.02, Start{}),
+			New: always(rng, 1e6*tt.factor, 0.02, Start{}),
 		}
-		pairs, err := p.Compare(t.Context())
+		c, err := p.Run(t.Context(), Plan{MaxTime: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := figure(t, pairs, "CPU time")
-		if n := len(pairs.Old); f.Verdict != tt.want || n < tt.least || n > tt.most {
-			t.Errorf("%s: %s (%s) after %d pairs, want %s after %d to %d",
-				tt.name, f.Verdict, f.Change(), n, tt.want, tt.least, tt.most)
+		f := changeOf(t, c, "CPU time")
+		if f.Verdict != tt.want || c.Pairs < tt.least || c.Pairs > tt.most {
+			t.Errorf("%s: %s (%v) after %d pairs, want %s after %d to %d",
+				tt.name, f.Verdict, f.Interval, c.Pairs, tt.want, tt.least, tt.most)
 		}
 	}
 }
@@ -72,12 +72,12 @@ func TestStartsOfOneProgramDoNotDiffer(t *testing.T) {
 	const trials = 300
 	for seed := range int64(trials) {
 		start := always(rng, 1e6, 0.01, Start{})
-		p := Programs{Old: start, New: start, MaxTime: time.Hour, Seed: seed}
-		pairs, err := p.Compare(t.Context())
+		p := Programs{Old: start, New: start}
+		c, err := p.Run(t.Context(), Plan{MaxTime: time.Hour, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if figure(t, pairs, "CPU time").Verdict != stat.NoChange {
+		if changeOf(t, c, "CPU time").Verdict != stat.NoChange {
 			wrong++
 		}
 	}
@@ -110,23 +110,24 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 		{"they vary and lie apart", counted(294, 300), counted(400, 404), stat.More, 4},
 	} {
 		p := Programs{Old: tt.old, New: tt.new, Counts: true}
-		pairs, err := p.Compare(t.Context())
+		c, err := p.Run(t.Context(), Plan{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := figure(t, pairs, "reads")
-		if f.Verdict != tt.want || len(f.Old) != tt.starts || len(pairs.Old) > 0 {
-			t.Errorf("%s: %s of %d starts, want %s of %d", tt.name, f.Verdict, len(f.Old), tt.want,
+		f := changeOf(t, c, "reads")
+		n := len(f.Before.Values)
+		if f.Verdict != tt.want || n != tt.starts || c.Pairs > 0 {
+			t.Errorf("%s: %s of %d starts, want %s of %d", tt.name, f.Verdict, n, tt.want,
 				tt.starts)
 		}
 	}
 	p := Programs{Old: counted(256), New: counted(16), Counts: true}
-	pairs, err := p.Compare(t.Context())
+	c, err := p.Run(t.Context(), Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "16 reads of 64 KiB instead of 256 of 4 KiB"
-	if got := Calls(pairs.Figures(false)); got != want {
+	if got := c.Calls; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -151,41 +152,84 @@ func TestProgramsThatDoNotDoTheSameAreNotTimed(t *testing.T) {
 		{"a clock", changing, changing, "something else at each start"},
 	} {
 		p := Programs{Old: tt.old, New: tt.new}
-		pairs, err := p.Compare(t.Context())
-		if err != nil || len(pairs.Old) > 0 || !strings.Contains(pairs.Different, tt.want) {
-			t.Errorf("%s: %v, %d pairs, %q", tt.name, err, len(pairs.Old), pairs.Different)
+		c, err := p.Run(t.Context(), Plan{})
+		if err != nil || c.Pairs > 0 || !strings.Contains(c.Different, tt.want) {
+			t.Errorf("%s: %v, %+v", tt.name, err, c)
 		}
-		p.Outputs = true
-		if pairs, err = p.Compare(t.Context()); err != nil || len(pairs.Old) == 0 {
-			t.Errorf("%s, allowed: %v, %d pairs", tt.name, err, len(pairs.Old))
+		p = Programs{Old: tt.old, New: tt.new, Outputs: true}
+		c, err = p.Run(t.Context(), Plan{Pairs: 1})
+		if err != nil || c.Pairs == 0 || c.Different == "" {
+			t.Errorf("%s, allowed: %v, %+v", tt.name, err, c)
 		}
 	}
 }
 
-// A program that never ends is ended with all it started, and one that ends in time before is kept.
-func TestTheTimeOfStartsIsUp(t *testing.T) {
-	starts := 0
-	p := Programs{MaxTime: 50 * time.Millisecond}
-	p.Old = func(ctx context.Context) (Start, error) {
-		starts++
-		if starts <= countStarts+1 {
-			return Start{CPU: 1, Wall: 1}, nil
+// What was counted is kept if the first pair that is timed never ends.
+func TestCountsOutliveAPairThatNeverEnds(t *testing.T) {
+	n := 0
+	counted := Start{Counted: true, Counts: proc.Counts{Reads: 3}}
+	old := func(ctx context.Context) (Start, error) {
+		n++
+		if n > countStarts {
+			<-ctx.Done()
+			return Start{}, context.Cause(ctx)
 		}
-		<-ctx.Done()
-		return Start{}, context.Cause(ctx)
+		return counted, nil
 	}
-	p.New = func(context.Context) (Start, error) { return Start{CPU: 1, Wall: 1}, nil }
-	pairs, err := p.Compare(t.Context())
-	if err != nil || len(pairs.Old) != 1 {
-		t.Errorf("the second pair never ends: %d pairs, %v; want the first", len(pairs.Old), err)
-	}
-	if f := figure(t, pairs, "CPU time"); f.Verdict != stat.TooNoisy {
-		t.Errorf("one pair has the verdict %q", f.Verdict)
-	}
-	starts = 100
-	_, err = p.Compare(t.Context())
+	new := func(context.Context) (Start, error) { return counted, nil }
+	p := Programs{Old: old, New: new}
+	c, err := p.Run(t.Context(), Plan{MaxTime: 50 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
-		t.Errorf("no start ends: %v", err)
+		t.Errorf("the first pair never ends: %v", err)
+	}
+	if f := changeOf(t, c, "reads"); f.Verdict != stat.NoChange || c.Pairs != 0 {
+		t.Errorf("reads: %q, and %d pairs", f.Verdict, c.Pairs)
+	}
+}
+
+// Where CPU time comes in ticks that are too long for the command, the time that passed decides.
+func TestACoarseClockOfCPUTimeDoesNotDecide(t *testing.T) {
+	for _, cpu := range []float64{0, 15.6e6} {
+		rng := rand.New(rand.NewPCG(107, 108))
+		ticks := func(factor float64) Starter {
+			return func(context.Context) (Start, error) {
+				wall := factor * 1e6 * math.Exp(0.01*rng.NormFloat64())
+				return Start{CPU: cpu, Wall: wall}, nil
+			}
+		}
+		p := Programs{Old: ticks(1), New: ticks(1.5)}
+		c, err := p.Run(t.Context(), Plan{MaxTime: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := changeOf(t, c, "time")
+		if f.Verdict != stat.Slower || f.Before.Metric.Informs {
+			t.Errorf("ticks of %v ns: the time is %q after %d pairs", cpu, f.Verdict, c.Pairs)
+		}
+		if len(c.Changes) != 1 || !strings.Contains(strings.Join(c.Notes, "\n"), "too coarse") {
+			t.Errorf("ticks of %v ns: %+v", cpu, c)
+		}
+	}
+}
+
+// A gate judges the figures that were asked for; others that the two do not have are told.
+func TestFiguresAreAskedForByTheirNames(t *testing.T) {
+	rng := rand.New(rand.NewPCG(109, 110))
+	p := Programs{Old: always(rng, 1e6, 0.01, Start{}), New: always(rng, 2e6, 0.01, Start{})}
+	o := stat.CompareOptions{Metrics: []string{"time"}}
+	c, err := p.Run(t.Context(), Plan{MaxTime: time.Hour, Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := changeOf(t, c, "time")
+	if len(c.Changes) != 1 || f.Verdict != stat.Slower || !f.Gating() {
+		t.Errorf("asked for time: %+v", c.Changes)
+	}
+	if got := c.Lacks(o); got != "" {
+		t.Errorf("%q is said to be missing", got)
+	}
+	if got := c.Lacks(stat.CompareOptions{Metrics: []string{"wire"}}); got != "wire" {
+		t.Errorf("got %q, want that wire is missing", got)
 	}
 }
 

@@ -1,18 +1,17 @@
 // Package turns compares two commands the way that a verdict needs: in turns, so that whatever
 // disturbs the machine disturbs both. It is for pipebench's commands and may change.
 //
-// Builds of pipebench run at once, a round of one and a round of the other in turn:
+// A [Contest] is two commands that are run in pairs, and [Run] runs pairs until they are decided:
 //
-//	plan := turns.Plan{Old: old, New: new, Flags: []string{"--size", "65000"}, Dir: "out"}
-//	before, after, err := turns.Run(ctx, plan)
-//	comparison, err := stat.ComparePairs(before, after, stat.CompareOptions{})
+//	builds, err := turns.OpenBuilds(old, new, "out")
+//	…
+//	comparison, err := turns.Run(ctx, builds, turns.Plan{Pairs: 20})
 //
-// [Run] measures pairs of runs: in each pair chance, or the pair before, decides which build goes
-// first. The records of each side are kept in a file of their own, pair by pair, and [Read] makes
-// pairs of them again. [Together] runs the builds of one pair.
-//
-// [Programs] compares any two commands by what their starts come to: calls and bytes that the
-// kernel counted, CPU time, and time. [GoTests] compares Go test binaries by their benchmarks.
+// [Builds] of pipebench measure at once, a round of one and a round of the other in turn. The
+// records of each side are kept in a file of their own, pair by pair, and [Read] makes pairs of
+// them again. [Together] runs the builds of one pair. [Programs] are any two commands, compared by
+// what their starts come to: calls and bytes that the kernel counted, CPU time, and time. [GoTests]
+// are Go test binaries, compared by their benchmarks.
 //
 // Functions may be called from several goroutines, but runs that share a machine disturb each
 // other's figures.

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/spf13/cobra"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/drive"
+	"github.com/pipebench/pipebench/scenarios/turns"
+)
+
+// commandWords splits a command as a shell does. A word that names a file is the whole command,
+// whatever is in it.
+func commandWords(word string) ([]string, error) {
+	if _, err := os.Stat(word); err == nil {
+		return []string{word}, nil
+	}
+	p := shellwords.NewParser()
+	words, err := p.Parse(word)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be split as a shell does: quote ( and ) and what else "+
+			"means something to a shell, or have one run it, as in \"sh -c '%s'\"", word)
+	}
+	if p.Position >= 0 {
+		return nil, fmt.Errorf("more than one command, or a redirection: "+
+			"have a shell run it, as in \"sh -c '%s'\"", word)
+	}
+	return words, nil
+}
+
+// argvOf returns the words of a command with those that both commands get.
+func argvOf(word string, more []string) ([]string, error) {
+	words, err := commandWords(word)
+	if err != nil || len(words) == 0 {
+		return nil, usage(fmt.Errorf("%q is no command: %w", word, err))
+	}
+	b, err := turns.Find(words[0])
+	if err != nil {
+		return nil, err
+	}
+	words[0] = b.Path
+	return append(words, more...), nil
+}
+
+// compareCommands runs two commands in turns and compares them: builds of pipebench, Go tests with
+// benchmarks, or any programs.
+func (f *compareFlags) compareCommands(
+	cmd *cobra.Command, oldName, newName string, more []string,
+) error {
+	if turns.IsBuild(oldName) && turns.IsBuild(newName) && !f.asksForProgram(cmd) {
+		if err := refuseFlags(cmd, recordFlags, "is for the runs: give it behind --"); err != nil {
+			return err
+		}
+		return f.compareBuilds(cmd, oldName, newName, more)
+	}
+	if err := refuseFlags(cmd, buildFlags, "is for two builds of pipebench"); err != nil {
+		return err
+	}
+	if err := refuseFlags(cmd, []string{"assert"}, "is not for two programs"); err != nil {
+		return err
+	}
+	old, err := argvOf(oldName, more)
+	if err != nil {
+		return err
+	}
+	new, err := argvOf(newName, more)
+	if err != nil {
+		return err
+	}
+	isBench := func(word string) bool {
+		return strings.HasPrefix(word, "-test.bench") || strings.HasPrefix(word, "--test.bench")
+	}
+	if slices.ContainsFunc(old, isBench) && slices.ContainsFunc(new, isBench) {
+		return f.compareGoTests(cmd, old, new)
+	}
+	programs := &turns.Programs{
+		OldName: oldName, NewName: newName,
+		Counts: f.counts, Outputs: f.different, Servers: f.drive,
+	}
+	return f.comparePrograms(cmd, programs, old, new)
+}
+
+// Times of a comparison of builds: those that are asked for nothing in particular run 20 pairs, or
+// more while they take no longer than this. A pair of many cells takes half a minute.
+const (
+	spendOnPairs  = 45 * time.Second
+	usualPairs    = 20
+	timeForBuilds = 30 * time.Minute
+)
+
+// compareBuilds has two builds of pipebench measure the same cells.
+func (f *compareFlags) compareBuilds(
+	cmd *cobra.Command, oldName, newName string, runFlags []string,
+) error {
+	runFlags = append([]string{"--samples", "12"}, runFlags...)
+	if err := turns.CheckFlags(runFlags); err != nil {
+		return usage(err)
+	}
+	for _, name := range f.metrics {
+		if _, err := stat.MetricByName(name); err != nil {
+			return usage(err)
+		}
+	}
+	if f.out == "-" {
+		return usage(errors.New("the runs of two builds need a folder: name one by --out"))
+	}
+	old, err := turns.Find(oldName)
+	if err != nil {
+		return err
+	}
+	new, err := turns.Find(newName)
+	if err != nil {
+		return err
+	}
+	if old.Same(new) {
+		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
+	}
+	plan := f.plan(timeForBuilds)
+	plan.Pairs = f.pairs
+	if f.pairs == 0 {
+		plan.Pairs = usualPairs
+		plan.Spend = spendOnPairs
+	}
+	var builds *turns.Builds
+	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
+		builds, err = turns.OpenBuilds(old, new, s.dir)
+		if err != nil {
+			return nil, err
+		}
+		builds.Flags = runFlags
+		builds.Seed = f.seed
+		s.kept = []string{turns.OldFile, turns.NewFile, benchFile}
+		c, err := turns.Run(ctx, builds, f.observed(cmd, s, plan))
+		return c, errors.Join(usageOfRun(err), builds.Close())
+	})
+	changes := t.gate
+	t.gate = func(found *results.Set) error {
+		after := results.Merge(builds.After...)
+		return allGates(changes(found), f.judge(cmd, f.format, after))
+	}
+	return f.do(cmd, nil, t)
+}
+
+// usageOfRun gives flags that a build's run command does not take the exit code that they have
+// there.
+func usageOfRun(err error) error {
+	failed, ok := errors.AsType[*turns.FailedError](err)
+	if ok && failed.Code == exitUsage {
+		return usage(err)
+	}
+	return err
+}
+
+// compareGoTests compares two Go test binaries by their benchmarks.
+func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) error {
+	if err := refuseFlags(cmd, ownFlags, "is not for Go tests"); err != nil {
+		return err
+	}
+	tests := &turns.GoTests{Old: old, New: new}
+	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
+		return turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+	})
+	return f.do(cmd, nil, t)
+}
+
+// comparePrograms compares two commands by what their starts come to.
+func (f *compareFlags) comparePrograms(
+	cmd *cobra.Command, programs *turns.Programs, old, new []string,
+) error {
+	if f.drive {
+		err := refuseFlags(cmd, []string{"stdin", "counts"}, "is not for servers")
+		if err != nil {
+			return err
+		}
+		programs.Old, programs.New = driven(old), driven(new)
+	} else {
+		folder, err := os.MkdirTemp("", "pipebench-compare-")
+		if err != nil {
+			return fmt.Errorf("a folder for what the commands print: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		programs.Old = turns.NewFilter(old, f.stdin, folder)
+		programs.New = turns.NewFilter(new, f.stdin, folder)
+	}
+	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
+		return programs.Run(ctx, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+	})
+	return f.do(cmd, nil, t)
+}
+
+// plan returns what the flags ask for.
+func (f *compareFlags) plan(usual time.Duration) turns.Plan {
+	p := turns.Plan{MaxTime: usual, Seed: f.seed}
+	p.Options.Metrics = f.metrics
+	if f.maxTime > 0 {
+		p.MaxTime = f.maxTime
+	}
+	return p
+}
+
+// observed returns the plan with somebody who tells of its pairs, and of pairs that are too long
+// for a verdict in the time there is.
+func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
+	p.Observe = func(pair int, took time.Duration) {
+		took = took.Round(time.Millisecond)
+		if p.Pairs > 0 {
+			s.progress.finish(max(p.Pairs, pair), took.String())
+		} else {
+			s.progress.step(fmt.Sprintf("pair %d: %s", pair, took))
+		}
+		needed := stat.LeastPairs * took
+		if pair == 1 && needed > p.MaxTime {
+			f.say(cmd, "a pair takes %s, and a verdict %d of them: give it --max-time %s", took,
+				stat.LeastPairs, (needed + needed/5).Round(time.Second))
+		}
+	}
+	return p
+}
+
+// contestTask returns what a comparison of two commands does in a session: it keeps a finding for
+// each figure, and the values as benchmark text.
+func (f *compareFlags) contestTask(
+	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
+) task {
+	var c *stat.Comparison
+	return task{
+		measure: func(ctx context.Context, s *session) error {
+			var err error
+			c, err = run(ctx, s)
+			if c == nil {
+				return err
+			}
+			return errors.Join(err, s.keepComparison(c))
+		},
+		show: func(*results.Set) error {
+			if c == nil {
+				return view.ErrNothing
+			}
+			if err := f.checkMetrics(c); err != nil {
+				return err
+			}
+			o := viewOptions(cmd, f.detail)
+			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)
+		},
+		gate: func(*results.Set) error {
+			if c.Different != "" && !f.different {
+				return &statusError{exitInconclusive, errors.New(c.Different)}
+			}
+			return f.judgeChanges(c)
+		},
+	}
+}
+
+// keepComparison keeps a finding for each figure, and the values as benchmark text.
+func (s *session) keepComparison(c *stat.Comparison) error {
+	for _, finding := range view.ComparisonFindings(c) {
+		finding.Run = s.run
+		finding.Time = time.Now().UTC()
+		if err := s.Write(finding); err != nil {
+			return err
+		}
+	}
+	if s.dir == "" || len(c.Changes) == 0 {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
+		return err
+	}
+	err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
+	if err != nil {
+		return fmt.Errorf("keep the comparison: %w", err)
+	}
+	return nil
+}
+
+// driven returns what starts a server, speaks to it, and takes its time per message.
+func driven(argv []string) turns.Starter {
+	const size = 4 << 10 // bytes of a message
+	return func(ctx context.Context) (turns.Start, error) {
+		d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
+		if err != nil {
+			return turns.Start{}, err
+		}
+		defer d.Close()
+		var s turns.Start
+		_, err = d.Sweep(ctx, []int{size}, func(line results.Line) error {
+			t, ok := line.(results.Target)
+			if !ok || t.Size != size {
+				return nil
+			}
+			if !t.Served() {
+				return fmt.Errorf("%s: a message of %s: %s",
+					argv[0], results.FormatSize(size), view.VerdictText(t.Verdict))
+			}
+			s.Wall = stat.MedianTime(t.Samples)
+			s.CPU = stat.ServerCPU(t.Samples)
+			return nil
+		})
+		return s, err
+	}
+}

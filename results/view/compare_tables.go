@@ -1,0 +1,220 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// changeTables shows the changes of cells: a table for each placement and pattern, with a row for
+// each framing and a column for each size. What a framing as a whole changed by is in the last
+// column of its streams.
+func changeTables(changes []stat.Change) []Table {
+	type group struct{ placement, pattern string }
+	var order []group
+	groups := make(map[group][]stat.Change)
+	whole := make(map[string]stat.Change) // by placement and framing
+	for _, ch := range changes {
+		if ch.IsWhole() {
+			whole[ch.Cell.Placement+" "+ch.Cell.Framing] = ch
+			continue
+		}
+		g := group{ch.Cell.Placement, ch.Cell.Pattern}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], ch)
+	}
+	var tables []Table
+	for _, g := range order {
+		t := changeTable(groups[g], whole)
+		t.Title = fmt.Sprintf("%s, beside raw: %s, ends %s",
+			shownTitle(groups[g][0]), g.pattern, PlacementPhrase(g.placement))
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+func shownTitle(ch stat.Change) string {
+	if ch.Metric == "to-raw" {
+		return "CPU time per message"
+	}
+	return ch.Metric
+}
+
+func changeTable(changes []stat.Change, whole map[string]stat.Change) Table {
+	var cells []results.Cell
+	var sizes []int
+	for _, ch := range changes {
+		cells = append(cells, *ch.Cell)
+		if !slices.Contains(sizes, ch.Cell.Size) {
+			sizes = append(sizes, ch.Cell.Size)
+		}
+	}
+	slices.Sort(sizes)
+	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
+	t := Table{Columns: []Column{{Title: "framing", Key: true}}}
+	for _, name := range differ {
+		t.Columns = append(t.Columns, Column{Title: name, Key: true})
+	}
+	for _, size := range sizes {
+		t.Columns = append(t.Columns, Column{Title: SizeText(size), Right: true, Style: Verdict})
+	}
+	t.Columns = append(t.Columns, Column{Title: "all", Right: true, Style: Verdict})
+	index := make(map[results.Cell]int)
+	for _, ch := range changes {
+		key := *ch.Cell
+		key.Size = 0
+		at, known := index[key]
+		if !known {
+			at = len(t.Rows)
+			index[key] = at
+			row := []Value{textValue(key.Framing)}
+			for _, name := range differ {
+				row = append(row, textValue(fieldText(*ch.Cell, name)))
+			}
+			row = append(row, make([]Value, len(sizes)+1)...)
+			if all, ok := whole[key.Placement+" "+key.Framing]; ok {
+				row[len(row)-1] = briefChange(all)
+				delete(whole, key.Placement+" "+key.Framing)
+			}
+			t.AppendValues(row...)
+		}
+		t.Rows[at][1+len(differ)+slices.Index(sizes, ch.Cell.Size)] = briefChange(ch)
+	}
+	return t.dropEmpty()
+}
+
+// briefChange is a change in a table of many: established ones are marked.
+func briefChange(ch stat.Change) Value {
+	v := changeVerdict(ch)
+	text := signedPercent(*ch.Ratio) + " %"
+	switch {
+	case ch.Established():
+		text += " !"
+	case ch.Verdict == stat.TooNoisy:
+		text = "(" + text + ")"
+	}
+	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: v.Tone}
+}
+
+// comparisonTable has a row for each change.
+func comparisonTable(title string, changes []stat.Change) Table {
+	var cells []results.Cell
+	for _, ch := range changes {
+		if ch.Cell != nil && !ch.IsWhole() {
+			cells = append(cells, *ch.Cell)
+		}
+	}
+	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
+	t := Table{Title: title, Columns: []Column{
+		{Title: "case", Key: true},
+		{Title: "metric", Key: true},
+		{Title: "old", Right: true},
+		{Title: "new", Right: true},
+		{Title: "unit", Detail: true},
+		{Title: "change", Right: true, Key: true},
+		{Title: "verdict", Style: Verdict, Key: true},
+	}}
+	for _, ch := range changes {
+		change := Value{Text: changeText(ch)}
+		if ch.Ratio != nil {
+			change.Base = fmt.Sprintf("%.6g", *ch.Ratio-1)
+		}
+		t.AppendValues(
+			textValue(changeLabel(ch, differ)),
+			textValue(ch.Metric),
+			sideValue(ch.Before, ch.Old),
+			sideValue(ch.After, ch.New),
+			textValue(ch.Before.Metric.Unit),
+			change,
+			changeVerdict(ch),
+		)
+	}
+	return t
+}
+
+// changeVerdict shows the verdict on a change: bad is only what is established and worse.
+func changeVerdict(ch stat.Change) Value {
+	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
+	switch {
+	case ch.Before.Metric.Informs:
+		v.Text = "(" + v.Text + ")"
+		v.Tone = Neutral
+	case ch.Verdict == stat.NoChange:
+		v.Tone = Neutral
+	case ch.Established() && ch.Worse() > 0:
+		v.Tone = Bad
+	case ch.Established():
+		v.Tone = Good
+	}
+	return v
+}
+
+// sideValue is one side of a change: the median, or the range of a count that may vary.
+func sideValue(s stat.Series, e stat.Estimate) Value {
+	if e.N == 0 {
+		return Value{}
+	}
+	v := Value{Base: fmt.Sprintf("%.10g", e.Median)}
+	least, most := e.Median, e.Median
+	if s.Metric.ByRange {
+		least, most = slices.Min(s.Values), slices.Max(s.Values)
+	}
+	v.Text = withSpread(s.Metric.Format(e.Median), e)
+	if least < most {
+		v.Text = s.Metric.Format(least) + " to " + s.Metric.Format(most)
+	}
+	return v
+}
+
+// ChangeText writes a change in a line: the figure, the case and the size of the change.
+func ChangeText(c stat.Change) string {
+	if c.Before.Metric.Name == "to-raw" {
+		return changeLabel(c, nil) + " " + changeText(c)
+	}
+	if c.Name == "" { // of two programs
+		return c.Metric + " " + changeText(c)
+	}
+	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeText(c))
+}
+
+// changeLabel names a case so that a person finds it.
+func changeLabel(c stat.Change, differ []string) string {
+	if c.Cell == nil {
+		return c.Name
+	}
+	if c.IsWhole() {
+		return "all of " + c.Cell.Framing + " " + c.Cell.Placement
+	}
+	return results.CellLabel(*c.Cell, differ)
+}
+
+// A change by more than leapRatio is written as "from … to …" instead of in percent: a limit that
+// has gone, for example.
+const leapRatio = 1e4
+
+// changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
+func changeText(c stat.Change) string {
+	if c.Ratio == nil || *c.Ratio > leapRatio {
+		m := c.Before.Metric
+		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)
+	}
+	text := signedPercent(*c.Ratio) + " %"
+	if c.Interval != nil {
+		lo, hi := signedPercent(c.Interval.Lo), signedPercent(c.Interval.Hi)
+		text += fmt.Sprintf(" (%s to %s)", lo, hi)
+	}
+	return text
+}
+
+// signedPercent is a ratio as a change, with enough digits to see a small one.
+func signedPercent(ratio float64) string {
+	text := results.FormatNumber(100*(ratio-1), 3)
+	if ratio > 1 {
+		return "+" + text
+	}
+	return text
+}

@@ -1,0 +1,140 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A Contest is two commands that are run in pairs: [Builds], [Programs] or [GoTests].
+type Contest interface {
+	// Pair runs each side once, and keeps what that came to.
+	Pair(ctx context.Context, oldFirst bool) error
+
+	// Compare judges what was kept so far.
+	Compare(o stat.CompareOptions) (*stat.Comparison, error)
+}
+
+// A Plan says how often two commands are run, and what their comparison is to find.
+type Plan struct {
+	// Pairs are the most that are run, or more while Spend lasts; 0 leaves it to MaxTime.
+	Pairs int
+	Spend time.Duration
+
+	// No pair begins that would end after MaxTime, and one that is under way then is stopped.
+	MaxTime time.Duration // 0: DefaultMaxTime
+
+	Seed    int64 // of the order
+	Options stat.CompareOptions
+
+	// Observe, if set, is called after each pair by the goroutine that called Run.
+	Observe func(pair int, took time.Duration)
+}
+
+// DefaultMaxTime is a plan's time if it names none.
+const DefaultMaxTime = time.Minute
+
+// Validate returns an error if a number of the plan is negative.
+func (p Plan) Validate() error {
+	if p.Pairs < 0 || p.MaxTime < 0 {
+		return fmt.Errorf("the plan asks for %d pairs in %s; neither can be negative",
+			p.Pairs, p.MaxTime)
+	}
+	return nil
+}
+
+// Run runs pairs until their comparison is decided, or the plan is fulfilled. In each pair, chance
+// or the pair before decides which side is first. When ctx or an error stops it, it returns what
+// the pairs before come to, nil if there are none, and the error.
+func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
+	l := p.limit(ctx)
+	defer l.cancel()
+	return p.run(ctx, l, c)
+}
+
+// A limit is when the time of a plan is up.
+type limit struct {
+	ctx    context.Context // ends then
+	cancel context.CancelFunc
+	until  time.Time
+}
+
+func (p Plan) limit(ctx context.Context) limit {
+	most := p.MaxTime
+	if most == 0 {
+		most = DefaultMaxTime
+	}
+	tooLong := fmt.Errorf("it did not end within %s, and was stopped", most)
+	ctx, cancel := context.WithTimeoutCause(ctx, most, tooLong)
+	return limit{ctx, cancel, time.Now().Add(most)}
+}
+
+// run returns what the pairs come to, and the error that stopped it. A pair that is cut off when
+// the time is up counts for nothing, and is no error if there are others.
+func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))
+	began := time.Now()
+	oldFirst := false
+	look := stat.LeastPairs // pairs after which the next comparison is made
+	var longest time.Duration
+	for n := 0; ; n++ {
+		start := time.Now()
+		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest > p.Spend
+		if n > 0 && (isEnough || start.Add(longest).After(l.until)) {
+			return c.Compare(p.Options)
+		}
+		oldFirst = nextOrder(random, n, oldFirst)
+		err := c.Pair(l.ctx, oldFirst)
+		if err != nil && n > 0 && l.ctx.Err() != nil && ctx.Err() == nil {
+			return c.Compare(p.Options)
+		}
+		if err != nil {
+			found, _ := c.Compare(p.Options) // the first error says more
+			return found, fmt.Errorf("pair %d: %w", n+1, err)
+		}
+		took := time.Since(start)
+		longest = max(longest, took)
+		if p.Observe != nil {
+			p.Observe(n+1, took)
+		}
+		if n+1 < look {
+			continue
+		}
+		found, err := c.Compare(p.Options)
+		if err != nil || found.Decided() {
+			return found, err
+		}
+		look = n + 2 + n/20 // the interval holds at every stop, and a look at many pairs costs time
+	}
+}
+
+// nextOrder decides whether the old side goes first: by chance in every odd pair, the other way
+// round in the pair after it. So what being first costs or gains meets both sides equally often.
+func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
+	if pairs%2 == 0 {
+		return random.IntN(2) == 0
+	}
+	return !oldFirst
+}
+
+// inOrder runs the old side and the new one in the order that was drawn.
+func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
+	if oldFirst {
+		old, err = runOld()
+		if err == nil {
+			new, err = runNew()
+		}
+		return old, new, err
+	}
+	new, err = runNew()
+	if err == nil {
+		old, err = runOld()
+	}
+	return old, new, err
+}

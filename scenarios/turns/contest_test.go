@@ -1,0 +1,126 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A script is a contest whose pairs do what the test says, and whose comparison is decided after
+// so many of them; 0 is never.
+type script struct {
+	pairs   int
+	decided int
+	pair    func(ctx context.Context, n int) error
+}
+
+func (s *script) Pair(ctx context.Context, oldFirst bool) error {
+	if s.pair != nil {
+		if err := s.pair(ctx, s.pairs+1); err != nil {
+			return err
+		}
+	}
+	s.pairs++
+	return nil
+}
+
+func (s *script) Compare(stat.CompareOptions) (*stat.Comparison, error) {
+	verdict := stat.TooNoisy
+	if s.decided > 0 && s.pairs >= s.decided {
+		verdict = stat.Slower
+	}
+	change := stat.Change{Verdict: verdict}
+	return &stat.Comparison{Pairs: s.pairs, Changes: []stat.Change{change}}, nil
+}
+
+func TestPairsGoOnUntilTheyDecide(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		plan    Plan
+		decided int
+		want    int
+	}{
+		{"as many as are asked for", Plan{Pairs: 3}, 0, 3},
+		{"until they decide", Plan{Pairs: 20}, 7, 7},
+		{"never fewer than a verdict takes", Plan{Pairs: 20}, 1, stat.LeastPairs},
+	} {
+		c := &script{decided: tt.decided}
+		seen := 0
+		tt.plan.MaxTime = time.Hour
+		tt.plan.Observe = func(pair int, _ time.Duration) {
+			seen++
+			if pair != seen {
+				t.Errorf("%s: pair %d is told as the %d-th", tt.name, pair, seen)
+			}
+		}
+		found, err := Run(t.Context(), c, tt.plan)
+		if err != nil || found.Pairs != tt.want || seen != tt.want {
+			t.Errorf("%s: %d pairs, %d told, %v; want %d", tt.name, c.pairs, seen, err, tt.want)
+		}
+	}
+}
+
+// A pair that is cut off when the time is up counts for nothing, unless there is no other.
+func TestTimeEndsPairs(t *testing.T) {
+	hangs := func(from int) *script {
+		return &script{pair: func(ctx context.Context, n int) error {
+			if n >= from {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return nil
+		}}
+	}
+	found, err := Run(t.Context(), hangs(3), Plan{MaxTime: time.Second})
+	if err != nil || found.Pairs > 2 || found.Pairs < 1 {
+		t.Errorf("the third pair never ends: %+v, %v; want those before", found, err)
+	}
+	found, err = Run(t.Context(), hangs(1), Plan{MaxTime: time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "did not end within 1ms") || found.Pairs > 0 {
+		t.Errorf("no pair ends: %+v, %v", found, err)
+	}
+}
+
+func TestPairsBeforeAFailureAreCompared(t *testing.T) {
+	broken := errors.New("it is broken")
+	c := &script{pair: func(_ context.Context, n int) error {
+		if n == 3 {
+			return broken
+		}
+		return nil
+	}}
+	found, err := Run(t.Context(), c, Plan{MaxTime: time.Hour})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "pair 3") || found.Pairs != 2 {
+		t.Errorf("got %+v, %v; want two pairs and what is wrong with the third", found, err)
+	}
+}
+
+func TestPlansThatCannotBe(t *testing.T) {
+	for _, p := range []Plan{{Pairs: -1}, {MaxTime: -time.Second}} {
+		if _, err := Run(t.Context(), &script{}, p); err == nil {
+			t.Errorf("%+v was run", p)
+		}
+	}
+}
+
+// In any two pairs that follow each other each side goes first once, and which goes first in the
+// first of them is left to chance.
+func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {
+	first := map[bool]int{}
+	for seed := range int64(64) {
+		random := rand.New(rand.NewPCG(uint64(seed), 0))
+		a := nextOrder(random, 0, false)
+		if b := nextOrder(random, 1, a); a == b {
+			t.Errorf("seed %d: the same side goes first in both pairs", seed)
+		}
+		first[a]++
+	}
+	if first[true] < 16 || first[false] < 16 {
+		t.Errorf("of 64 seeds the old side goes first in %d", first[true])
+	}
+}

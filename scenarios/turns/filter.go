@@ -1,0 +1,80 @@
+package turns
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// NewFilter returns what starts a command that reads a file, or nothing if input is "", and prints
+// into another file: one that reads /dev/null may skip its work. The folder holds the output.
+func NewFilter(argv []string, input, folder string) Starter {
+	return func(ctx context.Context) (Start, error) {
+		p := proc.Command(argv[0], argv[1:]...)
+		defer p.Close()
+		if input != "" {
+			in, err := os.Open(input)
+			if err != nil {
+				return Start{}, err
+			}
+			defer in.Close()
+			p.Cmd.Stdin = in
+		}
+		out, err := os.CreateTemp(folder, "output-")
+		if err != nil {
+			return Start{}, fmt.Errorf("a file for the output: %w", err)
+		}
+		defer os.Remove(out.Name())
+		defer out.Close()
+		p.Cmd.Stdout = out
+		began := time.Now()
+		if err := p.Start(ctx); err != nil {
+			return Start{}, err
+		}
+		ended := p.Wait()
+		s := Start{Wall: float64(time.Since(began)), Exit: p.ExitCode()}
+		if ctx.Err() != nil {
+			return s, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
+		}
+		if _, signal, killed := proc.Signaled(p.Cmd.ProcessState); killed {
+			return s, fmt.Errorf("%s was ended by %s: %w", argv[0], signal, ended)
+		}
+		if cpu, ok := p.CPU(); ok {
+			s.CPU = float64(cpu)
+		}
+		s.Counts, s.Counted = p.Counts()
+		s.Peak = peakOf(p)
+		s.Output, err = digest(out)
+		return s, err
+	}
+}
+
+// peakOf returns the largest memory of a process, or 0 where it is not known: a process has what
+// its parent had before it became another program.
+func peakOf(p *proc.Process) int64 {
+	peak, _ := p.PeakMemory()
+	own, _ := proc.PeakMemory(os.Getpid())
+	if peak <= own {
+		return 0
+	}
+	return peak
+}
+
+// digest returns what tells the content of a file from others.
+func digest(f *os.File) (string, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("read the output: %w", err)
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return "", fmt.Errorf("read the output: %w", err)
+	}
+	return fmt.Sprintf("%d %x", n, h.Sum(nil)), nil
+}
