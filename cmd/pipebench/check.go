@@ -112,7 +112,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		o.Template = template
 	}
-	return f.do(cmd, nil, task{
+	err := f.do(cmd, nil, task{
 		limit: f.maxTime,
 		measure: func(ctx context.Context, s *session) error {
 			o.Run, o.Observe = s.run, s.progress.step
@@ -132,6 +132,10 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			return allGates(f.judge(cmd, f.format, found), checkGate(found.Findings))
 		},
 	})
+	if errors.Is(err, errNothingInTime) {
+		return &statusError{exitInconclusive, err}
+	}
+	return err
 }
 
 // keep writes a line of a check, and says a finding while others are still made.

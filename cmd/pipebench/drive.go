@@ -149,7 +149,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 			return allGates(f.judge(cmd, f.format, found), failed)
 		},
 	})
-	if errors.Is(err, view.ErrNothing) { // the time was over before all else
+	if errors.Is(err, errNothingInTime) {
 		err = fmt.Errorf("nothing was measured in the time: it was over while %s", f.step)
 		return allGates(f.judge(cmd, f.format, new(results.Set)), err)
 	}

@@ -42,6 +42,7 @@ type session struct {
 	runs            []string      // all of this session; most have one
 	planned         int           // how many runs there will be
 	kept            []string      // other files that the command leaves
+	late            bool          // the time was over before all was measured
 }
 
 // openSession makes the folder of a run, and begins its file with where the run takes place. A
@@ -145,6 +146,9 @@ func commandLine(args []string) string {
 
 var errMaxTime = errors.New("--max-time is over: this is what was found by then")
 
+var errNothingInTime = errors.New(
+	"--max-time was over before anything was found: give it more time")
+
 // A task is a command's part of a session: what it measures, and what it makes of the records.
 type task struct {
 	limit   time.Duration // for measuring; 0 is none
@@ -176,7 +180,7 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	return s.finish(s.measure(t), t)
 }
 
-// measure does the work of a task, until its time is over, and closes the file. It says that the
+// measure does the work of a task, until its time is over, and closes the file. It notes that the
 // time was over. That itself is no error, but whatever else failed is.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
@@ -190,7 +194,7 @@ func (s *session) measure(t task) error {
 	err := t.measure(ctx, s)
 	closed := s.Close()
 	if errors.Is(context.Cause(ctx), errMaxTime) {
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
+		s.late = true
 		err = withoutEnd(err)
 	}
 	return errors.Join(err, closed)
@@ -237,11 +241,17 @@ func (s *session) finish(measured error, t task) error {
 		own = results.Merge(own, all.OfRun(run))
 	}
 	err = t.show(own)
-	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
-		err = s.leave(all)
-	}
 	if measured != nil && errors.Is(err, view.ErrNothing) {
 		return measured // it says why there is nothing
+	}
+	if s.late && errors.Is(err, view.ErrNothing) {
+		return errNothingInTime
+	}
+	if s.late {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
+	}
+	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
+		err = s.leave(all)
 	}
 	if err == nil && t.gate != nil && s.cmd.Context().Err() == nil {
 		err = t.gate(own)

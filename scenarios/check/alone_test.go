@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -61,6 +62,46 @@ func TestAFailureIsTriedAgainAlone(t *testing.T) {
 	}
 	if found["sigterm"].Verdict != results.OK {
 		t.Errorf("%+v", found["sigterm"])
+	}
+}
+
+// Where the time is over, what was judged by then is recorded. What failed beside others, and was not
+// tried again, has not failed.
+func TestWhatWasJudgedIsRecordedWhereTheTimeIsOver(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	tries := map[string]situation{
+		"ids": func(_ context.Context, f *finding) error {
+			f.fails("answers under another id")
+			return nil
+		},
+		"sigterm": func(_ context.Context, f *finding) error {
+			f.ok("left")
+			return nil
+		},
+		"many-starts": func(context.Context, *finding) error { // the last of them
+			stop()
+			return ctx.Err()
+		},
+	}
+	found := map[string]results.Finding{}
+	err := Options{}.try(ctx, catalogue.Server, tries, func(l results.Line) error {
+		f := l.(results.Finding)
+		found[strings.TrimPrefix(f.ID, "check/server/")] = f
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	f := found["ids"]
+	if f.Verdict != results.CannotTell || !strings.Contains(f.Found, "no time was left") {
+		t.Errorf("%s: %s", f.Verdict, f.Found)
+	}
+	if f := found["sigterm"]; f.Verdict != results.OK {
+		t.Errorf("%+v", f)
+	}
+	if f, kept := found["many-starts"]; kept {
+		t.Errorf("%+v: it was not brought to its end", f)
 	}
 }
 

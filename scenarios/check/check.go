@@ -156,16 +156,19 @@ func (f *finding) command(argv []string) *proc.Process {
 // parallel is how many situations are tried at once: they mostly wait.
 const parallel = 4
 
-// A trial is one situation that is tried. Done is closed when its finding is made.
+// A trial is one situation that is tried. Done is closed when its finding is made, or its time is
+// over.
 type trial struct {
 	about   catalogue.Situation
 	do      situation
 	finding finding
+	cut     bool // ctx ended before a verdict
 	done    chan struct{}
 }
 
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
-// the catalogue. A situation without an entry in tries is left out.
+// the catalogue. A situation without an entry in tries is left out, and so is one that the end of
+// ctx cuts short.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
@@ -183,14 +186,23 @@ func (o Options) try(
 	all.Go(func() { o.tryAll(ctx, side, trials) })
 	for _, t := range trials {
 		<-t.done
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if t.cut {
+			continue
 		}
 		if err := sink(t.finding.Finding); err != nil {
 			return err
 		}
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return nil
+}
+
+// judge tries the situation of the trial.
+func (o Options) judge(ctx context.Context, side catalogue.Side, t *trial) {
+	t.finding = o.one(ctx, side, t.about, t.do)
+	t.cut = ctx.Err() != nil
 }
 
 // tryAll tries most situations at once, and then the others one by one. What failed beside others
@@ -205,8 +217,8 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 			continue
 		}
 		group.Go(func() error {
-			t.finding = o.one(ctx, side, t.about, t.do)
-			if t.finding.Verdict != results.Fails || len(trials) == 1 {
+			o.judge(ctx, side, t)
+			if t.cut || t.finding.Verdict != results.Fails || len(trials) == 1 {
 				close(t.done)
 				return nil
 			}
@@ -219,26 +231,34 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	_ = group.Wait() // there are no errors
 	for _, t := range trials {
 		if slices.Contains(alone, t.about.Name) {
-			t.finding = o.one(ctx, side, t.about, t.do)
+			o.judge(ctx, side, t)
 			close(t.done)
 		}
 	}
 	for _, t := range failed {
-		t.finding.doubt(o.one(ctx, side, t.about, t.do))
+		again := o.one(ctx, side, t.about, t.do)
+		if ctx.Err() != nil {
+			t.finding.unsure("no time was left to try it again with nothing beside it")
+		} else if again.Verdict != results.Fails {
+			t.finding.doubt(again)
+		}
 		close(t.done)
 	}
 }
 
-// doubt takes back that a situation failed, if it does not fail when nothing runs beside it.
+// doubt takes back that a situation failed, because it did not fail with nothing beside it.
 func (f *finding) doubt(again finding) {
-	if again.Verdict == results.Fails {
-		return
-	}
-	f.Verdict = results.CannotTell
-	f.Found += "; tried again with nothing beside it: " + again.Found
+	why := "tried again with nothing beside it: " + again.Found
 	if again.Verdict != results.CannotTell {
-		f.Found += ": so it depends on what ran before or beside it"
+		why += ": so it depends on what ran before or beside it"
 	}
+	f.unsure(why)
+}
+
+// unsure takes back that a situation failed, and adds why to what was found.
+func (f *finding) unsure(why string) {
+	f.Verdict = results.CannotTell
+	f.Found += "; " + why
 	f.Advice = ""
 	f.Reproduce = ""
 }
