@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -79,24 +80,29 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels of two sides, if they differ.
+// labelsNote names the labels that differ between the first runs of two sides. They name what is
+// compared and change no verdict: which machine a run was on is not left to labels.
 func labelsNote(before, after *results.Set) string {
-	was, is := labelsText(before), labelsText(after)
-	if was == is {
+	was, is := firstLabels(before), firstLabels(after)
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if was[key] != is[key] {
+			parts = append(parts, fmt.Sprintf("%s %s and %s",
+				key, cmp.Or(was[key], "none"), cmp.Or(is[key], "none")))
+		}
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("labels: old %s, new %s", was, is)
+	return "labels that differ: " + strings.Join(parts, ", ")
 }
 
-// labelsText writes the labels of the first run of a set.
-func labelsText(set *results.Set) string {
-	if set == nil || len(set.Environments) == 0 || len(set.Environments[0].Labels) == 0 {
-		return "none"
+func firstLabels(set *results.Set) map[string]string {
+	labels := make(map[string]string)
+	if set != nil && len(set.Environments) > 0 {
+		maps.Copy(labels, set.Environments[0].Labels)
 	}
-	labels := set.Environments[0].Labels
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		parts = append(parts, key+"="+labels[key])
-	}
-	return strings.Join(parts, " ")
+	return labels
 }
