@@ -36,6 +36,8 @@ type spread struct {
 	mean, err float64
 	n         int
 	pairs     []float64
+
+	disturbed float64 // the share of a run's rounds in which others took a CPU
 }
 
 // interval returns the limits that hold the truth but for a chance of alpha. Without any they are
@@ -78,6 +80,11 @@ func relativeSpread(m Metric, own, raw []results.Record) spread {
 		return spread{} // the system counts CPU time in ticks, and a slice had none
 	}
 	s := spreadOfLogs(logsOf(valuesOf(used)))
+	for _, o := range used {
+		if o.disturbed {
+			s.disturbed += 1 / float64(len(used))
+		}
+	}
 	if forks := byFork(used); len(forks) > 1 {
 		var medians []float64
 		for _, fork := range forks {
@@ -155,6 +162,12 @@ func (k *cellComparer) leaveOut(reason string, lacks bool) {
 	k.leftOut = append(k.leftOut, leftOut{Unjudged{1, reason}, lacks})
 }
 
+// mostLoadApart is how far the shares of disturbed rounds of two files may lie apart. A framing
+// that shares its CPU with other programs costs another ratio to raw: more messages are in the pipe
+// when its reader has its turn, so that it makes fewer calls, and its memory is no longer in the
+// cache.
+const mostLoadApart = 0.25
+
 // noRaw is the reason of cells that neither file has raw beside.
 const noRaw = "neither file has raw in the same rounds"
 
@@ -214,6 +227,11 @@ func (k *cellComparer) compare(old Row) {
 	if before.n < LeastSamples || after.n < LeastSamples {
 		reason := fmt.Sprintf("fewer than %d rounds beside raw: measure longer", LeastSamples)
 		k.leaveOut(reason, true)
+		return
+	}
+	if math.Abs(after.disturbed-before.disturbed) > mostLoadApart {
+		k.leaveOut("other programs took the CPUs in one file alone, which no ratio to raw evens out: "+
+			"measure again, or both in turns", true)
 		return
 	}
 	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))

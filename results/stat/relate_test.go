@@ -111,6 +111,18 @@ func TestFilesAreComparedByTheirRatioToRaw(t *testing.T) {
 	}
 }
 
+// beside marks half of all slices as disturbed by other programs.
+func beside(d Dataset) Dataset {
+	for _, r := range d.Set.Records {
+		for i := range r.Samples {
+			if i%2 == 0 {
+				r.Samples[i].Disturbed = "the writer waited for a CPU"
+			}
+		}
+	}
+	return d
+}
+
 func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 	quiet := machine{rng: rand.New(rand.NewPCG(1, 2)), luck: 0.002, scatter: 0.005}
 	other := quiet
@@ -135,6 +147,9 @@ func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 			"not judged: 1 cell: neither file has raw", OutcomeInconclusive},
 		{"raw in one file", before, side("new", before.Set.Records[1]),
 			"not judged: 1 cell: one file has no raw", OutcomeInconclusive},
+		{"load in one file", before, beside(quiet.run("", 1)),
+			"not judged: 9 cells: other programs took the CPUs in one file alone",
+			OutcomeInconclusive},
 		{"few rounds", fewRounds(before), before,
 			"not judged: 9 cells: fewer than 6 rounds", OutcomeInconclusive},
 		{"a reader that leaves", side("old", leaves), side("new", leaves),

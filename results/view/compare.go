@@ -188,7 +188,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	if c.Calls != "" {
 		text += "The new one makes " + c.Calls + ". "
 	}
-	unsure := a.noisy + a.few + a.open
+	unsure := a.noisy + a.few + a.open + len(c.Unjudged)
 	answer := "No verdict"
 	switch {
 	case len(a.worse) > 0:
@@ -204,7 +204,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	case a.counts > 0 && unsure == 0:
 		tone = Good
 		answer = "Nothing got worse"
-	case a.noisy+a.few > 0:
+	case a.noisy+a.few+len(c.Unjudged) > 0:
 		answer = "No verdict on time"
 	}
 	if a.judged == 1 && a.times == 1 {
