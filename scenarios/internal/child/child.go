@@ -52,6 +52,7 @@ type Options struct {
 	Capacity  int          // bytes of each of the two; 0 is the system's
 	NonBlock  bool         // the program gets its output in non-blocking mode
 	Undrained bool         // nobody reads standard error
+	Stderr    io.Writer    // gets standard error, too; nil is nobody. It must not fail
 
 	WriteChunk int // bytes a write; 0 is a whole message
 
@@ -90,7 +91,8 @@ type Conn struct {
 	batch   *framers.Coalescer // gathers messages that are written together; nil before the first
 	batched framers.Writer     // into batch
 
-	whole   atomic.Int64 // bytes that had come when the last message was whole
+	whole   atomic.Int64 // bytes that had come when the last message was whole, or skipped
+	limit   atomic.Int64 // of SetMaxMessage; 0 before
 	divert  func(Message) bool
 	respond func(Message) []byte
 	replies inbox // to the program's own requests
@@ -129,7 +131,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	}
 	c := &Conn{Process: p, stderr: stderr}
 	c.begin(out, in, f, o)
-	go c.drain(o.Undrained)
+	go c.drain(o)
 	return c, nil
 }
 
@@ -160,17 +162,21 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.sending = make(chan struct{}, 1)
 	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
-	go c.read(f.NewReader(&c.Out, append(reading, o.Reading...)...))
+	go c.read(f.NewReader(limited{c}, append(reading, o.Reading...)...))
 	if c.respond != nil {
 		c.replied.Go(c.sendReplies)
 	}
 }
 
 // drain reads standard error to its end, which is no failure.
-func (c *Conn) drain(not bool) {
+func (c *Conn) drain(o Options) {
 	defer close(c.drained)
-	if !not {
-		io.Copy(&c.said, c.stderr)
+	to := io.Writer(&c.said)
+	if o.Stderr != nil {
+		to = io.MultiWriter(to, o.Stderr)
+	}
+	if !o.Undrained {
+		io.Copy(to, c.stderr)
 	}
 }
 
@@ -198,6 +204,9 @@ func (c *Conn) Drained() <-chan struct{} { return c.drained }
 
 // Partial returns how many bytes have come of a message that is not whole.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.whole.Load() }
+
+// SetMaxMessage lowers the limit of messages from now on, also for one that is not whole yet.
+func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
 
 // Err says why nothing more is read, once Closed is closed: ErrLeft or ErrEndless.
 func (c *Conn) Err() error { return c.end() }

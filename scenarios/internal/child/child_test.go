@@ -163,6 +163,19 @@ func TestAnAnswerBeforeTheEndCounts(t *testing.T) {
 	}
 }
 
+func TestAWriteThatNobodyReadsSaysSo(t *testing.T) {
+	out, says := io.Pipe() // the output stays open
+	reads, in := io.Pipe()
+	c := child.Over(out, in, framers.NDJSON(), child.Options{})
+	defer c.Close()
+	defer says.Close()
+	reads.Close()
+	err := c.Send(t.Context(), []byte(`{}`))
+	if !errors.Is(err, child.ErrLeft) || !strings.Contains(err.Error(), "nobody reads") {
+		t.Errorf("Send = %v", err)
+	}
+}
+
 func TestStandardErrorIsDrained(t *testing.T) {
 	c := start(t, "speaks to standard error")
 	if m, err := c.Next(t.Context()); err != nil || string(m.Raw) != `"done"` {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -13,24 +14,66 @@ import (
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
+// LinesOrChunks returns f, or in the place of lines a framing that writes lines and reads lines and
+// chunks: one that is sent lines may answer in lines, and in chunks where they are long.
+func LinesOrChunks(f framers.Framing) framers.Framing {
+	chunks, err := framers.Adaptive(0)
+	if err != nil || f != framers.NDJSON() {
+		return f
+	}
+	return linesOrChunks{f, chunks}
+}
+
+type linesOrChunks struct {
+	framers.Framing
+	chunks framers.Framing
+}
+
+func (f linesOrChunks) NewReader(r io.Reader, opts ...framers.Option) framers.Reader {
+	return f.chunks.NewReader(r, opts...)
+}
+
 // read takes messages until the output ends, or cannot be read on.
 func (c *Conn) read(r framers.Reader) {
 	defer close(c.closed)
 	defer c.replies.close()
 	for {
 		raw, err := r.ReadMessage()
+		limit := c.limit.Load()
+		if err == nil && limit > 0 && int64(len(raw)) > limit {
+			err = &framers.TooLargeError{Size: int64(len(raw)), Limit: limit}
+		}
 		if err != nil {
 			skipped, ok := badFrame(err)
 			if !ok {
 				c.ended = err
 				return
 			}
+			c.whole.Store(c.Out.Bytes())
 			c.pass(skipped)
 			continue
 		}
 		c.whole.Store(c.Out.Bytes())
 		c.pass(Message{Raw: raw, Envelope: jsonrpc.Scan(raw), At: time.Now()})
 	}
+}
+
+// limited reads the output, and ends a message that is longer than the limit that was set while it
+// came. A reader asks for more only if its message is not whole yet: so all that has come since the
+// last one belongs to it, but for the framing.
+type limited struct{ c *Conn }
+
+// framingShare is how much of the stream may be what framings add to messages: one part in 64 and
+// a header.
+func framingShare(n int64) int64 { return n/64 + 8<<10 }
+
+func (l limited) Read(p []byte) (int, error) {
+	limit := l.c.limit.Load()
+	came := l.c.Partial()
+	if limit > 0 && came > limit+framingShare(limit) {
+		return 0, &framers.TooLargeError{Size: came, Limit: limit}
+	}
+	return l.c.Out.Read(p)
 }
 
 // badFrame returns the message for a frame that was skipped; false for an error that ends the

@@ -200,8 +200,18 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrNotTaken, context.Cause(ctx))
 	}
-	return fmt.Errorf("%w: %w", ErrLeft, err)
+	return inputClosed{err}
 }
+
+// inputClosed is an ErrLeft that a write met.
+type inputClosed struct{ error }
+
+func (e inputClosed) Error() string {
+	return fmt.Sprintf("nobody reads the server's input: %v", e.error)
+}
+
+func (e inputClosed) Is(target error) bool { return target == ErrLeft }
+func (e inputClosed) Unwrap() error        { return e.error }
 
 // A deadlineWriter is a stream whose writes can be ended.
 type deadlineWriter interface{ SetWriteDeadline(time.Time) error }

@@ -14,7 +14,6 @@ package target
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -64,21 +63,7 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 	if o.Framing != "" && err == nil {
 		return f
 	}
-	chunks, err := framers.Adaptive(0)
-	if err == nil && standard == framers.NDJSON() {
-		return linesOrChunks{standard, chunks}
-	}
-	return standard
-}
-
-// linesOrChunks writes lines, and reads lines and chunks.
-type linesOrChunks struct {
-	framers.Framing
-	chunks framers.Framing
-}
-
-func (f linesOrChunks) NewReader(r io.Reader, opts ...framers.Option) framers.Reader {
-	return f.chunks.NewReader(r, opts...)
+	return child.LinesOrChunks(standard)
 }
 
 // process readies a process.
@@ -144,7 +129,7 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 		most := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
 		pipes.Reading = append(pipes.Reading, most)
 	}
-	if _, ok := f.(linesOrChunks); ok {
+	if f == child.LinesOrChunks(framers.NDJSON()) {
 		seen := framers.WithProgress(func(c framers.Chunk) { s.inChunks.Store(true) })
 		pipes.Reading = append(pipes.Reading, seen)
 	}

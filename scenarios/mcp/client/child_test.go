@@ -35,13 +35,13 @@ const childEnv = "PIPEBENCH_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	if kind, ok := os.LookupEnv(childEnv); ok {
-		os.Exit(child(kind))
+		os.Exit(runServer(kind))
 	}
 	os.Exit(m.Run())
 }
 
-// child is a server of some kind, on the process's own stdin and stdout.
-func child(kind string) int {
+// runServer is a server of some kind, on the process's own stdin and stdout.
+func runServer(kind string) int {
 	name, argument, _ := strings.Cut(kind, " ")
 	switch name {
 	case "stubborn":

@@ -60,8 +60,9 @@ func (c *Conn) startHandshake(l *link) {
 			l.fail(refused, ReasonHandshake, why)
 		})
 	}
+	close(l.begun)
 	l.tasks.Go(l.write)
-	l.tasks.Go(l.read)
+	l.tasks.Go(l.watch)
 }
 
 // finishHandshake takes the answer to the first request.
@@ -78,8 +79,8 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		if named && theirs >= 1 {
 			l.limit = int(min(theirs, float64(l.limit)))
 		}
+		l.proc.Conn.SetMaxMessage(l.limit)
 	}
-	l.meter.limit = int64(l.limit)
 	if !c.opts.stateless() { // the queue has room for it, as it comes before any request
 		done := jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
 		l.queue <- outgoing{msg: done}

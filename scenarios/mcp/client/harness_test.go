@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 )
@@ -41,7 +43,7 @@ type fakeServer struct {
 	once sync.Once
 }
 
-func (p *fakeLauncher) Launch() (*Process, error) {
+func (p *fakeLauncher) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	if p.fail != nil {
 		return nil, p.fail
 	}
@@ -58,8 +60,12 @@ func (p *fakeLauncher) Launch() (*Process, error) {
 	server.in.SetReadDeadline(time.Now().Add(patience))
 	server.out.SetWriteDeadline(time.Now().Add(patience))
 	p.servers <- server
+	go func() {
+		io.Copy(o.Stderr, r[2])
+		r[2].Close()
+	}()
 	return &Process{
-		Stdin: w[0], Stdout: r[1], Stderr: r[2], Done: server.done,
+		Conn: child.Over(r[1], w[0], f, o), Done: server.done,
 		Stop:     server.stop,
 		ExitCode: func() int { return 0 },
 	}, nil

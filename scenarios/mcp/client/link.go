@@ -1,15 +1,15 @@
 package client
 
 import (
-	"cmp"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -19,13 +19,13 @@ type link struct {
 	c     *Conn
 	proc  *Process
 	queue chan outgoing // to be written
+	begun chan struct{} // closed when the handshake begins: nothing is looked at before
 	down  chan struct{} // closed when the link is left
 	ended chan struct{} // closed when the process is gone
 	force bool          // it did not go by itself; set before ended is closed
 	init  jsonrpc.ID    // of the handshake
 	limit int           // of requests, in bytes; negative: none
 	noise int           // lines in a row that were no message; the reader's alone
-	meter *meter        // the reader's alone
 	tasks sync.WaitGroup
 }
 
@@ -38,54 +38,89 @@ type outgoing struct {
 // queueSize is how many requests wait to be written; a further one waits for a place.
 const queueSize = 64
 
-func newLink(c *Conn, p *Process) *link {
+// newLink starts a server.
+func newLink(c *Conn) (*link, error) {
 	c.mu.Lock()
 	listens := len(c.pending) // all else failed with the link before
 	c.mu.Unlock()
 	l := &link{
-		c: c, proc: p,
+		c: c,
 		// The handshake's are beside the requests'.
 		queue: make(chan outgoing, queueSize+2+listens),
+		begun: make(chan struct{}),
 		down:  make(chan struct{}),
 		ended: make(chan struct{}),
 		limit: -1,
 	}
-	p.Stderr = cmp.Or(p.Stderr, io.NopCloser(strings.NewReader("")))
-	l.tasks.Go(func() { _, _ = io.Copy(stderrSink{c}, p.Stderr) }) // its end is no failure
-	l.tasks.Go(func() {
-		select {
-		case <-p.Done: // by itself
-			l.boundDrain()
-		case <-l.down:
-		}
-	})
-	return l
+	var err error
+	l.proc, err = c.launcher.Launch(child.LinesOrChunks(c.opts.Framing), l.pipes())
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
-// drainTimeout bounds the reading of the streams of a process that has ended: what it wrote is in
+// pipes says how a server is read.
+func (l *link) pipes() child.Options {
+	o := &l.c.opts
+	policy := framers.Close
+	if o.Policy == ErrorOnOversize {
+		policy = framers.Resync // which waits for the first KiB, where the id is looked for
+	}
+	chunks := mcp.ChunkLog{Logger: o.Logger}
+	progress := func(c framers.Chunk) {
+		chunks.Received(c)
+		if o.OnChunk != nil && c.Total > 1 {
+			o.OnChunk(c)
+		}
+	}
+	reading := []framers.Option{
+		framers.WithMaxMessage(o.MaxMessage), framers.WithPolicy(policy),
+		framers.WithProgress(progress),
+	}
+	if o.Lenient {
+		reading = append(reading, framers.WithLenient())
+	}
+	return child.Options{Divert: l.take, Reading: reading, Stderr: stderrSink{l.c}}
+}
+
+// drainTimeout bounds the reading of the output of a process that has ended: what it wrote is in
 // the pipe already, but a process that it left behind may hold the other end open.
 const drainTimeout = 250 * time.Millisecond
 
-// boundDrain bounds the reading of the streams of a process that has ended. A stream without
-// deadlines is closed.
-func (l *link) boundDrain() {
-	for _, stream := range []io.ReadCloser{l.proc.Stdout, l.proc.Stderr} {
-		d, ok := stream.(interface{ SetReadDeadline(time.Time) error })
-		if !ok || d.SetReadDeadline(time.Now().Add(drainTimeout)) != nil {
-			stream.Close()
+// watch reports the end of the server's output.
+func (l *link) watch() {
+	over := l.proc.Conn.Closed()
+	select {
+	case <-over:
+	case <-l.proc.Done:
+		select {
+		case <-over:
+		case <-time.After(drainTimeout):
+			l.proc.Conn.CloseOutput()
+			<-over
 		}
+	case <-l.down:
+		return
 	}
+	err := l.proc.Conn.Err()
+	large, tooLarge := errors.AsType[*framers.TooLargeError](err)
+	if tooLarge {
+		l.rejectOversized(large)
+		return
+	}
+	l.fail(gone, ReasonGone, fmt.Errorf("read answer: %w", err))
 }
 
 // write writes what is queued, until the link is left.
 func (l *link) write() {
-	w := l.c.opts.Framing.NewWriter(l.proc.Stdin)
 	chunks := mcp.ChunkLog{Logger: l.c.opts.Logger, Framing: l.c.opts.Framing}
 	for {
 		select {
 		case o := <-l.queue:
 			began := time.Now()
-			if err := w.WriteMessage(o.msg); err != nil {
+			// A write outlives the call that it is for: half a message would be the last.
+			if err := l.proc.Conn.Send(context.Background(), o.msg); err != nil {
 				l.fail(gone, ReasonGone, fmt.Errorf("write request: %w", err))
 				return
 			}
@@ -104,116 +139,47 @@ func (l *link) fail(e event, reason string, err error) {
 	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
-// read takes frames until the stream ends or the link is lost. A link that is left is read to its
-// end, so that the server can finish what it writes.
-func (l *link) read() {
-	policy := framers.Close
-	if l.c.opts.Policy == ErrorOnOversize {
-		policy = framers.Resync // which waits for the first KiB, where the id is looked for
+// take takes a message that has come. The events of a link that is left are dropped, but it is read
+// to its end, so that the server can finish what it writes.
+func (l *link) take(m child.Message) bool {
+	select {
+	case <-l.begun:
+	case <-l.down:
+		return true
 	}
-	o := &l.c.opts
-	f := o.Framing
-	if f == framers.NDJSON() {
-		// Lines are read as lines, and frames taken too.
-		f, _ = framers.Adaptive(framers.DefaultChunk)
+	switch {
+	case m.Err != nil:
+		l.invalidMessage(errors.Unwrap(m.Err)) // without the line, which may hold anything
+		return true
+	case len(bytes.TrimSpace(m.Raw)) == 0:
+		return true
 	}
-	chunks := mcp.ChunkLog{Logger: o.Logger}
-	progress := func(c framers.Chunk) {
-		chunks.Received(c)
-		if o.OnChunk != nil && c.Total > 1 {
-			o.OnChunk(c)
-		}
-	}
-	opts := []framers.Option{
-		framers.WithMaxMessage(o.MaxMessage), framers.WithPolicy(policy),
-		framers.WithProgress(progress),
-	}
-	if o.Lenient {
-		opts = append(opts, framers.WithLenient())
-	}
-	l.meter = &meter{r: l.proc.Stdout, limit: -1}
-	r := f.NewReader(l.meter, opts...)
-	for {
-		l.meter.came = 0
-		msg, err := r.ReadMessage()
-		if !l.handle(msg, err) {
-			return
-		}
-	}
-}
-
-// A meter counts what comes of a message while it is read, and ends one that is longer than a limit
-// which was agreed on after reading had begun. A reader asks for more only if its message is not
-// whole yet: so all that has come belongs to that one, but for what the framing adds to it.
-type meter struct {
-	r     io.Reader
-	came  int64 // bytes since the message was asked for, less what had come before
-	limit int64 // -1: none but the reader's own
-}
-
-// framingShare is how much of the stream may be what framings add to messages: one part in 64 and
-// a header.
-func framingShare(n int64) int64 { return n/64 + 8<<10 }
-
-func (m *meter) Read(p []byte) (int, error) {
-	if m.limit >= 0 && m.came > m.limit+framingShare(m.limit) {
-		return 0, &framers.TooLargeError{Size: m.came, Limit: m.limit}
-	}
-	n, err := m.r.Read(p)
-	m.came += int64(n)
-	return n, err
-}
-
-// handle parses what was read. It reports whether to read on. What is within this end's limit, by
-// which frames are read, may be beyond a smaller one that was negotiated.
-func (l *link) handle(msg []byte, err error) bool {
+	parsed, err := jsonrpc.Parse(m.Raw)
 	if err != nil {
-		var large *framers.TooLargeError
-		var header *framers.HeaderError
-		var chunk *framers.ChunkError
-		switch {
-		case errors.As(err, &large):
-			l.rejectOversized(large)
-			return false
-		case errors.As(err, &header), errors.As(err, &chunk):
-			return l.invalidMessage(errors.Unwrap(err)) // without the line, which may hold anything
-		case err == io.EOF:
-			err = errors.New("the server closed its stdout")
-		}
-		l.fail(gone, ReasonGone, fmt.Errorf("read answer: %w", err))
-		return false
-	}
-	if l.limit >= 0 && len(msg) > l.limit {
-		l.rejectOversized(&framers.TooLargeError{Size: int64(len(msg)), Limit: int64(l.limit)})
-		return false
-	}
-	m, err := jsonrpc.Parse(msg)
-	if err != nil {
-		return l.invalidMessage(err)
+		l.invalidMessage(err)
+		return true
 	}
 	l.noise = 0
-	l.c.dispatch(l, frame, eventData{msg: &m})
+	l.c.dispatch(l, frame, eventData{msg: &parsed})
 	return true
 }
 
-// invalidMessage counts what is no message. It reports whether the server may go on so.
-func (l *link) invalidMessage(err error) bool {
+// invalidMessage counts what is no message, of which there may be so much in a row.
+func (l *link) invalidMessage(err error) {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.c.dispatch(l, malformed, eventData{})
 	l.noise++
 	if l.noise > max(l.c.opts.MaxNoise, 0) {
 		why := fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err)
 		l.fail(gone, ReasonNoise, why)
-		return false
 	}
-	return true
 }
 
 // rejectOversized ends the link over a frame beyond the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
 	if !e.Declared {
-		size.Size = max(e.Size, l.meter.came) // so far: there may be more
+		size.Size = max(e.Size, l.proc.Conn.Partial()) // so far: there may be more
 	}
 	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}}
 	if l.c.opts.Policy == ErrorOnOversize {

@@ -195,15 +195,13 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 // leave ends the server. What it still writes is read if it is left politely.
 func (l *link) leave(politely bool) {
 	close(l.down)
-	l.proc.Stdin.Close()
+	l.proc.Conn.CloseInput()
 	if !politely {
-		l.proc.Stdout.Close()
+		l.proc.Conn.CloseOutput()
 	}
 	l.force = l.proc.Stop()
-	l.boundDrain()
+	l.proc.Conn.Close()
 	l.tasks.Wait()
-	l.proc.Stdout.Close()
-	l.proc.Stderr.Close()
 	close(l.ended)
 }
 
@@ -257,13 +255,12 @@ func (c *Conn) start() {
 		if before != nil {
 			<-before.ended
 		}
-		proc, err := c.launcher.Launch()
+		l, err := newLink(c)
 		if err != nil {
 			lost := &TransportError{Reason: ReasonStart, Err: err}
 			c.dispatch(nil, startFailed, eventData{err: lost})
 			return
 		}
-		l := newLink(c, proc)
 		c.mu.Lock()
 		c.last = l
 		c.mu.Unlock()

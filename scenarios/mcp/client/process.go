@@ -5,27 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Launcher starts servers.
+// A Launcher starts servers, whose messages are framed and read in a way.
 type Launcher interface {
-	Launch() (*Process, error)
+	Launch(f framers.Framing, o child.Options) (*Process, error)
 }
 
 // A Process is a server that runs.
 type Process struct {
-	Stdin  io.WriteCloser
-	Stdout io.ReadCloser
-	Stderr io.ReadCloser // nil: there is none
-
+	Conn *child.Conn
 	// Stop ends the process, whose stdin has been closed: it waits, asks, waits again and kills. It
 	// reports whether waiting was not enough, and returns when the process is gone.
 	Stop     func() (forced bool)
@@ -74,7 +71,7 @@ func NewCommand(path string, args ...string) Command {
 
 // Launch starts the child in a process group or job of its own: what it starts ends with it, and
 // Ctrl-C is this process's to act on.
-func (c Command) Launch() (*Process, error) {
+func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	if runtime.GOOS != "linux" && c.Limits != (Limits{}) { // before anything runs without them
 		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",
 			c.Path, errors.ErrUnsupported, runtime.GOOS)
@@ -82,27 +79,18 @@ func (c Command) Launch() (*Process, error) {
 	p := proc.Command(c.Path, c.Args...)
 	p.Cmd.Env = c.Env
 	p.Cmd.Dir = c.Dir
-	var ours [3]*os.File
-	for i := range ours {
-		var err error
-		ours[i], err = p.Pipe(i)
-		if err != nil {
-			return nil, err
-		}
-	}
-	err := p.Start(context.Background())
+	conn, err := child.Start(context.Background(), p, f, o)
 	if err != nil {
 		return nil, err
 	}
 	err = c.Limits.apply(p.Cmd.Process.Pid)
 	if err != nil {
-		p.Close()
+		conn.Close()
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	grace := cmp.Or(c.Grace, DefaultGrace)
 	return &Process{
-		Stdin: ours[0], Stdout: ours[1], Stderr: ours[2],
-		Stop: func() bool { return p.Stop(grace, grace) },
+		Conn: conn, Stop: func() bool { return p.Stop(grace, grace) },
 		Done: p.Done(), ExitCode: p.ExitCode,
 	}, nil
 }
