@@ -165,26 +165,25 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 	known := false
 	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
 	for {
-		_, err := dec.ReadToken()
+		token, err := dec.ReadToken()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		path := slices.Collect(dec.StackPointer().Tokens()) // mcpServers, NAME, command
+		path := slices.Collect(dec.StackPointer().Tokens()) // mcpServers, NAME
 		if len(path) == 0 || path[0] != "mcpServers" && path[0] != "servers" {
 			continue
 		}
 		known = true
-		if len(path) != 3 {
-			continue
-		}
-		if n := len(entries); n == 0 || entries[n-1].name != path[1] {
-			entries = append(entries, serverEntry{name: path[1]})
-		}
-		if err := entries[len(entries)-1].readMember(path[2], dec); err != nil {
-			return nil, fmt.Errorf("server %q: %w", path[1], err)
+		if len(path) == 2 && token.Kind() == '{' {
+			e := serverEntry{name: path[1]}
+			err := e.read(dec)
+			if err != nil {
+				return nil, fmt.Errorf("server %q: %w", e.name, err)
+			}
+			entries = append(entries, e)
 		}
 	}
 	if !known {
@@ -192,6 +191,21 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 	}
 	byURL := func(e serverEntry) bool { return e.commandAt == (span{}) }
 	return slices.DeleteFunc(entries, byURL), nil
+}
+
+// read reads the members of the server, whose object has been opened.
+func (e *serverEntry) read(dec *jsontext.Decoder) error {
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		err = e.readMember(name.String(), dec)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readMember reads the value of a member of the server, and notes where it stands.

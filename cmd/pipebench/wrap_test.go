@@ -100,6 +100,28 @@ func TestUnwrappingGivesBackWhatWasWrapped(t *testing.T) {
 	}
 }
 
+// Each object in a list of servers is a server of its own, also where two lists meet that have one
+// of the same name.
+func TestServersOfOneNameAreTwo(t *testing.T) {
+	for config, want := range map[string][]string{
+		`{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}`:            {"x", "y"},
+		`{"mcpServers":{"a":{"command":"x"},"a":{"args":[]},"a":{"command":"y"}}}`:        {"x", "y"},
+		`{"servers":{"a":["b","c"],"d":7,"e":{"command":"x","env":{"command":"other"}}}}`: {"x"},
+	} {
+		entries, err := serverEntries([]byte(config))
+		if err != nil {
+			t.Errorf("%s: %v", config, err)
+		}
+		var got []string
+		for _, e := range entries {
+			got = append(got, e.command)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", config, diff)
+		}
+	}
+}
+
 type configured struct {
 	Command string
 	Args    []string
