@@ -7,29 +7,40 @@ import (
 	"strings"
 )
 
-// shortRuns names the runs that ended early: those that have fewer cells than another run of the
-// same command on the same kind of system. Only `run` measures a number of cells that is known
-// before.
-func shortRuns(s *Set) []Problem {
-	cells := make(map[string]int) // run -> cells
-	for _, r := range s.Records {
-		cells[r.Run]++
+// runsRead is what is kept of all runs while files are read, to tell which of them are unlike the
+// others.
+type runsRead struct {
+	environments []Environment
+	cells        map[string]int // run -> cells
+}
+
+func (r *runsRead) add(line Line) {
+	switch l := line.(type) {
+	case Environment:
+		r.environments = append(r.environments, l)
+	case Record:
+		r.cells[l.Run]++
 	}
+}
+
+// short names the runs that ended early: those that have fewer cells than another run of the same
+// command on the same kind of system. Only `run` measures a number of cells that is known before.
+func (r *runsRead) short() []Problem {
 	most := make(map[plan]int)
-	for _, e := range s.Environments {
+	for _, e := range r.environments {
 		p := planOf(e)
-		most[p] = max(most[p], cells[e.Run])
+		most[p] = max(most[p], r.cells[e.Run])
 	}
 	var short []Problem
-	for _, e := range s.Environments {
+	for _, e := range r.environments {
 		all := most[planOf(e)]
-		if !strings.HasPrefix(e.Command, "pipebench run ") || cells[e.Run] >= all {
+		if !strings.HasPrefix(e.Command, "pipebench run ") || r.cells[e.Run] >= all {
 			continue
 		}
 		short = append(short, Problem{
 			What: fmt.Sprintf(
 				"run %s of %s ended early: it has %d of the %d cells that others have",
-				ShortID(e.Run), cmp.Or(e.Hostname, namelessHost), cells[e.Run], all),
+				ShortID(e.Run), cmp.Or(e.Hostname, namelessHost), r.cells[e.Run], all),
 			Incomplete: true,
 		})
 	}

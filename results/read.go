@@ -25,6 +25,18 @@ var ErrEmpty = errors.New("no results in it")
 // for no file, or if no file can be read. The set's problems name files, if others could be read,
 // and single lines that could not be read, runs that ended early, and runs of another time.
 func Read(paths ...string) (*Set, error) {
+	set := &Set{}
+	problems, err := Each(set.Add, paths...)
+	if err != nil {
+		return nil, err
+	}
+	set.Problems = problems
+	return set, nil
+}
+
+// Each reads files as [Read] does, and gives each line to take as soon as it is read, so that the
+// files of a thousand machines need not be in memory at once.
+func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
 	}
@@ -32,47 +44,66 @@ func Read(paths ...string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	runs := runsRead{cells: make(map[string]int)}
 	seen := make(seenLines)
-	var sets []*Set
+	var problems []Problem
 	var failed []error
 	for _, path := range files {
-		set, err := readFile(path, seen)
+		found, err := eachIn(path, seen, func(line Line) {
+			runs.add(line)
+			take(line)
+		})
 		if err != nil {
-			problem := Problem{File: path, What: err.Error(), Incomplete: true}
-			set = &Set{Problems: []Problem{problem}}
+			found = []Problem{{File: path, What: err.Error(), Incomplete: true}}
 			failed = append(failed, fmt.Errorf("read results: %s: %w", path, err))
 		}
-		sets = append(sets, set)
+		problems = append(problems, found...)
 	}
-	all := Merge(sets...)
-	if all.Len() == 0 && len(failed) > 0 {
+	if len(seen) == 0 && len(failed) > 0 {
 		return nil, failed[0]
 	}
-	all.Problems = append(all.Problems, shortRuns(all)...)
-	all.Problems = append(all.Problems, strayRuns(all)...)
-	return all, nil
+	problems = append(problems, runs.short()...)
+	return append(problems, runs.stray()...), nil
 }
 
-func readFile(path string, seen seenLines) (*Set, error) {
+// eachIn reads the file of a path.
+func eachIn(path string, seen seenLines, take func(Line)) ([]Problem, error) {
 	name, f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return readFrom(name, f, seen)
+	return eachOf(name, f, seen, take)
 }
 
 // ReadFrom reads one results file from r. Its name stands in problems and errors.
 func ReadFrom(name string, r io.Reader) (*Set, error) {
-	set, err := readFrom(name, r, make(seenLines))
+	set := &Set{}
+	problems, err := EachFrom(name, r, set.Add)
 	if err != nil {
-		return nil, fmt.Errorf("read results: %s: %w", name, err)
+		return nil, err
 	}
+	set.Problems = problems
 	return set, nil
 }
 
-func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
-	f := &fileReader{set: &Set{}, problems: ProblemList{File: name}, seen: seen}
+// EachFrom reads one results file from r as [Each] does.
+func EachFrom(name string, r io.Reader, take func(Line)) ([]Problem, error) {
+	problems, err := eachOf(name, r, make(seenLines), take)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %s: %w", name, err)
+	}
+	return problems, nil
+}
+
+// eachOf reads one file.
+func eachOf(name string, r io.Reader, seen seenLines, take func(Line)) ([]Problem, error) {
+	f := &fileReader{
+		take:      take,
+		problems:  ProblemList{File: name},
+		seen:      seen,
+		positions: make(map[string]int),
+	}
 	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<16), max: maxLine}
 	for {
 		text, torn, err := lines.next()
@@ -84,7 +115,7 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 			continue
 		}
 		if err != nil {
-			if f.set.Len() == 0 {
+			if f.taken == 0 {
 				return nil, fmt.Errorf("line %d: %w", lines.number, err)
 			}
 			f.problems.AddIncomplete(lines.number, err.Error()+": the rest of the file is missing")
@@ -92,28 +123,49 @@ func readFrom(name string, r io.Reader, seen seenLines) (*Set, error) {
 		}
 		f.line(lines.number, text, torn)
 	}
-	f.set.Problems = f.problems.All
-	if f.set.Len() == 0 && f.repeated == 0 {
+	if f.taken == 0 && f.repeated == 0 {
 		what := "the file is empty"
 		if len(f.problems.All) > 0 {
 			what = f.problems.All[0].String()
 		}
 		return nil, fmt.Errorf("%w: %s", ErrEmpty, what)
 	}
-	return f.set, nil
+	return f.problems.All, nil
 }
 
-// A fileReader turns the lines of one file into a set.
+// A fileReader decodes the lines of one file.
 type fileReader struct {
-	set      *Set
-	problems ProblemList
-	seen     seenLines
-	repeated int
+	take            func(Line)
+	problems        ProblemList
+	seen            seenLines
+	taken, repeated int
+	positions       map[string]int // of a run's last message, since its environment
 }
 
-// seenLines are the lines read so far: a run given twice must not count twice, or its intervals
-// would narrow by nothing but the copying.
-type seenLines map[[sha256.Size]byte]string
+// seenLines are the files that lines were first read from: a run given twice must not count twice,
+// or its intervals would narrow by nothing but the copying.
+type seenLines map[lineID]string
+
+// A lineID is the beginning of a line's hash. Two measurements never are equal, to the nanosecond.
+// Messages may be: they have their position in the run, too.
+type lineID struct {
+	hash     [16]byte
+	position int
+}
+
+// identify returns what a line has that only a copy of it has.
+func (f *fileReader) identify(line Line, text []byte) lineID {
+	sum := sha256.Sum256(text)
+	id := lineID{hash: [16]byte(sum[:16])}
+	switch line.kind() {
+	case KindEnvironment:
+		f.positions[line.run()] = 0
+	case KindMessage:
+		f.positions[line.run()]++
+		id.position = f.positions[line.run()]
+	}
+	return id
+}
 
 // line reads one line. One that tells nothing is skipped and said.
 func (f *fileReader) line(number int, text []byte, torn bool) {
@@ -168,17 +220,14 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; "+
 			"read as schema %d", e.Schema, Schema))
 	}
-	// Messages may be equal. Two measurements never are, to the nanosecond.
-	if line.kind() != KindMessage {
-		sum := sha256.Sum256(text)
-		if where, again := f.seen[sum]; again {
-			f.repeated++
-			why := fmt.Sprintf("the same line was read from %s: not counted twice", where)
-			f.problems.Add(number, why)
-			return
-		}
-		f.seen[sum] = f.problems.File
+	id := f.identify(line, text)
+	if where, again := f.seen[id]; again {
+		f.repeated++
+		why := fmt.Sprintf("the same line was read from %s: not counted twice", where)
+		f.problems.Add(number, why)
+		return
 	}
+	f.seen[id] = f.problems.File
 	if r, ok := line.(Record); ok && !r.Disturbed {
 		// Versions before there was the field said so in no other way than by a warning.
 		r.Disturbed = slices.ContainsFunc(r.Warnings, func(warning string) bool {
@@ -187,7 +236,8 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 		})
 		line = r
 	}
-	f.set.Add(line)
+	f.taken++
+	f.take(line)
 }
 
 // decode reads one line of any kind, and refuses what the writer would not have written.
@@ -196,13 +246,12 @@ func decode(text []byte) (Line, error) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
-	var head struct{ Kind string }
-	if err := json.Unmarshal(text, &head); err != nil {
+	kind, err := kindOf(text)
+	if err != nil {
 		return nil, fmt.Errorf("not a line of a results file: %w", err)
 	}
 	var line Line
-	var err error
-	switch head.Kind {
+	switch kind {
 	case "":
 		return nil, errors.New("no kind")
 	case KindEnvironment:
@@ -216,12 +265,24 @@ func decode(text []byte) (Line, error) {
 	case KindMessage:
 		line, err = decodeAs[Message](text)
 	default:
-		line, err = decodeOld(head.Kind, text)
+		line, err = decodeOld(kind, text)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return line, validate(line)
+}
+
+// kindOf returns the kind of a line. A writer of this package puts it first; any other line has to
+// be decoded for it.
+func kindOf(text []byte) (string, error) {
+	if rest, first := bytes.CutPrefix(text, []byte(`{"kind":"`)); first {
+		kind, _, _ := bytes.Cut(rest, []byte(`"`))
+		return string(kind), nil
+	}
+	var head struct{ Kind string }
+	err := json.Unmarshal(text, &head)
+	return head.Kind, err
 }
 
 // decodeAs reads a line of one kind.

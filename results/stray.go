@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// strayRuns names runs that began an hour or more before or after most others of their command, one
+// stray names runs that began an hour or more before or after most others of their command, one
 // problem per command. The clock of their machine is wrong, or they were run at another time.
-func strayRuns(s *Set) []Problem {
+func (r *runsRead) stray() []Problem {
 	byCommand := make(map[string][]Environment)
-	for _, e := range s.Environments {
+	for _, e := range r.environments {
 		byCommand[e.Command] = append(byCommand[e.Command], e)
 	}
 	delete(byCommand, "") // those of old files

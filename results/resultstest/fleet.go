@@ -1,0 +1,142 @@
+package resultstest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// A Fleet makes the records of as many machines as one likes from the project's own: each machine
+// has the findings of one of the thirteen platforms, and a default run whose framings cost a little
+// more or less than they did.
+type Fleet struct {
+	platforms [][]byte
+	run       []byte
+	rng       *rand.Rand
+	Slow      map[int]bool // machines on which ndjson takes twice its time
+}
+
+// NewFleet reads the records that the project keeps in the test data of its command, a folder.
+func NewFleet(t testing.TB, testdata string) *Fleet {
+	t.Helper()
+	f := &Fleet{rng: rand.New(rand.NewPCG(7, 7))}
+	paths, err := filepath.Glob(filepath.Join(testdata, "platforms", "*.jsonl.gz"))
+	if err != nil || len(paths) != 13 {
+		t.Fatalf("%d platforms, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		f.platforms = append(f.platforms, unzipped(t, path))
+	}
+	f.run = unzipped(t, filepath.Join(testdata, "screens", "run.jsonl.gz"))
+	return f
+}
+
+func unzipped(t testing.TB, path string) []byte {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	zipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+var (
+	runName     = regexp.MustCompile(`"run":"[^"]*"`)
+	machineHash = regexp.MustCompile(`"machine":"[^"]*"`)
+	hostName    = regexp.MustCompile(`"hostname":"[^"]*"`)
+	elapsed     = regexp.MustCompile(`"(elapsed_ns|cpu_ns)":[0-9]+`)
+	framing     = regexp.MustCompile(`"framing":"([^"]*)"`)
+)
+
+// Machine returns the lines of the machine with a number.
+func (f *Fleet) Machine(i int) []byte {
+	var out bytes.Buffer
+	platform := f.platforms[i%len(f.platforms)]
+	f.write(&out, platform, i, "p")
+	// The default run is that of the platform's machine.
+	first, _, _ := bytes.Cut(platform, []byte("\n"))
+	_, samples, _ := bytes.Cut(f.run, []byte("\n"))
+	f.write(&out, first, i, "r")
+	f.write(&out, samples, i, "r")
+	return out.Bytes()
+}
+
+// write writes lines as those of the machine with a number, and of runs of its own.
+func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
+	machine := []byte(fmt.Sprintf(`"machine":"sha256:%064x"`, i+1))
+	host := []byte(fmt.Sprintf(`"hostname":"node%04d"`, i))
+	costs := make(map[string]float64)
+	runs := make(map[string]int)
+	for line := range bytes.Lines(lines) {
+		own := runName.Find(line)
+		if _, known := runs[string(own)]; !known {
+			runs[string(own)] = len(runs)
+		}
+		name := fmt.Sprintf(`"run":"%s-%d-%d"`, run, i, runs[string(own)])
+		line = bytes.Replace(line, own, []byte(name), 1)
+		line = machineHash.ReplaceAll(line, machine)
+		line = hostName.ReplaceAll(line, host)
+		if m := framing.FindSubmatch(line); m != nil && run == "r" {
+			line = f.slower(line, f.cost(costs, i, string(m[1])))
+		}
+		out.Write(bytes.TrimRight(line, "\n"))
+		out.WriteByte('\n')
+	}
+}
+
+// cost is how many times as long a framing takes on a machine as it did.
+func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
+	if framing == "raw" {
+		return 1
+	}
+	if costs[framing] == 0 {
+		costs[framing] = math.Exp(0.02 * f.rng.NormFloat64())
+		if f.Slow[i] && framing == "ndjson" {
+			costs[framing] *= 2
+		}
+	}
+	return costs[framing]
+}
+
+// slower multiplies the times of a line.
+func (f *Fleet) slower(line []byte, by float64) []byte {
+	return elapsed.ReplaceAllFunc(line, func(found []byte) []byte {
+		key, digits, _ := bytes.Cut(found, []byte(":"))
+		n, err := strconv.ParseFloat(string(digits), 64)
+		if err != nil {
+			return found
+		}
+		return fmt.Appendf(nil, "%s:%d", key, int64(n*by))
+	})
+}
+
+// Reader returns the lines of so many machines, made while they are read.
+func (f *Fleet) Reader(machines int) io.Reader {
+	out, in := io.Pipe()
+	go func() {
+		for i := range machines {
+			if _, err := in.Write(f.Machine(i)); err != nil {
+				return
+			}
+		}
+		in.Close()
+	}()
+	return out
+}

@@ -1,0 +1,136 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Filter passes on the lines of the runs whose environments fit all its conditions. The zero
+// value passes on every line.
+type Filter struct {
+	conditions []condition
+	fits       map[string]bool   // by run, once its environment is known
+	waiting    map[string][]Line // of runs whose environment is not yet known
+	keys       map[string]bool   // that environments have
+	passed     int
+}
+
+// A condition is what one field of an environment or one label has to be.
+type condition struct {
+	key, value string
+	part       bool // the value is a part of it
+}
+
+// ParseFilter reads conditions: "os=linux" asks for a field or label that is linux, "kernel~6.1"
+// for one that contains 6.1. Letters may be large or small. Fields have the names that they have in
+// the file.
+func ParseFilter(conditions ...string) (*Filter, error) {
+	f := &Filter{
+		fits:    make(map[string]bool),
+		waiting: make(map[string][]Line),
+		keys:    make(map[string]bool),
+	}
+	for _, text := range conditions {
+		at := strings.IndexAny(text, "=~")
+		if at <= 0 || at == len(text)-1 {
+			return nil, fmt.Errorf("condition %q: want KEY=VALUE, or KEY~PART", text)
+		}
+		f.conditions = append(f.conditions, condition{
+			key:   text[:at],
+			value: strings.ToLower(text[at+1:]),
+			part:  text[at] == '~',
+		})
+	}
+	return f, nil
+}
+
+// Through returns a function that gives take the lines that pass, for [Each]. The lines of a run
+// wait until its environment is there.
+func (f *Filter) Through(take func(Line)) func(Line) {
+	if len(f.conditions) == 0 {
+		return take
+	}
+	return func(line Line) {
+		e, isEnvironment := line.(Environment)
+		if isEnvironment {
+			f.fits[e.Run] = f.Fits(e)
+			f.pass(append(f.waiting[e.Run], line), take)
+			delete(f.waiting, e.Run)
+			return
+		}
+		if _, known := f.fits[line.run()]; !known {
+			f.waiting[line.run()] = append(f.waiting[line.run()], line)
+			return
+		}
+		f.pass([]Line{line}, take)
+	}
+}
+
+// pass gives take the lines of a run, if it fits.
+func (f *Filter) pass(lines []Line, take func(Line)) {
+	for _, line := range lines {
+		if f.fits[line.run()] {
+			f.passed++
+			take(line)
+		}
+	}
+}
+
+// Fits reports whether an environment fulfils all conditions.
+func (f *Filter) Fits(e Environment) bool {
+	fields := environmentFields(e)
+	for key := range fields {
+		f.keys[key] = true
+	}
+	for _, c := range f.conditions {
+		value := strings.ToLower(fields[c.key])
+		if c.part && !strings.Contains(value, c.value) || !c.part && value != c.value {
+			return false
+		}
+	}
+	return true
+}
+
+// Err says why no line passed a filter that has conditions. A key that no environment has is named.
+func (f *Filter) Err() error {
+	if len(f.conditions) == 0 || f.passed > 0 {
+		return nil
+	}
+	known := strings.Join(slices.Sorted(maps.Keys(f.keys)), ", ")
+	for _, c := range f.conditions {
+		if !f.keys[c.key] {
+			return fmt.Errorf("no run has %q; known are %s", c.key, known)
+		}
+	}
+	return fmt.Errorf("%w: no run fits all conditions", ErrEmpty)
+}
+
+// environmentFields returns the fields of an environment and its labels as texts, by their names. A
+// field goes before a label of its name.
+func environmentFields(e Environment) map[string]string {
+	fields := make(map[string]string)
+	for key, value := range e.Labels {
+		fields[key] = value
+	}
+	e.Labels = nil
+	var values map[string]any
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = json.Unmarshal(text, &values)
+	}
+	if err != nil { // an environment that was read can be written
+		return fields
+	}
+	for key, value := range values {
+		if n, isNumber := value.(float64); isNumber {
+			fields[key] = strconv.FormatFloat(n, 'f', -1, 64)
+		} else {
+			fields[key] = fmt.Sprint(value)
+		}
+	}
+	return fields
+}
