@@ -234,12 +234,17 @@ func (m Metric) observations(records []results.Record) []observation {
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
+	return ratiosOf(m.observations(a), m.observations(b))
+}
+
+// ratiosOf divides observations by those that were taken in the same rounds.
+func ratiosOf(a, b []observation) []observation {
 	partners := make(map[place]observation)
-	for _, o := range m.observations(b) {
+	for _, o := range b {
 		partners[o.place] = o
 	}
 	var out []observation
-	for _, o := range m.observations(a) {
+	for _, o := range a {
 		if p := partners[o.place]; p.value > 0 { // it is not where there is no partner
 			out = append(out, observation{o.place, o.value / p.value, o.disturbed || p.disturbed})
 		}

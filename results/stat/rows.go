@@ -323,14 +323,19 @@ func sortRows(rows []Row) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(
-			byList(machines, a.Machine, b.Machine),
-			byList(placementOrder, a.Cell.Placement, b.Cell.Placement),
-			byList(patternOrder, a.Cell.Pattern, b.Cell.Pattern),
-			cmp.Compare(SeriesCell(a.Cell).Key(), SeriesCell(b.Cell).Key()),
-			cmp.Compare(a.Cell.Size, b.Cell.Size),
-			compareFramings(a.Cell.Framing, b.Cell.Framing))
+		return cmp.Or(byList(machines, a.Machine, b.Machine), compareCells(a.Cell, b.Cell))
 	})
+}
+
+// compareCells orders cells by placement and pattern, then what else a series has, then by size and
+// framing.
+func compareCells(a, b results.Cell) int {
+	return cmp.Or(
+		byList(placementOrder, a.Placement, b.Placement),
+		byList(patternOrder, a.Pattern, b.Pattern),
+		cmp.Compare(SeriesCell(a).Key(), SeriesCell(b).Key()),
+		cmp.Compare(a.Size, b.Size),
+		compareFramings(a.Framing, b.Framing))
 }
 
 // byList compares by place in a list, what is not in it last and by name.

@@ -1,0 +1,354 @@
+package stat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A Fleet is what many machines measured and found, summed up while their lines are read, in any
+// order. Of a sample it keeps the one figure by which machines are compared, of a finding what was
+// decided: the records of a thousand machines take a tenth of their size.
+type Fleet struct {
+	runs  map[string]*fleetRun
+	cells []results.Cell // that machines are compared in
+	place map[results.Cell]int
+	texts map[string]string // each text once, as the lines of machines are full of the same
+}
+
+// A fleetRun is what is kept of a run.
+type fleetRun struct {
+	environment results.Environment
+	records     []fleetRecord
+	answers     []Answer
+	troubles    []Trouble
+	cells       int // that were measured, whatever they are
+	messages    int
+}
+
+// A fleetRecord is a cell, with the figure of each of its samples.
+type fleetRecord struct {
+	cell    int // in Fleet.cells
+	samples []fleetSample
+}
+
+type fleetSample struct {
+	fork, round int32
+	disturbed   bool
+	value       float64
+}
+
+// An Answer is what a machine found out: a finding without its evidence, or how a server turned
+// out.
+type Answer struct {
+	ID, About   string // About is the command that was tested
+	Verdict     results.Verdict
+	Class, Unit string
+	Value       any    // a number, a text or a bool
+	Found       string // of what disturbs a machine and of what fails
+}
+
+// Area returns the first part of the answer's ID.
+func (a Answer) Area() string { return results.Finding{ID: a.ID}.Area() }
+
+// AreaServer is the area of answers that are about a server which drive loaded.
+const AreaServer = "server"
+
+// A Trouble is something that went wrong in a cell.
+type Trouble struct {
+	Failed bool // else it is a warning
+	Text   string
+}
+
+// NewFleet returns the fleet of no machine.
+func NewFleet() *Fleet {
+	return &Fleet{
+		runs:  make(map[string]*fleetRun),
+		place: make(map[results.Cell]int),
+		texts: make(map[string]string),
+	}
+}
+
+// FleetOf sums up a set.
+func FleetOf(s *results.Set) *Fleet {
+	f := NewFleet()
+	for _, e := range s.Environments {
+		f.Add(e)
+	}
+	for _, r := range s.Records {
+		f.Add(r)
+	}
+	for _, x := range s.Findings {
+		f.Add(x)
+	}
+	for _, t := range s.Targets {
+		f.Add(t)
+	}
+	for _, m := range s.Messages {
+		f.Add(m)
+	}
+	return f
+}
+
+// Add sums up one more line.
+func (f *Fleet) Add(line results.Line) {
+	run := f.run(results.RunOf(line))
+	switch l := line.(type) {
+	case results.Environment:
+		run.environment = l
+	case results.Record:
+		f.addRecord(run, l)
+	case results.Finding:
+		f.addFinding(run, l)
+	case results.Target:
+		f.addTarget(run, l)
+	case results.Message:
+		run.messages++
+	}
+}
+
+func (f *Fleet) run(name string) *fleetRun {
+	run := f.runs[name]
+	if run == nil {
+		run = &fleetRun{environment: results.Environment{Run: name}}
+		f.runs[name] = run
+	}
+	return run
+}
+
+// once returns a text equal to the one given, the same for all lines.
+func (f *Fleet) once(text string) string {
+	known, ok := f.texts[text]
+	if !ok {
+		known = strings.Clone(text)
+		f.texts[known] = known
+	}
+	return known
+}
+
+func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
+	run.cells++
+	if r.Failed != "" {
+		run.troubles = append(run.troubles, Trouble{Failed: true, Text: f.once(r.Failed)})
+	}
+	for _, warning := range r.Warnings {
+		id, _, _ := strings.Cut(warning, ": ")
+		run.troubles = append(run.troubles, Trouble{Text: f.once(id)})
+	}
+	if len(r.Samples) == 0 || Incomparable(r.Cell) != "" {
+		return
+	}
+	at, known := f.place[r.Cell]
+	if !known {
+		at = len(f.cells)
+		f.place[r.Cell] = at
+		f.cells = append(f.cells, r.Cell)
+	}
+	var samples []fleetSample
+	for _, o := range RelativeMetric(r.Cell, r.Cell).observations([]results.Record{r}) {
+		samples = append(samples, fleetSample{
+			fork:      int32(o.place.fork),
+			round:     int32(o.place.round),
+			disturbed: o.disturbed,
+			value:     o.value,
+		})
+	}
+	run.records = append(run.records, fleetRecord{at, slices.Clip(samples)})
+}
+
+func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
+	a := Answer{
+		ID:      f.once(found.ID),
+		About:   f.once(strings.Join(found.About, " ")),
+		Verdict: results.Verdict(f.once(string(found.Verdict))),
+		Class:   f.once(found.Class),
+		Unit:    f.once(found.Unit),
+	}
+	switch v := found.Value.(type) {
+	case nil, bool, float64:
+		a.Value = v
+	default:
+		a.Value = f.once(fmt.Sprint(v))
+	}
+	if a.Area() == results.AreaMachine || a.Verdict == results.Fails {
+		a.Found = f.once(found.Found)
+	}
+	run.answers = append(run.answers, a)
+}
+
+// addTarget keeps the worst of what a server came to: it is told of once per run.
+func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
+	if t.Evidence.Traffic != nil {
+		return // how a recorded server ended belongs to the recording
+	}
+	a := Answer{
+		ID:      AreaServer + "/" + f.once(strings.Join(t.Command, " ")),
+		Verdict: results.Verdict(t.Verdict),
+	}
+	if limit := cmp.Or(t.RequestLimit, t.ReplyLimit); limit != nil {
+		a.Value = float64(*limit)
+		a.Unit = "B"
+	}
+	for i, other := range run.answers {
+		if other.ID != a.ID {
+			continue
+		}
+		before, _ := severity(string(other.Verdict))
+		if now, _ := severity(t.Verdict); now > before {
+			run.answers[i] = a
+		}
+		return
+	}
+	run.answers = append(run.answers, a)
+}
+
+// A Member is one machine of a fleet.
+type Member struct {
+	Name     string // short, and no other member's
+	Runs     []results.Environment
+	Cells    int // records of cells, of all runs
+	Figures  []Figure
+	Answers  []Answer // one for each ID and command
+	Troubles []Trouble
+	Messages int
+}
+
+// Environment returns what the first run says of the machine.
+func (m Member) Environment() results.Environment { return m.Runs[0] }
+
+// A Figure is a cell on a member, compared with raw on the same machine.
+type Figure struct {
+	Cell  results.Cell
+	Speed Estimate // goodput, or the time of a round trip
+	ToRaw Estimate // its N is 0 for raw itself, and if there is no raw beside the cell
+}
+
+// Members sums up each machine of the fleet. They come in an order that does not depend on that of
+// the lines: by system, name and hash.
+func (f *Fleet) Members() []Member {
+	order := f.order()
+	byMachine := make(map[string][]*fleetRun)
+	for _, run := range f.runs {
+		id := run.environment.Machine
+		byMachine[id] = append(byMachine[id], run)
+	}
+	var members []Member
+	for _, runs := range byMachine {
+		members = append(members, f.member(runs, order))
+	}
+	slices.SortFunc(members, func(a, b Member) int {
+		x, y := a.Environment(), b.Environment()
+		return cmp.Or(cmp.Compare(x.OS, y.OS), cmp.Compare(x.Arch, y.Arch),
+			cmp.Compare(x.Kernel, y.Kernel), cmp.Compare(x.Imitation, y.Imitation),
+			cmp.Compare(x.Hostname, y.Hostname), cmp.Compare(x.Machine, y.Machine))
+	})
+	nameMembers(members)
+	return members
+}
+
+// nameMembers gives each member a name: its system; if several have that, the host's name; if
+// several have that, too, the beginning of its hash.
+func nameMembers(members []Member) {
+	systems := make(map[string]int)
+	hosts := make(map[string]int)
+	system := func(e results.Environment) string {
+		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
+	}
+	for _, m := range members {
+		e := m.Environment()
+		systems[system(e)]++
+		hosts[e.Hostname]++
+	}
+	for i := range members {
+		e := members[i].Environment()
+		switch {
+		case e.OS == "":
+			members[i].Name = "unknown"
+		case systems[system(e)] == 1:
+			members[i].Name = system(e)
+		case e.Hostname != "" && hosts[e.Hostname] == 1:
+			members[i].Name = e.Hostname
+		default:
+			members[i].Name = strings.TrimSpace(e.Hostname + " " + results.ShortID(e.Machine))
+		}
+	}
+}
+
+// order lists the fleet's cells in the order in which views show them.
+func (f *Fleet) order() []int {
+	var order []int
+	for i := range f.cells {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return compareCells(f.cells[a], f.cells[b]) })
+	return order
+}
+
+// member sums up the runs of one machine, with its cells in an order.
+func (f *Fleet) member(runs []*fleetRun, order []int) Member {
+	slices.SortFunc(runs, func(a, b *fleetRun) int {
+		return cmp.Or(a.environment.Time.Compare(b.environment.Time),
+			cmp.Compare(a.environment.Run, b.environment.Run))
+	})
+	var m Member
+	type id struct{ id, about string }
+	answers := make(map[id]Answer)
+	samples := make(map[int][]observation)
+	for _, run := range runs {
+		m.Runs = append(m.Runs, run.environment)
+		m.Cells += run.cells
+		m.Messages += run.messages
+		m.Troubles = append(m.Troubles, run.troubles...)
+		for _, a := range run.answers { // the last run counts
+			answers[id{a.ID, a.About}] = a
+		}
+		for _, r := range run.records {
+			for _, s := range r.samples {
+				at := place{run.environment.Run, int(s.fork), int(s.round)}
+				samples[r.cell] = append(samples[r.cell], observation{at, s.value, s.disturbed})
+			}
+		}
+	}
+	slices.SortFunc(m.Troubles, func(a, b Trouble) int { return cmp.Compare(a.Text, b.Text) })
+	for _, a := range answers {
+		m.Answers = append(m.Answers, a)
+	}
+	slices.SortFunc(m.Answers, func(a, b Answer) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.About, b.About))
+	})
+	for _, cell := range order {
+		if len(samples[cell]) > 0 {
+			m.Figures = append(m.Figures, f.figure(cell, samples))
+		}
+	}
+	return m
+}
+
+// figure works out the figures of a machine's cell from the samples of all its cells.
+func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
+	cell := f.cells[at]
+	own := samples[at]
+	sortObservations(own)
+	figure := Figure{Cell: cell, Speed: estimate(own)}
+	beside := cell
+	beside.Framing = results.FramingRaw
+	raw, measured := f.place[beside]
+	if measured && cell.Framing != results.FramingRaw {
+		figure.ToRaw = estimate(ratiosOf(own, samples[raw]))
+	}
+	return figure
+}
+
+// sortObservations puts them into the order in which they were taken, whatever order they were read
+// in.
+func sortObservations(all []observation) {
+	slices.SortFunc(all, func(a, b observation) int {
+		return cmp.Or(cmp.Compare(a.place.run, b.place.run),
+			cmp.Compare(a.place.fork, b.place.fork),
+			cmp.Compare(a.place.round, b.place.round),
+			cmp.Compare(a.value, b.value))
+	})
+}

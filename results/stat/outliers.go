@@ -1,0 +1,178 @@
+package stat
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// An Outlier is a machine whose figures do not belong with those of other machines of its kind.
+//
+// Machines of a kind have the same system, processor and virtualisation. If there are fewer than
+// [LeastPeers] of a kind, each is compared with all machines. In a cell a machine is beyond the
+// others if its logarithm, with the whole of its interval, is further from their median than
+// [OutlierDeviations] times their median absolute deviation (scaled to a standard deviation), and
+// further than 10 %. An outlier is beyond the others in one of twenty of its cells at least, and in
+// two if it has more than one: of the thousands of cells of a fleet some are far off by chance.
+type Outlier struct {
+	Member  int   // in the list of members
+	Peers   []int // that it was compared with, itself among them
+	Cells   int   // in which it is beyond the others
+	Of      int   // cells that were compared
+	Cell    results.Cell
+	Figures [2]float64 // in that cell, which is the furthest: its own, and the usual one
+}
+
+const (
+	// LeastPeers is how many machines have to be of a kind to be compared among themselves.
+	LeastPeers = 8
+	// OutlierDeviations is how many deviations an outlier is away from the median.
+	OutlierDeviations = 6
+
+	outlierDistance = 1.1      // as a ratio: less is not worth a look
+	outlierCells    = 1.0 / 20 // of the cells of a machine
+)
+
+// A kindID is what machines of a kind have in common.
+type kindID struct {
+	os, kernel, arch, cpu, virtualisation, imitation string
+	cpus, page                                       int
+}
+
+func kindIDOf(e results.Environment) kindID {
+	return kindID{
+		e.OS, e.Kernel, e.Arch, e.CPU, e.Virtualisation, e.Imitation, e.CPUs, e.PageSize,
+	}
+}
+
+// peersOf groups members by kind; those of rare kinds are compared with all.
+func peersOf(members []Member) (groups [][]int, all []int) {
+	byKind := make(map[kindID][]int)
+	var order []kindID
+	for i, m := range members {
+		all = append(all, i)
+		id := kindIDOf(m.Environment())
+		if byKind[id] == nil {
+			order = append(order, id)
+		}
+		byKind[id] = append(byKind[id], i)
+	}
+	for _, id := range order {
+		groups = append(groups, byKind[id])
+	}
+	return groups, all
+}
+
+// FleetOutliers finds the outliers of a fleet, the furthest first.
+func FleetOutliers(members []Member) []Outlier {
+	groups, all := peersOf(members)
+	if len(all) < LeastPeers {
+		return nil
+	}
+	var found []Outlier
+	for _, own := range groups {
+		peers := own
+		if len(own) < LeastPeers {
+			peers = all
+		}
+		found = append(found, outliersAmong(members, own, peers)...)
+	}
+	slices.SortStableFunc(found, func(a, b Outlier) int { return cmp.Compare(b.off(), a.off()) })
+	return found
+}
+
+// off is how far the furthest figure is from the usual one, as the logarithm of a ratio.
+func (o Outlier) off() float64 { return math.Abs(math.Log(o.Figures[0] / o.Figures[1])) }
+
+// outliersAmong finds which of some members are outliers among their peers.
+func outliersAmong(members []Member, own, peers []int) []Outlier {
+	values := make(map[results.Cell][]float64)
+	for _, i := range peers {
+		for _, f := range members[i].Figures {
+			if e, ok := f.compared(); ok {
+				values[f.Cell] = append(values[f.Cell], math.Log(e.Median))
+			}
+		}
+	}
+	type usual struct{ centre, limit float64 }
+	cells := make(map[results.Cell]usual)
+	for cell, logs := range values {
+		if len(logs) < LeastPeers {
+			continue
+		}
+		centre := median(logs)
+		scale := OutlierDeviations * deviation(logs, centre)
+		cells[cell] = usual{centre, max(scale, math.Log(outlierDistance))}
+	}
+	var found []Outlier
+	for _, i := range own {
+		o := Outlier{Member: i, Peers: peers}
+		for _, f := range members[i].Figures {
+			u, known := cells[f.Cell]
+			e, ok := f.compared()
+			if !known || !ok {
+				continue
+			}
+			o.Of++
+			within := math.Log(e.Interval.Hi) >= u.centre-u.limit &&
+				math.Log(e.Interval.Lo) <= u.centre+u.limit
+			if within {
+				continue
+			}
+			o.Cells++
+			here := Outlier{Figures: [2]float64{e.Median, math.Exp(u.centre)}}
+			if o.Cells == 1 || here.off() > o.off() {
+				o.Cell = f.Cell
+				o.Figures = here.Figures
+			}
+		}
+		least := max(1, min(2, o.Of))
+		if o.Cells >= least && float64(o.Cells) >= outlierCells*float64(o.Of) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// compared returns the estimate in which machines are compared: the ratio to raw, and of raw itself
+// its speed.
+func (f Figure) compared() (Estimate, bool) {
+	e := f.ToRaw
+	if f.Cell.Framing == results.FramingRaw {
+		e = f.Speed
+	}
+	return e, e.Interval != nil && e.Interval.Lo > 0
+}
+
+// Differ reports whether the values of groups differ beyond chance, and the largest median is more
+// than a tenth above the smallest.
+func Differ(groups [][]float64) bool {
+	n := 0
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, group := range groups {
+		n += len(group)
+		least = min(least, median(group))
+		most = max(most, median(group))
+	}
+	enough := len(groups) > 1 && n >= LeastPeers
+	return enough && most > outlierDistance*least && kruskalWallis(groups) < forkLevel
+}
+
+// A Spread is how a figure lies over machines.
+type Spread struct {
+	N                             int
+	Median, P10, P90, Least, Most float64
+}
+
+// SpreadOf returns the spread of values.
+func SpreadOf(values []float64) Spread {
+	if len(values) == 0 {
+		return Spread{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	at := func(share float64) float64 { return sorted[int(math.Round(share*float64(n-1)))] }
+	return Spread{n, median(sorted), at(0.1), at(0.9), sorted[0], sorted[n-1]}
+}

@@ -1,0 +1,85 @@
+package stat_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// fleetOf returns machines of thirteen kinds. Each kind has ratios to raw of its own, and each
+// machine differs from its kind by 2 %. On slow machines ndjson keeps three quarters of that.
+func fleetOf(machines int, slow map[int]bool) []stat.Member {
+	rng := rand.New(rand.NewPCG(3, 5))
+	const kinds = 13
+	framings := []string{"ndjson", "content-length", "length-prefix", "chunked:61440"}
+	placements := []string{"same", "apart", "free"}
+	var usual [kinds]map[results.Cell]float64
+	for i := range usual {
+		usual[i] = make(map[results.Cell]float64)
+		for _, framing := range framings {
+			for _, placement := range placements {
+				c := results.Cell{Framing: framing, Size: 4000, Placement: placement}
+				usual[i][c] = 0.5 + rng.Float64()/2
+			}
+		}
+	}
+	var members []stat.Member
+	for i := range machines {
+		kind := i % kinds
+		m := stat.Member{Name: fmt.Sprint("node", i)}
+		m.Runs = []results.Environment{{OS: "linux", Arch: "amd64", CPU: fmt.Sprint("cpu", kind)}}
+		for _, framing := range framings {
+			for _, placement := range placements {
+				c := results.Cell{Framing: framing, Size: 4000, Placement: placement}
+				ratio := usual[kind][c] * math.Exp(0.02*rng.NormFloat64())
+				if slow[i] && framing == "ndjson" {
+					ratio *= 0.75
+				}
+				m.Figures = append(m.Figures, stat.Figure{Cell: c, ToRaw: stat.Estimate{
+					N: 10, Median: ratio,
+					Interval: &stat.Interval{Lo: 0.97 * ratio, Hi: 1.03 * ratio},
+				}})
+			}
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+func TestTenOutliersOfAThousandAreFound(t *testing.T) {
+	slow := make(map[int]bool)
+	for i := range 10 {
+		slow[97*i+5] = true
+	}
+	found := make(map[int]bool)
+	wrong := 0
+	for _, o := range stat.FleetOutliers(fleetOf(1000, slow)) {
+		found[o.Member] = true
+		if !slow[o.Member] {
+			wrong++
+		}
+		if slow[o.Member] && o.Cell.Framing != "ndjson" {
+			t.Errorf("machine %d stands out in %s", o.Member, o.Cell.Framing)
+		}
+	}
+	for i := range slow {
+		if !found[i] {
+			t.Errorf("machine %d is not found", i)
+		}
+	}
+	if wrong > 2 {
+		t.Errorf("%d machines that are like the others are outliers", wrong)
+	}
+}
+
+// Of seven machines none is usual.
+func TestFewMachinesHaveNoOutliers(t *testing.T) {
+	members := fleetOf(stat.LeastPeers-1, map[int]bool{2: true})
+	if found := stat.FleetOutliers(members); found != nil {
+		t.Errorf("found %v", found)
+	}
+}
