@@ -34,6 +34,7 @@ func TestReportInABrowser(t *testing.T) {
 	}
 	for name, content := range map[string]string{
 		"report.html": fullPage(t), "harness.html": string(harness), "run.html": runPage(t),
+		"fleet.html": pageOf(t, twoMachines(), ReportOptions{}),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
@@ -60,17 +61,18 @@ func TestReportInABrowser(t *testing.T) {
 	want := map[string]any{
 		"report overflow 400": 0.0, "report overflow 1280": 0.0, "report overflow 1920": 0.0,
 		"run overflow 400": 0.0, "run overflow 1280": 0.0, "run overflow 1920": 0.0,
-		"run is short": true,
-		"background":   "rgb(255, 255, 255)",
-		"sections":     strings.Join(allSections, " "),
-		"folded":       true, // the machines' table
-		"verdicts":     true, // first on a phone
-		"hint":         true, // on a phone, that a picture goes on
-		"tells":        "ndjson",
-		"sorted":       "ascending 1,descending 1",
-		"filtered":     "only ndjson",
-		"unfolded":     true, // what the filter looks through
-		"csv":          "blob:",
+		"fleet overflow 400": 0.0, "fleet overflow 1280": 0.0, "fleet overflow 1920": 0.0,
+		"run is short": true, "fleet is short": true,
+		"background": "rgb(255, 255, 255)",
+		"sections":   strings.Join(allSections, " "),
+		"folded":     true, // the machines' table
+		"verdicts":   true, // first on a phone
+		"hint":       true, // on a phone, that a picture goes on
+		"tells":      "ndjson",
+		"sorted":     "ascending 1,descending 1",
+		"filtered":   "only ndjson",
+		"unfolded":   true, // what the filter looks through
+		"csv":        "blob:",
 	}
 	if d := cmp.Diff(want, facts); d != "" {
 		t.Errorf("-want +got:\n%s", d)

@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	files, missing, err := plots.Write("pictures", set)
+//	files, err := plots.Write("pictures", plots.Charts(set))
 //
 // [Charts] makes a [Chart] of each thing that a set can show: plain data, with a title that says
 // what is to be seen. Drawing adds nothing to it. Whatever the records hold is drawn: a single
@@ -29,6 +29,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -156,42 +157,39 @@ type kind struct {
 	name    string
 	section string // of the page
 	charts  func(rows) []Chart
-	needs   string // what a run lacks that has no such chart; "" if nobody would miss it
 }
 
 // kinds lists the charts in the order in which they are shown.
 var kinds = []kind{
-	{"goodput", "measurements", goodputCharts, "no stream with samples"},
-	{"ratio", "measurements", ratioCharts, "no raw stream beside another of the same size"},
-	{"write-size", "measurements", writeSizeCharts, ""},
-	{"waiting", "measurements", waitingCharts, ""},
-	{"wait", "measurements", waitCharts, ""},
-	{"chunk", "measurements", chunkCharts, ""},
-	{"latency", "measurements", latencyCharts,
-		"no latencies: twenty observations make the shortest curve"},
-	{"overhead", "measurements", overheadCharts, "no messages of a known size"},
-	{"machines", "side-by-side", machineCharts, ""},
-	{"fill", "rule-findings", fillCharts, ""},
-	{"server", "servers", serverCharts, ""},
+	{"goodput", "measurements", goodputCharts},
+	{"ratio", "measurements", ratioCharts},
+	{"write-size", "measurements", writeSizeCharts},
+	{"waiting", "measurements", waitingCharts},
+	{"wait", "measurements", waitCharts},
+	{"chunk", "measurements", chunkCharts},
+	{"latency", "measurements", latencyCharts},
+	{"overhead", "measurements", overheadCharts},
+	{"fill", "rule-findings", fillCharts},
+	{"server", "servers", serverCharts},
 }
 
-// Charts makes every chart that the records of a set allow. It lists the usual charts that its
-// measurements do not allow, and why.
-func Charts(set *results.Set) (charts []Chart, missing []string) {
+// Charts makes every chart that the records of a set allow; of several machines, those that compare
+// them.
+func Charts(set *results.Set) []Chart {
+	if len(set.Machines()) > 1 {
+		return FleetCharts(stat.FleetOf(set).Members())
+	}
+	var charts []Chart
 	all := rowsOf(set)
 	for _, k := range kinds {
-		made := withoutSinglePoints(k.charts(all))
-		if len(made) == 0 && k.needs != "" && len(set.Records) > 0 {
-			missing = append(missing, k.name+": "+k.needs)
-		}
-		for _, c := range made {
+		for _, c := range withoutSinglePoints(k.charts(all)) {
 			c.kind = k.name
 			c.section = k.section
 			c.complete()
 			charts = append(charts, c)
 		}
 	}
-	return charts, missing
+	return charts
 }
 
 // complete says of points in doubt what they are, and of a single line, which has no name beside
@@ -232,38 +230,35 @@ func withoutSinglePoints(charts []Chart) []Chart {
 	return more
 }
 
-// Write draws the charts of a set into a folder, each as an SVG and a PNG named after the chart,
-// and lists the files, and the charts that are missing. It makes the folder if needed, and replaces
-// files of the same name atomically. Given names it draws the charts of those names alone, as SVG
-// alone, which is small enough to be kept beside a program's sources; one without a chart is an
-// error that lists those there are.
-func Write(dir string, set *results.Set, names ...string) (files, missing []string, err error) {
-	charts, missing := Charts(set)
+// Write draws charts into a folder, each as an SVG and a PNG named after the chart, and lists the
+// files. It makes the folder if needed, and replaces files of the same name atomically. Given names
+// it draws the charts of those names alone, as SVG alone, which is small enough to be kept beside a
+// program's sources; one without a chart is an error that lists those there are.
+func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		missing = nil
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, nil, fmt.Errorf("make folder for plots: %w", err)
+		return nil, fmt.Errorf("make folder for plots: %w", err)
 	}
 	for _, c := range charts {
 		path := filepath.Join(dir, c.Name)
 		if err := writePicture(path+".svg", c.SVG); err != nil {
-			return nil, missing, err
+			return files, err
 		}
 		files = append(files, path+".svg")
 		if len(names) > 0 {
 			continue
 		}
 		if err := writePicture(path+".png", c.PNG); err != nil {
-			return nil, missing, err
+			return files, err
 		}
 		files = append(files, path+".png")
 	}
-	return files, missing, nil
+	return files, nil
 }
 
 func writePicture(path string, draw func() ([]byte, error)) error {

@@ -115,7 +115,7 @@ func TestNothingToDrawIsSaid(t *testing.T) {
 }
 
 func TestPictureIsTheSameEveryTime(t *testing.T) {
-	charts, _ := Charts(testSet())
+	charts := Charts(testSet())
 	for _, c := range charts {
 		first := drawn(t, c)
 		if second := drawn(t, c); !bytes.Equal(first, second) {
@@ -129,7 +129,7 @@ func TestPictureIsTheSameEveryTime(t *testing.T) {
 
 // A mouse that rests on a point reads what it shows.
 func TestPointsSayWhatTheyShow(t *testing.T) {
-	charts, _ := Charts(testSet())
+	charts := Charts(testSet())
 	svg := string(drawn(t, charts[0]))
 	if n := len(charts[0].points()); strings.Count(svg, "<circle ") != n {
 		t.Errorf("%d points, %d circles", n, strings.Count(svg, "<circle "))
@@ -142,7 +142,7 @@ func TestPointsSayWhatTheyShow(t *testing.T) {
 
 // Names stand beside the lines, each once; a single line needs none.
 func TestNamesStandBesideTheirLines(t *testing.T) {
-	charts, _ := Charts(testSet())
+	charts := Charts(testSet())
 	svg := string(drawn(t, charts[0]))
 	for _, name := range charts[0].names() {
 		if n := strings.Count(svg, ">"+name+"</text>"); n != 1 {
@@ -158,7 +158,7 @@ func TestNamesStandBesideTheirLines(t *testing.T) {
 
 // A framing has one look in all pictures of a set, and two lines of a picture never have the same.
 func TestAFramingLooksTheSameInAllCharts(t *testing.T) {
-	charts, _ := Charts(fullSet())
+	charts := Charts(fullSet())
 	looks := map[string]string{}
 	for _, c := range charts {
 		own := map[string]string{}

@@ -26,7 +26,7 @@ func ExampleWrite() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	files, missing, err := plots.Write(dir, set)
+	files, err := plots.Write(dir, plots.Charts(set))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -34,16 +34,11 @@ func ExampleWrite() {
 	for _, f := range files {
 		fmt.Println(filepath.Base(f))
 	}
-	for _, o := range missing {
-		fmt.Println("not drawn:", o)
-	}
 	// Output:
 	// goodput.svg
 	// goodput.png
 	// overhead.svg
 	// overhead.png
-	// not drawn: ratio: no raw stream beside another of the same size
-	// not drawn: latency: no latencies: twenty observations make the shortest curve
 }
 
 func ExampleReport() {

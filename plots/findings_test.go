@@ -12,15 +12,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// fullSet holds every kind of record: two machines' runs, and the findings of one of them.
+// fullSet holds every kind of record of one machine.
 func fullSet() *results.Set {
 	set := testSet()
-	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
-	for _, r := range testStreams("run-2", 21, 1.7) {
-		if r.Cell.Placement == "same" {
-			set.Records = append(set.Records, r)
-		}
-	}
 	set.Records[0].Warnings = []string{
 		"the CPU's frequency was scaled: set the governor to performance",
 	}
@@ -32,6 +26,18 @@ func fullSet() *results.Set {
 	set.Findings = append(testRules(), testClaims()...)
 	set.Targets = testTargets()
 	set.Messages = testTraffic()
+	return set
+}
+
+// twoMachines holds fullSet, and the run of another machine.
+func twoMachines() *results.Set {
+	set := fullSet()
+	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
+	for _, r := range testStreams("run-2", 21, 1.7) {
+		if r.Cell.Placement == "same" {
+			set.Records = append(set.Records, r)
+		}
+	}
 	return set
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -74,15 +75,49 @@ type section struct {
 // record it holds, with pictures, tables, warnings and the commands that reproduce it. The page
 // fetches nothing; it is for screens, phones and paper, and is smaller than [ReportLimit]. It can
 // be read without its script, with which tables sort and are filtered. The same set gives the same
-// page. A set without any record to show is [ErrEmpty].
+// page. A set without any record to show is [ErrEmpty]. Of several machines it is the page that
+// [ReportFleet] writes.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
-	sections := view.Sections(set)
-	if len(sections) == 0 {
+	if len(set.Machines()) > 1 {
+		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
+	}
+	r := reporter{
+		lead: view.Lead(set), options: o, sections: view.Sections(set), csv: figuresOf(set),
+	}
+	return r.write(w, Charts(set), set.Problems)
+}
+
+// ReportFleet writes a page about several machines: which differ and in what, and which stand out.
+func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
+	o ReportOptions) error {
+	r := reporter{
+		lead: view.FleetLead(members), options: o, sections: view.FleetSections(members),
+	}
+	return r.write(w, FleetCharts(members), problems)
+}
+
+// A reporter makes a page.
+type reporter struct {
+	lead     string
+	options  ReportOptions
+	sections []view.Section
+	csv      string
+	pictures map[string][]template.HTML // by section: the first of each kind
+	more     map[string][]template.HTML // the others
+	key      string                     // title of the picture that shows the answer
+	leftOut  []string
+}
+
+// write writes the page with charts, with fewer rows of its tables if it would be too large.
+func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem) error {
+	if len(r.sections) == 0 {
 		return ErrEmpty
 	}
-	r := reporter{set: set, options: o, sections: sections}
-	if err := r.draw(); err != nil {
+	if err := r.draw(charts); err != nil {
 		return fmt.Errorf("write report: %w", err)
+	}
+	for _, p := range problems {
+		r.leftOut = append(r.leftOut, p.String())
 	}
 	r.setTitle()
 	content, err := r.page(maxTableRows)
@@ -102,17 +137,6 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return nil
 }
 
-// A reporter makes the page of a set.
-type reporter struct {
-	set      *results.Set
-	options  ReportOptions
-	sections []view.Section
-	pictures map[string][]template.HTML // by section: the first of each kind
-	more     map[string][]template.HTML // the others
-	key      string                     // title of the picture that shows the answer
-	leftOut  []string
-}
-
 // setTitle titles the page by what its most telling picture says, or by the answer.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
@@ -126,17 +150,9 @@ func (r *reporter) setTitle() {
 }
 
 // draw draws all charts that a page has room for.
-func (r *reporter) draw() error {
+func (r *reporter) draw(charts []Chart) error {
 	r.pictures = make(map[string][]template.HTML)
 	r.more = make(map[string][]template.HTML)
-	charts, _ := Charts(r.set)
-	measured := make(map[string]bool) // machines that samples are from
-	for _, record := range r.set.Records {
-		if len(record.Samples) > 0 {
-			measured[r.set.Machine(record.Run)] = true
-		}
-	}
-	several := len(measured) > 1
 	total := 0
 	var kinds []string
 	for _, c := range charts {
@@ -153,8 +169,7 @@ func (r *reporter) draw() error {
 		_, element, _ := bytes.Cut(svg, []byte("<svg "))
 		open := `<figure id="plot-` + c.Name + `"><svg class="plot" `
 		picture := template.HTML(open + string(element) + "</figure>") // its texts are escaped
-		ofOneMachine := several && c.section == "measurements" && c.kind != "overhead"
-		if ofOneMachine || slices.Contains(kinds, c.kind) {
+		if slices.Contains(kinds, c.kind) {
 			r.more[c.section] = append(r.more[c.section], picture)
 			continue
 		}
@@ -163,9 +178,6 @@ func (r *reporter) draw() error {
 			r.key = cmp.Or(r.key, c.Title)
 		}
 		r.pictures[c.section] = append(r.pictures[c.section], picture)
-	}
-	for _, p := range r.set.Problems {
-		r.leftOut = append(r.leftOut, p.String())
 	}
 	return nil
 }
@@ -177,12 +189,12 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
 		ReportOptions: r.options,
-		Lead:          view.Lead(r.set),
+		Lead:          r.lead,
 		Style:         template.CSS(pageStyle),
 		Script:        template.JS(pageScript),
 		ScriptHash:    base64.StdEncoding.EncodeToString(hash[:]),
 		LeftOut:       r.leftOut,
-		CSV:           r.csv(),
+		CSV:           r.csv,
 	}
 	for _, s := range r.sections {
 		p.Sections = append(p.Sections, r.section(s, maxRows))
@@ -192,12 +204,12 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	return []byte(view.Escape(out.String())), err // strings of other programs are all over it
 }
 
-// csv returns the figures of the measurements, or of all records if there are none; "" if they are
-// too many.
-func (r *reporter) csv() string {
-	lines := cmp.Or(len(r.set.Records), r.set.Len())
+// figuresOf returns the figures of the measurements as CSV, or of all records if there are none; ""
+// if they are too many.
+func figuresOf(set *results.Set) string {
+	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder
-	if lines > maxCSVLines || view.Write(&csv, r.set, view.FormatCSV, view.Options{}) != nil {
+	if lines > maxCSVLines || view.Write(&csv, set, view.FormatCSV, view.Options{}) != nil {
 		return ""
 	}
 	return csv.String()

@@ -64,7 +64,7 @@ func sectionsOf(page string) []string {
 }
 
 // allSections are those of a set with every kind of record.
-var allSections = []string{"answer", "measurements", "side-by-side", "servers", "recording",
+var allSections = []string{"answer", "measurements", "servers", "recording",
 	"rule-findings", "claim-findings", "machines"}
 
 // A chart of a section that no page has would never be seen.
@@ -117,7 +117,6 @@ func TestReportHoldsWhatTheRecordsSay(t *testing.T) {
 		"<title>A &lt;fleet&gt;</title>",
 		"a/results.jsonl",
 		"pipebench report a/results.jsonl",
-		"linux/amd64", "darwin/arm64", "Apple M9", // machines side by side
 		"the CPU&#39;s frequency was scaled", // a warning
 		"unsupported: this machine has one last-level cache",
 		"pipebench run --seed 7",       // the command of a run
@@ -263,7 +262,7 @@ func TestNamesOfStrangersAreEscaped(t *testing.T) {
 	if page := pageOf(t, set, ReportOptions{Title: hostile}); strings.ContainsAny(page, "\x1b\x07\r\x7f\u0085\u202e") || !strings.Contains(page, `a\x1b[2J\x07\x0d\x7f\u0085\u202e\xff&lt;b`) {
 		t.Error("the page is not plain")
 	}
-	charts, _ := Charts(set)
+	charts := Charts(set)
 	for _, c := range charts {
 		drawn(t, c)
 		svg, err := c.SVG()

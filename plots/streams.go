@@ -182,35 +182,6 @@ func ratioTitle(r rows) string {
 	return fmt.Sprintf("Framing costs %.0f to %.0f %%%s", max(least, 0), most, place)
 }
 
-// machineCharts compare machines: goodput of each framing relative to the raw pipe of the same
-// machine, because absolute figures of two machines say little. Each framing has a panel, each
-// machine a line.
-func machineCharts(all rows) []Chart {
-	r := all.streams().where(hasRatio)
-	var out []Chart
-	for _, placement := range values(r, placementOf) {
-		own := r.at(placement)
-		if len(values(own, machineOf)) < 2 {
-			continue
-		}
-		nameOf := func(row stat.Row) string { return r.set.MachineName(row.Machine) }
-		c := Chart{
-			Name:     "machines-" + fileName(placement),
-			Title:    "What framing costs on each machine, " + view.PlacementPhrase(placement),
-			Subtitle: own.subtitle("size"),
-			X:        sizeAxis,
-			Y:        ratioAxis,
-			Panels:   own.panels(framingName, nameOf, Dots, ratioPoint),
-			Notes:    []string{ratiosNote},
-		}
-		for i := range c.Panels {
-			c.Panels[i].Guides = []Guide{{Value: 1}} // raw
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
 // overheadCharts show the bytes that a framing adds against message size. They are exact, and the
 // same in every placement and on every machine.
 func overheadCharts(all rows) []Chart {

@@ -11,7 +11,7 @@ import (
 // Writers that do not block have charts of their own, and no part in those of the framings.
 func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 	set := testSet()
-	before, _ := Charts(set)
+	before := Charts(set)
 	for _, r := range testStreams("run-1", 3, 1) {
 		for i, io := range []string{"poll/blocking", "sleep=10ms/blocking"} {
 			for _, reader := range []results.Cell{{}, {Drain: 50e6}, {ClosesAfter: 1}} {
@@ -31,7 +31,7 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 			}
 		}
 	}
-	charts, _ := Charts(set)
+	charts := Charts(set)
 	framings := 0
 	for _, c := range charts {
 		if strings.HasPrefix(c.Name, "waiting-") {
@@ -100,7 +100,7 @@ func TestLeversHaveTheirChart(t *testing.T) {
 
 func chartOfName(t *testing.T, set *results.Set, name string) Chart {
 	t.Helper()
-	charts, _ := Charts(set)
+	charts := Charts(set)
 	for _, c := range charts {
 		if c.Name == name {
 			return c
@@ -135,7 +135,7 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 			set.Add(r)
 		}
 	}
-	charts, _ := Charts(set)
+	charts := Charts(set)
 	if names := chartNames(charts); !slices.Equal(names, []string{"wait"}) {
 		t.Fatalf("charts %q", names)
 	}

@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pipebench/pipebench/results"
 )
 
 func TestWriteLeavesWholeFilesAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	files, missing, err := Write(dir, testSet())
-	if err != nil || len(missing) > 0 {
-		t.Fatalf("%v, missing %v", err, missing)
+	files, err := Write(dir, Charts(testSet()))
+	if err != nil {
+		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -40,25 +38,12 @@ func TestWriteLeavesWholeFilesAlone(t *testing.T) {
 	}
 }
 
-func TestWriteSaysWhatItLeavesOut(t *testing.T) {
-	unsupported := results.Record{
-		Cell: testCell("raw", 4096, "far", "stream"), Unsupported: "one cache only",
-	}
-	files, missing, err := Write(t.TempDir(), &results.Set{Records: []results.Record{unsupported}})
-	if err != nil || len(files) > 0 {
-		t.Errorf("files %q, %v", files, err)
-	}
-	if len(missing) != 4 {
-		t.Errorf("missing %v, want each of the usual four", missing)
-	}
-}
-
 func TestWriteIntoAFileFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := Write(path, testSet())
+	_, err := Write(path, Charts(testSet()))
 	if err == nil || !strings.Contains(err.Error(), "make folder for plots") {
 		t.Errorf("got %v", err)
 	}
@@ -66,11 +51,11 @@ func TestWriteIntoAFileFails(t *testing.T) {
 
 func TestGalleryHoldsWhatIsNamed(t *testing.T) {
 	dir := t.TempDir()
-	files, _, err := Write(dir, testSet(), "goodput", "overhead")
+	files, err := Write(dir, Charts(testSet()), "goodput", "overhead")
 	if want := []string{filepath.Join(dir, "goodput.svg"), filepath.Join(dir, "overhead.svg")}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("got %q, %v, want %q", files, err, want)
 	}
-	_, _, err = Write(dir, testSet(), "goodputt")
+	_, err = Write(dir, Charts(testSet()), "goodputt")
 	if err == nil || !strings.Contains(err.Error(), "goodputt") || !strings.Contains(err.Error(), "roundtrip") {
 		t.Errorf("an unknown name gives %v", err)
 	}

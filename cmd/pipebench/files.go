@@ -17,14 +17,19 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range set.Problems {
+	reportProblems(cmd, set.Problems)
+	return set, nil
+}
+
+// reportProblems says on stderr what of files cannot be read.
+func reportProblems(cmd *cobra.Command, problems []results.Problem) {
+	for _, p := range problems {
 		before := "skipped:"
 		if p.File == "" { // a run, of which all was read
 			before = "pipebench:"
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), before, p)
 	}
-	return set, nil
 }
 
 // requireComplete returns an error if measurements are missing from a set. What the set has was

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/plots"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -20,6 +23,7 @@ type reportFlags struct {
 	out    string
 	title  string
 	charts []string
+	where  []string
 	detail bool
 	format view.Format
 }
@@ -31,6 +35,8 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.title, "title", "", "of the page")
 	flags.StringSliceVar(&f.charts, "charts", nil,
 		"draw these alone into the folder, such as goodput,wait, as SVG")
+	flags.StringArrayVar(&f.where, "where", nil,
+		"only runs whose environment or labels have KEY=VALUE, or KEY~PART: kernel~6.1")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures")
 	registerFormat(cmd, &f.format, view.FormatBench)
 }
@@ -39,64 +45,140 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(f.charts) > 0 && (f.out == "" || f.isPage()) {
 		return usage(errors.New("--charts draws into a folder: name one with -o"))
 	}
-	set, err := readFiles(cmd, paths...)
+	filter, err := results.ParseFilter(f.where...)
 	if err != nil {
+		return usage(err)
+	}
+	g := gathered{set: &results.Set{}, whole: !f.isPage() && f.forPrograms()}
+	if err := g.read(cmd, filter, paths); err != nil {
 		return err
 	}
-	if err := f.show(cmd, set, paths); err != nil {
+	o := plots.ReportOptions{Title: f.title, Sources: sources(paths), Command: commandLine(os.Args)}
+	if err := f.show(cmd, &g, o); err != nil {
 		return err
 	}
-	return requireComplete(set)
+	return requireComplete(g.set)
 }
 
 func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
 
 // show prints, or makes the page or pictures that were asked for.
-func (f *reportFlags) show(cmd *cobra.Command, set *results.Set, paths []string) error {
-	o := plots.ReportOptions{Title: f.title, Sources: paths, Command: commandLine(os.Args)}
+func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	switch {
+	case f.out == "" && g.members != nil:
+		return view.WriteFleet(cmd.OutOrStdout(), g.members, f.format, viewOptions(cmd, f.detail))
 	case f.out == "":
-		return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
+		return view.Write(cmd.OutOrStdout(), g.set, f.format, viewOptions(cmd, f.detail))
 	case f.out == "-":
-		return plots.Report(cmd.OutOrStdout(), set, o)
+		return g.page(cmd.OutOrStdout(), o)
 	case f.isPage():
-		if err := writeReport(f.out, set, o); err != nil {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), f.out)
-		return nil
+		return f.save(cmd, f.out, g, o)
 	}
-	return f.draw(cmd, set, o)
+	return f.draw(cmd, g, o)
 }
 
-// draw fills a folder with pictures and, unless single charts were asked for, the page. It says
-// what the files do not allow.
-func (f *reportFlags) draw(cmd *cobra.Command, set *results.Set, o plots.ReportOptions) error {
-	drawn, missing, err := plots.Write(f.out, set, f.charts...)
+// forPrograms reports whether the output has every record of every machine.
+func (f *reportFlags) forPrograms() bool {
+	return f.format != view.FormatTable && f.format != view.FormatMarkdown
+}
+
+// mostSources is how many files a page names.
+const mostSources = 12
+
+// sources names the files of a page: of many the first.
+func sources(paths []string) []string {
+	if more := len(paths) - mostSources; more > 0 {
+		return append(slices.Clone(paths[:mostSources]), fmt.Sprintf("%d more", more))
+	}
+	return paths
+}
+
+// gathered is what files hold: all records if they are of one machine or a program wants them, else
+// what the machines come to.
+type gathered struct {
+	set     *results.Set // of a fleet only the problems
+	whole   bool         // keep all records of several machines, too
+	fleet   *stat.Fleet
+	members []stat.Member // nil unless there are several machines
+}
+
+// read reads the files. As soon as there is a second machine it sums up, because the records of a
+// thousand machines do not fit into memory.
+func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []string) error {
+	read := func(string) ([]results.Problem, error) {
+		return results.Each(filter.Through(g.add), paths...)
+	}
+	problems, err := interruptibly(cmd.Context(), "", read)
+	if err != nil {
+		return err
+	}
+	reportProblems(cmd, problems)
+	g.set.Problems = problems
+	if g.fleet != nil {
+		g.members = g.fleet.Members()
+	}
+	return filter.Err()
+}
+
+func (g *gathered) add(line results.Line) {
+	if g.fleet != nil {
+		g.fleet.Add(line)
+		return
+	}
+	g.set.Add(line)
+	e, isEnvironment := line.(results.Environment)
+	if isEnvironment && !g.whole && e.Machine != g.set.Environments[0].Machine {
+		g.fleet = stat.FleetOf(g.set)
+		g.set = &results.Set{}
+	}
+}
+
+// page writes the page.
+func (g *gathered) page(w io.Writer, o plots.ReportOptions) error {
+	if g.members != nil {
+		return plots.ReportFleet(w, g.members, g.set.Problems, o)
+	}
+	return plots.Report(w, g.set, o)
+}
+
+// charts are the pictures of what was read.
+func (g *gathered) charts() []plots.Chart {
+	if g.members != nil {
+		return plots.FleetCharts(g.members)
+	}
+	return plots.Charts(g.set)
+}
+
+// draw fills a folder with pictures and, unless single charts were asked for, the page.
+func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
+	drawn, err := plots.Write(f.out, g.charts(), f.charts...)
 	if err != nil {
 		return err
 	}
 	for _, path := range drawn {
 		fmt.Fprintln(cmd.OutOrStdout(), path)
 	}
-	for _, what := range missing {
-		fmt.Fprintln(cmd.ErrOrStderr(), "not drawn:", what)
-	}
 	if len(f.charts) > 0 {
 		return nil
 	}
-	page := filepath.Join(f.out, reportFile)
-	if err := writeReport(page, set, o); err != nil {
+	return f.save(cmd, filepath.Join(f.out, reportFile), g, o)
+}
+
+// save writes the page to a file, and names it.
+func (f *reportFlags) save(cmd *cobra.Command, path string, g *gathered,
+	o plots.ReportOptions) error {
+	page := func(w io.Writer) error { return g.page(w, o) }
+	if err := savePage(path, page); err != nil {
 		return err
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), page)
+	fmt.Fprintln(cmd.OutOrStdout(), path)
 	return nil
 }
 
-// writeReport makes the page of a set, whole or not at all.
-func writeReport(path string, set *results.Set, o plots.ReportOptions) error {
+// savePage makes a page in a file, whole or not at all.
+func savePage(path string, write func(io.Writer) error) error {
 	var page bytes.Buffer
-	if err := plots.Report(&page, set, o); err != nil {
+	if err := write(&page); err != nil {
 		return err
 	}
 	return wrap("write the report", results.ReplaceFile(path, page.Bytes(), 0o600))

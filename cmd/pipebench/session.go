@@ -271,23 +271,21 @@ func (s *session) leave(all *results.Set) error {
 	if err != nil && !errors.Is(err, view.ErrNothing) { // nothing is what a probe measures
 		return fmt.Errorf("write %s: %w", benchFile, err)
 	}
-	files, missing, err := plots.Write(s.dir, all)
-	for _, what := range missing {
-		s.flags.say(s.cmd, "not drawn: %s", what)
-	}
+	files, err := plots.Write(s.dir, plots.Charts(all))
 	if err != nil {
 		return err
 	}
 	env, _ := all.Environment(s.run) // as it is in the file
 	o := plots.ReportOptions{Sources: []string{recordsFile}, Command: env.Command}
-	if err := writeReport(filepath.Join(s.dir, reportFile), all, o); err != nil {
+	page := func(w io.Writer) error { return plots.Report(w, all, o) }
+	if err := savePage(filepath.Join(s.dir, reportFile), page); err != nil {
 		return err
 	}
-	page := reportFile
+	saved := reportFile
 	if len(files) > 0 { // each is an SVG and a PNG
-		page += " and " + results.FormatCount(len(files)/2, "plot")
+		saved += " and " + results.FormatCount(len(files)/2, "plot")
 	}
-	kept = append(kept, page)
+	kept = append(kept, saved)
 	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // MachineTitle returns the name of a machine, "" if it is the only one of the set.
@@ -134,83 +133,4 @@ func machineTable(s *results.Set) Table {
 		}
 	}
 	return t
-}
-
-// machinesDiffer says in what several machines differ: "CPUs (2; 8)". Some things differ between
-// any two, or between any two runs.
-func machinesDiffer(s *results.Set) string {
-	var parts []string
-	for _, row := range machineTable(s).Rows {
-		title := row[0].Text
-		switch title {
-		case "host", "measured", "load", "clock":
-			continue
-		}
-		var values []string
-		differ := false
-		for _, v := range row[1:] {
-			differ = differ || v.Text != row[1].Text
-			values = append(values, v.Text)
-		}
-		if differ {
-			parts = append(parts, title+" ("+strings.Join(values, "; ")+")")
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "The machines differ in " + strings.Join(parts, ", ") + "."
-}
-
-// machineComparison has a line for each cell of a pattern, and a column for each machine.
-func machineComparison(s *results.Set, rows []stat.Row, pattern, title string) Table {
-	var own []stat.Row
-	var cells []results.Cell
-	machines := make(map[results.Cell]int)
-	for _, r := range rows {
-		if r.Cell.Pattern == pattern {
-			machines[r.Cell]++
-		}
-	}
-	for _, r := range rows {
-		if machines[r.Cell] > 1 {
-			own = append(own, r)
-			cells = append(cells, r.Cell)
-		}
-	}
-	differ := results.DifferingFields(cells, "framing", "size", "pattern")
-	return pivot{
-		title: title,
-		heads: cellHeads(differ),
-		line: func(r stat.Row) []string {
-			var texts []string
-			for _, v := range cellValues(r, differ) {
-				texts = append(texts, v.Text)
-			}
-			return texts
-		},
-		across: func(r stat.Row) string { return s.MachineName(r.Machine) },
-		value:  func(r stat.Row) Value { return textValue(vsRawText(r)) },
-	}.table(own)
-}
-
-// vsRawText is a cell relative to raw on the same machine, and behind it the absolute figure:
-// goodput, or p50 of a round trip.
-func vsRawText(r stat.Row) string {
-	if r.Samples == 0 {
-		return emptyWord(r)
-	}
-	absolute := goodputText(r)
-	if r.Cell.Pattern == results.PatternRoundtrip {
-		if l, ok := r.PrimaryLatency(); ok && l.P50NS != nil {
-			absolute = "p50 " + results.FormatDuration(float64(*l.P50NS))
-		}
-	}
-	switch {
-	case r.Cell.Framing == results.FramingRaw:
-		return "1 (" + absolute + ")"
-	case r.ToRaw == nil:
-		return absolute
-	}
-	return ratioText(r.ToRaw) + " (" + absolute + ")"
 }

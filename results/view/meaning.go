@@ -165,10 +165,9 @@ const usualSize = 65_536
 // tellingSize is the size next to the usual one, of those at which a framing is set beside raw if
 // there are any.
 func tellingSize(rows []stat.Row) int {
-	away := func(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
 	best := rows[0]
 	for _, r := range rows {
-		better := away(r.Cell.Size) < away(best.Cell.Size)
+		better := sizeDistance(r.Cell.Size) < sizeDistance(best.Cell.Size)
 		if besideRaw(r) != besideRaw(best) {
 			better = besideRaw(r)
 		}
@@ -178,6 +177,9 @@ func tellingSize(rows []stat.Row) int {
 	}
 	return best.Cell.Size
 }
+
+// sizeDistance is how far a size is from the usual one, as the logarithm of a ratio.
+func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
 
 // besideRaw reports whether a row says for sure how it stands to raw.
 func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }

@@ -27,6 +27,9 @@ func Sections(s *results.Set) []Section {
 	if isEmpty(s) {
 		return nil
 	}
+	if len(s.Machines()) > 1 {
+		return FleetSections(stat.FleetOf(s).Members())
+	}
 	sum := Summarise(s)
 	lead := answer(s, sum)
 	title := "What the records hold"
@@ -56,9 +59,6 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 		measured.Tables = screenTables(s, rows)
 	}
 	all := []Section{measured}
-	if detail {
-		all = append(all, sideBySide(s, rows))
-	}
 	all = append(all, serverSection(s), recordingSection(s))
 	all = append(all, findingSections(s, detail)...)
 	if detail {
@@ -80,28 +80,38 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 func Lead(s *results.Set) string {
 	var days []string
 	for _, e := range s.Environments {
-		if !e.Time.IsZero() {
-			days = append(days, e.Time.UTC().Format("2006-01-02"))
-		}
-	}
-	slices.Sort(days)
-	days = slices.Compact(days)
-	if len(days) > 2 {
-		days = []string{days[0], days[len(days)-1]}
+		days = append(days, dayOf(e)...)
 	}
 	runs := ""
 	if len(s.Environments) > 0 {
 		runs = results.FormatCount(len(s.Environments), "run")
 	}
-	return JoinParts(MachinesLine(FirstRuns(s)), runs, strings.Join(days, " to "))
+	return JoinParts(MachinesLine(FirstRuns(s)), runs, daysText(days))
+}
+
+// dayOf returns the day of a run, if it is known.
+func dayOf(e results.Environment) []string {
+	if e.Time.IsZero() {
+		return nil
+	}
+	return []string{e.Time.UTC().Format("2006-01-02")}
+}
+
+// daysText writes days as one, or as the first and the last.
+func daysText(days []string) string {
+	if len(days) == 0 {
+		return ""
+	}
+	first, last := slices.Min(days), slices.Max(days)
+	if first == last {
+		return first
+	}
+	return first + " to " + last
 }
 
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
 	out := slices.Clone(sum.Meaning)
-	if len(s.Machines()) > 1 {
-		out = append(out, machinesDiffer(s))
-	}
 	for _, own := range driven(s) {
 		out = append(out, serverName(s, own[0])+": "+resultOf(own).text+".")
 	}
@@ -127,23 +137,6 @@ func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []strin
 		return []string{usual}
 	}
 	return commands
-}
-
-// sideBySide compares the figures of several machines.
-func sideBySide(s *results.Set, rows []stat.Row) Section {
-	if len(s.Machines()) < 2 {
-		return Section{}
-	}
-	streams := machineComparison(s, rows, patternStream, "Goodput vs raw")
-	trips := machineComparison(s, rows, results.PatternRoundtrip, "Round-trip time vs raw")
-	if len(streams.Rows)+len(trips.Rows) == 0 {
-		return Section{}
-	}
-	beside := Section{ID: "side-by-side", Title: "Side by side", Tables: []Table{streams, trips}}
-	beside.Lead = []string{"Absolute figures of two machines say little. So each cell is " +
-		"compared with what the same machine does with raw messages of that size: a share of its " +
-		"goodput, a multiple of its round-trip time. The absolute figure stands behind."}
-	return beside
 }
 
 // machineSection describes the machines.

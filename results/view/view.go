@@ -122,6 +122,9 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	case FormatBench:
 		return WriteBench(w, s)
 	}
+	if len(s.Machines()) > 1 {
+		return WriteFleet(w, stat.FleetOf(s).Members(), format, o)
+	}
 	sum := Summarise(s)
 	p := Page{Header: headers(s), Answer: answer(s, sum)}
 	for _, section := range sections(s, sum.Rows, o.Detail || format == FormatMarkdown) {

@@ -1,0 +1,143 @@
+package plots
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// FleetCharts compares machines: the goodput of each framing relative to the raw pipe of the same
+// machine, because absolute figures of two machines say little. Each framing has a panel. Of a few
+// machines each has a line; of many there is one line of medians, and those that stand out have
+// points of their own.
+func FleetCharts(members []stat.Member) []Chart {
+	var charts []Chart
+	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
+		cells, machines := bareCells(members, placement)
+		if machines < 2 {
+			continue
+		}
+		c := Chart{
+			Name: "machines-" + placement,
+			Title: "Goodput vs raw on " + results.FormatCount(len(members), "machine") + ", " +
+				view.PlacementPhrase(placement),
+			X:       sizeAxis,
+			Y:       ratioAxis,
+			kind:    "machines",
+			section: "differences",
+		}
+		for _, framing := range framingsOf(cells) {
+			p := Panel{Title: view.FieldValue("framing", framing), Guides: []Guide{{Value: 1}}}
+			if len(members) <= view.FewMachines {
+				p.Series = eachMachine(members, cells, framing)
+			} else {
+				p.Series = allMachines(members, cells, framing)
+			}
+			c.Panels = append(c.Panels, p)
+		}
+		c.Notes = []string{"Points are medians of the ratios taken round by round; bars are the " +
+			"95 % interval."}
+		if len(members) > view.FewMachines {
+			c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines. " +
+				"Machines that stand out from their kind are drawn one by one, ten at most."}
+		}
+		c.complete()
+		charts = append(charts, c)
+	}
+	return charts
+}
+
+// bareCells lists the streams of bare transports at a placement that have raw beside them on a
+// machine, by size. Most is how many machines measured the one that most have.
+func bareCells(members []stat.Member, placement string) (cells []results.Cell, most int) {
+	count := make(map[results.Cell]int)
+	for _, m := range members {
+		for _, f := range m.Figures {
+			c := f.Cell
+			if c.Placement != placement || c.Pattern != "stream" || !isBare(c) || f.ToRaw.N == 0 {
+				continue
+			}
+			count[c]++
+			most = max(most, count[c])
+		}
+	}
+	for c, n := range count {
+		if 2*n >= most { // the others differ in something that few machines measured
+			cells = append(cells, c)
+		}
+	}
+	slices.SortFunc(cells, func(a, b results.Cell) int {
+		return cmp.Or(cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size))
+	})
+	return cells, most
+}
+
+// framingsOf lists the framings of cells, each once.
+func framingsOf(cells []results.Cell) []string {
+	var framings []string
+	for _, c := range cells {
+		framings = append(framings, c.Framing)
+	}
+	return slices.Compact(framings)
+}
+
+// eachMachine makes a line for each machine.
+func eachMachine(members []stat.Member, cells []results.Cell, framing string) []Series {
+	var lines []Series
+	for _, m := range members {
+		s := Series{Name: m.Name, Shape: Dots}
+		for _, f := range m.Figures {
+			if f.Cell.Framing == framing && slices.Contains(cells, f.Cell) {
+				s.Points = append(s.Points, pointOf(float64(f.Cell.Size), f.ToRaw, nil))
+			}
+		}
+		slices.SortStableFunc(s.Points, compareX)
+		if len(s.Points) > 0 {
+			lines = append(lines, s)
+		}
+	}
+	return lines
+}
+
+// mostOutliers is how many machines have points of their own.
+const mostOutliers = 10
+
+// allMachines makes a line of the median machine, and points of those that stand out.
+func allMachines(members []stat.Member, cells []results.Cell, framing string) []Series {
+	line := Series{Name: "median machine", Shape: Line}
+	for _, cell := range cells {
+		if cell.Framing != framing {
+			continue
+		}
+		var values []float64
+		for _, m := range members {
+			for _, f := range m.Figures {
+				if f.Cell == cell && f.ToRaw.N > 0 {
+					values = append(values, f.ToRaw.Median)
+				}
+			}
+		}
+		s := stat.SpreadOf(values)
+		line.Points = append(line.Points, Point{
+			X: float64(cell.Size), Y: s.Median, Low: s.P10, High: s.P90, Samples: s.N,
+		})
+	}
+	lines := []Series{line}
+	out := Series{Name: "stands out", Shape: Dots}
+	for i, o := range stat.FleetOutliers(members) {
+		if i == mostOutliers {
+			break
+		}
+		for _, s := range eachMachine(members[o.Member:o.Member+1], cells, framing) {
+			out.Points = append(out.Points, s.Points...)
+		}
+	}
+	slices.SortStableFunc(out.Points, compareX)
+	if len(out.Points) > 0 {
+		lines = append(lines, out)
+	}
+	return lines
+}

@@ -1,0 +1,98 @@
+package plots
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+const testdata = "../cmd/pipebench/testdata"
+
+// fleetPage reads a fleet and returns its page.
+func fleetPage(t testing.TB, fleet *resultstest.Fleet, machines int) string {
+	t.Helper()
+	sum := stat.NewFleet()
+	problems, err := results.EachFrom("fleet", fleet.Reader(machines), sum.Add)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	var page bytes.Buffer
+	if err := ReportFleet(&page, sum.Members(), problems, ReportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// BenchmarkFleetPage reads the records of many machines and makes their page. Of a thousand it
+// takes seconds and half a gigabyte.
+func BenchmarkFleetPage(b *testing.B) {
+	for _, machines := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("machines=%d", machines), func(b *testing.B) {
+			if machines > 100 && testing.Short() {
+				b.Skip("takes a minute")
+			}
+			fleet := resultstest.NewFleet(b, testdata)
+			for b.Loop() {
+				page := fleetPage(b, fleet, machines)
+				if len(page) > ReportLimit {
+					b.Fatalf("a page of %d bytes", len(page))
+				}
+				if path := os.Getenv("FLEET_PAGE"); path != "" {
+					os.WriteFile(path, []byte(page), 0o600)
+				}
+			}
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+		})
+	}
+}
+
+// The page of a fleet depends on its lines alone, not on their order or on the files that they are
+// in, and lines that come twice count once.
+func TestAFleetHasNoOrder(t *testing.T) {
+	fleet := resultstest.NewFleet(t, testdata)
+	fleet.Slow = map[int]bool{3: true}
+	var lines [][]byte
+	for i := range 9 {
+		for line := range bytes.Lines(fleet.Machine(i)) {
+			lines = append(lines, bytes.Clone(line))
+		}
+	}
+	want := ""
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 3 {
+		var text bytes.Buffer
+		for _, line := range lines {
+			text.Write(line)
+			if round > 0 && rng.IntN(4) == 0 {
+				text.Write(line)
+			}
+		}
+		sum := stat.NewFleet()
+		if _, err := results.EachFrom("fleet", &text, sum.Add); err != nil {
+			t.Fatal(err)
+		}
+		var page bytes.Buffer
+		if err := ReportFleet(&page, sum.Members(), nil, ReportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			want = page.String()
+		} else if page.String() != want {
+			t.Fatalf("the page is another in round %d", round)
+		}
+		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	}
+	if !strings.Contains(want, "9 machines") {
+		t.Errorf("the page is not of 9 machines: %.300s", want)
+	}
+}
