@@ -253,16 +253,16 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
-	// swallows a line of more than 3,000 bytes, once in the life of a file
-	"lapse": func(arg string) error {
+	"lapse": lapse,
+	"hold": func(string) error { // keeps the answer to a long line until another line comes
+		held := ""
 		return each(func(line string) {
-			if len(line) > 3000 {
-				if f, err := os.OpenFile(arg, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-					f.Close()
-					return
-				}
+			fmt.Print(held)
+			held = refusal(line) + "\n"
+			if len(line) <= 3000 {
+				fmt.Print(held)
+				held = ""
 			}
-			fmt.Println(line)
 		})
 	},
 	// ends at a line of more than 3,000 bytes, and swallows the second of just so many
@@ -315,6 +315,24 @@ func serve(o mcpstdio.Options) error {
 		return err
 	}
 	return s.Wait()
+}
+
+// lapse swallows a line of more than 3,000 bytes, once in the life of the file path. From then on
+// such a line is answered, or ends the server if "exit" stands before the path.
+func lapse(arg string) error {
+	path, ends := strings.CutPrefix(arg, "exit ")
+	return each(func(line string) {
+		if len(line) > 3000 {
+			if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+				f.Close()
+				return
+			}
+			if ends {
+				os.Exit(1)
+			}
+		}
+		fmt.Println(line)
+	})
 }
 
 // upper answers each line with another.

@@ -19,7 +19,7 @@ type Sweep struct {
 // Sweep makes round trips of each size, in bytes, and keeps a record of each, up to the first that
 // is not served. A size below the smallest request is raised to it. It ends early when the server
 // cannot be started any more, or ctx is done, and returns what it found by then beside the error.
-// The first size of which a request gets no answer is measured again with another process.
+// A size of which a request gets no answer in time is measured again with another process.
 //
 // Before the first size the server is warmed up, for as long as one size is measured: where a
 // compiler works while a server runs, the first requests take several times as long, and time would
@@ -33,7 +33,6 @@ func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
 	sweep := &Sweep{}
-	doubted := false
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
@@ -45,8 +44,7 @@ func (d *Driver) sweep(
 		if err != nil {
 			break
 		}
-		if gotNothing(t) && !doubted {
-			doubted = true
+		if gotNothing(t) {
 			t = d.measureAgain(whole, r, t)
 		}
 		if n := len(sweep.Targets); n > 0 {
@@ -68,23 +66,27 @@ func (d *Driver) sweep(
 	return sweep, err
 }
 
-// gotNothing reports whether a request got no answer of a server that lives.
+// gotNothing reports whether a request got no answer in time of a server that lives.
 func gotNothing(t *results.Target) bool {
-	return t.Verdict == string(target.Unanswered) || t.Verdict == string(target.Deaf)
+	switch target.Verdict(t.Verdict) {
+	case target.Unanswered, target.Late, target.Deaf:
+		return true
+	}
+	return false
 }
 
-// measureAgain measures a size with another process, since one request got no answer: a busy
-// machine may be to blame, or chance. It returns the first record if that happens again, or if
+// measureAgain measures a size with another process, since one request got no answer in time: a
+// busy machine may be to blame, or chance. It returns the first record if that happens again, or if
 // nothing can be told.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
-	d.observe("trying again, since one request got no answer")
+	d.observe("trying again, since one request got no answer in time")
 	second, err := d.measure(ctx, r, true)
-	if err != nil || !second.Served() {
+	if err != nil || gotNothing(second) {
 		return first
 	}
-	warn(second, "one request got no answer, after %s; another process answered all of this size",
+	warn(second, "one request got no answer in time, after %s; this is of another process",
 		results.FormatCount(int(first.Evidence.Failure.ServedBefore), "served request"))
 	return second
 }

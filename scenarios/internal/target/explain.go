@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
@@ -86,6 +87,9 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	default:
 		partial := s.Partial() // the answer to the probe would end it
 		e.Probe = s.probe(ctx)
+		if out.cameLate() {
+			return
+		}
 		switch {
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
@@ -96,6 +100,24 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 			e.Partial = partial
 			out.Why += fmt.Sprintf(", %d bytes of it came", partial)
 		}
+	}
+}
+
+// cameLate takes an answer that came after its time, and reports whether there is one.
+func (o *Outcome) cameLate() bool {
+	select {
+	case late := <-o.answer:
+		o.Verdict = late.Verdict
+		o.Why = late.Why
+		o.code = late.code
+		o.Evidence.Offset = late.offset
+		if late.Verdict == OK {
+			o.Verdict = Late
+			o.Why = fmt.Sprintf("the answer came after %s", late.Took.Round(time.Millisecond))
+		}
+		return true
+	default:
+		return false
 	}
 }
 
@@ -119,6 +141,8 @@ func (s *Server) probe(ctx context.Context) string {
 	if s.Process.Ended(0) {
 		return probeGone
 	}
+	before := s.receive.Load() // of a request that may still be answered
+	defer s.receive.Store(before)
 	out := s.exchange(ctx, s.Protocol().Smallest(Transport), manyIDs-1, s.o.Patience)
 	switch {
 	case out.Verdict == OK, out.Verdict == ErrorReply:

@@ -21,9 +21,10 @@ type Outcome struct {
 	// how the server failed; nil if nothing did, or nobody looked yet
 	Evidence *results.FailureEvidence
 
-	code     string // of the error in the answer
-	offset   *int64 // of the first wrong byte of the payload; nil if none is
-	accepted int64  // bytes of the request that the pipe took, framing and all
+	answer   <-chan Outcome // holds an answer that came too late
+	code     string         // of the error in the answer
+	offset   *int64         // of the first wrong byte of the payload; nil if none is
+	accepted int64          // bytes of the request that the pipe took, framing and all
 }
 
 // Lives reports whether the server can be asked again.
@@ -58,6 +59,7 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	limit := s.LimitOf(r.Kind, r.Size())
+	defer s.Receive(nil)
 	out := s.exchange(ctx, r, i, limit)
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
@@ -89,7 +91,8 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// exchange sends and waits. Its verdicts are provisional if nothing came: Explain finds out why.
+// exchange sends and waits. Its verdicts are provisional if nothing came: Explain finds out why,
+// and a late answer is still received meanwhile. The caller ends the receiving.
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
@@ -98,7 +101,6 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	sent := s.In.Bytes()
 	began := time.Now()
 	got := s.expect(r, began)
-	defer s.Receive(nil)
 	err := s.SendWithin(ctx, limit, msgs...)
 	accepted := s.In.Bytes() - sent
 	var out Outcome
@@ -108,6 +110,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 		out = s.explainUnsent(got, WhyNotTaken(err, accepted))
 	}
 	out.accepted = accepted
+	out.answer = got
 	return out
 }
 
@@ -140,14 +143,19 @@ func WhyNotTaken(err error, accepted int64) string {
 }
 
 // expect has the next answer to the request's message checked and handed over. The request began to
-// be sent at a time.
+// be sent at a time. An answer to another request goes to whoever received before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
+	before := s.receive.Load()
 	s.Receive(func(m child.Message) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !r.answeredBy(m.Envelope) {
-			s.Strays.Unasked.Add(1)
+			if before != nil {
+				(*before)(m)
+			} else {
+				s.Strays.Unasked.Add(1)
+			}
 			return
 		}
 		out := r.Check(m.Raw, m.Envelope)

@@ -20,7 +20,9 @@ const (
 	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
 	// lives and answers others; this request got nothing
 	Unanswered Verdict = "unanswered"
-	Deaf       Verdict = "deaf" // lives and answers nothing
+	// lives, and answered this request only after its time
+	Late Verdict = "answered late"
+	Deaf Verdict = "deaf" // lives and answers nothing
 	// both ends wait to write into a pipe that the other does not read
 	Deadlock  Verdict = "deadlock"
 	Corrupt   Verdict = "corrupt"   // the answer is not what was sent
@@ -66,6 +68,8 @@ var advice = map[Verdict]string{
 		"the limit to be documented",
 	Unanswered: "the request was swallowed, or takes longer than others (--patience): answer " +
 		"every request that has an id, with an error at least",
+	Late: "the answer came when it was no longer waited for: look for what holds it up; a " +
+		"server that is only slow needs more --patience",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
 		"(pipebench inspect); one that is only slow needs more --patience",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
