@@ -3,16 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
@@ -113,20 +110,20 @@ func (s *callSession) askLine(ctx context.Context, l line, order chan<- chan rep
 		return fmt.Errorf("read requests: %w", l.err)
 	}
 	s.asked++
-	q, err := parseRequest(l.text, l.number)
+	q, err := client.ParseRequest(l.text, l.number)
 	if err != nil {
 		return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
 	}
-	if q.notice {
-		return s.pool.Notify(ctx, q.method, q.params)
+	if q.Notice {
+		return s.pool.Notify(ctx, q.Method, q.Params)
 	}
 	r := make(chan reply, 1)
-	if q.method == mcp.Listen {
-		go func() { r <- s.send(ctx, q) }()
+	if q.Method == mcp.Listen {
+		go s.send(ctx, q, r)
 		return s.listen(ctx, r)
 	}
 	order <- r
-	go func() { r <- s.send(ctx, q) }()
+	go s.send(ctx, q, r)
 	return nil
 }
 
@@ -135,7 +132,7 @@ func (s *callSession) notified(method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"io.modelcontextprotocol/subscriptionId"`)) {
 		return
 	}
-	s.print(reply{line: jsonrpc.AppendRequest(nil, "", method, params)})
+	s.print(reply{line: client.Notification(method, params)})
 	if method == mcp.Acknowledged {
 		select {
 		case s.listens <- struct{}{}:
@@ -199,62 +196,8 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 	return lines
 }
 
-// send makes one request and returns the reply. If no answer comes from the server, the reply is an
-// error of our own, so that each request still has a line of output.
-func (s *callSession) send(ctx context.Context, q request) reply {
-	result, err := s.pool.Call(ctx, q.method, q.params)
-	if err == nil {
-		var tool struct{ IsError bool }
-		_ = json.Unmarshal(result, &tool) // a result that is no object does not come from a tool
-		return reply{jsonrpc.AppendResult(nil, q.id, result), tool.IsError}
-	}
-	var remote *jsonrpc.Error
-	if !errors.As(err, &remote) {
-		remote = &jsonrpc.Error{Code: codeOfOurOwn, Message: err.Error()}
-	}
-	return reply{jsonrpc.AppendError(nil, q.id, *remote), true}
-}
-
-// codeOfOurOwn is the first of those that JSON-RPC leaves to implementations.
-const codeOfOurOwn = -32000
-
-// A request is a line of input.
-type request struct {
-	id     jsonrpc.ID
-	method string
-	params json.RawMessage // nil for none
-	notice bool            // wants no answer
-}
-
-// parseRequest reads a line: a message, a method with params, or a tool with arguments.
-func parseRequest(line []byte, number int64) (request, error) {
-	if line[0] == '{' {
-		m, err := jsonrpc.Parse(line)
-		if err == nil && m.Kind().Answers() {
-			err = errors.New("an answer, where a request is wanted")
-		}
-		notice := m.Kind() == jsonrpc.Notification
-		return request{id: m.ID, method: m.Method, params: m.Params, notice: notice}, err
-	}
-	name, rest, _ := strings.Cut(string(line), " ")
-	q := request{
-		id: jsonrpc.Number(number), method: name,
-		notice: strings.HasPrefix(name, "notifications/"),
-	}
-	body := strings.TrimSpace(rest)
-	if body != "" {
-		q.params = json.RawMessage(body)
-	}
-	if q.params != nil && !json.Valid(q.params) {
-		return q, fmt.Errorf("what follows %s is not JSON", name)
-	}
-	if !strings.Contains(name, "/") && name != "ping" {
-		q.method = "tools/call"
-		if q.params == nil {
-			q.params = json.RawMessage("{}")
-		}
-		// A string and valid JSON.
-		q.params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.params})
-	}
-	return q, nil
+// send makes one request and hands its reply over.
+func (s *callSession) send(ctx context.Context, q client.Request, to chan<- reply) {
+	line, failed := q.Send(ctx, s.pool)
+	to <- reply{line, failed}
 }

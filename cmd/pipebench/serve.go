@@ -13,7 +13,6 @@ import (
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/catalogue"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -119,9 +118,6 @@ func (f *serveFlags) complete(cmd *cobra.Command) mcp.Options {
 	o.Stderr = cmd.ErrOrStderr()
 	o.Logger = slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: f.logLevel}))
 	o.ToolErrorsAsRPC = f.toolErrors == "jsonrpc"
-	o.ParseErrorID = jsonrpc.Empty
-	if f.parseErrorID == "null" {
-		o.ParseErrorID = jsonrpc.Null
-	}
+	o.NullParseErrorID = f.parseErrorID == "null"
 	return o
 }

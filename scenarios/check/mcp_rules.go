@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // request makes a request that any server refuses, with that id, a JSON text.

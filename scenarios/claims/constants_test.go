@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // rowsOfGuide are the lines of the guide on claims about constants, by ID.

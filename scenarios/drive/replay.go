@@ -10,8 +10,8 @@ import (
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // handshakeMethods open or end a session.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // outputBytes is what a specimen means to write: more than any pipe holds.

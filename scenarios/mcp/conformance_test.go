@@ -21,7 +21,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -81,7 +81,7 @@ func TestEdgeMalformed(t *testing.T) { // row 4, and "missing quotes, truncated"
 	}
 	for _, strategy := range []jsonrpc.ID{jsonrpc.Empty, jsonrpc.Null} { // "Parse Error ID Strategy": one a run
 		t.Run("id "+string(strategy), func(t *testing.T) {
-			r := serve(t, mcp.Options{ParseErrorID: strategy})
+			r := serve(t, mcp.Options{NullParseErrorID: strategy == jsonrpc.Null})
 			for _, test := range tests {
 				r.send(test.line)
 				var got struct {

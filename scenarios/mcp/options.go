@@ -10,7 +10,6 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
 )
 
 // A zero option stands for these.
@@ -46,10 +45,9 @@ type Options struct {
 	// Lenient skips lines of a header that are malformed; of content-length alone.
 	Lenient bool
 
-	// ParseErrorID is the id of an answer to what has no id that can be known: jsonrpc.Empty, as
-	// clients whose ids are strings need it, or jsonrpc.Null, as JSON-RPC says. A server uses one
-	// of them throughout.
-	ParseErrorID jsonrpc.ID
+	// NullParseErrorID answers what has no id that can be known with the id null, as JSON-RPC says.
+	// Without it that id is "", as clients whose ids are strings need it.
+	NullParseErrorID bool
 
 	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with
 	// isError.
@@ -90,7 +88,6 @@ func (o *Options) complete() error {
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)
-	o.ParseErrorID = cmp.Or(o.ParseErrorID, jsonrpc.Empty)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, DefaultToolTimeout)
 	o.EOFGrace = cmp.Or(o.EOFGrace, DefaultEOFGrace)
 	o.FlushTimeout = cmp.Or(o.FlushTimeout, DefaultFlushTimeout)
@@ -99,10 +96,6 @@ func (o *Options) complete() error {
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var faults []error
-	if o.ParseErrorID != jsonrpc.Empty && o.ParseErrorID != jsonrpc.Null {
-		wrong := fmt.Errorf(`id of parse errors is %s: want "" or null`, o.ParseErrorID)
-		faults = append(faults, wrong)
-	}
 	if o.MaxInFlight < 0 {
 		faults = append(faults, fmt.Errorf("%d requests in flight: want at least 1", o.MaxInFlight))
 	}

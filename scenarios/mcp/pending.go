@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A State is where a Server is in its life, which goes one way.

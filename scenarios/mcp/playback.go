@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/pipebench/pipebench/bench/payload"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A Playback answers requests from a recording of a client and a server: a request with the same

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
@@ -359,9 +359,9 @@ func TestASchemaIsAnObject(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	twice := mcp.NewTool("twice", "", nil, func(context.Context, struct{}) (string, error) { return "", nil })
 	_, err := mcp.NewServer(nil, nil, mcp.Options{
-		ParseErrorID: "7", MaxInFlight: -1, Tools: []mcp.Tool{twice, twice},
+		MaxInFlight: -1, Tools: []mcp.Tool{twice, twice},
 	})
-	for _, fault := range []string{"id of parse errors", "in flight", "two tools"} {
+	for _, fault := range []string{"in flight", "two tools"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("got %v, want %q in it", err, fault)
 		}

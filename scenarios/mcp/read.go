@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -215,7 +215,10 @@ func (s *Server) sendParseError(why string) {
 // sendError answers what is not served. The answer to an empty id has that of parse errors.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
-		id = s.opts.ParseErrorID
+		id = jsonrpc.Empty
+		if s.opts.NullParseErrorID {
+			id = jsonrpc.Null
+		}
 	}
 	r := &request{id: id, size: len(id) + len(message)}
 	reading, _ := s.pending.add(r)

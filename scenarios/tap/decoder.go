@@ -7,7 +7,7 @@ import (
 	"iter"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A message is what is known of one when its last byte has passed.

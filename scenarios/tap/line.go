@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // Directions of a message, as a recording names them.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pipebench/pipebench/results/view"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 var fine = Outcome{Verdict: OK}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // Why a request of the handshake got no answer, beside the errors of [child.Conn].

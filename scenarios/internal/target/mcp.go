@@ -12,7 +12,7 @@ import (
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A Protocol is what a server speaks. What its handshake finds out is kept, so that a server that

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A Request is a request of one exact size. Every copy has its own number in its id, or wherever

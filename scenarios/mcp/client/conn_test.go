@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // Seed 002, implementation details, row by row: here, in child_test.go and in converse_test.go.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pipebench/pipebench/scenarios/jsonrpc"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // A State is where a connection is.

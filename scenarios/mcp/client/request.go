@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
+)
+
+// A Request is one that a person or a script wrote on a line.
+type Request struct {
+	Method string
+	Params json.RawMessage // nil for none
+	Notice bool            // wants no answer
+	id     jsonrpc.ID      // of the answer's line; on the wire it has another
+}
+
+// ParseRequest reads a line: a message, a method with params, or a tool with arguments. One that
+// brings no id gets the line's number.
+func ParseRequest(line []byte, number int64) (Request, error) {
+	if line[0] == '{' {
+		m, err := jsonrpc.Parse(line)
+		if err == nil && m.Kind().Answers() {
+			err = errors.New("an answer, where a request is wanted")
+		}
+		notice := m.Kind() == jsonrpc.Notification
+		return Request{id: m.ID, Method: m.Method, Params: m.Params, Notice: notice}, err
+	}
+	name, rest, _ := strings.Cut(string(line), " ")
+	q := Request{
+		id: jsonrpc.Number(number), Method: name,
+		Notice: strings.HasPrefix(name, "notifications/"),
+	}
+	body := strings.TrimSpace(rest)
+	if body != "" {
+		q.Params = json.RawMessage(body)
+	}
+	if q.Params != nil && !json.Valid(q.Params) {
+		return q, fmt.Errorf("what follows %s is not JSON", name)
+	}
+	if !strings.Contains(name, "/") && name != "ping" {
+		q.Method = "tools/call"
+		if q.Params == nil {
+			q.Params = json.RawMessage("{}")
+		}
+		// A string and valid JSON.
+		q.Params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.Params})
+	}
+	return q, nil
+}
+
+// Send makes the request and returns the message that answers it. If none comes from the server, it
+// is an error of our own, so that each request still has an answer. A tool that failed has failed.
+func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
+	result, err := c.Call(ctx, q.Method, q.Params)
+	if err == nil {
+		var tool struct{ IsError bool }
+		_ = json.Unmarshal(result, &tool) // a result that is no object does not come from a tool
+		return jsonrpc.AppendResult(nil, q.id, result), tool.IsError
+	}
+	remote, answered := errors.AsType[*jsonrpc.Error](err)
+	if !answered {
+		remote = &jsonrpc.Error{Code: codeOfOurOwn, Message: err.Error()}
+	}
+	return jsonrpc.AppendError(nil, q.id, *remote), true
+}
+
+// codeOfOurOwn is the first of those that JSON-RPC leaves to implementations.
+const codeOfOurOwn = -32000
+
+// Notification returns the message that OnNotification was told of.
+func Notification(method string, params []byte) []byte {
+	return jsonrpc.AppendRequest(nil, "", method, params)
+}
