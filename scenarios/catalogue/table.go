@@ -83,7 +83,7 @@ var clients = []Situation{
 			"debt"},
 	{Name: "unread-stderr",
 		Title:  "standard error is not read",
-		Advice: "answer 200 requests all the same: log less than a pipe holds"},
+		Advice: "log less, or drop what standard error does not take: an answer must not wait for it"},
 	{Name: "nonblocking-stdout",
 		Title:  "standard output is in non-blocking mode, and not read for a moment",
 		Advice: "wait for room, and write again what was not taken"},

@@ -29,11 +29,13 @@ const (
 	memoryTime    = 10 * time.Second // that requests take at most, for one slope
 	memoryMinor   = 100              // bytes a request that allocators come to by themselves
 	memoryShare   = 50               // of what is in use, one part of this is no growth
+	leakGrowth    = 4                // heaps double before they are collected, histories triple
 )
 
 // watchesMemory takes the slope of memory over requests. A heap that is collected, and a compiler
-// at work, make memory grow at first and not for ever: so if it grows, it is looked at for longer,
-// until it has doubled, as Go's and other heaps do before they are collected, or the time is up.
+// at work, make memory grow at first and not for ever, and so does a history of the last requests:
+// so if it grows, it is looked at for longer, until it is leakGrowth times as large, or the time is
+// up.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -57,7 +59,7 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 			first = e.Slope
 			from = e.From
 		}
-		decided := e.SlopeLo >= first/2 && e.To >= 2*from
+		decided := e.SlopeLo >= first/2 && e.To >= leakGrowth*from
 		if looks >= 2 && decided {
 			break
 		}

@@ -112,9 +112,24 @@ func (c *serverCase) lostAnswer(
 	return context.Cause(ctx)
 }
 
+// While nobody reads its standard error, a server is asked at least fewRequests. One that writes to
+// it is asked until the pipe is full.
+const (
+	fewRequests  = 200
+	mostRequests = 20_000
+)
+
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
-	for i := range int64(200) {
+	said := 0
+	for i := range int64(mostRequests) {
+		if i > 0 && i%fewRequests == 0 {
+			unread, _ := c.server.StderrUnread()
+			if unread <= said {
+				return nil
+			}
+			said = unread
+		}
 		out, err := c.server.Trip(ctx, c.asked, i+1)
 		if err != nil {
 			return err

@@ -103,6 +103,8 @@ func (s *specimen) start() {
 		s.child(nil)
 	case "uncollected":
 		s.heap = make([]byte, 4<<20)
+	case "remembering":
+		s.heap = make([]byte, 36<<20)
 	case "littering":
 		os.CreateTemp("", "specimen-")
 	case "hoarding": // a file that grows with every start, kept in memory
@@ -134,7 +136,8 @@ func (s *specimen) serve() {
 	switch {
 	case s.is("ignores-end"), s.crowded,
 		s.is("ignores-early-end") && !s.greeted,
-		s.is("hangs-in-flight") && s.requests > 5:
+		s.is("hangs-in-flight") && s.requests > 5,
+		s.is("settles") && s.requests > 0:
 		time.Sleep(time.Hour)
 	case s.is("farewell"):
 		fmt.Println("bye")
@@ -188,6 +191,8 @@ func (s *specimen) refuse(id string) {
 	code := -32601
 	s.requests++
 	switch {
+	case s.is("chatty"):
+		fmt.Fprintln(os.Stderr, "refused:", strings.Repeat("no such method ", 6))
 	case s.is("wrong-code"):
 		code = -32600
 	case s.is("all-strings") && !strings.HasPrefix(id, `"`):
@@ -199,10 +204,11 @@ func (s *specimen) refuse(id string) {
 	case s.is("drops") && s.requests%10 == 0:
 		return
 	case s.is("leaky"):
-		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 4<<10))
+		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 64<<10))
 	case s.is("uncollected"):
-		at := s.requests * 3 << 10 % len(s.heap)
-		copy(s.heap[at:], bytes.Repeat([]byte("h"), 3<<10))
+		s.fill(3 << 10)
+	case s.is("remembering"):
+		s.fill(24 << 10)
 	}
 	answer := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`+"\n",
@@ -213,6 +219,12 @@ func (s *specimen) refuse(id string) {
 		answer += answer
 	}
 	io.WriteString(os.Stdout, answer)
+}
+
+// fill writes into the heap, behind what the request before it wrote.
+func (s *specimen) fill(size int) {
+	at := s.requests * size % len(s.heap)
+	copy(s.heap[at:], bytes.Repeat([]byte("h"), size))
 }
 
 const refusal = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`
