@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,13 +71,13 @@ func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected [
 		return view.ErrNothing
 	}
 	if f.detail && len(selected) == 1 && f.format == view.FormatTable {
-		return explain(cmd.OutOrStdout(), selected[0], verdicts[0])
+		return explain(cmd, selected[0], verdicts[0])
 	}
 	return f.showFindings(cmd, set, verdicts)
 }
 
 // explain writes all that there is to say of one verdict.
-func explain(w io.Writer, c claims.Claim, f results.Finding) error {
+func explain(cmd *cobra.Command, c claims.Claim, f results.Finding) error {
 	evidence, err := json.MarshalIndent(f.Evidence, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write evidence of %s: %w", c.ID, err)
@@ -94,8 +93,8 @@ func explain(w io.Writer, c claims.Claim, f results.Finding) error {
 			"run it again on an idle machine")
 	}
 	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
-	text := strings.Join(view.Options{}.Wrap(lines), "\n")
-	_, err = fmt.Fprintf(w, "%s: %s\n\n%s\nevidence: %s\n",
+	text := strings.Join(viewOptions(cmd, true).Wrap(lines), "\n")
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n\n%s\nevidence: %s\n",
 		c.ID, view.VerdictText(string(f.Verdict)), text, evidence)
 	return err
 }

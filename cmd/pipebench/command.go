@@ -15,14 +15,15 @@ type flags interface {
 	run(cmd *cobra.Command, args []string) error
 }
 
-// newCommand makes a command from its help text and its flags. It registers the flags only if they
-// are wanted, since that takes most of the time of a start. If args is nil it takes no arguments.
-func newCommand(name string, f flags, args cobra.PositionalArgs, wanted bool) *cobra.Command {
-	cmd := withHelp(name)
-	cmd.Args = args
-	if args == nil {
-		cmd.Args = takes(0, 0, name+" takes no arguments")
+// newCommand makes a command from its row and its help text. It registers the flags only if they
+// are wanted, since that takes most of the time of a start.
+func newCommand(row commandRow, wanted bool) *cobra.Command {
+	cmd := withHelp(row.name)
+	cmd.Args = row.args
+	if row.args == nil {
+		cmd.Args = takes(0, 0, row.name+" takes no arguments")
 	}
+	f := row.flags()
 	cmd.RunE = f.run
 	if wanted {
 		f.register(cmd)
@@ -68,6 +69,6 @@ func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []stri
 func atTerminal(cmd *cobra.Command, hint string) {
 	file, ok := cmd.InOrStdin().(*os.File)
 	if ok && term.IsTerminal(int(file.Fd())) {
-		fmt.Fprintln(cmd.ErrOrStderr(), hint)
+		writeNotice(cmd.ErrOrStderr(), hint)
 	}
 }

@@ -28,7 +28,7 @@ func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 		if p.File == "" { // a run, of which all was read
 			before = "pipebench:"
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), before, p)
+		writeNotice(cmd.ErrOrStderr(), before+" "+p.String())
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // helpTexts has a text for each command: its usage in the first line, its purpose in the second, a
@@ -40,42 +42,89 @@ func withHelp(name string) *cobra.Command {
 // per line: "What is sent: framing size". Flags that no line names stand under the last heading.
 const flagGroups = "flag groups"
 
-// helpWidth is how wide the help is at most.
-const helpWidth = 80
-
-// commandGroups are the commands in the order of the help of pipebench itself.
-var commandGroups = []struct {
-	title string
-	names []string
-}{
-	{"Measure a pipe", []string{"run", "tune", "probe"}},
-	{"Test a program", []string{"check", "drive", "inspect"}},
-	{"Stand at an end", []string{"serve", "call", "tap"}},
-	{"Look and compare", []string{"compare", "report"}},
+// A commandGroup is a part of the help of pipebench itself.
+type commandGroup struct {
+	title    string
+	commands []commandRow
 }
 
-// writeRootHelp shows what pipebench is, and its commands.
-func writeRootHelp(w io.Writer, root *cobra.Command) {
-	fmt.Fprintln(w, root.Long)
+// A commandRow is a command: its name, which its help text has too, its flags, and the arguments
+// that it takes, nil for none.
+type commandRow struct {
+	name  string
+	flags func() flags
+	args  cobra.PositionalArgs
+}
+
+// commandGroups are all commands, in the order of the help of pipebench itself.
+var commandGroups = []commandGroup{
+	{"Measure a pipe", []commandRow{
+		{"run", func() flags { return &runFlags{} }, nil},
+		{"tune", func() flags { return &tuneFlags{} }, cobra.ArbitraryArgs},
+		{"probe", func() flags { return &probeFlags{} }, takes(0, anyNumber, "")},
+	}},
+	{"Test a program", []commandRow{
+		{"check", func() flags { return &checkFlags{} }, takes(1, anyNumber,
+			"which command? put it behind --, as in: pipebench check -- my-program")},
+		{"drive", func() flags { return &driveFlags{} }, takes(1, anyNumber,
+			"which command? put it behind --, as in: pipebench drive -- cat")},
+		{"inspect", func() flags { return &inspectFlags{} },
+			takes(1, 1, "inspect takes one process number")},
+	}},
+	{"Stand at an end", []commandRow{
+		{"serve", func() flags { return &serveFlags{} }, nil},
+		{"call", func() flags { return &callFlags{} }, takes(1, anyNumber,
+			"which server? pipebench call -- COMMAND [ARGUMENT...]")},
+		{"tap", func() flags { return &tapFlags{} }, tapArgs},
+	}},
+	{"Look and compare", []commandRow{
+		{"compare", func() flags { return &compareFlags{} },
+			beforeDash(2, "compare takes two files of results, or two commands")},
+		{"report", func() flags { return &reportFlags{} }, takes(1, anyNumber,
+			"which file? give the results.jsonl of one run or more")},
+	}},
+}
+
+// writeRootHelp shows what pipebench is, and its commands and topics.
+func writeRootHelp(w io.Writer, root *cobra.Command, o view.Options) {
+	writeText(w, root.Long, o)
 	for _, group := range commandGroups {
 		fmt.Fprintf(w, "\n%s\n", group.title)
-		for _, name := range group.names {
-			cmd, _, err := root.Find([]string{name})
-			if err != nil || cmd == root || cmd.Hidden {
-				continue
+		for _, row := range group.commands {
+			cmd, _, err := root.Find([]string{row.name})
+			if err == nil {
+				fmt.Fprintf(w, "  %-9s %s\n", row.name, cmd.Short)
 			}
-			fmt.Fprintf(w, "  %-9s %s\n", name, cmd.Short)
 		}
 	}
 	fmt.Fprintf(w, "\nStart with: pipebench run\n\n")
 	fmt.Fprintf(w, "pipebench COMMAND --help has examples. pipebench help TOPIC explains:\n")
 	for _, cmd := range root.Commands() {
-		if cmd.IsAdditionalHelpTopicCommand() && !cmd.Hidden {
-			fmt.Fprintf(w, "  %-12s %s\n", cmd.Name(), cmd.Short)
+		if title := cmd.Annotations[topicTitle]; title != "" {
+			fmt.Fprintf(w, "  %-12s %s\n", cmd.Name(), title)
 		}
 	}
-	fmt.Fprintf(w, "\nExit status: 0 done, 1 could not run, 2 usage, 3 a gate failed, "+
-		"4 no verdict,\n130 interrupted.\n")
+	fmt.Fprintln(w)
+	writeText(w, "Exit status: 0 done, 1 could not run, 2 usage, 3 a gate failed, "+
+		"4 no verdict, 130 interrupted.", o)
+}
+
+// writeHelp shows all that there is to know of a command.
+func writeHelp(cmd *cobra.Command) {
+	w := cmd.OutOrStdout()
+	o := viewOptions(cmd, true)
+	if !cmd.HasParent() {
+		writeRootHelp(w, cmd, o)
+		return
+	}
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	writeText(w, text, o)
+	if cmd.Runnable() || cmd.HasSubCommands() {
+		fmt.Fprintf(w, "\n%s", cmd.UsageString())
+	}
 }
 
 // writeUsage shows how a command is used: its line, its examples and its flags.
@@ -91,17 +140,18 @@ func writeUsage(cmd *cobra.Command) error {
 
 // writeFlags writes the flags of a command under their headings.
 func writeFlags(w io.Writer, cmd *cobra.Command) {
+	width := viewOptions(cmd, true).Columns()
 	rest := cmd.LocalFlags()
 	heading := "Flags"
 	for line := range strings.Lines(cmd.Annotations[flagGroups]) {
 		title, names, _ := strings.Cut(line, ":")
 		var group *pflag.FlagSet
 		group, rest = splitFlags(rest, strings.Fields(names))
-		fmt.Fprintf(w, "\n%s:\n%s", title, group.FlagUsagesWrapped(helpWidth))
+		fmt.Fprintf(w, "\n%s:\n%s", title, group.FlagUsagesWrapped(width))
 		heading = "Results and time"
 	}
 	if rest.HasAvailableFlags() {
-		fmt.Fprintf(w, "\n%s:\n%s", heading, rest.FlagUsagesWrapped(helpWidth))
+		fmt.Fprintf(w, "\n%s:\n%s", heading, rest.FlagUsagesWrapped(width))
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
-	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
@@ -35,7 +34,7 @@ import (
 func main() {
 	work()
 	if err := errors.Join(enoughDescriptors(), enoughMemory()); err != nil {
-		fmt.Fprintln(os.Stderr, "pipebench:", err)
+		writeNotice(os.Stderr, "pipebench: "+err.Error())
 		os.Exit(exitFailed)
 	}
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -141,40 +140,18 @@ func newRoot(args ...string) *cobra.Command {
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
-	command := func(name string, f flags, takes cobra.PositionalArgs) *cobra.Command {
-		return newCommand(name, f, takes, len(args) == 0 || slices.Contains(args, name))
+	for _, group := range commandGroups {
+		for _, row := range group.commands {
+			wanted := len(args) == 0 || slices.Contains(args, row.name)
+			root.AddCommand(newCommand(row, wanted))
+		}
 	}
-	const whichFile = "which file? give the results.jsonl of one run or more"
-	root.AddCommand(
-		command("run", &runFlags{}, nil),
-		command("probe", &probeFlags{}, takes(0, anyNumber, "")),
-		command("inspect", &inspectFlags{}, takes(1, 1, "inspect takes one process number")),
-		command("serve", &serveFlags{}, nil),
-		command("call", &callFlags{},
-			takes(1, anyNumber, "which server? pipebench call -- COMMAND [ARGUMENT...]")),
-		command("check", &checkFlags{}, takes(1, anyNumber,
-			"which command? put it behind --, as in: pipebench check -- my-program")),
-		command("drive", &driveFlags{}, takes(1, anyNumber,
-			"which command? put it behind --, as in: pipebench drive -- cat")),
-		command("tap", &tapFlags{}, tapArgs),
-		command("tune", &tuneFlags{}, cobra.ArbitraryArgs),
-		command("compare", &compareFlags{},
-			beforeDash(2, "compare takes two files of results, or two commands")),
-		command("report", &reportFlags{}, takes(1, anyNumber, whichFile)),
-	)
 	root.AddCommand(newSpecimenCommand())
 	root.AddCommand(newOldCommands()...)
-	root.AddCommand(newGuides(root)...) // which avoid the names of commands, old ones too
 	root.AddCommand(newValuesTopic())
+	addGuides(root)
 	root.SetUsageFunc(writeUsage)
-	commandHelp := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if cmd == root {
-			writeRootHelp(cmd.OutOrStdout(), root)
-			return
-		}
-		commandHelp(cmd, args)
-	})
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd) })
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			// A flag with values of its own keeps them; that is the only error.
@@ -191,7 +168,9 @@ func unknownCommand(root *cobra.Command, name string) error {
 	}
 	var names []string
 	for _, group := range commandGroups {
-		names = append(names, group.names...)
+		for _, row := range group.commands {
+			names = append(names, row.name)
+		}
 	}
 	return fmt.Errorf("unknown command %q; known are %s", name, strings.Join(names, ", "))
 }
@@ -237,7 +216,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitInterrupted
 	}
 	// A server's last words may be part of the error.
-	fmt.Fprintln(stderr, "pipebench:", view.Escape(err.Error()))
+	writeNotice(stderr, "pipebench: "+err.Error())
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.code
 	}

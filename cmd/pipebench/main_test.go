@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	if _, command := os.LookupEnv(commandEnv); command {
 		main()
 	}
-	work() // the engine starts this test binary again, as it would the command
+	os.Setenv("COLUMNS", "100") // few lines are broken, which tests look for
+	work()                      // the engine starts this test binary again, as it would the command
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker of a -race build lingers for a second
 	}
@@ -56,6 +57,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("COLUMNS", os.Getenv("COLUMNS"))
 			// Charts and a page take several times as long as what is measured here: a script whose
 			// commands are to draw them says so.
 			env.Setenv("PIPEBENCH_RECORDS_ONLY", "1")

@@ -31,7 +31,8 @@ func TestManPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, group := range commandGroups {
-		for _, name := range group.names {
+		for _, row := range group.commands {
+			name := row.name
 			page, err := os.ReadFile(filepath.Join(folder, "pipebench-"+name+".1"))
 			if err != nil {
 				t.Fatal(err)

@@ -83,7 +83,7 @@ func (p *progress) step(what string) {
 func (p *progress) note(what string) {
 	p.step(what)
 	if p != nil && p.bar == nil {
-		fmt.Fprintln(p.stderr, view.Escape(what))
+		writeNotice(p.stderr, what)
 	}
 }
 

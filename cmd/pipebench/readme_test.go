@@ -126,7 +126,8 @@ func TestWhatIsShownIsPrinted(t *testing.T) {
 			}
 			cmd := command(t, commandEnv+"=1", row.args...)
 			cmd.Dir = t.TempDir()
-			cmd.Env, cmd.Stdin = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1"), strings.NewReader(row.stdin)
+			cmd.Env = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1", "COLUMNS=80")
+			cmd.Stdin = strings.NewReader(row.stdin)
 			said, err := cmd.Output()
 			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != row.exitCode {
 				t.Fatalf("%v:\n%s", err, said)

@@ -158,7 +158,7 @@ func TestScreensFitATerminal(t *testing.T) {
 						t.Errorf("line %d has %d columns: %s", i+1, n, line)
 					}
 				}
-				if shown := asShown[command]; o.Width == 100 && !o.Detail && shown != "" {
+				if shown := asShown[command]; o.Width == 80 && !o.Detail && shown != "" {
 					showScreen(t, filepath.Join("..", "..", "README.md"), "", shown, text.String())
 					if !showScreen(t, filepath.Join("docs", "screens.md"), "    ", shown, text.String()) {
 						t.Error("the guide of screens does not show it")

@@ -27,9 +27,9 @@ type serveFlags struct {
 }
 
 func (f *serveFlags) register(cmd *cobra.Command) {
-	cmd.Long += "\n"
+	cmd.Long += "\n\n| fault | the server |\n|---|---|"
 	for _, m := range catalogue.Faults() {
-		cmd.Long += fmt.Sprintf("\n  %-23s %s", m.Usage(), m.Title)
+		cmd.Long += fmt.Sprintf("\n| %s | %s |", m.Usage(), m.Title)
 	}
 	flags := cmd.Flags()
 	o := &f.options

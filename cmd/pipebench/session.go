@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/plots"
@@ -248,7 +247,7 @@ func (s *session) finish(measured error, t task) error {
 		return errNothingInTime
 	}
 	if s.late {
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "pipebench:", errMaxTime)
+		writeNotice(s.cmd.ErrOrStderr(), "pipebench: "+errMaxTime.Error())
 	}
 	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
 		err = s.leave(all)
@@ -293,7 +292,7 @@ func (s *session) leave(all *results.Set) error {
 // say prints a line that belongs to no result.
 func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+		writeNotice(cmd.ErrOrStderr(), fmt.Sprintf(format, args...))
 	}
 }
 
@@ -305,9 +304,9 @@ func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
 // viewOptions fits what is printed to where it is printed.
 func viewOptions(cmd *cobra.Command, detail bool) view.Options {
 	o := view.Options{Detail: detail}
-	file, ok := cmd.OutOrStdout().(interface{ Fd() uintptr })
-	if ok && term.IsTerminal(int(file.Fd())) {
-		o.Width, _, _ = term.GetSize(int(file.Fd())) // one that is not known is 0
+	columns, isTerminal := terminalWidth(cmd.OutOrStdout())
+	o.Width = columns
+	if isTerminal {
 		o.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	return o

@@ -132,9 +132,11 @@ func pairValue(pair [2]string) value { return value{name: pair[0], what: pair[1]
 
 // newValuesTopic makes the help topic that lists every value of every flag that has names.
 func newValuesTopic() *cobra.Command {
+	const title = "Names of framings, pipes, placements, faults and claims"
 	topic := &cobra.Command{
-		Use:   "values",
-		Short: "Names of framings, pipes, placements, faults and claims",
+		Use:         "values",
+		Annotations: map[string]string{topicTitle: title},
+		Short:       title,
 	}
 	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeValues(cmd) })
 	return topic
@@ -145,7 +147,7 @@ func writeValues(cmd *cobra.Command) {
 	w := cmd.OutOrStdout()
 	topology, err := placement.Read()
 	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "pipebench: placements are unknown:", err)
+		writeNotice(cmd.ErrOrStderr(), "pipebench: placements are unknown: "+err.Error())
 	}
 	fmt.Fprintf(w, "On this machine (%s/%s):\n", runtime.GOOS, runtime.GOARCH)
 	for _, list := range valueLists(topology) {

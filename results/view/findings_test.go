@@ -51,7 +51,7 @@ func writeFindings(t *testing.T, format Format, s *results.Set, o Options) strin
 }
 
 func TestFindingsShowWhatIsWrongFirst(t *testing.T) {
-	short := writeFindings(t, FormatTable, foundSet(), Options{})
+	short := writeFindings(t, FormatTable, foundSet(), Options{Width: 100})
 	first, rest, _ := strings.Cut(short, "\n")
 	want := `FAIL: 2 of 5: late-reader: cut at 65,536 B: what one pipe holds; ` +
 		`socketpair: says \x1b[2Jboo`

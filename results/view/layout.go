@@ -146,11 +146,11 @@ func broken(lines []string, width int) []string {
 func (o Options) Wrap(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		if utf8.RuneCountInString(line) <= o.width() {
+		if utf8.RuneCountInString(line) <= o.Columns() {
 			out = append(out, line)
 			continue
 		}
-		for i, part := range wrap(line, o.width()-2) {
+		for i, part := range wrap(line, o.Columns()-2) {
 			if i > 0 {
 				part = "  " + part
 			}
@@ -159,6 +159,9 @@ func (o Options) Wrap(lines []string) []string {
 	}
 	return out
 }
+
+// Fill breaks a paragraph between words so that its lines fit.
+func (o Options) Fill(text string) []string { return wrap(text, o.Columns()) }
 
 // wrap breaks a line between words so that each part is at most width wide; a word that does not
 // fit is broken behind slashes, as the names of benchmarks have them, or stays whole.

@@ -57,7 +57,7 @@ func TestMeasurementsFitTheWidth(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := screenOf(t, tt.set, Options{Width: tt.width})
 			for _, line := range lines {
-				if n := utf8.RuneCountInString(line); n > (Options{Width: tt.width}).width() && tt.width != 40 || n > 100 {
+				if n := utf8.RuneCountInString(line); n > (Options{Width: tt.width}).Columns() && tt.width != 40 || n > 100 {
 					t.Errorf("%d columns: %s", n, line)
 				}
 			}

@@ -137,11 +137,11 @@ func (t Table) writeText(w io.Writer, o Options) error {
 			Lines: tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
 		},
 	})
-	parts, dropped := t.forScreen().texts(escaped).fit(o.width(), o.Detail)
+	parts, dropped := t.forScreen().texts(escaped).fit(o.Columns(), o.Detail)
 	for i, part := range parts {
 		part.Title = ""
 		if i == 0 && t.Title != "" {
-			part.Title = strings.Join(wrap(Escape(t.Title), o.width()), "\n") + "\n"
+			part.Title = strings.Join(wrap(Escape(t.Title), o.Columns()), "\n") + "\n"
 		}
 		if i > 0 {
 			part.Title = "\n"

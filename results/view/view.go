@@ -31,7 +31,7 @@ type Format string
 
 // The formats of every view.
 const (
-	FormatTable    Format = "table"    // for a terminal, 100 columns at most
+	FormatTable    Format = "table"    // for a terminal, as wide as it is
 	FormatMarkdown Format = "markdown" // for a pull request
 	FormatCSV      Format = "csv"      // one row a cell, figures in base units
 	FormatJSON     Format = "json"     // the same, with what it means
@@ -61,19 +61,22 @@ func ParseFormat(name string) (Format, error) {
 // Options change how a view is written. The zero value is what a person at a terminal wants.
 type Options struct {
 	Detail bool // of measurements the tables with all figures, instead of what fits a screen
-	Width  int  // columns of the terminal; 0, or more than 100, is 100
+	Width  int  // columns of the terminal; 0 is 80, more than 100 is 100
 	Colour bool // mark what is good and what is bad by colours
 }
 
-// screenWidth is how many columns a screen has at most.
-const screenWidth = 100
+// Columns of text: as many as fit any terminal, and the most that people like to read.
+const (
+	usualScreen  = 80
+	widestScreen = 100
+)
 
-// width returns the columns that text may take.
-func (o Options) width() int {
+// Columns returns how many columns text may take.
+func (o Options) Columns() int {
 	if o.Width <= 0 {
-		return screenWidth
+		return usualScreen
 	}
-	return min(o.Width, screenWidth)
+	return min(o.Width, widestScreen)
 }
 
 // Colours of figures and verdicts on a terminal.

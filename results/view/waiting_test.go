@@ -40,7 +40,7 @@ func waitingSweep() *results.Set {
 // own in detail, and no part in what is said of the framings.
 func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	s := waitingSweep()
-	lines := screenOf(t, s, Options{})
+	lines := screenOf(t, s, Options{Width: 100})
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	for _, want := range []string{
 		"Non-blocking writer, one CPU", "full speed", "50 MB/s", "told after",

@@ -99,7 +99,7 @@ func Find(id string) (Claim, error) {
 	}
 	if slices.Contains(constants, id) {
 		return Claim{}, fmt.Errorf("claim %q needs no measurement: "+
-			"pipebench help claims-guide says what is true of it", id)
+			"pipebench help claims says what is true of it", id)
 	}
 	if len(near) == 0 {
 		return Claim{}, fmt.Errorf("claim %q is not known; "+
