@@ -2,12 +2,16 @@ package child_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -405,5 +409,77 @@ func TestABatchGoesOutAtOnce(t *testing.T) {
 	}
 	if n := c.In.Calls(); n != 1 {
 		t.Errorf("took %d calls", n)
+	}
+}
+
+// A taker is the input of a program: it takes what is written as take says.
+type taker struct {
+	take     func(n int64) (int64, error)
+	deadline func()
+}
+
+func (p taker) Write(b []byte) (int, error) {
+	n, err := p.take(int64(len(b)))
+	return int(n), err
+}
+
+func (p taker) Writev(bufs [][]byte) (int64, error) {
+	var n int64
+	for _, b := range bufs {
+		n += int64(len(b))
+	}
+	return p.take(n)
+}
+
+func (p taker) SetWriteDeadline(time.Time) error {
+	p.deadline()
+	return nil
+}
+
+func (p taker) Close() error { return nil }
+
+// A program that takes a large message slowly is not silent: so its parts are counted.
+func TestPartsOfAMessageAreCountedWhenTheyWereTaken(t *testing.T) {
+	var c *child.Conn
+	var before []int64 // what was counted before each write
+	out, says := io.Pipe()
+	in := taker{take: func(n int64) (int64, error) {
+		before = append(before, c.In.Bytes())
+		return n, nil
+	}}
+	c = child.Over(out, in, framers.NDJSON(), child.Options{})
+	defer c.Close()
+	defer says.Close()
+	msg := bytes.Repeat([]byte("x"), 300<<10)
+	if err := c.Send(t.Context(), msg); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{0, 128 << 10, 256 << 10}; !slices.Equal(before, want) {
+		t.Errorf("counted before the writes: %d, want %d", before, want)
+	}
+	if n := c.In.Bytes(); n != 300<<10+1 {
+		t.Errorf("counted %d in all", n)
+	}
+}
+
+// A reader that leaves just when the time is over has left.
+func TestAReaderThatLeavesAtTheEndOfTheTimeHasLeft(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	out, says := io.Pipe()
+	in := taker{
+		take: func(int64) (int64, error) {
+			cancel()
+			<-left
+			return 0, syscall.EPIPE
+		},
+		deadline: sync.OnceFunc(func() { close(left) }),
+	}
+	c := child.Over(out, in, framers.NDJSON(), child.Options{})
+	defer c.Close()
+	defer says.Close()
+	err := c.Send(ctx, []byte(`{}`))
+	if !errors.Is(err, child.ErrLeft) || errors.Is(err, child.ErrNotTaken) {
+		t.Errorf("Send = %v", err)
 	}
 }

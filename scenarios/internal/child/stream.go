@@ -95,13 +95,39 @@ func (s *Stream) wire() io.Writer {
 	return s
 }
 
-// A gatherStream takes header, message and terminator in one call.
+// A gatherStream takes header, message and terminator in one call, or several of largestGather
+// bytes: what a slow program has taken is counted while the rest waits.
 type gatherStream struct {
 	*Stream
 	v framers.Vectored
 }
 
+// largestGather is twice the usual capacity of a pipe: a larger call waits for the program anyway.
+const largestGather = 128 << 10
+
 func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
+	var done int64
+	var piece [][]byte
+	room := largestGather
+	for _, b := range bufs {
+		for len(b) > room {
+			n, err := s.gather(append(piece, b[:room]))
+			done += n
+			if err != nil {
+				return done, err
+			}
+			b = b[room:]
+			piece = piece[:0]
+			room = largestGather
+		}
+		piece = append(piece, b)
+		room -= len(b)
+	}
+	n, err := s.gather(piece)
+	return done + n, err
+}
+
+func (s gatherStream) gather(bufs [][]byte) (int64, error) {
 	n, err := s.v.Writev(bufs)
 	s.count(n)
 	return n, err
@@ -197,7 +223,7 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	if _, refused := errors.AsType[*framers.PayloadError](err); refused {
 		return err
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !syspipe.ReaderLeft(err) {
 		return fmt.Errorf("%w: %w", ErrNotTaken, context.Cause(ctx))
 	}
 	return inputClosed{err}
