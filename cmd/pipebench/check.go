@@ -112,6 +112,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		o.Template = template
 	}
+	incomplete := false
 	err := f.do(cmd, nil, task{
 		limit: f.maxTime,
 		measure: func(ctx context.Context, s *session) error {
@@ -119,6 +120,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			check.Adopt()
 			keep := func(l results.Line) error { return f.keep(s, l) }
 			err := withAdvice(do(ctx, *o, keep))
+			incomplete = errors.Is(err, errMaxTime)
 			if left, found := check.EndAdopted(*o, side); found {
 				err = errors.Join(err, keep(left))
 			}
@@ -129,7 +131,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, o)
 		},
 		gate: func(found *results.Set) error {
-			return allGates(f.judge(cmd, f.format, found), checkGate(found.Findings))
+			err := checkGate(found.Findings, incomplete)
+			return allGates(f.judge(cmd, f.format, found), err)
 		},
 	})
 	if errors.Is(err, errNothingInTime) {
@@ -151,8 +154,9 @@ func (f *checkFlags) keep(s *session, l results.Line) error {
 	return s.Write(found)
 }
 
-// checkGate fails if something is wrong with what was checked, and if nothing could be judged.
-func checkGate(found []results.Finding) error {
+// checkGate fails if something is wrong with what was checked, if nothing could be judged, and if
+// the time was over before all was.
+func checkGate(found []results.Finding, incomplete bool) error {
 	if n := len(view.FailedFindings(found)); n > 0 {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
 	}
@@ -165,6 +169,10 @@ func checkGate(found []results.Finding) error {
 			}
 		}
 		err := fmt.Errorf("nothing could be judged: %s", why)
+		return &statusError{exitInconclusive, err}
+	}
+	if incomplete {
+		err := errors.New("--max-time was over before all was judged: give it more time")
 		return &statusError{exitInconclusive, err}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -35,6 +37,28 @@ func TestExitCodes(t *testing.T) {
 		}
 		if said := stderr.Len() > 0; said != (c.err != nil) {
 			t.Errorf("%s: said %q", c.name, stderr.String())
+		}
+	}
+}
+
+// A check whose time was over has no verdict, unless what it came to is wrong already.
+func TestACheckThatIsCutShortHasNoVerdict(t *testing.T) {
+	right := results.Finding{ID: "check/server/ids", Verdict: results.OK}
+	wrong := results.Finding{ID: "check/server/batch", Verdict: results.Fails}
+	late := results.Finding{ID: "check/server/cancel", Verdict: results.CannotTell}
+	for _, c := range []struct {
+		name       string
+		found      []results.Finding
+		incomplete bool
+		want       int
+	}{
+		{"all is right", []results.Finding{right, late}, false, 0},
+		{"the time was over", []results.Finding{right, late}, true, exitInconclusive},
+		{"the time was over, and one is wrong", []results.Finding{wrong, late}, true, exitGate},
+	} {
+		err := checkGate(c.found, c.incomplete)
+		if got := exitCode(t.Context(), err, new(bytes.Buffer)); got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -162,13 +162,11 @@ type trial struct {
 	about   catalogue.Situation
 	do      situation
 	finding finding
-	cut     bool // ctx ended before a verdict
 	done    chan struct{}
 }
 
 // try tries the situations of a side, several at once, and keeps a record of each in the order of
-// the catalogue. A situation without an entry in tries is left out, and so is one that the end of
-// ctx cuts short.
+// the catalogue. A situation without an entry in tries is left out.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
@@ -186,9 +184,6 @@ func (o Options) try(
 	all.Go(func() { o.tryAll(ctx, side, trials) })
 	for _, t := range trials {
 		<-t.done
-		if t.cut {
-			continue
-		}
 		if err := sink(t.finding.Finding); err != nil {
 			return err
 		}
@@ -199,10 +194,18 @@ func (o Options) try(
 	return nil
 }
 
-// judge tries the situation of the trial.
+// judge tries the situation of the trial. If ctx ends meanwhile, whatever was seen is no verdict.
 func (o Options) judge(ctx context.Context, side catalogue.Side, t *trial) {
 	t.finding = o.one(ctx, side, t.about, t.do)
-	t.cut = ctx.Err() != nil
+	if ctx.Err() == nil {
+		return
+	}
+	f := &t.finding
+	f.clear()
+	f.cannotTell("the check ended before this was judged")
+	f.Evidence = ""
+	f.Advice = ""
+	f.Reproduce = ""
 }
 
 // tryAll tries most situations at once, and then the others one by one. What failed beside others
@@ -218,7 +221,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 		}
 		group.Go(func() error {
 			o.judge(ctx, side, t)
-			if t.cut || t.finding.Verdict != results.Fails || len(trials) == 1 {
+			if t.finding.Verdict != results.Fails || len(trials) == 1 {
 				close(t.done)
 				return nil
 			}
