@@ -24,52 +24,44 @@ func (b *byName) add(name string, p Point) {
 	*b = append(*b, Series{Name: name, Points: []Point{p}})
 }
 
-// fillCharts show how much a pipe takes against the size of the writes that fill it: a panel for
-// each machine, a line for each kind of pipe and one for its documented rule.
+// fillCharts show how much a pipe takes against the size of the writes that fill it: a line for
+// each kind of pipe and one for its documented rule.
 func fillCharts(all rows) []Chart {
 	const documented = " as documented"
 	found := all.set.FindingsOf(results.AreaRule)
-	var machines []string
-	for _, f := range found {
-		if id := all.set.Machine(f.Run); !slices.Contains(machines, id) {
-			machines = append(machines, id)
-		}
-	}
 	c := Chart{
 		Name:     "fill",
 		Title:    "What a pipe holds depends on how it is filled",
-		Subtitle: machineLine(all.set, machines),
+		Subtitle: nonEmpty(view.MachineLine(all.set)),
 		X:        Axis{Label: "size of each write", Scale: Log, Unit: Bytes, AtValues: true},
 		Y:        Axis{Label: "bytes accepted until it is full", Scale: Log, Unit: Bytes},
 		Notes:    []string{"A point that is labelled differs from the system's documented rule."},
 	}
-	for _, id := range machines {
-		var lines byName
-		for _, f := range found {
-			pipe, size, ok := strings.Cut(f.Name(), "/capacity/fill/")
-			x, err := strconv.ParseFloat(size, 64)
-			y, isNumber := f.Number()
-			if !ok || err != nil || !isNumber || all.set.Machine(f.Run) != id {
-				continue
-			}
-			p := exact(x, y)
-			if f.Verdict == results.Refuted {
-				p.Label = "differs"
-			}
-			lines.add(pipe, p)
-			if rule, ok := predicted(f); ok {
-				lines.add(pipe+documented, exact(x, rule))
-			}
+	var lines byName
+	for _, f := range found {
+		pipe, size, ok := strings.Cut(f.Name(), "/capacity/fill/")
+		x, err := strconv.ParseFloat(size, 64)
+		y, isNumber := f.Number()
+		if !ok || err != nil || !isNumber {
+			continue
 		}
-		for i := range lines {
-			slices.SortFunc(lines[i].Points, compareX)
-			if strings.HasSuffix(lines[i].Name, documented) {
-				lines[i].Reference = true
-				lines[i].Shape = Curve
-			}
+		p := exact(x, y)
+		if f.Verdict == results.Refuted {
+			p.Label = "differs"
 		}
-		c.Panels = append(c.Panels, Panel{Title: view.MachineTitle(all.set, id), Series: lines})
+		lines.add(pipe, p)
+		if rule, ok := predicted(f); ok {
+			lines.add(pipe+documented, exact(x, rule))
+		}
 	}
+	for i := range lines {
+		slices.SortFunc(lines[i].Points, compareX)
+		if strings.HasSuffix(lines[i].Name, documented) {
+			lines[i].Reference = true
+			lines[i].Shape = Curve
+		}
+	}
+	c.Panels = []Panel{{Series: lines}}
 	return []Chart{c}
 }
 
@@ -94,10 +86,8 @@ func serverCharts(all rows) []Chart {
 	var lines byName
 	fails := map[string]float64{} // by command: the smallest size that fails
 	var beyond *Failing           // of all servers
-	var machines []string
 	for _, t := range all.set.Targets {
 		name := view.CommandName(t.Command)
-		machines = append(machines, all.set.Machine(t.Run))
 		if at, failed := failedAt(t); failed {
 			if fails[name] == 0 || at < fails[name] {
 				fails[name] = at
@@ -126,7 +116,7 @@ func serverCharts(all rows) []Chart {
 	return []Chart{{
 		Name:     "server",
 		Title:    serverTitle(lines, beyond),
-		Subtitle: machineLine(all.set, machines),
+		Subtitle: nonEmpty(view.MachineLine(all.set)),
 		X:        sizeAxis,
 		Y:        Axis{Label: "time of a round trip", Scale: Log, Unit: Nanos},
 		Panels:   []Panel{{Series: lines, Fails: beyond}},

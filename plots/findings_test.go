@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -33,6 +32,7 @@ func fullSet() *results.Set {
 func twoMachines() *results.Set {
 	set := fullSet()
 	set.Environments = append(set.Environments, testMachine("run-2", "darwin"))
+	set.Findings = append(set.Findings, testFill("run-2", 4097, 65536, 0))
 	for _, r := range testStreams("run-2", 21, 1.7) {
 		if r.Cell.Placement == "same" {
 			set.Records = append(set.Records, r)
@@ -71,7 +71,6 @@ func testRules() []results.Finding {
 		{65536, 65536, 65536},
 	} {
 		out = append(out, testFill("run-1", fill.size, fill.total, fill.documented))
-		out = append(out, testFill("run-2", fill.size, 65536, 0))
 	}
 	return out
 }
@@ -149,32 +148,6 @@ func testTraffic() []results.Message {
 			Size: int64(2000 * math.Exp(2*rnd.NormFloat64())), ID: id})
 	}
 	return out
-}
-
-// Each machine has its own panel, in which a kind of pipe looks as it does everywhere.
-func TestRulesOfSeveralMachinesHaveAPanelEach(t *testing.T) {
-	set := &results.Set{}
-	for i, os := range []string{"linux", "darwin", "windows"} {
-		run := fmt.Sprintf("run-%d", i)
-		set.Environments = append(set.Environments, testMachine(run, os))
-		for _, pipe := range []string{"anonymous", "fifo"} {
-			for _, size := range []int{1, 4096} {
-				f := testFill(run, size, 65536, 0)
-				f.ID = fmt.Sprintf("rule/%s/capacity/fill/%d", pipe, size)
-				set.Findings = append(set.Findings, f)
-			}
-		}
-	}
-	c := onlyChart(t, fillCharts(rowsOf(set)))
-	want := []string{"linux/amd64", "darwin/arm64", "windows/amd64"}
-	if got := titles(c); !slices.Equal(got, want) {
-		t.Errorf("panels %q", got)
-	}
-	for _, p := range c.Panels {
-		if got := seriesNames(p); !slices.Equal(got, []string{"anonymous", "fifo"}) {
-			t.Errorf("%s: series %q", p.Title, got)
-		}
-	}
 }
 
 // A point that differs from the documented rule says so.

@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are cells of a set, each on one machine, with their figures: what the charts of measurements
+// rows are the cells of one machine, with their figures: what the charts of measurements
 // are made of. They come in the order in which views show them.
 type rows struct {
 	set    *results.Set
@@ -58,7 +58,6 @@ func values[V comparable](r rows, of func(stat.Row) V) []V {
 func framingOf(r stat.Row) string   { return r.Cell.Framing }
 func placementOf(r stat.Row) string { return r.Cell.Placement }
 func sizeOf(r stat.Row) int         { return r.Cell.Size }
-func machineOf(r stat.Row) string   { return r.Machine }
 
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
@@ -88,25 +87,18 @@ func (r rows) of(size int) rows {
 }
 
 // apart splits rows into those that can share a chart. shown clears the fields of a cell that a
-// chart has lines, panels or an axis for; machines and what else differs have charts of their own.
+// chart has lines, panels or an axis for; what else differs has charts of its own.
 func (r rows) apart(shown func(*results.Cell)) []rows {
-	keyOf := func(row stat.Row) stat.RowID {
+	keyOf := func(row stat.Row) results.Cell {
 		shown(&row.Cell)
-		return stat.RowID{Machine: row.Machine, Cell: row.Cell}
+		return row.Cell
 	}
-	keys := values(r, keyOf)
-	var cells []results.Cell
-	for _, key := range keys {
-		cells = append(cells, key.Cell)
-	}
+	cells := values(r, keyOf)
 	var out []rows
-	for _, key := range keys {
-		own := r.where(func(row stat.Row) bool { return keyOf(row) == key })
-		if len(values(r, machineOf)) > 1 {
-			own.suffix += "-" + fileName(r.set.MachineName(key.Machine))
-		}
+	for _, cell := range cells {
+		own := r.where(func(row stat.Row) bool { return keyOf(row) == cell })
 		for _, name := range results.DifferingFields(cells) {
-			own.suffix += "-" + fileName(view.FieldValue(name, key.Cell.Field(name)))
+			own.suffix += "-" + fileName(view.FieldValue(name, cell.Field(name)))
 		}
 		out = append(out, own)
 	}
@@ -149,21 +141,12 @@ func (r rows) subtitle(elsewhere ...string) []string {
 			parts = append(parts, view.FieldPhrase(name, text))
 		}
 	}
-	return append(machineLine(r.set, values(r, machineOf)), view.JoinParts(parts...))
+	return nonEmpty(view.MachineLine(r.set), view.JoinParts(parts...))
 }
 
-// machineLine describes the machine of a chart, or counts the machines.
-func machineLine(set *results.Set, ids []string) []string {
-	var found []results.Environment
-	for _, e := range view.FirstRuns(set) {
-		if slices.Contains(ids, e.Machine) {
-			found = append(found, e)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return []string{view.MachinesLine(found)}
+// nonEmpty returns the lines that have a text.
+func nonEmpty(lines ...string) []string {
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // capacities lists what the pipes said that they hold.

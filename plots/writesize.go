@@ -50,7 +50,7 @@ func (c *Chart) addLevers(own, all rows) {
 		like.Size = row.Cell.Size
 		like.Placement = row.Cell.Placement
 		oneLever := write == 0 && capacity > usual || write > 0 && capacity == usual
-		return row.Machine == first.Machine && row.Cell == like && oneLever
+		return row.Cell == like && oneLever
 	})
 	if len(levers.all) == 0 {
 		return

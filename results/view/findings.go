@@ -128,7 +128,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 		}
 		t.AppendValues(
 			Value{Text: findingName(f), Base: f.ID},
-			textValue(MachineTitle(s, s.Machine(f.Run))),
+			textValue(machineTitle(s, s.Machine(f.Run))),
 			textValue(strings.Join(f.About, " ")),
 			verdictValue(string(f.Verdict)),
 			textValue(f.Class),

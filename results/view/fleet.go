@@ -48,6 +48,15 @@ func FleetSections(members []stat.Member) []Section {
 	return append([]Section{answer}, shown...)
 }
 
+// fleetAnswer says in sentences what the machines of a set come to.
+func fleetAnswer(s *results.Set) []string {
+	sections := FleetSections(stat.FleetOf(s).Members())
+	if len(sections) == 0 {
+		return nil
+	}
+	return sections[0].Lead
+}
+
 // isEmptyFleet reports whether nothing was measured or found.
 func isEmptyFleet(members []stat.Member) bool {
 	return !slices.ContainsFunc(members, func(m stat.Member) bool {

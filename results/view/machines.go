@@ -8,23 +8,20 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// MachineTitle returns the name of a machine, "" if it is the only one of the set.
-func MachineTitle(s *results.Set, id string) string {
+// machineTitle returns the name of a machine, "" if it is the only one of the set.
+func machineTitle(s *results.Set, id string) string {
 	if len(s.Machines()) < 2 {
 		return ""
 	}
 	return s.MachineName(id)
 }
 
-// MachinesLine describes the only one of machines, or counts them.
-func MachinesLine(machines []results.Environment) string {
-	switch len(machines) {
-	case 0:
+// MachineLine describes the machine of a set, "" if the records do not tell.
+func MachineLine(s *results.Set) string {
+	if len(s.Environments) == 0 {
 		return ""
-	case 1:
-		return machineLine(machines[0])
 	}
-	return results.FormatCount(len(machines), "machine")
+	return machineLine(s.Environments[0])
 }
 
 // machineLine describes a machine: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
@@ -45,34 +42,13 @@ func loadText(e results.Environment) string {
 	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
-// FirstRuns returns the environment of the first run on each machine.
-func FirstRuns(s *results.Set) []results.Environment {
-	var out []results.Environment
-	seen := make(map[string]bool)
-	for _, e := range s.Environments {
-		if !seen[e.Machine] {
-			seen[e.Machine] = true
-			out = append(out, e)
-		}
+// header describes the machine in front of a view.
+func header(s *results.Set) []string {
+	if len(s.Environments) == 0 {
+		return nil
 	}
-	return out
-}
-
-// headerLines is how many lines about machines a view begins with at most.
-const headerLines = 6
-
-// headers describe the machines.
-func headers(s *results.Set) []string {
-	var out []string
-	for _, e := range FirstRuns(s) {
-		name := MachineTitle(s, e.Machine)
-		out = append(out, JoinParts(name, machineLine(e), "load "+loadText(e)))
-	}
-	if len(out) > headerLines {
-		more := results.FormatCount(len(out)-headerLines+1, "machine")
-		out = append(out[:headerLines-1], "and "+more+" more")
-	}
-	return out
+	e := s.Environments[0]
+	return []string{JoinParts(machineLine(e), "load "+loadText(e))}
 }
 
 // A machineField is one thing that is known of a machine, "" if it is not.
@@ -114,23 +90,4 @@ func machineFields(e results.Environment) []machineField {
 		{"Go", e.Go},
 		{"pipebench", e.Version},
 	}
-}
-
-// machineTable describes the machines of a set: a column each.
-func machineTable(s *results.Set) Table {
-	machines := FirstRuns(s)
-	t := Table{Columns: []Column{{Key: true}}}
-	for _, e := range machines {
-		t.Columns = append(t.Columns, Column{Title: s.MachineName(e.Machine), Key: true})
-	}
-	for i, f := range machineFields(results.Environment{}) {
-		row := []string{f.title}
-		for _, e := range machines {
-			row = append(row, machineFields(e)[i].text)
-		}
-		if strings.Join(row[1:], "") != "" {
-			t.Append(row...)
-		}
-	}
-	return t
 }

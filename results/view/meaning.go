@@ -62,14 +62,15 @@ func splitRun(rows []stat.Row) runRows {
 
 // meaning says in plain sentences what rows mean for the person. It claims nothing that the
 // interval of the figure does not carry.
-func meaning(s *results.Set, rows []stat.Row) []string {
+func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
-	sentences := []string{transportSentence(s, run.bare)}
-	if len(s.Machines()) < 2 {
-		sentences = append(sentences, programSentence(run.program), leverSentence(run.levers),
-			mixedSentence(run.mixed), refusalSentence(run.waiting))
-	}
-	return nonEmpty(sentences)
+	return nonEmpty([]string{
+		transportSentence(run.bare),
+		programSentence(run.program),
+		leverSentence(run.levers),
+		mixedSentence(run.mixed),
+		refusalSentence(run.waiting),
+	})
 }
 
 // mostPlaces is how many series of cells one sentence tells; the tables have the others.
@@ -77,10 +78,10 @@ const mostPlaces = 4
 
 // transportSentence says what share of raw's goodput each framing keeps if nothing else is done
 // with the bytes.
-func transportSentence(s *results.Set, bare []stat.Row) string {
+func transportSentence(bare []stat.Row) string {
 	var parts []string
 	size := -1
-	for _, one := range seriesIn(s, bare, patternStream) {
+	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		if text == "" {
 			continue
@@ -107,21 +108,15 @@ func transportSentence(s *results.Set, bare []stat.Row) string {
 
 // A series is the rows that differ in framing and size alone.
 type series struct {
-	cell    results.Cell // framing and size left out
-	machine string
-	where   string // "on one CPU", and what else tells it from the other series
-	short   string // the same in few words, for a title: "one CPU"
-	size    int    // at which most framings can be compared
-	rows    []stat.Row
-}
-
-// seriesID is what the rows of a series share.
-func seriesID(r stat.Row) stat.RowID {
-	return stat.RowID{Machine: r.Machine, Cell: stat.SeriesCell(r.Cell)}
+	cell  results.Cell // framing and size left out
+	where string       // "on one CPU", and what else tells it from the other series
+	short string       // the same in few words, for a title: "one CPU"
+	size  int          // at which most framings can be compared
+	rows  []stat.Row
 }
 
 // seriesIn gathers the series of rows with a pattern, and says of each where it ran.
-func seriesIn(s *results.Set, rows []stat.Row, pattern string) []series {
+func seriesIn(rows []stat.Row, pattern string) []series {
 	var own []stat.Row
 	for _, r := range rows {
 		if r.Cell.Pattern == pattern {
@@ -130,10 +125,12 @@ func seriesIn(s *results.Set, rows []stat.Row, pattern string) []series {
 	}
 	var all []series
 	var cells []results.Cell
-	for _, alike := range grouped(own, seriesID) {
-		id := seriesID(alike[0])
-		all = append(all, series{cell: id.Cell, machine: id.Machine, rows: alike})
-		cells = append(cells, id.Cell)
+	for _, alike := range grouped(own, func(r stat.Row) results.Cell {
+		return stat.SeriesCell(r.Cell)
+	}) {
+		cell := stat.SeriesCell(alike[0].Cell)
+		all = append(all, series{cell: cell, rows: alike})
+		cells = append(cells, cell)
 	}
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
@@ -147,10 +144,6 @@ func seriesIn(s *results.Set, rows []stat.Row, pattern string) []series {
 				one.where += " with " + name + " " + FieldValue(name, value)
 				one.short += ", " + FieldPhrase(name, value)
 			}
-		}
-		if machine := MachineTitle(s, one.machine); machine != "" {
-			one.where += " of " + machine
-			one.short += ", " + machine
 		}
 	}
 	slices.SortStableFunc(all, func(a, b series) int {
@@ -256,7 +249,7 @@ const littleCost = 0.9
 // programSentence says what is left of a framing's cost in a program that makes each message and
 // looks at it. It speaks of the first placement, whose figures are steadiest.
 func programSentence(program []stat.Row) string {
-	all := seriesIn(&results.Set{}, program, patternStream)
+	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
 		return ""
 	}

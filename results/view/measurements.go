@@ -10,22 +10,18 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables lays rows out with all their figures: a table for each machine, placement and pattern.
+// cellTables lays rows out with all their figures: a table for each placement and pattern.
 // The title says what all cells of a table share; each thing they differ in has a column.
-func cellTables(s *results.Set, rows []stat.Row) []Table {
+func cellTables(rows []stat.Row) []Table {
 	type group struct {
-		machine, placement, pattern string
-		waiting                     bool
+		placement, pattern string
+		waiting            bool
 	}
 	var tables []Table
 	for _, own := range grouped(rows, func(r stat.Row) group {
-		return group{r.Machine, r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
+		return group{r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
 	}) {
-		t := cellTable(own)
-		if machine := MachineTitle(s, own[0].Machine); machine != "" {
-			t.Title = machine + ": " + t.Title
-		}
-		tables = append(tables, t)
+		tables = append(tables, cellTable(own))
 	}
 	return tables
 }

@@ -132,12 +132,16 @@ func machineHeads(set *results.Set) []string {
 	return heads
 }
 
+// probedMachines returns the environment of the first run of each machine that found something.
 func probedMachines(set *results.Set) []results.Environment {
 	var probed []results.Environment
-	for _, e := range FirstRuns(set) {
-		if len(onMachine(set, set.Findings, e.Machine)) > 0 {
-			probed = append(probed, e)
+	seen := make(map[string]bool)
+	for _, e := range set.Environments {
+		if seen[e.Machine] || len(onMachine(set, set.Findings, e.Machine)) == 0 {
+			continue
 		}
+		seen[e.Machine] = true
+		probed = append(probed, e)
 	}
 	return probed
 }

@@ -16,21 +16,21 @@ const mostSeries = 12
 // screenTables show measurements on a first screen: for each placement framings down and message
 // sizes across, streams before round trips, then what a program comes to, and last the writers that
 // do not block. What a larger pipe and smaller writes do is said in a sentence.
-func screenTables(s *results.Set, rows []stat.Row) []Table {
+func screenTables(rows []stat.Row) []Table {
 	var p Page
 	run := splitRun(rows)
-	bare := append(seriesIn(s, run.bare, patternStream),
-		seriesIn(s, run.bare, results.PatternRoundtrip)...)
+	bare := append(seriesIn(run.bare, patternStream),
+		seriesIn(run.bare, results.PatternRoundtrip)...)
 	if len(bare) > mostSeries { // too many tables: those of --detail are fewer and longer
-		return cellTables(s, rows)
+		return cellTables(rows)
 	}
 	for _, one := range bare {
 		p.addTable(one.table())
 	}
 	p.addTable(programTable(run.program))
-	p.Tables = append(p.Tables, waitingTables(s, run.waiting)...)
+	p.Tables = append(p.Tables, waitingTables(run.waiting)...)
 	if len(p.Tables) == 0 { // cells of a pattern that has no table of its own, such as mixed
-		p.Tables = cellTables(s, rows)
+		p.Tables = cellTables(rows)
 	}
 	return p.Tables
 }

@@ -134,7 +134,7 @@ func TestManySettingsShareATable(t *testing.T) {
 		c.WriteSize = 1024 * write
 		s.Add(resultstest.Record(c, 1_000_001, resultstest.Around(1000, 0.01)...))
 	}
-	tables := screenTables(s, Summarise(s).Rows)
+	tables := screenTables(Summarise(s).Rows)
 	if len(tables) != 1 || len(tables[0].Rows) != 20 {
 		t.Errorf("%d tables, the first %q with %d rows", len(tables), tables[0].Title,
 			len(tables[0].Rows))

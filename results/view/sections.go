@@ -54,9 +54,9 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 		Commands: commandsOf(s, s.Records, "pipebench run"),
 	}
 	if detail {
-		measured.Tables = cellTables(s, rows)
+		measured.Tables = cellTables(rows)
 	} else {
-		measured.Tables = screenTables(s, rows)
+		measured.Tables = screenTables(rows)
 	}
 	all := []Section{measured}
 	all = append(all, serverSection(s), recordingSection(s))
@@ -76,7 +76,7 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	return found
 }
 
-// Lead says in a line what a set is about: its machine, or how many there are, its runs and dates.
+// Lead says in a line what the set of one machine is about: the machine, its runs and dates.
 func Lead(s *results.Set) string {
 	var days []string
 	for _, e := range s.Environments {
@@ -86,7 +86,7 @@ func Lead(s *results.Set) string {
 	if len(s.Environments) > 0 {
 		runs = results.FormatCount(len(s.Environments), "run")
 	}
-	return JoinParts(MachinesLine(FirstRuns(s)), runs, daysText(days))
+	return JoinParts(MachineLine(s), runs, daysText(days))
 }
 
 // dayOf returns the day of a run, if it is known.
@@ -113,7 +113,7 @@ func daysText(days []string) string {
 func answer(s *results.Set, sum Summary) []string {
 	out := slices.Clone(sum.Meaning)
 	for _, own := range driven(s) {
-		out = append(out, serverName(s, own[0])+": "+resultOf(own).text+".")
+		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
 	out = slices.Concat(out, findingSentences(s), recordingSummary(s))
 	out = nonEmpty(out)
@@ -139,13 +139,22 @@ func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []strin
 	return commands
 }
 
-// machineSection describes the machines.
+// machineSection describes the machine.
 func machineSection(s *results.Set) Section {
-	about := Section{ID: "machines", Title: "The machines", Folded: true}
-	about.Tables = []Table{machineTable(s)}
-	if len(s.Environments) > len(s.Machines()) {
-		about.Notes = []string{fmt.Sprintf("%d runs on these machines are put together; "+
-			"time, load and clock are those of the first.", len(s.Environments))}
+	about := Section{ID: "machines", Title: "The machine", Folded: true}
+	if len(s.Environments) == 0 {
+		return about
+	}
+	t := Table{Columns: []Column{{Title: "property", Key: true}, {Title: "here", Key: true}}}
+	for _, f := range machineFields(s.Environments[0]) {
+		if f.text != "" {
+			t.Append(f.title, f.text)
+		}
+	}
+	about.Tables = []Table{t}
+	if n := len(s.Environments); n > 1 {
+		about.Notes = []string{fmt.Sprintf("%d runs are put together; time, load and clock are "+
+			"those of the first.", n)}
 	}
 	return about
 }
@@ -159,18 +168,14 @@ func driven(s *results.Set) [][]results.Target {
 			all = append(all, t)
 		}
 	}
-	return grouped(all, func(t results.Target) string { return serverName(s, t) })
-}
-
-func serverName(s *results.Set, t results.Target) string {
-	return JoinParts(CommandName(t.Command), MachineTitle(s, s.Machine(t.Run)))
+	return grouped(all, func(t results.Target) string { return CommandName(t.Command) })
 }
 
 // serverSection holds the servers that drive loaded.
 func serverSection(s *results.Set) Section {
 	out := Section{ID: "servers", Title: "Servers"}
 	for _, own := range driven(s) {
-		name := serverName(s, own[0])
+		name := CommandName(own[0].Command)
 		sentences := slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own),
 			targetNotes(own))
 		for _, text := range sentences {

@@ -122,7 +122,7 @@ func targetRow(s *results.Set, t results.Target) []Value {
 	}
 	return []Value{
 		textValue(strings.Join(t.Command, " ")),
-		textValue(MachineTitle(s, s.Machine(t.Run))),
+		textValue(machineTitle(s, s.Machine(t.Run))),
 		textValue(t.Protocol),
 		sizeValue(t.Size),
 		inFlight,

@@ -129,7 +129,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		return WriteFleet(w, stat.FleetOf(s).Members(), format, o)
 	}
 	sum := Summarise(s)
-	p := Page{Header: headers(s), Answer: answer(s, sum)}
+	p := Page{Header: header(s), Answer: answer(s, sum)}
 	for _, section := range sections(s, sum.Rows, o.Detail || format == FormatMarkdown) {
 		for _, t := range section.Tables {
 			t.Title = cmp.Or(t.Title, section.Title)
@@ -168,10 +168,14 @@ type Summary struct {
 // Summarise works out the figures of every cell of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
+	sentences := meaning(rows)
+	if len(s.Machines()) > 1 {
+		sentences = fleetAnswer(s)
+	}
 	return Summary{ // its lists are never null
 		Environments: append([]results.Environment{}, s.Environments...),
 		Rows:         append([]stat.Row{}, rows...),
-		Meaning:      meaning(s, rows),
+		Meaning:      sentences,
 		Notes:        notes(s, rows, true),
 	}
 }

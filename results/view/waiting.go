@@ -5,13 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
 // waitingTables show what writers meet that do not block: a table for each place, with readers that
 // stay before those that leave.
-func waitingTables(s *results.Set, rows []stat.Row) []Table {
+func waitingTables(rows []stat.Row) []Table {
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
 		return cmp.Or(
 			cmp.Compare(a.Cell.ClosesAfter, b.Cell.ClosesAfter),
@@ -20,13 +19,8 @@ func waitingTables(s *results.Set, rows []stat.Row) []Table {
 			cmp.Compare(a.Cell.IO, b.Cell.IO))
 	})
 	var tables []Table
-	for _, own := range grouped(sorted, func(r stat.Row) stat.RowID {
-		return stat.RowID{Machine: r.Machine, Cell: results.Cell{Placement: r.Cell.Placement}}
-	}) {
+	for _, own := range grouped(sorted, func(r stat.Row) string { return r.Cell.Placement }) {
 		title := "Non-blocking writer, " + shortPlacement(own[0].Cell.Placement)
-		if name := MachineTitle(s, own[0].Machine); name != "" {
-			title += ", " + name
-		}
 		t := Table{Title: title, Columns: []Column{
 			{Title: "framing", Key: true},
 			{Title: "reader", Key: true},
