@@ -141,7 +141,7 @@ func (f *compareFlags) compareBuilds(
 		}
 		builds.Flags = runFlags
 		builds.Seed = f.seed
-		s.kept = []string{turns.OldFile, turns.NewFile, benchFile}
+		s.kept = []string{turns.OldFile, turns.NewFile}
 		c, err := turns.Run(ctx, builds, f.observed(cmd, s, plan))
 		return c, errors.Join(usageOfRun(err), builds.Close())
 	})
@@ -283,6 +283,7 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 	if err != nil {
 		return fmt.Errorf("keep the comparison: %w", err)
 	}
+	s.kept = append(s.kept, benchFile)
 	return nil
 }
 

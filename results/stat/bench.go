@@ -66,7 +66,12 @@ func (c Change) BenchUnit() (unit string, scale float64) {
 	if u, known := benchtext.MetricUnit(c.Metric); known {
 		return u.Name, u.Scale
 	}
-	if c.Cell == nil {
+	switch {
+	case c.Name == "" && c.Unit == "ns": // of two programs
+		return strings.TrimSuffix(c.Metric, " time") + "-ns/op", 1
+	case c.Name == "":
+		return strings.ReplaceAll(c.Metric, " ", "-") + "/op", 1
+	case c.Cell == nil:
 		return c.Metric, 1
 	}
 	return c.Metric + "/op", 1

@@ -343,8 +343,9 @@ func writeComparedBench(w io.Writer, c *stat.Comparison) error {
 				UnitMetadataKey: key, OrigUnit: unit, Value: better,
 			})
 		}
-		lines = append(lines, sideLines(ch.Name, "old", ch.Before, unit, scale)...)
-		lines = append(lines, sideLines(ch.Name, "new", ch.After, unit, scale)...)
+		name := cmp.Or(ch.Name, "Program")
+		lines = append(lines, sideLines(name, "old", ch.Before, unit, scale)...)
+		lines = append(lines, sideLines(name, "new", ch.After, unit, scale)...)
 	}
 	return writeBenchLines(w, lines)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
 	"github.com/pipebench/pipebench/results/stat"
@@ -185,6 +187,51 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		first, _, _ := strings.Cut(text.String(), "\n")
 		if !strings.Contains(first, tt.want) {
 			t.Errorf("%v: the first line is %q, want %q", tt.factor, first, tt.want)
+		}
+	}
+}
+
+// The figures of two programs are benchmark text that others read, whatever they are called.
+func TestFiguresOfProgramsAreBenchText(t *testing.T) {
+	side := func() stat.Dataset {
+		values := []float64{1000, 1000, 1001, 1002, 1003}
+		var d stat.Dataset
+		for _, m := range []stat.Metric{
+			{Name: "bytes read", Unit: "B", Better: stat.Lower, Counter: true, ByRange: true},
+			{Name: "CPU time", Unit: "ns", Better: stat.Lower},
+			{Name: "time", Unit: "ns", Better: stat.Lower},
+		} {
+			s := stat.Series{Metric: m, Values: values, Figure: stat.Median(values), Messages: 1}
+			d.Series = append(d.Series, s)
+		}
+		return d
+	}
+	c := stat.CompareTextPairs(side(), side(), stat.CompareOptions{})
+	var text bytes.Buffer
+	if err := WriteComparison(&text, c, FormatBench, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(map[string]int)
+	r := benchfmt.NewReader(&text, "bench.txt")
+	for r.Scan() {
+		switch line := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Error(line)
+		case *benchfmt.Result:
+			for _, v := range line.Values {
+				unit := v.Unit
+				if v.OrigUnit != "" {
+					unit = v.OrigUnit
+				}
+				lines[string(line.Name)+" "+unit]++
+			}
+		}
+	}
+	for _, unit := range []string{"bytes-read/op", "CPU-ns/op", "ns/op"} {
+		for _, side := range []string{"old", "new"} {
+			if name := "Program/side=" + side + " " + unit; lines[name] != 5 {
+				t.Errorf("%d lines of %s, want 5; there are %v", lines[name], name, lines)
+			}
 		}
 	}
 }
