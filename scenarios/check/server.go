@@ -99,6 +99,7 @@ var treatments = map[string]treatment{
 // A ServerEvidence is what the verdict on a server rests on.
 type ServerEvidence struct {
 	Protocol string `json:"protocol"` // with its revision
+	Framing  string `json:"framing"`  // that the server was found to speak, or was to speak
 
 	*results.FailureEvidence
 	Why        string `json:"why,omitempty"`
@@ -142,6 +143,7 @@ func treat(ctx context.Context, c *serverCase) error {
 	c.o.Pipes = c.pipes
 	c.o.Behind = c.behind
 	c.seen.Protocol = c.protocol.Name
+	c.seen.Framing = c.protocol.Framing.String()
 	c.seen.FailureEvidence = new(results.FailureEvidence)
 	defer func() { c.evidence = c.seen }()
 	if !c.raw {

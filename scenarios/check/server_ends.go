@@ -127,20 +127,20 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// inFlight is how many requests are under way when the input ends.
-const inFlight = 8
+// InFlight is how many requests are under way in "end-in-flight" when the input ends.
+const InFlight = 8
 
 func endsInFlight(ctx context.Context, c *serverCase) error {
 	r := c.protocol.Smallest(target.Tool)
-	for i := range int64(inFlight) {
+	for i := range int64(InFlight) {
 		c.send(ctx, r.Number(i))
 	}
 	c.server.CloseInput()
-	after := fmt.Sprintf("the end of its input, with %d requests in flight", inFlight)
+	after := fmt.Sprintf("the end of its input, with %d requests in flight", InFlight)
 	found, fine := c.leaves(ctx, c.gone(), after)
 	answered := c.countAnswers(ctx)
 	c.seen.Answered = &answered
-	c.settle(fmt.Sprintf("%s; %d of %d were answered", found, answered, inFlight), fine)
+	c.settle(fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight), fine)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	soon, cancel := context.WithTimeout(ctx, c.o.Patience)
 	defer cancel()
-	for n < inFlight {
+	for n < InFlight {
 		m, err := c.server.Next(soon)
 		if err != nil {
 			break

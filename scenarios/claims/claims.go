@@ -32,8 +32,7 @@ type Claim struct {
 	Says  string // in our words
 	MacOS string // what the source of macOS says of it, where that is known
 
-	// Needs names what it is judged from: findings by ID, or the beginning of their IDs; cells; or
-	// servers.
+	// Needs names what it is judged from: findings by ID, or the beginning of their IDs; or cells.
 	Needs []string
 	// Judge makes a judgement of that. It is not called where something of it is missing.
 	Judge func(*Evidence) Judgement
@@ -82,7 +81,7 @@ func All() []Claim {
 var constants = []string{
 	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
 	"001-1000-tools", "001-50mb-excluded", "001-http2-1000", "001-grpc-4mb", "001-rarely-1mb",
-	"002-efficient-json", "004-id-in-1k",
+	"002-efficient-json", "004-id-in-1k", "004-unknown-id", "004-trailing-space",
 }
 
 // Find returns the claim of that ID, or an error that names those that resemble it.

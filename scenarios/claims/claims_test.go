@@ -10,16 +10,37 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/failures"
+	"github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe/leaktest"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
+// serverEnv makes this test binary an MCP server.
+const serverEnv = "CLAIMS_TEST_SERVER"
+
+func serve() error {
+	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{})
+	if err == nil {
+		err = s.Start(context.Background())
+	}
+	if err == nil {
+		err = s.Wait()
+	}
+	return err
+}
+
+// aboutServers reports whether a claim is judged by how servers of others behave.
+func aboutServers(c Claim) bool { return experimentOf(c.Needs[0]) == checkServer }
+
 func TestMain(m *testing.M) {
-	proc.Main(rules.Jobs(), failures.Jobs(), map[string]proc.Job{
-		serverWork: func(*proc.Work) error { return serveLines(true) },
-		mutedWork:  func(*proc.Work) error { return serveLines(false) },
-	})
+	if os.Getenv(serverEnv) != "" {
+		if err := serve(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	proc.Main(rules.Jobs(), failures.Jobs())
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	os.Exit(m.Run())
 }
@@ -56,7 +77,7 @@ func TestMeasure(t *testing.T) {
 	var selected []Claim
 	for _, c := range All() {
 		cells := len(c.Needs) > 0 && strings.HasPrefix(c.Needs[0], "cells/")
-		if !cells && (len(c.Needs) == 0 || c.Needs[0] != needServers) {
+		if !cells && !aboutServers(c) {
 			selected = append(selected, c)
 		}
 	}
@@ -88,6 +109,43 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// What check finds of a server is what the claims on servers look for.
+func TestMeasureChecksAServer(t *testing.T) {
+	leaktest.Check(t)
+	t.Setenv(serverEnv, "1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var selected []Claim
+	for _, c := range All() {
+		if aboutServers(c) {
+			selected = append(selected, c)
+		}
+	}
+	set := &results.Set{}
+	err = Measure(t.Context(), selected, set, Options{Server: []string{self}},
+		func(l results.Line) error {
+			set.Add(l)
+			return nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{serverCheck(dirtyLine), serverCheck(endInFlight)} {
+		if f := newEvidence(set).findings[id]; f.Title == "" || f.About[0] != self {
+			t.Errorf("%s: %+v", id, f)
+		}
+	}
+	judged := Judge(set, selected)
+	if len(judged) != len(selected) {
+		t.Errorf("%d of %d claims were judged", len(judged), len(selected))
+	}
+	for _, f := range judged {
+		t.Logf("%s: %s: %s", f.ID, f.Verdict, f.Found)
+	}
+}
+
 // Nothing is measured again that the set holds already.
 func TestOnlyWhatLacksIsMeasured(t *testing.T) {
 	for id, rows := range cases {
@@ -115,7 +173,7 @@ func TestEveryNeedHasItsExperiment(t *testing.T) {
 				ok = err == nil
 			}
 			isCells := need == needCosts || need == needTrips || need == needReaders
-			if !ok && !isCells && need != needServers {
+			if !ok && !isCells && !aboutServers(c) {
 				t.Errorf("%s needs %s, which nothing finds", c.ID, need)
 			}
 		}

@@ -7,29 +7,42 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
+	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Needs that are no findings. That there is no server is one.
+// Needs that are no findings.
 const (
 	needCosts   = "cells/costs"   // streams of framings beside each other
 	needTrips   = "cells/trips"   // round trips of framings beside each other
 	needReaders = "cells/readers" // readers of lines that grow
-	needServers = "servers"       // MCP servers of others
 )
 
-// talk begins the IDs of findings on how an MCP server talks.
-const talk = results.AreaCheck + "/talk/"
+// checkServer is the experiment that checks an MCP server of others. It names the finding that
+// there is none.
+const checkServer = "servers"
+
+// The situations of check --server that claims are judged by.
+const (
+	dirtyLine   = "dirty-line"
+	endInFlight = "end-in-flight"
+)
+
+// serverCheck names a finding of check on a server.
+func serverCheck(situation string) string {
+	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
+}
 
 // pipe names a finding on anonymous pipes.
 func pipe(step string) string { return rules.ID(syspipe.Anonymous, step) }
 
 // Evidence is what a set of records holds, as claims ask for it.
 type Evidence struct {
-	findings map[string]results.Finding            // the last of each ID
-	servers  map[string]map[string]results.Finding // by command, then by name
+	findings map[string]results.Finding   // the last of each ID
+	servers  map[string][]results.Finding // of check on a server, by their ID
 	records  []results.Record
 	basis    basis
 }
@@ -43,21 +56,15 @@ type basis struct {
 func newEvidence(set *results.Set) *Evidence {
 	e := &Evidence{
 		findings: make(map[string]results.Finding),
-		servers:  make(map[string]map[string]results.Finding),
+		servers:  make(map[string][]results.Finding),
 		records:  set.Records,
 		basis:    basis{From: make(map[string]any)},
 	}
 	for _, f := range set.Findings {
-		name, isTalk := strings.CutPrefix(f.ID, talk)
-		if !isTalk {
-			e.findings[f.ID] = f
-			continue
+		e.findings[f.ID] = f
+		if strings.HasPrefix(f.ID, serverCheck("")) {
+			e.servers[f.ID] = append(e.servers[f.ID], f)
 		}
-		command := strings.Join(f.About, " ")
-		if e.servers[command] == nil {
-			e.servers[command] = make(map[string]results.Finding)
-		}
-		e.servers[command][name] = f
 	}
 	return e
 }
@@ -73,8 +80,9 @@ func (e *Evidence) has(need string) bool {
 	case needReaders:
 		return len(e.plainCells("stream", "ndjson-rescan")) > 1 &&
 			len(e.ratios("time", "stream", "ndjson-bytewise", "ndjson", 0)) > 0
-	case needServers:
-		return len(e.servers) > 0
+	}
+	if strings.HasPrefix(need, serverCheck("")) {
+		return len(e.checked(need)) > 0
 	}
 	for id, f := range e.findings {
 		begins := id == need || strings.HasPrefix(id, need+"/")
@@ -206,24 +214,31 @@ func all(c count, figure, holding, refuting, depending string) Judgement {
 // ofAll writes a count as a figure: "3 of 4 servers".
 func ofAll(c count, what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.of, what) }
 
-// A server is what was found of one MCP server.
+// A server is what check found of one MCP server in a situation.
 type server struct {
-	name string
-	said map[string]results.Finding
+	name string // its program
+	results.Finding
+	seen check.ServerEvidence
 }
 
-// asked returns the servers that a question was put to, by name. Those that answer no handshake are
-// left out, but for the handshakes themselves.
-func (e *Evidence) asked(question string) []server {
-	var servers []server
-	for _, command := range slices.Sorted(maps.Keys(e.servers)) {
-		said := e.servers[command]
-		f, put := said[question]
-		greets := said["newline"].Value == true
-		if put && (greets || question == "newline" || question == "content-length") {
-			servers = append(servers, server{nameOf(command), said})
-			e.basis.From[nameOf(command)+" "+question] = f.Value
+// checked returns the MCP servers that were checked in a situation, by command, and by what was
+// found of each last. Findings that could not be made are left out.
+func (e *Evidence) checked(id string) []server {
+	last := make(map[string]server)
+	for _, f := range e.servers[id] {
+		s := server{Finding: f}
+		err := f.Evidence.Decode(&s.seen)
+		isMCP := err == nil && strings.HasPrefix(s.seen.Protocol, "mcp")
+		if !isMCP || f.Verdict == results.CannotTell {
+			continue
 		}
+		command := strings.Join(f.About, " ")
+		s.name = nameOf(command)
+		last[command] = s
+	}
+	var servers []server
+	for _, command := range slices.Sorted(maps.Keys(last)) {
+		servers = append(servers, last[command])
 	}
 	return servers
 }
@@ -234,17 +249,22 @@ func nameOf(command string) string {
 	return program[strings.LastIndexAny(program, `/\`)+1:]
 }
 
-// answers counts the servers that did what a question asks.
-func (e *Evidence) answers(question string) count {
+// speaking counts the servers that speak a framing.
+func (e *Evidence) speaking(framing string) count {
 	var c count
-	for _, s := range e.asked(question) {
-		c.add(s.name, s.said[question].Value == true)
+	for _, s := range e.checked(serverCheck(endInFlight)) {
+		c.add(s.name, s.seen.Framing == framing)
+		e.basis.From[s.name+" speaks"] = s.seen.Framing
 	}
 	return c
 }
 
-// everyServer judges a claim that says every server does something.
-func (e *Evidence) everyServer(question, holding, not string) Judgement {
-	c := e.answers(question)
-	return all(c, ofAll(c, "servers"), holding, not, not)
+// passing counts the servers that a situation is right with.
+func (e *Evidence) passing(situation string) count {
+	var c count
+	for _, s := range e.checked(serverCheck(situation)) {
+		c.add(s.name, s.Verdict == results.OK)
+		e.basis.From[s.name+" "+situation] = s.Verdict
+	}
+	return c
 }

@@ -9,20 +9,29 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
 // A verdictCase is what a set may hold, and what a claim's rule makes of it.
 type verdictCase struct {
 	name    string
-	found   values   // findings by ID
-	servers []values // findings on servers by name
+	found   values // findings by ID
+	servers []serverFound
 	records []results.Record
 	want    results.Verdict
 	unsure  bool
 }
 
 type values map[string]any
+
+// A serverFound is what check found of one MCP server.
+type serverFound struct {
+	framing  string
+	dirty    results.Verdict // of lines that are no messages
+	ends     results.Verdict // of the end of input with requests in flight
+	answered int64           // of those requests
+}
 
 // A class is how a failure came about.
 type class string
@@ -33,9 +42,16 @@ func (c verdictCase) set() *results.Set {
 	for id, v := range c.found {
 		s.Add(findingOf(id, v))
 	}
-	for n, said := range c.servers {
-		for name, v := range said {
-			f := findingOf(talk+name, v)
+	for n, found := range c.servers {
+		seen := check.ServerEvidence{Protocol: "mcp 2025-11-25", Framing: found.framing}
+		dirty := findingOf(serverCheck(dirtyLine), nil)
+		dirty.Verdict = found.dirty
+		dirty.Evidence = results.MustEvidence(seen)
+		seen.Answered = &found.answered
+		ends := findingOf(serverCheck(endInFlight), nil)
+		ends.Verdict = found.ends
+		ends.Evidence = results.MustEvidence(seen)
+		for _, f := range []results.Finding{dirty, ends} {
 			f.About = []string{fmt.Sprint("server-", n)}
 			s.Add(f)
 		}
@@ -140,29 +156,26 @@ func pieces(ours, theirs, last string) values {
 	return values{inPieces: class(ours), printed: class(theirs), printedLast: class(last)}
 }
 
-// good is an MCP server that does all that the documents ask, but answers no header.
-func good() values {
-	return values{"newline": true, "content-length": false, "blank-line": true,
-		"trailing-space": true, "malformed-line": true, "malformed-id": "null",
-		"end-of-input": true}
+// good is an MCP server that does all that the documents ask.
+func good() serverFound {
+	return serverFound{"ndjson", results.OK, results.OK, check.InFlight}
 }
 
-// but returns a good server with other answers.
-func but(other values) values {
-	s := good()
-	maps.Copy(s, other)
-	return s
-}
-
-// serverCases are those of a claim that every server answers a question.
-func serverCases(question string) []verdictCase {
-	not := but(values{question: false})
+// serverCases are those of a claim on every server, for which another one does not hold.
+func serverCases(other serverFound, none results.Verdict) []verdictCase {
 	return []verdictCase{
-		{name: "all", servers: []values{good(), good()}, want: results.Holds},
-		{name: "one not", servers: []values{good(), not}, want: results.Depends},
-		{name: "none", servers: []values{not, not}, want: results.Refuted},
+		{name: "all", servers: []serverFound{good(), good()}, want: results.Holds},
+		{name: "one not", servers: []serverFound{good(), other}, want: results.Depends},
+		{name: "none", servers: []serverFound{other, other}, want: none},
 	}
 }
+
+var (
+	deafAfterDirt = serverFound{"ndjson", results.Fails, results.OK, check.InFlight}
+	stays         = serverFound{"ndjson", results.OK, results.Fails, check.InFlight}
+	dropsAnswers  = serverFound{"ndjson", results.OK, results.OK, check.InFlight - 1}
+	inHeaders     = serverFound{"content-length", results.CannotTell, results.OK, check.InFlight}
+)
 
 // either is two cases of one finding.
 func either(id string, yes any, want results.Verdict, no any, other results.Verdict) []verdictCase {
@@ -301,7 +314,7 @@ var cases = map[string][]verdictCase{
 		{name: "not told", found: values{pipe("eof/last-writer"): "EAGAIN",
 			pipe("broken/no-reader/sigpipe"): true}, want: results.Refuted},
 	},
-	"002-malformed-skipped": serverCases("malformed-line"),
+	"002-malformed-skipped": serverCases(deafAfterDirt, results.Refuted),
 	"002-stderr-separate": {
 		{name: "fills", found: values{pipe("broken/after-0/error"): "EPIPE",
 			pipe("capacity/fill/512"): 65536}, want: results.Depends},
@@ -312,18 +325,12 @@ var cases = map[string][]verdictCase{
 	"003-exact-sizes": either(awkward, class(failures.Sound), results.Holds,
 		class(failures.Corrupted), results.Refuted),
 	"003-mcp-content-length": {
-		{name: "none by header", servers: []values{good(), good()}, want: results.Refuted},
-		{name: "all by header", servers: []values{but(values{"content-length": true})},
-			want: results.Holds},
-		{name: "one by header", servers: []values{good(), but(values{"content-length": true})},
-			want: results.Depends},
-		{name: "one by nothing", servers: []values{good(), but(values{"newline": false})},
-			want: results.Depends},
-		{name: "nothing at all", servers: []values{but(values{"newline": false})},
-			want: results.CannotTell},
+		{name: "none", servers: []serverFound{good(), good()}, want: results.Refuted},
+		{name: "all", servers: []serverFound{inHeaders}, want: results.Holds},
+		{name: "one", servers: []serverFound{good(), inHeaders}, want: results.Depends},
 	},
 
-	"004-mcp-newline": serverCases("newline"),
+	"004-mcp-newline": serverCases(inHeaders, results.Refuted),
 	"004-4096-robust": {
 		{name: "as printed", found: pieces(failures.Sound, failures.Sound, failures.Sound),
 			want: results.Holds},
@@ -345,18 +352,9 @@ var cases = map[string][]verdictCase{
 	},
 	"004-skip-hangs": either(skipped, class(failures.Noticed), results.Holds,
 		class(failures.Refused), results.Refuted),
-	"004-eof-shutdown": serverCases("end-of-input"),
-	"004-unknown-id": {
-		{name: "null alone", servers: []values{good(), good()}, want: results.Refuted},
-		{name: "both", servers: []values{good(), but(values{"malformed-id": `""`})},
-			want: results.Holds},
-		{name: "empty alone", servers: []values{but(values{"malformed-id": `""`})},
-			want: results.Depends},
-		{name: "of nobody", servers: []values{but(values{"newline": false})},
-			want: results.CannotTell},
-	},
-	"004-empty-lines":    serverCases("blank-line"),
-	"004-trailing-space": serverCases("trailing-space"),
+	"004-eof-shutdown": append(
+		serverCases(stays, results.Refuted), serverCases(dropsAnswers, results.Refuted)...),
+	"004-empty-lines": serverCases(deafAfterDirt, results.Depends),
 	"004-stdout-reserved": {
 		{name: "a message", found: logLineCosts(failures.Noticed), want: results.Holds},
 		{name: "nothing", found: logLineCosts(failures.Sound), want: results.Refuted},
@@ -526,5 +524,45 @@ func TestClaimsOnPipesNameMacOS(t *testing.T) {
 		if len(got) != 1 || !strings.Contains(got[0].Found, "XNU") {
 			t.Errorf("%s: %+v", id, got)
 		}
+	}
+}
+
+// A server that speaks with headers cannot be asked what it makes of dirty lines, and one that is no
+// MCP server says nothing about MCP.
+func TestOnlyServersThatCanBeAskedCount(t *testing.T) {
+	c, err := Find("002-malformed-skipped")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := verdictCase{servers: []serverFound{inHeaders}}
+	got := Judge(headers.set(), []Claim{c})
+	if len(got) != 1 || got[0].Verdict != results.CannotTell {
+		t.Errorf("of a server that speaks with headers: %+v", got)
+	}
+	lines := verdictCase{servers: []serverFound{good()}}
+	set := lines.set()
+	for i := range set.Findings {
+		seen := check.ServerEvidence{Protocol: "lsp", Framing: "ndjson"}
+		set.Findings[i].Evidence = results.MustEvidence(seen)
+	}
+	if got := Judge(set, []Claim{c}); len(got) != 0 {
+		t.Errorf("of a language server: %+v", got)
+	}
+}
+
+// A server that was checked twice counts once, as it was found last.
+func TestTheLastCheckOfAServerCounts(t *testing.T) {
+	twice := verdictCase{servers: []serverFound{deafAfterDirt, good()}}
+	set := twice.set()
+	for i := range set.Findings {
+		set.Findings[i].About = []string{"server"}
+	}
+	c, err := Find("002-malformed-skipped")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Judge(set, []Claim{c})
+	if len(got) != 1 || got[0].Verdict != results.Holds {
+		t.Errorf("got %+v", got)
 	}
 }

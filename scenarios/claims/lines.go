@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -54,11 +55,8 @@ var serverClaims = []Claim{
 	{
 		ID: "002-malformed-skipped", Where: "Error Handling",
 		Says:  "A server skips a malformed message, and answers the next one",
-		Needs: []string{needServers},
-		Judge: func(e *Evidence) Judgement {
-			const not = "answers nothing more after such a line: {}"
-			return e.everyServer("malformed-line", "each answers the request after it", not)
-		},
+		Needs: []string{serverCheck(dirtyLine)},
+		Judge: judgeDirtyLines,
 	},
 	{
 		ID: "002-stderr-separate", Where: "Communication Flow",
@@ -90,8 +88,13 @@ var headerClaims = []Claim{
 	{
 		ID: "003-mcp-content-length", Where: "Transport",
 		Says:  "MCP servers on stdio speak Content-Length framing",
-		Needs: []string{needServers},
-		Judge: judgeContentLength,
+		Needs: []string{serverCheck(endInFlight)},
+		Judge: func(e *Evidence) Judgement {
+			c := e.speaking("content-length")
+			return all(c, ofAll(c, "servers"), "every server speaks with headers",
+				"MCP on stdio is a message a line; the header belongs to the Language Server "+
+					"Protocol", "these speak in lines: {}")
+		},
 	},
 }
 
@@ -100,10 +103,11 @@ var lineClaims = []Claim{
 	{
 		ID: "004-mcp-newline", Where: "Key Design Decisions",
 		Says:  "MCP on stdio is newline-delimited JSON",
-		Needs: []string{needServers},
+		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
-			return e.everyServer("newline", "each answers a handshake sent as a line",
-				"no answer from {}")
+			c := e.speaking("ndjson")
+			return all(c, ofAll(c, "servers"), "each answers a handshake sent as a line",
+				"none answers a handshake sent as a line", "no answer to a line from: {}")
 		},
 	},
 	{
@@ -144,42 +148,21 @@ var lineClaims = []Claim{
 	},
 	{
 		ID: "004-eof-shutdown", Where: "EOF and Response Flushing",
-		Says: "After the end of standard input, pending responses are flushed within 2 seconds " +
-			"and the server is gone within 5",
-		Needs: []string{needServers},
-		Judge: func(e *Evidence) Judgement {
-			var each []string
-			for _, s := range e.asked("end-of-input") {
-				each = append(each, s.name+" "+s.said["end-of-input"].Found)
-			}
-			text := strings.Join(each, "; ")
-			c := e.answers("end-of-input")
-			return all(c, ofAll(c, "servers"), text, text, text)
-		},
-	},
-	{
-		ID: "004-unknown-id", Where: "Parse Error ID Strategy",
-		Says: "An empty string serves for the id of an answer to a request whose id is " +
-			"unknown, as null does",
-		Needs: []string{needServers},
-		Judge: judgeUnknownID,
+		Says: "After the end of standard input, pending responses are flushed and the server is " +
+			"gone within 5 seconds",
+		Needs: []string{serverCheck(endInFlight)},
+		Judge: judgeEndInFlight,
 	},
 	{
 		ID: "004-empty-lines", Where: edges,
 		Says:  "Empty lines between messages are ignored",
-		Needs: []string{needServers},
+		Needs: []string{serverCheck(dirtyLine)},
 		Judge: func(e *Evidence) Judgement {
-			const not = "answers nothing more after a blank line: {}"
-			return e.everyServer("blank-line", "each answers the request after it", not)
-		},
-	},
-	{
-		ID: "004-trailing-space", Where: edges,
-		Says:  "White space at the end of a line does no harm",
-		Needs: []string{needServers},
-		Judge: func(e *Evidence) Judgement {
-			return e.everyServer("trailing-space", "each answers",
-				"does not answer such a request: {}")
+			j := judgeDirtyLines(e)
+			if j.Verdict == results.Refuted { // other lines may be to blame
+				j.Verdict = results.Depends
+			}
+			return j
 		},
 	},
 	{
@@ -200,49 +183,27 @@ var lineClaims = []Claim{
 	},
 }
 
-func judgeContentLength(e *Evidence) Judgement {
-	header := e.answers("content-length")
-	line := e.answers("newline")
-	figure := fmt.Sprintf("header answered by %d, line by %d of %d servers",
-		header.good, line.good, line.of)
-	switch {
-	case line.of == 0 || header.good+line.good == 0:
-		return cannotTell("no server answered at all")
-	case header.good == header.of:
-		return holds(figure, "every server answers a handshake sent with a header")
-	case header.good == 0 && line.good == line.of:
-		return refuted(figure, "MCP on stdio is a message a line; the header belongs to the "+
-			"Language Server Protocol")
-	}
-	return depends(figure, "no answer to a header from: "+strings.Join(header.bad, ", "))
+// judgeDirtyLines looks at whether servers answer behind lines that are blank or no JSON.
+func judgeDirtyLines(e *Evidence) Judgement {
+	c := e.passing(dirtyLine)
+	const not = "does not answer after lines that are blank, a log line or broken JSON: {}"
+	return all(c, ofAll(c, "servers"),
+		"each answers the request after blank, log and broken lines", not, not)
 }
 
-func judgeUnknownID(e *Evidence) Judgement {
-	null := 0
-	empty := 0
+// judgeEndInFlight counts the servers that answer all that is under way when their input ends, and
+// leave in time.
+func judgeEndInFlight(e *Evidence) Judgement {
+	var c count
 	var each []string
-	servers := e.asked("malformed-id")
-	for _, s := range servers {
-		id := s.said["malformed-id"].Found
-		switch id {
-		case "null":
-			null++
-		case `""`:
-			empty++
-		}
-		each = append(each, s.name+": "+id)
+	for _, s := range e.checked(serverCheck(endInFlight)) {
+		answered := s.seen.Answered != nil && *s.seen.Answered == check.InFlight
+		c.add(s.name, s.Verdict == results.OK && answered)
+		each = append(each, s.name+": "+s.Found)
+		e.basis.From[s.name+" "+endInFlight] = s.Found
 	}
-	figure := fmt.Sprintf(`null from %d, "" from %d of %d servers`, null, empty, len(servers))
-	names := strings.Join(each, "; ")
-	switch {
-	case len(servers) == 0:
-		return cannotTell("nobody could be asked")
-	case null > 0 && empty > 0:
-		return holds(figure, "both are seen: "+names)
-	case null > 0:
-		return refuted(figure, "JSON-RPC 2.0 demands null, and servers that answer use it: "+names)
-	}
-	return depends(figure, "no server answered with null: "+names)
+	text := strings.Join(each, "; ")
+	return all(c, ofAll(c, "servers"), text, text, text)
 }
 
 // judgeBytewise compares the reader of single bytes with the one that takes what there is. Every

@@ -12,6 +12,7 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -75,20 +76,22 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	switch need {
 	case needCosts, needTrips, needReaders:
 		return o.measureCells(ctx, need, keep)
-	case needServers:
+	case checkServer:
 		command := o.Server
 		if command == nil {
 			const reference = "mcp-server-everything"
 			if _, err := exec.LookPath(reference); err != nil {
 				return keep(results.Finding{
-					ID: needServers, Title: "ask an MCP server", Verdict: results.CannotTell,
+					ID: checkServer, Title: "check an MCP server", Verdict: results.CannotTell,
 					Found: "no server of others: put one such as mcp-server-everything on the " +
 						"PATH, or give its command: probe --claims -- COMMAND",
 				})
 			}
 			command = []string{reference, "stdio"}
 		}
-		return interview(ctx, command, keepFinding)
+		return check.Server(ctx, check.Options{
+			Run: o.Run, Command: command, Only: []string{dirtyLine, endInFlight},
+		}, keep)
 	}
 	if name, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {
 		f, err := failures.Find(name)
@@ -104,8 +107,11 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 }
 
 // experimentOf returns the ID of the experiment that makes the findings which a need names. Cells
-// and servers have none.
+// have none.
 func experimentOf(need string) string {
+	if strings.HasPrefix(need, serverCheck("")) {
+		return checkServer
+	}
 	if kind, step, ok := rules.ParseID(need); ok {
 		return rules.ID(kind, rules.ExperimentOf(step))
 	}
