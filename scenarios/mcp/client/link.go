@@ -84,9 +84,30 @@ func (l *link) pipes() child.Options {
 	return child.Options{Divert: l.take, Reading: reading, Stderr: stderrSink{l.c}}
 }
 
-// drainTimeout bounds the reading of the output of a process that has ended: what it wrote is in
-// the pipe already, but a process that it left behind may hold the other end open.
-const drainTimeout = 250 * time.Millisecond
+// What a process that has ended wrote is in the pipe already, but a process that it left behind may
+// hold the other end open. So after drainTimeout nothing more is waited for if nothing is there to
+// be read, and after mostDrains of these in any case.
+const (
+	drainTimeout = 250 * time.Millisecond
+	mostDrains   = 40
+)
+
+// ends waits for the end of the output of a process that has ended, of which unread bytes are still
+// to be read, and reports whether it came.
+func ends(over <-chan struct{}, unread func() (n int, known bool)) bool {
+	for range mostDrains {
+		select {
+		case <-over:
+			return true
+		case <-time.After(drainTimeout):
+		}
+		n, known := unread()
+		if !known || n == 0 {
+			return false
+		}
+	}
+	return false
+}
 
 // watch reports the end of the server's output.
 func (l *link) watch() {
@@ -94,9 +115,7 @@ func (l *link) watch() {
 	select {
 	case <-over:
 	case <-l.proc.Done:
-		select {
-		case <-over:
-		case <-time.After(drainTimeout):
+		if !ends(over, l.proc.Conn.Out.Unread) {
 			l.proc.Conn.CloseOutput()
 			<-over
 		}
