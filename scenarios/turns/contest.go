@@ -46,9 +46,10 @@ func (p Plan) Validate() error {
 	return nil
 }
 
-// Run runs pairs until their comparison is decided, or the plan is fulfilled. In each pair, chance
-// or the pair before decides which side is first. When ctx or an error stops it, it returns what
-// the pairs before come to, nil if there are none, and the error.
+// Run runs pairs until their comparison is decided, or the plan is fulfilled, or the first shows
+// that they lack a figure that the plan asks for. In each pair, chance or the pair before decides
+// which side is first. When ctx or an error stops it, it returns what the pairs before come to, nil
+// if there are none, and the error.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	l := p.limit(ctx)
 	defer l.cancel()
@@ -103,12 +104,18 @@ func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, er
 		if p.Observe != nil {
 			p.Observe(n+1, took)
 		}
-		if n+1 < look {
+		if n > 0 && n+1 < look {
 			continue
 		}
 		found, err := c.Compare(p.Options)
-		if err != nil || found.Decided() {
+		if err != nil || found.Lacks(p.Options) != "" {
 			return found, err
+		}
+		if n+1 < look {
+			continue // the first pair shows which figures there are
+		}
+		if found.Decided() {
+			return found, nil
 		}
 		look = n + 2 + n/20 // the interval holds at every stop, and a look at many pairs costs time
 	}

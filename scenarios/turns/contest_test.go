@@ -35,7 +35,8 @@ func (s *script) Compare(stat.CompareOptions) (*stat.Comparison, error) {
 		verdict = stat.Slower
 	}
 	change := stat.Change{Verdict: verdict}
-	return &stat.Comparison{Pairs: s.pairs, Changes: []stat.Change{change}}, nil
+	changes := []stat.Change{change}
+	return &stat.Comparison{Pairs: s.pairs, Changes: changes, Names: []string{"time"}}, nil
 }
 
 func TestPairsGoOnUntilTheyDecide(t *testing.T) {
@@ -61,6 +62,18 @@ func TestPairsGoOnUntilTheyDecide(t *testing.T) {
 		found, err := Run(t.Context(), c, tt.plan)
 		if err != nil || found.Pairs != tt.want || seen != tt.want {
 			t.Errorf("%s: %d pairs, %d told, %v; want %d", tt.name, c.pairs, seen, err, tt.want)
+		}
+	}
+}
+
+// One pair shows that the two lack a figure that was asked for.
+func TestAFigureThatTheTwoLackEndsPairs(t *testing.T) {
+	for name, want := range map[string]int{"time": 3, "wire": 1} {
+		p := Plan{Pairs: 3, MaxTime: time.Hour}
+		p.Options.Metrics = []string{name}
+		found, err := Run(t.Context(), &script{}, p)
+		if err != nil || found.Pairs != want {
+			t.Errorf("asked for %s: %+v, %v; want %d pairs", name, found, err, want)
 		}
 	}
 }
