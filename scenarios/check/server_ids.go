@@ -179,7 +179,7 @@ func asksInABatch(ctx context.Context, c *serverCase) error {
 }
 
 func asksForTheUnknown(ctx context.Context, c *serverCase) error {
-	answers := c.converse(ctx, 1, c.request(`"unknown"`))
+	answers := c.converse(ctx, 1, c.protocol.Unknown().WithID(`"unknown"`))
 	if len(answers) == 0 && c.isClosed() {
 		c.lost("over a method that it does not know")
 		return nil

@@ -217,6 +217,10 @@ var servers = map[string]func(arg string) error{
 		})
 	},
 	"sated": sated,
+	"selective": func(string) error {
+		return each(func(line string) { fmt.Print(selectively(line)) })
+	},
+	"hesitant": hesitant,
 	"nag": func(string) error { // is upset by what is no message, and answers with none
 		return each(func(line string) {
 			if e := jsonrpc.Scan([]byte(line)); e.Kind() != jsonrpc.Request {
@@ -338,6 +342,48 @@ func lapse(arg string) error {
 // upper answers each line with another.
 func upper(string) error {
 	return each(func(line string) { fmt.Println(strings.ToUpper(line)) })
+}
+
+// selectively answers a line as an MCP server does that ignores all methods it does not know.
+func selectively(line string) string {
+	result := ""
+	e := jsonrpc.Scan([]byte(line))
+	switch string(e.Method) {
+	case "initialize":
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
+			`"serverInfo":{"name":"x","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[]}`
+	default:
+		return ""
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", e.ID, result)
+}
+
+// hesitant answers the first line only when the second has come, as one does that begins late.
+func hesitant(kind string) error {
+	held := ""
+	lines := 0
+	return each(func(line string) {
+		answer := line + "\n"
+		switch kind {
+		case "upper":
+			answer = strings.ToUpper(answer)
+		case "mcp":
+			answer = selectively(line)
+			e := jsonrpc.Scan([]byte(line))
+			if answer == "" && e.Kind() == jsonrpc.Request {
+				answer = refusal(line) + "\n"
+			}
+		}
+		lines++
+		if lines == 1 {
+			held = answer
+			return
+		}
+		fmt.Print(held + answer)
+		held = ""
+	})
 }
 
 // sated answers lines of up to 5,000 bytes. Where a longer one begins, it makes a file of the name

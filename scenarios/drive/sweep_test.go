@@ -22,6 +22,10 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"cat", "lines", "lines, its answers compared byte by byte"},
 		{"upper", "lines (answers with others)", "lines"},
 		{"json", "lines", "lines, its answers compared byte by byte"},
+		{"selective", "mcp 2025-11-25", "method tools/list"},
+		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused"},
+		{"hesitant cat", "lines", "lines, its answers compared byte by byte"},
+		{"hesitant upper", "lines (answers with others)", "lines"},
 	} {
 		t.Run(row.job, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +126,7 @@ func TestOpenOfNoCommandIsAStartError(t *testing.T) {
 
 func TestSweepKeepsARecordOfEachSize(t *testing.T) {
 	leakCheck(t)
-	for _, job := range []string{"mcp", "cat", "upper"} {
+	for _, job := range []string{"mcp", "cat", "upper", "selective"} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
 			d := begin(t, server(job))

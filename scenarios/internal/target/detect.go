@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -168,8 +167,8 @@ func (e *otherFraming) Error() string { return "it answers in " + e.spec }
 // speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
 // is.
 func speakMCP(g greeting) (*Protocol, error) {
-	sent := jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams))
-	reply, err := g.askFirst(sent)
+	o, err := g.open()
+	reply := o.reply
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing(), err)
@@ -177,14 +176,14 @@ func speakMCP(g greeting) (*Protocol, error) {
 		return nil, &otherFraming{"chunked"}
 	case g.inChunks.Load():
 		return nil, &otherFraming{"chunked+zstd"}
-	case bytes.Equal(reply.Raw, sent):
+	case reply.Envelope.Kind() == jsonrpc.Request:
 		return newLines(g.Framing(), true), nil
-	case reply.Envelope.Kind() == jsonrpc.None:
-		return newLines(g.Framing(), false), g.checkFilter()
+	case reply.Raw != nil && reply.Envelope.Kind() == jsonrpc.None:
+		return newLines(g.Framing(), false), g.checkFilter(o.sent)
 	}
 	m := newMCP(g.o, g.Framing())
 	g.protocol.Store(&m.Protocol)
-	err = m.enter(g, reply)
+	err = m.enter(g, o)
 	if knowsNoInitialize(err) && g.o.Tool.Name == "" {
 		return newBare(g.Framing()), nil
 	}
@@ -213,12 +212,12 @@ func speakLSP(g greeting) (*Protocol, error) {
 	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
-// checkFilter tells a filter, which gives a line for a line, from a program that just writes, which
-// is an error.
-func (g greeting) checkFilter() error {
+// checkFilter tells a filter, which gives a line for each that was sent, from a program that just
+// writes, which is an error.
+func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)
-	if lines != 1 || !g.answersLines() {
+	if lines > sent || !g.answersLines() {
 		return fmt.Errorf("%w: %q", errGarbage, first)
 	}
 	g.Strays.forget()

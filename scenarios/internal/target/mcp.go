@@ -20,7 +20,6 @@ import (
 // initialize; a server that does not know it is greeted in the old way.
 type mcp struct {
 	Protocol
-	meta  string   // what each request carries, followed by a comma: of the era without initialize
 	known bool     // its revision and tools are
 	kind  string   // of Requests
 	tool  ToolCall // that takes the payload; its zero value is none
@@ -48,41 +47,49 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
 func (m *mcp) greet(g greeting) error {
-	var reply child.Message
-	if !m.known {
-		var err error
-		reply, err = g.call("server/discover", discoverParams)
-		if err != nil {
-			return err
-		}
+	if m.known {
+		return m.enter(g, opening{})
 	}
-	return m.enter(g, reply)
+	o, err := g.open()
+	if err == nil && o.reply.Envelope.Kind() == jsonrpc.Request {
+		err = errEcho
+	}
+	if err != nil {
+		return fmt.Errorf("server/discover: %w", err)
+	}
+	return m.enter(g, o)
 }
 
-// enter ends the handshake with a server that answered server/discover, or did so when it was first
-// started, in the way of its era.
-func (m *mcp) enter(g greeting, reply child.Message) error {
+// enter ends the handshake with a server that said something, or did so when it was first started,
+// in the way of its era.
+func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
-	if decode(reply, &about) == nil &&
+	if decode(o.reply, &about) == nil &&
 		slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		m.meta = mcpstdio.Meta(mcpstdio.FirstWithout) + ","
 		m.Name = "mcp " + mcpstdio.FirstWithout
 	}
 	if m.meta == "" {
-		if err := m.initialize(g); err != nil {
+		if err := m.initialize(g, o.hello); err != nil {
 			return err
 		}
 	}
 	if m.known {
 		return nil
 	}
+	m.ignores = o.reply.Raw == nil
 	return m.chooseTools(g)
 }
 
-func (m *mcp) initialize(g greeting) error {
-	reply, err := g.call("initialize", mcpstdio.InitializeParams(mcpstdio.LastWithHandshake))
-	if err != nil {
-		return err
+// initialize ends the handshake with a server that answered initialize, or is now asked to.
+func (m *mcp) initialize(g greeting, reply child.Message) error {
+	if reply.Raw == nil {
+		var err error
+		params := mcpstdio.InitializeParams(mcpstdio.LastWithHandshake)
+		reply, err = g.call("initialize", params)
+		if err != nil {
+			return err
+		}
 	}
 	var hello struct{ ProtocolVersion string }
 	if err := decode(reply, &hello); err != nil {
@@ -221,7 +228,7 @@ func (m *mcp) askFor(n int) *Request {
 
 func (m *mcp) request(kind Kind, size int) *Request {
 	if kind == Transport || m.tool.Name == "" {
-		return refusable(size, m.meta)
+		return m.plain(size)
 	}
 	return m.template(m.tool, `"`, `"`, size)
 }

@@ -108,6 +108,9 @@ func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error)
 	what := p.sends
 	if what == "" || kind == Transport && p.JSONRPC {
 		what = "method " + unknownMethod
+		if p.ignores {
+			what = "method " + listMethod
+		}
 	}
 	s.o.observe("waiting for the first answer to " + what)
 	s.Paces[kind] = Pace{Size: request.Size(), Took: s.o.Start / Margin}

@@ -28,6 +28,8 @@ type Protocol struct {
 	requests []string // that it has, of Requests
 	tryEcho  bool     // whether answers hold what was sent is to be found out by a request
 	refusal  string   // the code of the error for an unknown method
+	ignores  bool     // it does not answer an unknown method
+	meta     string   // what each request carries, followed by a comma; "" in most protocols
 	// results of requests that servers make of clients, by method
 	answers map[string]json.RawMessage
 	folder  string // that servers are told of, ours to remove; "" if there is none
@@ -76,6 +78,8 @@ func (p *Protocol) Speaks() string {
 // Sends says in words what requests exercise.
 func (p *Protocol) Sends() string {
 	switch {
+	case p.sends == "" && p.ignores:
+		return "method " + listMethod
 	case p.sends == "":
 		return "method " + unknownMethod + ", which is to be refused"
 	case p.Echoes:
@@ -98,6 +102,19 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 func (p *Protocol) Smallest(kind Kind) *Request {
 	return p.Request(kind, p.Request(kind, 0).Size()+4*StampDigits)
 }
+
+// plain makes a request, padded to size, that exercises no tool.
+func (p *Protocol) plain(size int) *Request {
+	if p.ignores {
+		before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + listMethod +
+			`","params":{` + p.meta + `"pad":"`
+		return newRequest(before, `"}}`, size)
+	}
+	return refusable(size, p.meta)
+}
+
+// Unknown makes a request for a method that no server knows, whether the server ignores it or not.
+func (p *Protocol) Unknown() *Request { return refusable(0, p.meta) }
 
 // check reports what was asked for that the protocol does not have.
 func (p *Protocol) check(o Options) error {
@@ -175,6 +192,9 @@ func newLines(wire framers.Framing, echoes bool) *Protocol {
 
 // unknownMethod is one that no server has: its refusal is the shortest way through a server.
 const unknownMethod = "pipebench/unknown"
+
+// listMethod is asked for instead of a server that ignores methods that it does not know.
+const listMethod = "tools/list"
 
 // quoted returns a text as JSON.
 func quoted(s string) string { return string(jsonrpc.AppendString(nil, s)) }

@@ -1,0 +1,75 @@
+package target
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
+)
+
+// helloID is the id of an initialize that does not wait for the answer to the request before it.
+const helloID = "2"
+
+// An opening is what a server said to the first requests.
+type opening struct {
+	reply child.Message // to server/discover; its zero value if that was ignored
+	hello child.Message // to initialize; its zero value if that was ignored, or not sent
+	sent  int64         // how many requests there were
+}
+
+// open asks a server for server/discover. If that meets silence, initialize is sent as well: some
+// servers ignore methods that they do not know, and some all that comes before initialize.
+func (g greeting) open() (opening, error) {
+	o := opening{sent: 1}
+	hasty := g
+	hasty.within = min(headstart, g.within/2)
+	var err error
+	o.reply, err = hasty.askFirst(
+		jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams)))
+	if !errors.Is(err, child.ErrSilent) || errors.Is(err, child.ErrNotTaken) {
+		return o, err
+	}
+	o.sent++
+	params := mcpstdio.InitializeParams(mcpstdio.LastWithHandshake)
+	err = g.say(jsonrpc.AppendRequest(nil, helloID, "initialize", []byte(params)))
+	if err != nil {
+		return o, err
+	}
+	err = g.hearBoth(&o)
+	return o, err
+}
+
+// hearBoth waits for the answer to initialize, and for the one to server/discover if that comes
+// first. A filter gives two lines back, as they were sent or others.
+func (g greeting) hearBoth(o *opening) error {
+	ctx, stop := g.patient()
+	defer stop()
+	for {
+		m, err := g.hear(ctx)
+		if errors.Is(err, child.ErrSilent) && o.reply.Raw != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if string(m.Envelope.ID) == helloID {
+			o.hello = m
+			return nil
+		}
+		first := o.reply.Raw == nil
+		if first {
+			o.reply = m
+		}
+		if m.Envelope.Kind() != jsonrpc.None {
+			continue
+		}
+		g.Strays.add(m.Raw)
+		if first {
+			settled, cancel := context.WithTimeoutCause(g.ctx, settle, child.ErrSilent)
+			defer cancel()
+			ctx = settled
+		}
+	}
+}
