@@ -50,13 +50,16 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 }
 
 // isRemarkable reports whether a person has to look at a finding. Claims that hold under a
-// condition are too many: the first screen names them.
+// condition are too many: the first screen names them, and checks that are about other programs or
+// systems.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:
 		return f.Area() == results.AreaMachine
-	case results.Depends, results.CannotTell, results.Unsupported:
+	case results.Depends, results.CannotTell:
 		return f.Area() != results.AreaClaim
+	case results.Unsupported:
+		return f.Area() != results.AreaClaim && f.Area() != results.AreaCheck
 	}
 	return true
 }

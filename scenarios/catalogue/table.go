@@ -82,8 +82,9 @@ var clients = []Situation{
 		Advice: "wait, and deliver every byte then; memory that grows with what is unread is a " +
 			"debt"},
 	{Name: "unread-stderr",
-		Title:  "standard error is not read",
-		Advice: "log less, or drop what standard error does not take: an answer must not wait for it"},
+		Title: "standard error is not read",
+		Advice: "log less, or drop what standard error does not take: an answer must not wait " +
+			"for it"},
 	{Name: "nonblocking-stdout",
 		Title:  "standard output is in non-blocking mode, and not read for a moment",
 		Advice: "wait for room, and write again what was not taken"},

@@ -105,6 +105,27 @@ func TestWhatWasJudgedIsRecordedWhereTheTimeIsOver(t *testing.T) {
 	}
 }
 
+// A situation that is about other programs says so, and is no doubt about this one.
+func TestASituationMayBeAboutOtherPrograms(t *testing.T) {
+	tries := map[string]situation{
+		"sigterm": func(context.Context, *finding) error {
+			return &aboutOthersError{"servers that have a window"}
+		},
+	}
+	var found []results.Finding
+	err := Options{}.try(t.Context(), catalogue.Server, tries, func(l results.Line) error {
+		found = append(found, l.(results.Finding))
+		return nil
+	})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %d findings", err, len(found))
+	}
+	f := found[0]
+	if f.Verdict != results.Unsupported || f.Found != "it is about servers that have a window" {
+		t.Errorf("got %+v", f)
+	}
+}
+
 // rivalsFile names, in the environment of a server, the file in which its starts are counted.
 const rivalsFile = "CHECK_TEST_RIVALS"
 

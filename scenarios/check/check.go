@@ -78,7 +78,8 @@ const usualTime = 5 * time.Second
 type Sink func(results.Line) error
 
 // A situation does one thing to what is checked, and records in the finding what came of it. The
-// verdict is ok unless it says otherwise; an error makes it "cannot-tell".
+// verdict is ok unless it says otherwise; an error makes it "cannot-tell", and an
+// [aboutOthersError] "unsupported".
 type situation func(ctx context.Context, f *finding) error
 
 // alone are the situations beside which nothing else runs: they measure times.
@@ -281,7 +282,11 @@ func (o Options) one(
 	if err == nil && f.evidence != nil {
 		f.Evidence, err = results.NewEvidence(f.evidence)
 	}
-	if err != nil {
+	var others *aboutOthersError
+	switch {
+	case errors.As(err, &others):
+		f.judge(results.Unsupported, "%s", others)
+	case err != nil:
 		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
 	if f.Verdict == results.Fails || f.Verdict == results.Slow {
@@ -293,6 +298,11 @@ func (o Options) one(
 	f.Time = time.Now().UTC()
 	return f
 }
+
+// An aboutOthersError is what a situation returns that is not about a program like this one.
+type aboutOthersError struct{ about string }
+
+func (e *aboutOthersError) Error() string { return "it is about " + e.about }
 
 // run tries the situation, and ends and removes what it leaves.
 func (f *finding) run(ctx context.Context, do situation) error {

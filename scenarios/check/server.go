@@ -133,7 +133,7 @@ type serverCase struct {
 // treat does what a treatment does.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
-		return errors.New("it is about JSON-RPC, which the server does not speak")
+		return &aboutOthersError{"JSON-RPC, which the server does not speak"}
 	}
 	if !proc.TellsOfOthers && c.processes {
 		return errors.New("this system does not tell which processes others started")

@@ -14,7 +14,7 @@ import (
 
 func sendsDirt(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
-		return errors.New("it is about JSON-RPC in lines, which the server does not speak")
+		return &aboutOthersError{"JSON-RPC in lines, which the server does not speak"}
 	}
 	c.sendRaw(ctx, []byte("\n  \nthis is a log line\n{\"broken\":\n"))
 	return c.meet(ctx, c.protocol.Smallest(target.Tool))
@@ -185,7 +185,7 @@ const announced = 2_000_000_000
 // allocators touch what they give out no sooner than it is used.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
-		return errors.New("it is about messages whose length is announced")
+		return &aboutOthersError{"messages whose length is announced"}
 	}
 	p := c.server.Process
 	resident, known := p.PeakMemory()

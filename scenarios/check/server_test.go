@@ -179,6 +179,9 @@ func TestServersThatAreRight(t *testing.T) {
 					}
 					continue
 				}
+				if m.Name == "lying-length" && c.Verdict == results.Unsupported {
+					continue // messages in lines have no length
+				}
 				if !ok ||
 					c.Verdict != results.OK && c.Verdict != results.CannotTell &&
 						!slices.Contains(known[job], m.Name) {
