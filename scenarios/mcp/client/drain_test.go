@@ -30,7 +30,8 @@ func TestTheOutputOfAServerThatEndedIsReadToItsEnd(t *testing.T) {
 			began := time.Now()
 			got := ends(over, func() (int, bool) { return row.unread, row.known })
 			if took := time.Since(began); got != row.want || took != row.took {
-				t.Errorf("%s: %v after %v, want %v after %v", row.name, got, took, row.want, row.took)
+				t.Errorf("%s: %v after %v, want %v after %v",
+					row.name, got, took, row.want, row.took)
 			}
 		})
 	}
