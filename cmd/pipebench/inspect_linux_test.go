@@ -51,8 +51,8 @@ func stuck(t *testing.T) *exec.Cmd {
 func TestInspectNamesAFullPipe(t *testing.T) {
 	pid := strconv.Itoa(stuck(t).Process.Pid)
 	for format, want := range map[string]string{
-		"table":    "stdout is full and nobody drains it",
-		"markdown": "stdout is full and nobody drains it",
+		"table":    "stdout is full and nobody reads it",
+		"markdown": "stdout is full and nobody reads it",
 		"csv":      ",FULL",
 		"json":     `"kind": "undrained"`,
 	} {

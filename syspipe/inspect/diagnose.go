@@ -203,7 +203,7 @@ func (d *diagnosis) checkChannel(c *Channel) {
 		d.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
 	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
 		w := blockedFirst(c.Writers)
-		const says = "%s is full and nobody drains it: %s is writing (%s), and %s"
+		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
 		d.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), idle(c.Readers)), c)
 	case c.Queued == 0 && waiting(c.Readers) && heldBy(c.Writers, blockedFirst(c.Readers).PID):
 		r := blockedFirst(c.Readers)

@@ -272,7 +272,7 @@ func TestFullStderr(t *testing.T) {
 	cmd.Stderr = w
 	start(t, cmd)
 	w.Close()
-	mustFind(t, cmd.Process.Pid, inspect.Undrained, "stderr is full and nobody drains it", " bytes)")
+	mustFind(t, cmd.Process.Pid, inspect.Undrained, "stderr is full and nobody reads it", " bytes)")
 
 	stdin.Close() // and it must have come to no harm
 	n, err := io.Copy(io.Discard, r)

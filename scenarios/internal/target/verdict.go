@@ -179,9 +179,9 @@ func (e *HandshakeError) Advice() string {
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
 			"tool are those that it has"
 	case Deaf:
-		return "it lives and is not heard of: does it need an argument to serve on its standard " +
-			"streams, another protocol or framing (--protocol, --framing), or more time to begin " +
-			"(--start-timeout)?"
+		return "it runs and does not answer: it may need an argument to serve on its standard " +
+			"streams, another protocol or framing (--protocol, --framing), or more time to start " +
+			"(--start-timeout)"
 	}
 	if e.Verdict.Ended() {
 		return "it ended before it could be loaded: does it serve on its standard streams with " +
