@@ -2,6 +2,7 @@ package plots
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -14,6 +15,7 @@ import (
 // machines each has a line; of many there is one line of medians, and those that stand out have
 // points of their own.
 func FleetCharts(members []stat.Member) []Chart {
+	outliers := stat.FleetOutliers(members)
 	var charts []Chart
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
 		cells, machines := bareCells(members, placement)
@@ -21,9 +23,8 @@ func FleetCharts(members []stat.Member) []Chart {
 			continue
 		}
 		c := Chart{
-			Name: "machines-" + placement,
-			Title: "Goodput vs raw on " + results.FormatCount(len(members), "machine") + ", " +
-				view.PlacementPhrase(placement),
+			Name:    "machines-" + placement,
+			Title:   fleetTitle(members, outliers, cells) + ", " + view.PlacementPhrase(placement),
 			X:       sizeAxis,
 			Y:       ratioAxis,
 			kind:    "machines",
@@ -34,7 +35,7 @@ func FleetCharts(members []stat.Member) []Chart {
 			if len(members) <= view.FewMachines {
 				p.Series = eachMachine(members, cells, framing)
 			} else {
-				p.Series = allMachines(members, cells, framing)
+				p.Series = allMachines(members, outliers, cells, framing)
 			}
 			c.Panels = append(c.Panels, p)
 		}
@@ -48,6 +49,37 @@ func FleetCharts(members []stat.Member) []Chart {
 		charts = append(charts, c)
 	}
 	return charts
+}
+
+// fleetTitle says how many machines stand out or, if none does, what framings keep of raw's goodput
+// on the median machine.
+func fleetTitle(members []stat.Member, outliers []stat.Outlier, cells []results.Cell) string {
+	machines := results.FormatCount(len(members), "machine")
+	if len(outliers) > 0 {
+		return fmt.Sprintf("%d of %s stand out in what framings keep of raw's goodput",
+			len(outliers), machines)
+	}
+	least, most := 1.0, 0.0
+	for _, cell := range cells {
+		median := spreadOf(members, cell).Median
+		least = min(least, median)
+		most = max(most, median)
+	}
+	return fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput on %s",
+		100*least, 100*most, machines)
+}
+
+// spreadOf returns how the ratio to raw of a cell lies over machines.
+func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
+	var values []float64
+	for _, m := range members {
+		for _, f := range m.Figures {
+			if f.Cell == cell && f.ToRaw.N > 0 {
+				values = append(values, f.ToRaw.Median)
+			}
+		}
+	}
+	return stat.SpreadOf(values)
 }
 
 // bareCells lists the streams of bare transports at a placement that have raw beside them on a
@@ -106,28 +138,21 @@ func eachMachine(members []stat.Member, cells []results.Cell, framing string) []
 const mostOutliers = 10
 
 // allMachines makes a line of the median machine, and points of those that stand out.
-func allMachines(members []stat.Member, cells []results.Cell, framing string) []Series {
+func allMachines(members []stat.Member, outliers []stat.Outlier, cells []results.Cell,
+	framing string) []Series {
 	line := Series{Name: "median machine", Shape: Line}
 	for _, cell := range cells {
 		if cell.Framing != framing {
 			continue
 		}
-		var values []float64
-		for _, m := range members {
-			for _, f := range m.Figures {
-				if f.Cell == cell && f.ToRaw.N > 0 {
-					values = append(values, f.ToRaw.Median)
-				}
-			}
-		}
-		s := stat.SpreadOf(values)
+		s := spreadOf(members, cell)
 		line.Points = append(line.Points, Point{
 			X: float64(cell.Size), Y: s.Median, Low: s.P10, High: s.P90, Samples: s.N,
 		})
 	}
 	lines := []Series{line}
 	out := Series{Name: "stands out", Shape: Dots}
-	for i, o := range stat.FleetOutliers(members) {
+	for i, o := range outliers {
 		if i == mostOutliers {
 			break
 		}

@@ -31,7 +31,7 @@ func FleetSections(members []stat.Member) []Section {
 		answerSection(members, stat.AreaServer, "How servers turned out"),
 		spreadSection(members),
 		memberSection(members))
-	answer := Section{ID: "answer", Title: FleetLead(members)}
+	answer := Section{ID: "answer", Title: fleetTitle(members, outliers)}
 	var shown []Section
 	for _, s := range all {
 		if s.ID != "machine-findings" { // it says why figures differ, and is asked for that
@@ -43,6 +43,7 @@ func FleetSections(members []stat.Member) []Section {
 			shown = append(shown, s)
 		}
 	}
+	answer.Lead = nonEmpty(answer.Lead)
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
 		"hostname=NAME, or any other condition on its environment or labels."}
 	return append([]Section{answer}, shown...)
@@ -62,6 +63,29 @@ func isEmptyFleet(members []stat.Member) bool {
 	return !slices.ContainsFunc(members, func(m stat.Member) bool {
 		return m.Cells+len(m.Answers)+m.Messages > 0
 	})
+}
+
+// fleetTitle says how many machines there are, how many of them stand out, and on how many a
+// measurement failed.
+func fleetTitle(members []stat.Member, outliers []stat.Outlier) string {
+	title := results.FormatCount(len(members), "machine")
+	switch len(outliers) {
+	case 0:
+	case 1:
+		title += ", 1 stands out"
+	default:
+		title += fmt.Sprintf(", %d stand out", len(outliers))
+	}
+	failed := 0
+	for _, m := range members {
+		if len(failuresOf(m)) > 0 {
+			failed++
+		}
+	}
+	if failed > 0 {
+		title += fmt.Sprintf(", a measurement failed on %d", failed)
+	}
+	return title
 }
 
 // FleetLead says how many machines there are, of how many runs, and when they ran.
@@ -85,7 +109,7 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 		return ErrNothing
 	}
 	answer := sections[0]
-	p := Page{Header: []string{answer.Title}, Answer: answer.Lead}
+	p := Page{Header: []string{FleetLead(members)}, Answer: answer.Lead}
 	for _, s := range sections[1:] {
 		if s.Folded && !o.Detail {
 			continue
@@ -172,18 +196,27 @@ func differenceSection(members []stat.Member) Section {
 		return out
 	}
 	first := views[0]
-	out.Lead = append(out.Lead, first.sentence(members))
-	if len(members) <= FewMachines {
-		var each []group
-		for _, m := range members {
-			each = append(each, group{m.Name, []stat.Member{m}})
-		}
+	measured := first.measured(members)
+	if len(measured) < len(members) {
+		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines measured how framings "+
+			"compare with raw.", len(measured), len(members)))
+	}
+	out.Lead = append(out.Lead, first.sentence(measured))
+	if len(measured) <= FewMachines {
 		for _, v := range views {
+			shown := v.measured(members)
+			if len(members) <= FewMachines {
+				shown = members
+			}
+			var each []group
+			for _, m := range shown {
+				each = append(each, group{m.Name, []stat.Member{m}})
+			}
 			out.Tables = append(out.Tables, v.table("machine", each))
 		}
-		out.Lead = append(out.Lead, membersDiffer(members))
+		out.Lead = append(out.Lead, membersDiffer(measured))
 	} else {
-		tables, sentence := first.byFactors(members)
+		tables, sentence := first.byFactors(measured)
 		out.Tables = tables
 		out.Lead = append(out.Lead, sentence)
 	}
@@ -241,8 +274,16 @@ func fleetCells(members []stat.Member) []fleetCellsAt {
 	return out
 }
 
-// shares returns the ratios to raw of a framing on members, and with several members their medians
-// alone.
+// measured returns the members that have a share of any framing.
+func (v fleetCellsAt) measured(members []stat.Member) []stat.Member {
+	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
+		return !slices.ContainsFunc(v.framings, func(framing string) bool {
+			return len(v.shares([]stat.Member{m}, framing)) > 0
+		})
+	})
+}
+
+// shares returns the ratios to raw of a framing on members, one for each.
 func (v fleetCellsAt) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -272,9 +313,12 @@ func (v fleetCellsAt) sentence(members []stat.Member) string {
 		s := stat.SpreadOf(mediansOf(v.shares(members, framing)))
 		parts = append(parts, framingPhrase(framing)+" "+percentRange(s.P10, s.P90))
 	}
-	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on most "+
-		"machines: %s.", sizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement),
-		joinAnd(parts))
+	where := ""
+	if len(members) > 1 {
+		where = " on most machines"
+	}
+	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput%s: %s.",
+		sizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
 }
 
 // percentRange writes two shares as percent: "88 to 92 %".
@@ -292,12 +336,13 @@ func (v fleetCellsAt) table(by string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw by %s, messages of %s, %s", by,
 			sizeTitle(v.cell.Size), shortPlacement(v.cell.Placement)),
-		Columns: []Column{
-			{Title: by, Key: true},
-			{Title: "machines", Right: true, Key: len(groups[0].members) > 1},
-			{Title: "raw", Right: true},
-		},
+		Columns: []Column{{Title: by, Key: true}},
 	}
+	counted := slices.ContainsFunc(groups, func(g group) bool { return len(g.members) > 1 })
+	if counted {
+		t.Columns = append(t.Columns, Column{Title: "machines", Right: true, Key: true})
+	}
+	t.Columns = append(t.Columns, Column{Title: "raw", Right: true})
 	for i, framing := range v.framings {
 		t.Columns = append(t.Columns, Column{Title: framing, Right: true, Key: i == 0})
 	}
@@ -306,11 +351,11 @@ func (v fleetCellsAt) table(by string, groups []group) Table {
 			t.Title += fmt.Sprintf(" (the largest %d of %d groups)", mostGroups, len(groups))
 			break
 		}
-		row := []Value{
-			textValue(g.title),
-			countValue(int64(len(g.members))),
-			rawValue(g.members, v.cell),
+		row := []Value{textValue(g.title)}
+		if counted {
+			row = append(row, countValue(int64(len(g.members))))
 		}
+		row = append(row, rawValue(g.members, v.cell))
 		for _, framing := range v.framings {
 			row = append(row, sharesValue(v.shares(g.members, framing)))
 		}

@@ -237,7 +237,13 @@ func (m *matrix) table(title string) Table {
 func (m *matrix) sentence(title string) string {
 	all := len(m.questions) + m.alike
 	of := results.FormatCount(len(m.machines), "machine")
-	if len(m.questions) == 0 {
+	switch {
+	case all == 0:
+		return ""
+	case len(m.machines) == 1:
+		return fmt.Sprintf("%s: %s, on 1 machine alone.", title,
+			results.FormatCount(all, "answer"))
+	case len(m.questions) == 0:
 		return fmt.Sprintf("%s: %s, alike on %s.", title, results.FormatCount(all, "answer"), of)
 	}
 	return fmt.Sprintf("%s: %d of %s differ between %s.", title, len(m.questions),

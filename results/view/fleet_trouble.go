@@ -19,7 +19,13 @@ const mostMachines = 50
 // record tells.
 func outlierSection(members []stat.Member, outliers []stat.Outlier) Section {
 	out := Section{ID: "outliers", Title: "Machines that stand out"}
-	if len(members) < stat.LeastPeers {
+	measured := 0
+	for _, m := range members {
+		if len(m.Figures) > 0 {
+			measured++
+		}
+	}
+	if measured < stat.LeastPeers {
 		return out
 	}
 	out.Notes = []string{fmt.Sprintf("A machine stands out if in a cell its whole interval is "+
@@ -56,8 +62,12 @@ func outlierSection(members []stat.Member, outliers []stat.Outlier) Section {
 		out.Lead = []string{"No machine stands out from those of its kind."}
 		return out
 	}
-	out.Lead = []string{fmt.Sprintf("%d of %s stand out from those of their kind: %s.",
-		len(names), results.FormatCount(len(members), "machine"), nameSome(names))}
+	verb := "stand"
+	if len(names) == 1 {
+		verb = "stands"
+	}
+	out.Lead = []string{fmt.Sprintf("%d of %s %s out from those of their kind: %s.",
+		len(names), results.FormatCount(measured, "machine"), verb, nameSome(names))}
 	return out
 }
 

@@ -1,0 +1,79 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// measuringMember returns a machine on which framings keep a share of raw's goodput.
+func measuringMember(name string, share float64) stat.Member {
+	m := stat.Member{Name: name, Runs: []results.Environment{{Hostname: name, OS: "linux"}}}
+	for _, framing := range []string{"ndjson", "length-prefix"} {
+		m.Cells++
+		m.Figures = append(m.Figures, stat.Figure{
+			Cell: results.Cell{
+				Framing: framing, Size: 65_536, Placement: "same", Pattern: patternStream,
+			},
+			ToRaw: stat.Estimate{
+				N: 10, Median: share,
+				Interval: &stat.Interval{Lo: 0.99 * share, Hi: 1.01 * share},
+			},
+		})
+	}
+	return m
+}
+
+func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
+	members := []stat.Member{measuringMember("fast", 0.9)}
+	for i := range 13 {
+		members = append(members, stat.Member{
+			Name:    fmt.Sprint("asked", i),
+			Runs:    []results.Environment{{OS: "linux"}},
+			Answers: []stat.Answer{{ID: "claim/0", Verdict: results.Holds}},
+		})
+	}
+	sections := FleetSections(members)
+	lead := strings.Join(sections[0].Lead, "\n")
+	if !strings.Contains(lead, "1 of 14 machines measured") {
+		t.Errorf("how many measured is not said:\n%s", lead)
+	}
+	for _, text := range []string{"most machines", "beyond chance", "stands out"} {
+		if strings.Contains(lead, text) {
+			t.Errorf("one machine is compared with none: %q in\n%s", text, lead)
+		}
+	}
+	table := sections[1].Tables[0]
+	if len(table.Rows) != 1 || table.Rows[0][0].Text != "fast" {
+		t.Errorf("the table has %v", table.Rows)
+	}
+}
+
+func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
+	var members []stat.Member
+	for i := range 10 {
+		members = append(members, measuringMember(fmt.Sprint("node", i), 0.9+0.001*float64(i)))
+	}
+	tests := []struct {
+		slow, failed int // of the machines, the first and the last
+		want         string
+	}{
+		{0, 0, "10 machines"},
+		{1, 0, "10 machines, 1 stands out"},
+		{2, 1, "10 machines, 2 stand out, a measurement failed on 1"},
+	}
+	for _, tt := range tests {
+		for i := range tt.slow {
+			members[i] = measuringMember(members[i].Name, 0.4)
+		}
+		for i := range tt.failed {
+			members[9-i].Troubles = []stat.Trouble{{Failed: true, Text: "no memory"}}
+		}
+		if got := FleetSections(members)[0].Title; got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
