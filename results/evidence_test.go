@@ -49,7 +49,7 @@ func TestTargetEvidenceStaysFlat(t *testing.T) {
 		`{"evidence":{"spoken":"mcp 2025-06-18","request":"tools/call",` +
 			`"why":"no answer","unsent":true,"payload_bytes":1000,` +
 			`"inflight":8,"rate":0,"out_of_order":2}}`,
-		`{"evidence":{"side":"reply","tried":9,"at_twice":"deaf"}}`,
+		`{"evidence":{"side":"reply","failed_at":9,"at_twice":"deaf"}}`,
 		`{"evidence":{"slope":1.5,"slope_lo":1.25,"from":1,"to":2,"shows_at":0,"points":4}}`,
 		`{"evidence":{"elapsed_ns":5,"request":{"bytes":1,"reads":2,"messages":3,"stalled_ns":4},` +
 			`"reply":{"bytes":5,"reads":6,"messages":7,"stalled_ns":8}}}`,

@@ -113,7 +113,6 @@ type FailureEvidence struct {
 	PeakBytes   *int64   `json:"peak_bytes,omitempty"` // largest resident memory so far
 	StderrBytes int64    `json:"stderr_bytes,omitempty"`
 	StderrTail  []string `json:"stderr_tail,omitempty"`
-	WaitedNS    int64    `json:"waited_ns,omitempty"`
 }
 
 // SizeEvidence says more of messages of one size.
@@ -121,9 +120,6 @@ type SizeEvidence struct {
 	PayloadBytes int     `json:"payload_bytes"`
 	ReplyBytes   int     `json:"reply_bytes,omitempty"`
 	NSPerByte    float64 `json:"ns_per_byte,omitempty"`
-
-	// DriverCPUShare is the share of the time that the load generator's own work took.
-	DriverCPUShare *float64 `json:"driver_cpu_share,omitempty"`
 
 	// ExpectedNS is the time that the neighbouring sizes suggest, if this size took far longer.
 	ExpectedNS float64 `json:"expected_ns,omitempty"`
@@ -141,7 +137,6 @@ type LoadEvidence struct {
 // LimitEvidence says how a limit was found.
 type LimitEvidence struct {
 	Side     string `json:"side"` // "request" or "reply"
-	Tried    int    `json:"tried"`
 	FailedAt int    `json:"failed_at,omitempty"`
 	AtTwice  string `json:"at_twice,omitempty"` // the verdict at twice the limit
 	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,13 +17,11 @@ import (
 type ProgramEvidence struct {
 	Bytes     int64  `json:"bytes"`                // that it wrote to standard output
 	Expected  int64  `json:"expected"`             // that it wrote to a file
-	SHA256    string `json:"sha256,omitempty"`     // of what it wrote, as far as that is compared
 	DiffersAt *int64 `json:"differs_at,omitempty"` // the first byte that is not the expected one
 	Exit      string `json:"exit"`
 	Stderr    string `json:"stderr,omitempty"` // its last line
 	Logged    int64  `json:"stderr_bytes,omitempty"`
 	ElapsedNS int64  `json:"elapsed_ns"`
-	FirstNS   int64  `json:"first_byte_ns,omitempty"`
 	NoticedNS int64  `json:"noticed_ns,omitempty"` // how long it went on without its reader
 	CPUNS     int64  `json:"cpu_ns,omitempty"`
 	PeakBytes int64  `json:"peak_bytes,omitempty"`
@@ -271,13 +267,11 @@ func (p *program) evidence(o *outcome) *ProgramEvidence {
 	return &ProgramEvidence{
 		Bytes:    o.total,
 		Expected: p.ref.last().total,
-		SHA256:   fmt.Sprintf("%x", sha256.Sum256(o.out)),
 		Exit:     cmp.Or(o.end, "none"),
 		Stderr:   o.words(),
 		Logged:   o.logs,
 
 		ElapsedNS: int64(o.took),
-		FirstNS:   int64(o.first),
 		CPUNS:     int64(o.cpu),
 		PeakBytes: o.peak,
 		Queued:    int64(o.queued),

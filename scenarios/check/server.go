@@ -108,7 +108,6 @@ type ServerEvidence struct {
 	LeftAfterNS int64  `json:"left_after_ns,omitempty"`
 	Ended       string `json:"ended,omitempty"` // the verdict on its end
 	Answered    *int64 `json:"requests_answered,omitempty"`
-	Announced   int64  `json:"announced_bytes,omitempty"`
 	Addresses   int64  `json:"address_space_bytes,omitempty"` // at most, of the server
 
 	Starts *StartsEvidence `json:"starts,omitempty"`

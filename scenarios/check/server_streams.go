@@ -200,7 +200,6 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 		now, _ := p.PeakAddresses()
 		c.seen.Addresses = max(c.seen.Addresses, now)
 	}
-	c.seen.Announced = announced
 	after, known := p.PeakMemory()
 	if known {
 		c.seen.PeakBytes = &after

@@ -84,7 +84,6 @@ type outcome struct {
 	logs  int64  // bytes of all of that
 
 	took    time.Duration // to the end
-	first   time.Duration // to the first byte
 	noticed time.Duration // from the reader's leaving to the end
 	cpu     time.Duration // of all it took; 0 where it is not known
 
@@ -282,9 +281,6 @@ const mostArrivals = 10_000
 // arrived keeps what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {
 	now := time.Since(o.begun)
-	if o.total == 0 {
-		o.first = now
-	}
 	o.total += int64(len(p))
 	if int64(len(o.out)) < bound+spill {
 		o.out = append(o.out, p...)

@@ -194,9 +194,7 @@ func (s *search) verify(ctx context.Context) error {
 // record sums the search up.
 func (s *search) record() results.Target {
 	t := s.d.record()
-	e := &results.LimitEvidence{
-		Side: s.side, Tried: len(s.tried), FailedAt: s.High, Flaky: s.flaky,
-	}
+	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
 	t.Evidence.Limit = e
 	largest := int64(s.tried[s.Low].Size)
 	if s.side == requestSide && s.d.unswept > 0 {

@@ -85,7 +85,6 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 		}
 		t.Samples = append(t.Samples, r.sample)
 	}
-	size.DriverCPUShare = driverShare(t.Samples)
 	judgeRate(&t)
 	d.warnOfSideEffects(&t)
 	return sink(t)

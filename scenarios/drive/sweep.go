@@ -259,26 +259,8 @@ func (s *series) record() *results.Target {
 	t.Evidence.Size = size
 	size.ReplyBytes = s.out.Size
 	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.r.Size())
-	size.DriverCPUShare = driverShare(s.samples)
 	s.warnOfSideEffects(&t)
 	return &t
-}
-
-// driverShare returns this process's part of the processor time that both sides used together; nil
-// if it is not known.
-func driverShare(samples []results.Sample) *float64 {
-	var ours, theirs int64
-	for _, s := range samples {
-		if s.Writer.CPUNS == nil || s.Reader.CPUNS == nil {
-			return nil
-		}
-		ours += *s.Writer.CPUNS
-		theirs += *s.Reader.CPUNS
-	}
-	if ours+theirs == 0 {
-		return nil
-	}
-	return new(float64(ours) / float64(ours+theirs))
 }
 
 // judgeSlow finds a size that took over ten times what the size before it suggests, if time grew as

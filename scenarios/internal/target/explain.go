@@ -42,7 +42,6 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	now := s.Usage()
 	e.CPUNS = difference(now.CPU, before.CPU)
 	e.PeakBytes = ifKnown(s.Process.PeakMemory())
-	e.WaitedNS = int64(now.At.Sub(before.At))
 	if s.Process.Ended(0) {
 		state := s.Process.Cmd.ProcessState
 		if _, name, ok := proc.Signaled(state); ok {

@@ -1,8 +1,6 @@
 package target
 
 import (
-	"time"
-
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -10,7 +8,6 @@ import (
 // A Usage is what both sides had done at a time. Of processor time, in ns, what the system does not
 // tell is nil.
 type Usage struct {
-	At             time.Time
 	Sent, Received int64  // bytes that the pipe took of ours, and that came
 	Calls          int64  // ours, to write and to read
 	Stderr         int64  // bytes that the server wrote there
@@ -23,7 +20,7 @@ type Usage struct {
 // Usage reads where both sides are.
 func (s *Server) Usage() Usage {
 	return Usage{
-		At: time.Now(), Sent: s.In.Bytes(), Received: s.Out.Bytes(),
+		Sent: s.In.Bytes(), Received: s.Out.Bytes(),
 		Calls:  s.In.Calls() + s.Out.Calls(),
 		Stderr: s.Stderr().Total(), CPU: ifKnown(s.Process.CPU()),
 	}
