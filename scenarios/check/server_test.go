@@ -200,6 +200,7 @@ func TestMemoryThatIsUsedAgainIsNoLeak(t *testing.T) {
 	for _, server := range []string{"uncollected", "remembering"} {
 		o := serverOptions(t, server)
 		o.Only = []string{"memory-growth"}
+		o.patience = time.Minute
 		c := serverChecks(t, o)["memory-growth"]
 		if c.Verdict != results.OK && c.Verdict != results.CannotTell {
 			t.Errorf("%s: %s: %s", server, c.Verdict, c.Found)
