@@ -93,11 +93,11 @@ func spreadWarnings(r results.Record) []string {
 	times := stat.MustMetric("time").Values(undisturbed)
 	free := r.Cell.Placement == "free"
 	if _, two := stat.Bimodal(times); two {
-		why := "something else changed while they were taken; look at them one by one"
+		why := "something else changed meanwhile; run it again"
 		if free {
 			why = "the scheduler put the ends now together, now apart; choose a placement"
 		}
-		out = append(out, "the samples are bimodal: "+why)
+		out = append(out, "the samples form two clusters, so that their median means little: "+why)
 	}
 	outliers := len(stat.Outliers(times))
 	if float64(outliers) > maxOutliers*float64(len(times)) {

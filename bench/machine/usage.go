@@ -74,9 +74,10 @@ func (u Usage) Faults() []Fault {
 	others := (u.Busy - u.Own) / u.Elapsed
 	if u.Known && u.Elapsed >= shortLook && others > busyCPUs {
 		list = append(list, Fault{
-			ID:     "load",
-			Found:  fmt.Sprintf("others kept about %.1f of %d CPUs busy", others, u.CPUs),
-			Advice: "close other programs, or compare two builds in turns: both suffer alike",
+			ID: "load",
+			Found: fmt.Sprintf("other programs kept about %.1f of %d CPUs busy",
+				others, u.CPUs),
+			Advice: "close them, or use pipebench compare: both sides run under the same load",
 		})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {

@@ -137,7 +137,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	if f.dryRun {
-		return printPlan(cmd.OutOrStdout(), plan)
+		return printPlan(cmd.OutOrStdout(), plan, f.repeat)
 	}
 	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
 		f.say(cmd, "%s", measure.MacOSHint)
@@ -236,9 +236,9 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// printPlan prints each cell, the reasons why others cannot be measured, and how long it all takes.
-// If this machine can measure none of them, it returns the error that the run would end with.
-func printPlan(w io.Writer, p bench.Plan) error {
+// printPlan prints each cell, the reasons why others cannot be measured, and how long the runs
+// take. If this machine can measure none of them, it returns the error that the run would end with.
+func printPlan(w io.Writer, p bench.Plan, runs int) error {
 	lacking := map[string]int{} // cells, by the reason
 	here := 0
 	for _, c := range p.Cells {
@@ -257,9 +257,13 @@ func printPlan(w io.Writer, p bench.Plan) error {
 		fmt.Fprintf(w, "unsupported: %s: %s\n",
 			results.FormatCount(lacking[reason], "cell"), reason)
 	}
-	estimate := min(p.Estimate(), p.MaxTime).Round(100 * time.Millisecond)
-	_, err := fmt.Fprintf(w, "%d cells of up to %d samples: about %s, at most %s\n",
-		here, p.Samples, estimate, p.MaxTime)
+	if runs > 1 {
+		fmt.Fprintf(w, "%d runs of ", runs)
+	}
+	estimate := min(p.Estimate(), p.MaxTime).Round(100*time.Millisecond) * time.Duration(runs)
+	_, err := fmt.Fprintf(w, "%d cells of up to %d samples: about %s of measuring "+
+		"(--max-time %s),\nthen some seconds for the page and the pictures\n",
+		here, p.Samples, estimate, p.MaxTime*time.Duration(runs))
 	return err
 }
 

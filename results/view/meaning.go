@@ -64,46 +64,53 @@ func splitRun(rows []stat.Row) runRows {
 // interval of the figure does not carry.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
-	return nonEmpty([]string{
-		transportSentence(run.bare),
+	sentences := append(transportSentences(run.bare),
 		programSentence(run.program),
 		leverSentence(run.levers),
 		mixedSentence(run.mixed),
 		refusalSentence(run.waiting),
-	})
+	)
+	return nonEmpty(sentences)
 }
 
-// mostPlaces is how many series of cells one sentence tells; the tables have the others.
+// mostPlaces is how many series of cells sentences tell of; the tables have the others.
 const mostPlaces = 4
 
-// transportSentence says what share of raw's goodput each framing keeps if nothing else is done
-// with the bytes.
-func transportSentence(bare []stat.Row) string {
-	var parts []string
+// transportSentences say, for each place, what share of raw's goodput each framing keeps if nothing
+// else is done with the bytes.
+func transportSentences(bare []stat.Row) []string {
+	var out []string
+	more := 0
 	size := -1
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		if text == "" {
 			continue
 		}
-		where := one.where
-		switch {
-		case size < 0:
-			size = one.size
-			where = "with both ends " + where
-		case one.size != size:
-			where += " at " + sizeTitle(one.size)
+		if len(out) == mostPlaces {
+			more++
+			continue
 		}
-		parts = append(parts, where+" "+text)
+		sizes := ""
+		if one.size != size {
+			sizes = " (messages of " + sizeTitle(one.size) + ")"
+		}
+		start := capitalised(one.where)
+		if len(out) == 0 {
+			start = "Speed compared with raw bytes " + one.where
+		}
+		size = one.size
+		out = append(out, start+sizes+": "+text+".")
 	}
-	if len(parts) == 0 {
-		return ""
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
 	}
-	if more := len(parts) - mostPlaces; more > 0 {
-		parts = append(parts[:mostPlaces], fmt.Sprintf("%d more in the tables", more))
-	}
-	return fmt.Sprintf("As a bare transport of messages of %s, framings keep this much of raw's "+
-		"goodput: %s.", sizeTitle(size), strings.Join(parts, "; "))
+	return out
+}
+
+// capitalised returns a text with its first letter as a capital.
+func capitalised(text string) string {
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // A series is the rows that differ in framing and size alone.
@@ -257,83 +264,12 @@ func programSentence(program []stat.Row) string {
 	if len(shares) == 0 {
 		return ""
 	}
-	text := "In a program that makes each message and looks at it, "
+	text := "In a program that makes each message and looks at it, " + all[0].where
 	if shares[len(shares)-1].ToRaw.Median < littleCost {
-		return text + "framings keep this much of raw " + all[0].where + ": " +
-			all[0].sharesText() + "."
+		return text + ": " + all[0].sharesText() + "."
 	}
-	return text + fmt.Sprintf("every framing keeps %s of raw (%s): "+
-		"use the one that the other end speaks.", rangeText(shares), all[0].where)
-}
-
-// smallWrite is the size of the writes that sentences speak of, in bytes.
-const smallWrite = 8 << 10
-
-// A lever is one large message at a placement: written whole, through a larger pipe, and in small
-// writes.
-type lever struct{ whole, larger, small stat.Row }
-
-// leverAt finds the rows of a placement.
-func leverAt(rows []stat.Row, place string) (l lever, ok bool) {
-	for _, r := range rows {
-		c := r.Cell
-		switch {
-		case r.Samples == 0 || c.Placement != place:
-		case c.Capacity == 0 && c.WriteSize == 0:
-			l.whole = r
-		case c.Capacity > 0 && c.WriteSize == 0:
-			l.larger = r
-		case c.Capacity == 0 && c.WriteSize == smallWrite:
-			l.small = r
-		}
-	}
-	return l, l.whole.Samples > 0 && l.larger.Samples > 0 && l.small.Samples > 0
-}
-
-// gainThatCounts is a ratio of goodputs that is worth a change of a program.
-const gainThatCounts = 1.1
-
-// leverSentence says how fast a large message passes whole, through a larger pipe and in small
-// writes, and whether the larger pipe gains or costs anywhere, as far as the intervals tell.
-func leverSentence(levers []stat.Row) string {
-	var parts []string
-	var size int
-	var pipe string
-	gains, costs, unsure := false, false, false
-	for _, p := range placements {
-		l, ok := leverAt(levers, p.name)
-		if !ok {
-			continue
-		}
-		size = l.whole.Cell.Size
-		pipe = results.FormatSize(int64(l.larger.Cell.Capacity))
-		format := "%s %s whole, %s through the larger pipe, %s in small writes"
-		if len(parts) == 0 {
-			format = "%s %s written whole, %s through a pipe of " + pipe + ", %s in writes of 8 KiB"
-		}
-		parts = append(parts, fmt.Sprintf(format, p.phrase,
-			goodputText(l.whole), goodputText(l.larger), goodputText(l.small)))
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), l.larger.Records, l.whole.Records)
-		gains = gains || ratio.Above(gainThatCounts)
-		costs = costs || ratio.Below(1/gainThatCounts)
-		unsure = unsure || !ratio.Above(gainThatCounts) && !ratio.Below(gainThatCounts)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	advice := "So a larger pipe gains nothing here."
-	switch {
-	case gains && costs:
-		advice = "So a pipe of " + pipe + " gains in one place and costs in another: " +
-			"see pipebench tune."
-	case gains:
-		advice = "So a pipe of " + pipe + " gains and costs nothing, if the reader does little " +
-			"with the bytes: pipebench tune says when."
-	case unsure:
-		advice = "Whether a larger pipe gains is too noisy to tell here: see pipebench tune."
-	}
-	return fmt.Sprintf("Messages of %s pass at these rates: %s. %s", sizeTitle(size),
-		strings.Join(parts, "; "), advice)
+	return text + fmt.Sprintf(": every framing %s. Use the one that the other end speaks.",
+		rangeText(shares))
 }
 
 func goodputText(r stat.Row) string {
@@ -363,39 +299,4 @@ func mixedSentence(mixed []stat.Row) string {
 		"Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none.",
 		sizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
 		joinAnd(parts))
-}
-
-// refusalSentence says how often a writer is refused that does not block and then polls, what
-// pausing instead costs, and when it learns that its reader left.
-func refusalSentence(waiting []stat.Row) string {
-	var refused, paused, left *stat.Row
-	for i, r := range waiting {
-		c := r.Cell
-		polls := strings.HasPrefix(c.IO, "poll/")
-		switch {
-		case r.Samples == 0 || c.Size <= usualSize:
-		case c.ClosesAfter > 0 && polls:
-			left = &waiting[i]
-		case c.Drain > 0 || c.ClosesAfter > 0:
-		case polls:
-			refused = &waiting[i]
-		case strings.HasPrefix(c.IO, "sleep"):
-			paused = &waiting[i]
-		}
-	}
-	if refused == nil || paused == nil {
-		return ""
-	}
-	share := paused.Estimates["goodput"].Median / refused.Estimates["goodput"].Median
-	text := fmt.Sprintf("A writer that does not block gets EAGAIN %s times per message of %s; if "+
-		"it pauses instead of polling, it keeps %s of its goodput",
-		results.FormatNumber(refused.Estimates["eagain"].Median, 2),
-		sizeTitle(refused.Cell.Size),
-		results.FormatPercent(100*share))
-	if left != nil {
-		text += fmt.Sprintf(". It learns of a reader that left (EPIPE) after %s, when %s are lost",
-			results.FormatDuration(left.Estimates["told"].Median),
-			results.FormatSize(int64(left.Estimates["lost"].Median)))
-	}
-	return text + "."
 }

@@ -14,8 +14,8 @@ import (
 const mostSeries = 12
 
 // screenTables show measurements on a first screen: for each placement framings down and message
-// sizes across, streams before round trips, then what a program comes to, and last the writers that
-// do not block. What a larger pipe and smaller writes do is said in a sentence.
+// sizes across, streams before round trips, then what a program comes to, what a larger pipe and
+// smaller writes do, and last the writers that do not block.
 func screenTables(rows []stat.Row) []Table {
 	var p Page
 	run := splitRun(rows)
@@ -28,6 +28,7 @@ func screenTables(rows []stat.Row) []Table {
 		p.addTable(one.table())
 	}
 	p.addTable(programTable(run.program))
+	p.addTable(leverTable(run.levers))
 	p.Tables = append(p.Tables, waitingTables(run.waiting)...)
 	if len(p.Tables) == 0 { // cells of a pattern that has no table of its own, such as mixed
 		p.Tables = cellTables(rows)

@@ -67,7 +67,7 @@ func TestMeasurementsFitTheWidth(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, text)
 				}
 			}
-			if left := strings.Contains(text, "no room for: "); left != (len(tt.set.Records) > 200 || tt.width == 40) {
+			if left := strings.Contains(text, "columns left out"); left != (len(tt.set.Records) > 200 || tt.width == 40) {
 				t.Errorf("of what is left out it says %v in\n%s", left, text)
 			}
 		})

@@ -156,7 +156,8 @@ func (t Table) writeText(w io.Writer, o Options) error {
 	if len(dropped) == 0 {
 		return nil
 	}
-	lines := o.Wrap([]string{"no room for: " + strings.Join(dropped, ", ")})
+	lines := o.Wrap([]string{"columns left out at this width: " +
+		strings.Join(dropped, ", ")})
 	_, err := fmt.Fprintln(w, Escape(strings.Join(lines, "\n")))
 	return err
 }

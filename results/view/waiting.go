@@ -2,9 +2,11 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -50,4 +52,43 @@ func waitingTables(rows []stat.Row) []Table {
 		tables = append(tables, t)
 	}
 	return tables
+}
+
+// refusalSentence says how often a writer is refused that does not block and then polls, what
+// pausing instead costs, and when it learns that its reader left.
+func refusalSentence(waiting []stat.Row) string {
+	var refused, paused, left *stat.Row
+	for i, r := range waiting {
+		c := r.Cell
+		polls := strings.HasPrefix(c.IO, "poll/")
+		switch {
+		case r.Samples == 0 || c.Size <= usualSize:
+		case c.ClosesAfter > 0 && polls:
+			left = &waiting[i]
+		case c.Drain > 0 || c.ClosesAfter > 0:
+		case polls:
+			refused = &waiting[i]
+		case strings.HasPrefix(c.IO, "sleep"):
+			paused = &waiting[i]
+		}
+	}
+	if refused == nil || paused == nil {
+		return ""
+	}
+	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s times per "+
+		"message of %s",
+		results.FormatNumber(refused.Estimates["eagain"].Median, 2),
+		sizeTitle(refused.Cell.Size))
+	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
+	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
+	if _, pause, ok := strings.Cut(writer, "="); ok && slower > gainThatCounts {
+		text += fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s times "+
+			"as long", pause, results.FormatNumber(slower, 2))
+	}
+	if left != nil {
+		text += fmt.Sprintf(". If the reader leaves, the writer gets EPIPE after %s; by then %s "+
+			"are lost", results.FormatDuration(left.Estimates["told"].Median),
+			results.FormatSize(int64(left.Estimates["lost"].Median)))
+	}
+	return text + "."
 }

@@ -19,18 +19,20 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says what the decision means. If the user's reader was measured, reader is what it spends.
+// Answer says what the decision means. If the user's reader was measured, reader is what it spends,
+// and the answer begins with it.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
+	measured := d.shared.Size > 0
+	if reader != nil && measured {
+		a.Sentences = append(a.Sentences, d.readerAdvice(*reader))
+	}
 	a.Sentences = append(a.Sentences, protocolNote)
 	if d.Unproven != "" {
 		a.Sentences = append(a.Sentences, d.doubt())
 	}
-	if d.shared.Size == 0 {
+	if !measured {
 		return a
-	}
-	if reader != nil {
-		a.Sentences = append(a.Sentences, d.readerAdvice(*reader))
 	}
 	advice := []string{d.workingAdvice(), d.movingAdvice(), d.chunkAdvice(), d.pipeWarning()}
 	for _, sentence := range advice {
@@ -47,13 +49,13 @@ const protocolNote = "Chunks are frames of a protocol that both ends must speak:
 
 // doubt says why nothing is certain, and what looked best.
 func (d Decision) doubt() string {
-	text := "Unproven, because " + d.Unproven + ". "
+	text := "Not proven: " + d.Unproven + ". "
 	if len(d.Alike) > 0 {
 		var names []string
 		for _, c := range d.Alike {
 			names = append(names, c.String())
 		}
-		text += "These look alike and best: " + strings.Join(names, "; ") + ". "
+		text += "Candidates so far, not told apart: " + strings.Join(names, "; ") + ". "
 	}
 	return text + "Close other programs, or give it more time (--max-time)."
 }
@@ -87,22 +89,27 @@ func (d Decision) workingAdvice() string {
 		if !ok {
 			continue
 		}
-		format := "%.2f× if %g ns"
+		format := "%s at %g ns"
 		if len(ratios) == 0 {
-			format = "%.2f× the goodput if the reader spends %g ns per byte"
+			format = "%s at %g ns per byte"
 		}
-		ratios = append(ratios, fmt.Sprintf(format, e.Median, r.work))
+		ratios = append(ratios, fmt.Sprintf(format, changeText(e.Median), r.work))
 		gains = gains || e.Above(worthIt)
 	}
 	if len(ratios) == 0 {
 		return ""
 	}
 	if gains {
-		return fmt.Sprintf("If your reader works on the bytes, %s still gains: %s.",
+		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.",
 			c, strings.Join(ratios, ", "))
 	}
-	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s it "+
-		"is as fast as before: %s.", c, strings.Join(ratios, ", "))
+	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
+		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
+}
+
+// changeText writes a ratio as a change in percent: "+6 %".
+func changeText(ratio float64) string {
+	return fmt.Sprintf("%+.0f %%", 100*(ratio-1))
 }
 
 // movingAdvice says what to change if the reader only moves bytes.
@@ -124,8 +131,12 @@ func (d Decision) movingAdvice() string {
 	if d.Lever.Capacity > 0 {
 		how = " (F_SETPIPE_SZ on Linux, by either end)"
 	}
-	return fmt.Sprintf("If it only moves bytes: use %s%s. %s there and back then take %s.",
-		d.Lever, how, view.SizeText(d.shared.Size), strings.Join(times, ", "))
+	verb := "use"
+	if d.Unproven != "" {
+		verb = "try"
+	}
+	return fmt.Sprintf("If it only moves bytes: %s %s%s. %s there and back then take %s.",
+		verb, d.Lever, how, view.SizeText(d.shared.Size), strings.Join(times, ", "))
 }
 
 // bestGamble names the change that gains most at one placement and loses at another.
@@ -170,7 +181,8 @@ func (d Decision) chunkAdvice() string {
 		"then " +
 		c.String() + " shorten that wait " + strings.Join(waits, ", ")
 	if cost, ok := d.chunkCost(c); ok {
-		text += fmt.Sprintf(". They take %.2f× the time per byte of whole messages", 1/cost.Median)
+		text += fmt.Sprintf(". Their time per byte, beside whole messages, is %s",
+			changeText(1/cost.Median))
 	}
 	return text + " (objective " + string(d.Objective) + ")."
 }

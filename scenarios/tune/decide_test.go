@@ -219,7 +219,7 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 				t.Errorf("unproven %q, want %q; lever %s", d.Unproven, row.why, d.Lever)
 			}
 			answer := d.Answer(nil)
-			if !strings.HasPrefix(answer.Sentences[1], "Unproven, because ") {
+			if !strings.HasPrefix(answer.Sentences[1], "Not proven: ") {
 				t.Errorf("the answer begins with %q", answer.Sentences[1])
 			}
 		})
@@ -249,8 +249,8 @@ func TestTheAdviceFitsTheReader(t *testing.T) {
 		20:  "it works on the bytes. Change nothing.",
 	} {
 		answer := d.Answer(&ReaderCost{NSPerByte: cost})
-		if !strings.Contains(answer.Sentences[1], want) {
-			t.Errorf("%g ns per byte: %s", cost, answer.Sentences[1])
+		if !strings.Contains(answer.Sentences[0], want) {
+			t.Errorf("%g ns per byte: %s", cost, answer.Sentences[0])
 		}
 	}
 }
