@@ -40,11 +40,13 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	if len(msg) > w.size-soleHeader-1 {
 		return w.sendMany(id, msg)
 	}
-	putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 	frame := w.out.compose(w.sole[:], msg, newline)
 	if frame == nil {
+		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
+	// Digits that were just stored piece by piece are slow to copy, so they are put where they go.
+	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
 		return nil
