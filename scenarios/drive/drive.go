@@ -54,7 +54,7 @@ type Driver struct {
 
 	s        *target.Server // nil between a failure and the next start
 	starts   int
-	inChunks bool // the server has answered in chunks where it is sent lines
+	inChunks bool // a server before this one has answered in chunks where it is sent lines
 
 	least        map[int]int64 // round trips of a size that are demanded of a sweep
 	failedStarts int           // after a failure, that no record tells of yet
@@ -102,10 +102,7 @@ func (d *Driver) Protocol() string { return d.protocol.Name }
 
 // Framing returns the spec of how it tells messages apart.
 func (d *Driver) Framing() string {
-	if d.s != nil && d.s.InChunks() {
-		d.inChunks = true
-	}
-	if d.inChunks {
+	if d.inChunks || d.s != nil && d.s.InChunks() {
 		return "adaptive"
 	}
 	return d.protocol.Framing.String()
@@ -124,6 +121,7 @@ func (d *Driver) Close() error {
 // end ends the server if it runs. A polite one lets it leave by itself first.
 func (d *Driver) end(politely bool) {
 	if d.s != nil {
+		d.inChunks = d.inChunks || d.s.InChunks()
 		d.s.Shutdown(politely)
 	}
 	d.s = nil
