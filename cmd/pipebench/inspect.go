@@ -52,7 +52,8 @@ func inspectPage(r *inspect.Report) view.Page {
 		page.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
 	}
 	if len(r.Diagnoses) == 0 { // what was looked for in vain
-		page.Notes = append(page.Notes, "none of these was found: "+strings.Join(r.Problems(), "; "))
+		problems := strings.Join(r.Problems(), "; ")
+		page.Notes = append(page.Notes, "none of these was found: "+problems)
 	}
 	return page
 }
