@@ -87,7 +87,7 @@ func withDefaults(c results.Cell) results.Cell {
 func Placed(c results.Cell) []results.Cell {
 	topology, err := placement.Read()
 	if err != nil {
-		topology = placement.Topology{} // the scheduler then chooses: its Best is free alone
+		topology = placement.Topology{} // its Best is "free" alone: the scheduler chooses
 	}
 	var cells []results.Cell
 	for _, place := range topology.Best() {

@@ -101,7 +101,8 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	}
 }
 
-// bareLine reports whether the adaptive form sends msg as a line, unless it holds a newline.
+// bareLine reports whether the adaptive form may send msg as a line. Whether msg holds a newline,
+// which rules that out, is not looked at here.
 func bareLine(msg []byte, size int, s *settings) bool {
 	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
 		return false

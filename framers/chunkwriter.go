@@ -184,7 +184,7 @@ func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 }
 
 // hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes
-// them all at once: digit by digit, an id was a tenth of what a small message costs.
+// them all at once: made digit by digit, an id took a tenth of the time of a small message.
 func hexadecimal(x uint32) uint64 {
 	const each = 0x0101010101010101
 	v := uint64(x)

@@ -100,8 +100,8 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header; the blank one ends it. How many bytes of a header too long
-// are looked at does not depend on how many have come.
+// line receives one line of a header; the blank one ends it. Of a header that is too long the same
+// number of bytes is looked at, however many have come.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
@@ -161,7 +161,7 @@ func (r *headerReader) take(end int) error {
 
 func (r *headerReader) reset() { r.length, r.begun, r.bytes, r.lines = -1, false, 0, 0 }
 
-// field takes one header line. The name may have white space around it, as seed implementations
+// field takes one header line. The name may have white space around it: common implementations
 // strip it.
 func (r *headerReader) field(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte{':'})

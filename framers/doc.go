@@ -49,10 +49,10 @@
 // # Memory
 //
 // A Reader reads 256 KiB at a time (WithReadBuffer) into a buffer of that size, and messages are
-// slices of it. A message that does not fit has the buffer grow with what arrives, never with what
-// is declared, to 1.5 × the limit and one read at most while it grows. After 32 messages in a row
-// that would have fitted a quarter of it, a grown buffer is given back. Beside its buffer, a chunk
-// reader holds the messages of which chunks are missing, as WithMaxInFlight allows; one whose
+// slices of it. For a message that does not fit the buffer grows with what arrives, never with what
+// is declared; while it grows, it takes 1.5 × the limit and one read at most. After 32 messages in
+// a row that would have fitted a quarter of it, a grown buffer is given back. Beside its buffer, a
+// chunk reader holds the messages of which chunks are missing, as WithMaxInFlight allows; one whose
 // chunks come out of order is held twice while it is put together. It keeps at most one large
 // buffer for the next messages: its read buffer, or that of a message of several chunks. Reset
 // drops the incomplete messages and gives their memory back.

@@ -140,8 +140,8 @@ func (o *frameWriter) sendCalls(total int) error {
 	return nil
 }
 
-// callBytes returns how many bytes the next call hands over, of those left of a frame of total
-// bytes.
+// callBytes returns how many bytes the next call hands over. Left is what is left of a frame that
+// has total bytes.
 func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
 	n := size
 	if o.writeSize > 0 && total > atomicBytes {
@@ -162,8 +162,9 @@ func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
 	return n
 }
 
-// plainBytes returns how many of the bytes left a Write without a gather list should have: a large
-// piece goes out as it is, but for a rest that goes with what follows it.
+// plainBytes returns how many of the bytes left a Write without a gather list should have. Whole
+// pages of a large piece are written from where they lie; the rest of it is copied together with the
+// piece that follows.
 func (o *frameWriter) plainBytes(left [][]byte, size int) int {
 	n := len(left[0])
 	switch {

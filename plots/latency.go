@@ -25,8 +25,8 @@ const minCurveCount = 20
 // smallest, a middle and the largest.
 const maxSizes = 3
 
-// latencyCharts show distributions of times, on an axis that gives each further nine the same room,
-// with a panel for each size and placement.
+// latencyCharts show distributions of times, with a panel for each size and placement. On their
+// axis 90, 99, 99.9 % and so on are equally far apart.
 func latencyCharts(all rows) []Chart {
 	var out []Chart
 	for _, kind := range latencyKinds {

@@ -58,7 +58,7 @@ func NewLatency(ns []int64) (Latency, error) {
 	if err != nil || len(ns) == 0 {
 		return l, err
 	}
-	// The ends are exact: the histogram rounds them.
+	// The histogram would round the smallest and the largest, so they stand beside it.
 	l.Over = over
 	l.MinNS = max(0, slices.Min(ns))
 	l.MaxNS = slices.Max(ns)

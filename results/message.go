@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LeastStall is the longest time that a write takes which does not wait: copying 128 KiB and waking
-// the reader take less than half of it. What takes no longer is not recorded as a stall.
+// LeastStall is the shortest time that is recorded as a stall. A write that does not wait takes
+// less: copying 128 KiB and waking the reader take less than half of it.
 const LeastStall = 100 * time.Microsecond
 
 // A Message is one message that tap saw pass.

@@ -56,8 +56,8 @@ type TargetEvidence struct {
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is there in the record that a recording ends with, and nothing else is: its names in
-	// the file are also those of other parts.
+	// Traffic is set in the last record of a recording, and then alone: its fields have the same
+	// names in the file as those of other parts.
 	Traffic *TrafficEvidence
 }
 
@@ -104,7 +104,8 @@ type FailureEvidence struct {
 
 	// ServedBefore is how many requests the process had served before this one.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize says that as many small requests to another process failed, too, or one more.
+	// AnySize says that the size is not to blame: another process, which got small requests alone,
+	// failed after as many of them, or one more.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`

@@ -27,11 +27,11 @@
 // reach the speed of C, and has a price. While such a call waits, it holds a slot of the scheduler
 // and keeps the garbage collector from stopping the world. The scheduler believes that the thread
 // of such a call is running Go code and will look at the poller soon. So another goroutine, which
-// waits in Go's poller and is locked to its thread, wakes up to 10 ms late, or after a minute (seen
-// with Go 1.26). Use Blocking in a process made for the purpose: set GOMAXPROCS to at least the
-// number of blocking ends plus two, call [runtime.LockOSThread], leave no end to [Poller], and turn
-// the collector off while the ends are in use. Everything else in this package is safe in any
-// program.
+// waits in Go's poller and is locked to its thread, is woken as much as 10 ms late, and sometimes
+// only after a minute (seen with Go 1.26). Use Blocking in a process made for the purpose: set
+// GOMAXPROCS to at least the number of blocking ends plus two, call [runtime.LockOSThread], use no
+// end with [Poller], and turn the collector off while the ends are in use. Everything else in this
+// package is safe in any program.
 //
 // # Not promised
 //

@@ -12,12 +12,12 @@ import (
 // systemFaults returns nothing: Windows tells of no further fault.
 func systemFaults() []Fault { return nil }
 
-// systemUsage is not told by a call that x/sys has.
+// systemUsage returns nothing: x/sys has no call that tells it.
 func systemUsage() Usage { return Usage{} }
 
-// describe fills in what Windows tells. Virtualisation, governor and load are not told by a call
-// that x/sys has, and a pipe is as large as was asked for. Wine is known by what its system
-// library alone has.
+// describe fills in what Windows tells. For virtualisation, governor and load x/sys has no call,
+// and a pipe is as large as was asked for. Wine is recognised by a function that only its ntdll
+// has.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)

@@ -46,8 +46,8 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	return nil
 }
 
-// judge returns a finding as the list has it: a failure that is listed is expected, and a situation
-// that no longer fails has to be taken off the list.
+// judge changes a finding by the list: a failure that is listed is expected, and a listed situation
+// that passes is a failure, since it has to be taken off the list.
 func (e *expectedFailures) judge(f results.Finding) results.Finding {
 	_, name, _ := strings.Cut(f.Name(), "/")
 	if !slices.Contains(e.names, name) {

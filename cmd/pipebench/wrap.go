@@ -132,8 +132,8 @@ func (e *serverEntry) unwrap() {
 	e.args = own[1:]
 }
 
-// writeInto returns a configuration with the command and the arguments of e where they stood. The
-// rest of the text stays as it is.
+// writeInto returns a configuration in which the command and the arguments are those of e. The rest
+// of the text stays as it is.
 func (e *serverEntry) writeInto(text []byte) []byte {
 	first, second := e.commandAt, e.argsAt
 	before, after := jsonText(e.command), jsonText(e.args)

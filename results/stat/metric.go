@@ -55,7 +55,7 @@ type Metric struct {
 	fixed float64
 
 	// quantile is set for a point of a latency distribution, which not every pattern has: one of
-	// [results.Quantiles], of the distribution under a key, "" for the one that is felt.
+	// [results.Quantiles], of the distribution under a key; "" is the sample's main distribution.
 	key, quantile string
 
 	// The value is scale (0 is 1) times count, divided by per where there is one. It is not there

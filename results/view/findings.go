@@ -239,7 +239,9 @@ func AllUndecided(all []results.Finding) bool {
 // "57 claims: 41 hold, 12 refuted".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
-	case results.AreaClaim, results.AreaFailure, results.AreaMachine, results.AreaTrial:
+	case results.AreaFailure:
+		return results.FormatCount(len(all), "way") + " to fail: " + countVerdicts(all)
+	case results.AreaClaim, results.AreaMachine, results.AreaTrial:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
 	case results.AreaRule:
 		return ruleSummary(all)

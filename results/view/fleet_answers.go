@@ -103,7 +103,7 @@ func answerValue(a stat.Answer) Value {
 	return v
 }
 
-// asked are the kinds of pipe whose rules are compared. A FIFO is an anonymous pipe with a name.
+// asked are the kinds of pipe whose rules are compared. A FIFO follows those of anonymous pipes.
 var asked = []string{"anonymous", "named", "socketpair"}
 
 // matrixOfRules has a line for each question about each kind of pipe.

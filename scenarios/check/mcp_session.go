@@ -136,7 +136,8 @@ func (s *mcpSession) write(msg []byte) error {
 	return nil
 }
 
-// hear keeps a line and parses it. Another situation looks at lines that are no message.
+// hear keeps a line and parses it. Lines that are no message are not judged here: another situation
+// does that.
 func (s *mcpSession) hear(line []byte) heardMessage {
 	m, _ := jsonrpc.Parse(line)
 	kept := heardMessage{string(line[:min(len(line), mostKept)]), m}

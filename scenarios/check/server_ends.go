@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// awaitExit waits for a server that should end, and reports whether it did. One that is at work
-// then, as if it has no CPU for long, is given the same time again.
+// awaitExit waits for a server that should end, and reports whether it did. One that is still
+// at work then, for example because it got little CPU, has the same time once more.
 func (c *serverCase) awaitExit(ctx context.Context, limit time.Duration) bool {
 	p := c.server.Process
 	began := time.Now()

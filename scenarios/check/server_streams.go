@@ -262,8 +262,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	default:
 		c.seen.FailureEvidence = failure.Evidence
 		c.seen.Why = failure.Why
-		c.fails("%s at a request of %s, where those of %s are answered",
-			failure.Verdict.Text(), failed, works)
+		c.fails("to a request of %s: %s; to one of %s: an answer",
+			failed, failure.Verdict.Text(), works)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (o *outcome) findLeft(mark string) {
 // mostQuoted is how much of a line is quoted in a sentence, in bytes.
 const mostQuoted = 120
 
-// lastLine returns the last line of a text, or the most that a sentence has room for.
+// lastLine returns the last line of a text, shortened to what fits into a sentence.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])

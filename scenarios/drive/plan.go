@@ -24,8 +24,8 @@ type Plan struct {
 	least map[int]int64 // round trips of a size, as many as are demanded
 }
 
-// Demand has a size measured until it has so many round trips, as an assertion on a percentile
-// needs, which a budget may not hold. They have half a minute.
+// Demand has a size measured until it has so many round trips. An assertion on a percentile may
+// need more of them than the time budget allows; they get up to half a minute.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program of ours that is wrong in one way, or right, and the situation of check that shows it.
+// A program is one of ours that is wrong in one way, or right, with the situation of check that
+// shows it.
 type program struct {
 	part      string
 	side      catalogue.Side
@@ -48,7 +49,7 @@ var stderrUndrained = []program{
 	{"logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB", "unread-stderr", Stuck},
 }
 
-// startTime is how long a program of ours has: far more than one takes that comes to an end.
+// startTime is how long a program of ours may take. Those that end at all take far less.
 const startTime = 3 * time.Second
 
 // check has check look at each program.

@@ -14,7 +14,7 @@ import (
 // reader's buffer begins decides whether its copies are in that zone.
 const (
 	copyPage   = 4096
-	copyBytes  = 32 << 10 // of one copy; fits every pipe that has grown
+	copyBytes  = 32 << 10 // of one copy; less than a pipe holds that was made larger
 	copyRounds = 9        // of which the fastest counts
 )
 

@@ -132,7 +132,8 @@ func (s system) predict(step string) (any, bool) {
 		return value, true
 	}
 	if strings.HasSuffix(name, "/sigpipe") {
-		// FreeBSD sends none for a write of which a part was taken, but for that of the rest.
+		// FreeBSD sends no SIGPIPE for a write of which a part was taken, only for the next one,
+		// which writes the rest.
 		return s.os != "windows", s.os != ""
 	}
 	if m := s.model(); m != nil && n > 0 {

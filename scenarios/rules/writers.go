@@ -69,8 +69,8 @@ func interleaveWrites(t *trial) {
 	}
 }
 
-// interleaveSizes returns the sizes at which rules differ: about PIPE_BUF of the BSDs and of Linux,
-// a slot, and what is split in any case.
+// interleaveSizes returns the sizes at which rules differ: PIPE_BUF of the BSDs and of Linux, a slot
+// of the pipe's buffer, and one byte more than each; and a size that every system splits.
 func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
@@ -176,8 +176,8 @@ func echo(w *proc.Work) error {
 // else to do.
 const stallTime = 500 * time.Millisecond
 
-// deadlock builds the classic one: a parent writes all it has before it reads, and the child
-// answers as it goes.
+// deadlock builds the deadlock that most people meet: a parent writes all it has before it reads,
+// and the child answers as it goes.
 func deadlock(t *trial) {
 	toChild, in := t.open()
 	out, fromChild := t.open()

@@ -22,8 +22,8 @@ type message struct {
 	redacted   bool   // values in its body were overwritten
 }
 
-// heldBytes bounds what is held of a message whose body is not recorded. Of a larger one the id and
-// the method are known if they stand in its first KiB.
+// heldBytes is how much of a message is kept in memory if its body is not recorded. The id and the
+// method of a larger message are known only if they stand in its first KiB.
 const heldBytes = 2 << 20
 
 // A decoder finds the messages in a stream that it sees go by. A reader of the framing reads what

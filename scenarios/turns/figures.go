@@ -64,8 +64,8 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. One figure is for gates, unless others were asked for: the CPU
-// time, or the time if the clock of CPU time is too coarse; calls and bytes if nothing was timed.
+// Compare judges the starts so far. Unless figures were asked for, gates look at the CPU time alone,
+// at the time if the clock of CPU time is too coarse, or at calls and bytes if nothing was timed.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	t := table{asked: len(o.Metrics) > 0}
 	t.old.Name, t.new.Name = p.OldName, p.NewName

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long Check waits for what ends by itself.
+// patience is how long Check waits for goroutines and children that are about to end.
 const patience = 20 * time.Second
 
 // checked holds the tests that are being checked. They run one after another.

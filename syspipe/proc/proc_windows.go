@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TellsOfOthers says whether the system tells by /proc of other processes; Wine has one, too.
+// TellsOfOthers says whether a process can learn of others by /proc. Windows has none, and that of
+// Wine tells nothing of use.
 const TellsOfOthers = false
 
 // A group is a job, which ends with its last handle: nothing in it outlives us even if we crash.
@@ -73,8 +74,8 @@ func (g *group) open() (err error) {
 	return nil
 }
 
-// signalGroup kills, or sends CTRL_BREAK, which alone of what asks can be sent to one group of a
-// console; both have to have one.
+// signalGroup kills, or sends CTRL_BREAK. That is the only request to end that can go to a single
+// group of processes; sender and group have to share a console.
 func (p *Process) signalGroup(s syscall.Signal) bool {
 	if s != syscall.SIGKILL {
 		if p.Attached {

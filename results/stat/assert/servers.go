@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A server is what the set has of one server, which its command tells from the others.
+// A server is all records of one server in the set. Servers differ by their commands.
 type server struct {
 	command string
 	targets []results.Target
@@ -31,7 +31,7 @@ func servers(s *results.Set) []server {
 	return out
 }
 
-// serverCell is the cell by which conditions choose a server: its protocol stands for a framing.
+// serverCell is the cell by which conditions choose a server. Its framing is the server's protocol.
 func serverCell(t results.Target) results.Cell {
 	return results.Cell{
 		Framing:  t.Protocol,

@@ -80,7 +80,7 @@ func UnitLines() []string {
 	return out
 }
 
-// digits is more than any clock has, and as many as wire bytes need.
+// digits are more than any clock resolves, and enough for exact counts of wire bytes.
 const digits = 10
 
 // Round rounds a figure to the digits that were measured: a division makes up more.

@@ -73,8 +73,8 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 	return Outcome{Verdict: ErrorReply, code: code, Why: why}
 }
 
-// explain judges an answer in which the payload does not stand as it was sent: it may be escaped,
-// or a part of it, or altered.
+// explain judges an answer that does not hold the payload as it was sent: the payload may be
+// escaped, cut, or altered.
 func (r *Request) explain(reply []byte) Outcome {
 	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)

@@ -175,9 +175,9 @@ func newBare(wire framers.Framing) *Protocol {
 	}
 }
 
-// newLines are lines, each of which a filter answers with a line, the same one (cat) or another.
-// That needs no try: it was seen in the handshake, or is what was asked for. They are JSON text,
-// which filters of any text take, too.
+// newLines is the protocol of a filter that answers each line with a line, the same one (cat) or
+// another. It is not tried first: the handshake has shown it, or the user asked for it. The lines
+// are JSON, since a filter of any text takes that as well.
 func newLines(wire framers.Framing, echoes bool) *Protocol {
 	p := &Protocol{
 		Name: "lines", sends: "lines", Framing: wire, requests: []string{RequestAuto},

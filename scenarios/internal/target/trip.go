@@ -40,7 +40,7 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// mostPatience is how many times its time a server has that is at work.
+// mostPatience is how many times its limit a server gets while it is at work.
 const mostPatience = 10
 
 // LimitOf returns how long the server has to take so many bytes of requests of a kind, and again to

@@ -232,7 +232,7 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 const oversizeErrorTimeout = 100 * time.Millisecond
 
 // stderrSink takes the server's stderr, which is read to its end: a server that logs into a full
-// pipe stands still. Where it goes must not stop the server either.
+// pipe stands still. So an error of the writer behind it does not end the reading.
 type stderrSink struct{ *Conn }
 
 func (s stderrSink) Write(p []byte) (int, error) {

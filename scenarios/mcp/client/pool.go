@@ -29,8 +29,8 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 	return p, nil
 }
 
-// Wait returns when the first connection is ready. Its errors are those of [Conn.Wait] on all of
-// them, if none can be.
+// Wait returns when the first connection is ready. If none can be, it returns the errors of
+// [Conn.Wait] on all of them.
 func (p *Pool) Wait(ctx context.Context) error {
 	_, err := p.firstReady(ctx)
 	return err
@@ -40,8 +40,8 @@ func (p *Pool) Wait(ctx context.Context) error {
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
 // Call sends a request to the server that is ready and has the fewest in flight; if none is, to the
-// first that becomes ready. Errors are those of [Conn.Call], RequestTimeout that of the first
-// connection. A request is sent once: one that fails with its server is not tried on another.
+// first that becomes ready. Errors are those of [Conn.Call]; the RequestTimeout is the first
+// connection's. A request is sent once: one that fails with its server is not tried on another.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()
