@@ -11,27 +11,28 @@
 //
 // A server author's own test is one call of drivetest.Check.
 //
-// The server is a child with its standard streams on pipes of our choosing. What it is spoken to in
-// (MCP, LSP, bare JSON-RPC, or lines) is found out, or given, and so is what requests exercise: the
-// transport alone, a tool of an MCP server, or the documents of a language server (see [Requests]).
-// Every request has one deadline for being accepted and one for being answered, which are put off
-// while the server is at work; after a failure the server is asked whether it still lives, its exit
-// status, CPU time, memory, unread bytes and last lines on standard error are taken, and it is
-// started again.
+// The server is a child with its standard streams on pipes of our choosing. The protocol (MCP, LSP,
+// bare JSON-RPC, or lines) is given or found out, and so is what requests exercise: the transport
+// alone, a tool of an MCP server, or the documents of a language server (see [Requests]). Every
+// request has one deadline for being accepted and one for being answered; both are put off while
+// the server is at work. After a failure the driver checks whether the server still lives, notes
+// its exit status, CPU time, memory, unread bytes and last lines on standard error, and starts it
+// again.
 //
-// Sizes are those of messages, in bytes, the framing's terminator or header not counted.
+// A size is the bytes of a message, without the framing's terminator or header.
 //
 // # Who may call concurrently
 //
-// A Driver belongs to one goroutine. The end of a context ends what is under way, and the server
-// with it. Several Drivers may run side by side, but then their figures are of a shared machine.
+// A Driver belongs to one goroutine. If the context of a call ends, the call ends, and the server
+// with it. Several Drivers may run side by side, but then they slow each other down: they share one
+// machine.
 //
 // # Not promised
 //
-// The driver shares the machine with the server: its share of CPU time is in every record, and the
-// figure is the pair's. A server that answers after its deadline counts as one that does not;
-// deadlines grow with what the server took for smaller messages. What the server writes anywhere
-// but to its standard streams is not looked at.
+// The driver shares the machine with the server: the driver's share of CPU time is in every record,
+// and each figure is one of both together. A server that answers after its deadline counts as one
+// that does not; deadlines grow with what the server took for smaller messages. The driver looks
+// only at the server's standard streams, not at files or sockets.
 package drive
 
 import (
@@ -45,8 +46,8 @@ import (
 
 // A Driver drives one server, and starts it again whenever it fails. It is of no use after Close.
 //
-// Its methods return an error that is ours, or that of a server that cannot be started any more.
-// A server that does something wrong is an outcome, no error.
+// Its methods return an error if the driver itself fails, or if the server cannot be started any
+// more. If the server does something wrong, that is an outcome, not an error.
 type Driver struct {
 	o        Options
 	server   target.Options
@@ -54,12 +55,12 @@ type Driver struct {
 
 	s        *target.Server // nil between a failure and the next start
 	starts   int
-	inChunks bool // a server before this one has answered in chunks where it is sent lines
+	inChunks bool // an earlier process of the server answered lines in chunks
 
-	least        map[int]int64 // round trips of a size that are demanded of a sweep
-	failedStarts int           // after a failure, that no record tells of yet
-	failure      string        // how a sweep failed, for a search that finds no limit
-	unswept      int           // bytes from which on a sweep had no time, 0 if it had
+	least        map[int]int64 // the fewest round trips that a sweep must make, by size
+	failedStarts int           // after a failure of the server; no record tells of them yet
+	failure      string        // how the sweep failed; a search that finds no limit warns of it
+	unswept      int           // bytes above which the sweep had no time to measure; 0 if it had
 }
 
 // A StartError is returned when the command could not be started at all.
@@ -100,7 +101,7 @@ func (d *Driver) take(s *target.Server) {
 // "lines".
 func (d *Driver) Protocol() string { return d.protocol.Name }
 
-// Framing returns the spec of how it tells messages apart.
+// Framing returns the spec of the server's framing.
 func (d *Driver) Framing() string {
 	if d.inChunks || d.s != nil && d.s.InChunks() {
 		return "adaptive"
@@ -118,7 +119,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// end ends the server if it runs. A polite one lets it leave by itself first.
+// end ends the server if it runs. If politely is set, the server may leave by itself first.
 func (d *Driver) end(politely bool) {
 	if d.s != nil {
 		d.inChunks = d.inChunks || d.s.InChunks()
@@ -128,11 +129,12 @@ func (d *Driver) end(politely bool) {
 }
 
 const (
-	// mostTries is how often a server is started again before it is given up: one that does not
-	// come to life once may the next time, and a sweep is not thrown away for it.
+	// mostTries is how often a failed server is started again before it is given up. A start that
+	// fails once may work the next time, and a sweep is not thrown away for that.
 	mostTries = 3
-	// pause is how long a second start waits after one that failed, a third twice that. The first
-	// after a server that was ready is at once: one that fails at a size is no crash loop.
+	// pause is the wait before a second start, if the first failed; before a third it is twice as
+	// long. The first start comes at once: a server that was ready and then failed at a size is not
+	// in a crash loop.
 	pause = 50 * time.Millisecond
 )
 
@@ -158,13 +160,15 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	}
 }
 
-// discard ends a server that failed. The next request gets a new one, which goes on with its pace.
+// discard ends a server that failed. The next request starts a new one, whose deadlines go on from
+// the pace of this one.
 func (d *Driver) discard() {
 	d.protocol.Paces = d.s.Paces
 	d.end(false)
 }
 
-// observe tells what is done, and with which process, which may be inspected meanwhile.
+// observe reports the current step with the number of the server's process, so that a user can
+// inspect the process meanwhile.
 func (d *Driver) observe(step string) {
 	if d.s != nil {
 		step = fmt.Sprintf("process %d: %s", d.s.Process.Cmd.Process.Pid, step)
@@ -172,9 +176,9 @@ func (d *Driver) observe(step string) {
 	d.o.Observe(step)
 }
 
-// trip sends the request's i-th copy and waits for its answer. Its error is ours, or that the
-// server cannot be started any more; the outcome holds what the server does wrong, and it has been
-// ended then.
+// trip sends the request's i-th copy and waits for its answer. It returns an error if the driver
+// itself fails, or if the server cannot be started any more. The outcome holds what the server does
+// wrong. Unless the outcome Lives, the server has been ended.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {
@@ -189,8 +193,8 @@ func (d *Driver) trip(
 	return out, err
 }
 
-// checkAlive asks a server that has answered for another sign of life: one that ends over a message
-// after its answer would else seem to end over the next.
+// checkAlive sends a small request to a server that has just answered. A server that a message
+// kills only after its answer would otherwise seem to be killed by the next message.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
@@ -223,8 +227,8 @@ func (d *Driver) record() results.Target {
 	return t
 }
 
-// loud is how much a server may write to standard error before it is warned of: what a pipe holds,
-// so that it would block unread.
+// loud is how many bytes a server may write to standard error without a warning. A pipe holds no
+// more: if nobody read it, the server would block.
 const loud = 64 << 10
 
 // warnOfSideEffects warns of what the server did on the side that may trouble a client.
@@ -254,7 +258,8 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure makes t the record of a request of a size that was not served; 0 is any.
+// setFailure makes t the record of a request that was not served. The command in its advice sends
+// requests of this size, or of several sizes if it is 0.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.o.commandLine(size))

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Undecided returns an error if there was no time for a size that was asked for, or if a recording
-// was replayed of which no answer could be compared, because it is redacted.
+// Undecided returns an error if there was no time for a size that was asked for, or if none of the
+// answers in a replay could be compared, because the recording is redacted.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
 		if t.Verdict == results.VerdictNotTried {
@@ -25,9 +25,11 @@ func Undecided(set *results.Set) error {
 	return nil
 }
 
-// AllFailed returns an error if sizes were tried and none was served, if some were not though no
-// size is too large for the server, if it was not loaded at the rate that was asked for, or if a
-// recording could not be replayed to its end or was answered otherwise.
+// AllFailed returns an error if
+//   - every size that was tried failed,
+//   - a request failed, but a search found no size that is too large for the server,
+//   - the load did not reach the rate that was asked for, or
+//   - a replay stopped before the end of its recording, or got answers that differ from it.
 func AllFailed(set *results.Set) error {
 	var failed *results.Target
 	works, searched, limited := false, false, false
@@ -58,8 +60,8 @@ func AllFailed(set *results.Set) error {
 	return nil
 }
 
-// failureOfNoSize returns how a server failed, if not over the size of a message: under load, after
-// so many requests, or in a replay.
+// failureOfNoSize returns how a server failed if the size of a message was not the cause: under
+// load, after a number of requests, or in a replay.
 func failureOfNoSize(t results.Target) error {
 	failure := t.Evidence.Failure
 	r := t.Evidence.Replay
@@ -79,7 +81,7 @@ func failureOfNoSize(t results.Target) error {
 	return nil
 }
 
-// afterRequests says how a server failed, and when, where it was not over a size.
+// afterRequests says how a server failed and, if it had served requests before, after how many.
 func afterRequests(t results.Target) string {
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
 		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)

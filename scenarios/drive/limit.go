@@ -20,13 +20,16 @@ const (
 )
 
 // FindLimits searches for the largest request and the largest reply that work, up to most bytes
-// each, or 64 MiB if that is 0: in coarse steps first, then to the byte. Requests are measured by
-// the way that stops soonest, a method that the server refuses, unless another was asked for, or a
-// tool that does not echo has failed before. Replies are measured by an echo as far as requests go,
-// and beyond by a tool that makes as many bytes as it is asked for, if there is one.
+// each, or 64 MiB if that is 0: in coarse steps first, then to the byte. The limit of requests is
+// searched with a method that the server refuses, the shortest way through a server. It is searched
+// with the tool instead if another request or a tool was asked for, or if the tool does not echo
+// and has failed before. The limit of replies is searched with an echo up to the largest request
+// that works, and beyond that with a tool that makes as many bytes as it is asked for, if there is
+// one.
 //
-// Each limit is a record: with the largest message that works, in RequestLimit or ReplyLimit, and
-// the verdict on one byte more, or with SearchedTo, up to where there is none.
+// Each limit is a record. It has the largest message that works, in RequestLimit or ReplyLimit, and
+// the verdict on one byte more. If no size failed, it has the largest size that was tried, in
+// SearchedTo.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
@@ -79,8 +82,8 @@ func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
-// warnOfFailure says of a failure in the sweep that it was not one of size, if every size works
-// with the same requests.
+// warnOfFailure warns that size did not cause the failure in the sweep, if every size works when it
+// is tried again.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	if d.failure == "" {
 		return
@@ -96,18 +99,18 @@ func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	}
 }
 
-// A search is the sizes that were tried so far, and what came of them.
+// A search holds the sizes that were tried so far, and the outcome of each.
 type search struct {
 	target.Search
 	d     *Driver
 	make  func(size int) *target.Request // a request that tries a size
 	side  string
-	tried map[int]target.Outcome // of a size each
+	tried map[int]target.Outcome // by size
 	flaky bool                   // the largest size that works failed, too, when it was tried again
 }
 
-// search searches one side up to most bytes, and adds a record to those that were found. When ctx
-// ends it adds what is known by then, which may be nothing, and returns the error beside.
+// search searches one side up to most bytes, and appends its record to found. If ctx ends first, it
+// appends what is known by then, if anything, and returns the error, too.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
@@ -131,8 +134,8 @@ func (d *Driver) search(
 	return append(found, s.record()), err
 }
 
-// try tries a size, whether it was tried before or not. A failure that does not come a second time
-// is not the size's: a busy machine may be to blame.
+// try tries a size, whether it was tried before or not. A size that fails is tried once more, and
+// only the second outcome counts: a busy machine may have caused the first failure.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.d.observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
@@ -148,8 +151,8 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	return out.Verdict == target.OK, nil
 }
 
-// once sends a request of a size. The outcome has the size of the message that the limit is about:
-// request or reply.
+// once sends a request of a size. The Size of the outcome is that of the request in a search for
+// the limit of requests, else that of the reply.
 func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
 	out, err := s.d.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
@@ -161,8 +164,8 @@ func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
 	return out, err
 }
 
-// beyond is how many sizes are tried above the limit, up to most, to see whether it is one or a
-// hole.
+// beyond is how many sizes above a limit are tried, none above most: if they work, the limit is
+// only a gap in the sizes that work.
 const beyond = 2
 
 // verify tries the limit again, and sizes beyond it.

@@ -16,7 +16,7 @@ import (
 type Load struct {
 	Size     int // bytes of a request; 0 is 1 KiB
 	Inflight int // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
-	// requests a second, whatever the server does; 0 is as many as Inflight lets
+	// requests per second, however slow the server is; 0 is as many as Inflight allows
 	Rate     float64
 	Duration time.Duration // 0 is 3 s
 }
@@ -24,7 +24,7 @@ type Load struct {
 const (
 	defaultInflight = 1024
 	mostInflight    = target.MostInflight
-	leastRate       = 1e-9 // the next request is due in 30 years; of fewer no time can be told
+	leastRate       = 1e-9 // one is due in 30 years; times of far fewer overflow a Duration
 	mostRate        = 1e9  // one is due in every ns
 	defaultLoad     = 3 * time.Second
 	loadRounds      = stat.LeastSamples // parts of the duration, each a sample
@@ -90,12 +90,11 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	return sink(t)
 }
 
-// mostUnsent is the part of the requests that were due that may go unsent at a rate that counts as
+// mostUnsent is the largest share of due requests that may go unsent if a rate is to count as
 // reached.
 const mostUnsent = 0.05
 
-// judgeRate warns if the driver itself explains what it measured, and says whether the rate was
-// reached.
+// judgeRate warns if many requests were sent late, and says whether the rate was reached.
 func judgeRate(t *results.Target) {
 	var late, sent, unsent int64
 	for _, s := range t.Samples {

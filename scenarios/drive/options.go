@@ -29,15 +29,16 @@ type Options struct {
 	Lenient  bool   // malformed lines of a header are skipped
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), its
-	// argument that takes the payload ("" is its first text), and the others, a JSON object.
+	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), the
+	// name of its argument that takes the payload ("" is the first that is a string), and its other
+	// arguments, a JSON object.
 	Tool, Arg, Args string
-	// MCP: the tool by which the limit of replies is sought ("" is the echo, and beyond the limit
-	// of requests one that makes bytes), and its argument that says how much ("" is its first
-	// number).
+	// MCP: the tool with which the limit of replies is searched ("" is the echo and, beyond the
+	// limit of requests, a tool that makes bytes), and the name of its argument that says how many
+	// bytes ("" is the first that is a number).
 	ReplyTool, ReplyArg string
 
-	Language string // LSP: of the documents, such as one of Languages
+	Language string // LSP: language of the documents, such as one of Languages
 
 	Pipe     syspipe.Kind // of standard input and output; "" is anonymous
 	Capacity int          // bytes of each pipe; 0 leaves it to the system
@@ -76,7 +77,7 @@ func Requests() []string { return target.Requests() }
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return target.Protocols() }
 
-// Languages lists the languages of which a server can be sent a document with a symbol.
+// Languages lists the languages for which there is a document with a symbol to send.
 func Languages() []string { return target.Languages() }
 
 // Validate reports all that is wrong with the options, without starting anything.
@@ -118,7 +119,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkRequest reports a request that is none, or cannot be.
+// checkRequest reports a request that is unknown, or that other options contradict.
 func (o Options) checkRequest() error {
 	switch {
 	case !slices.Contains(Requests(), o.Request):
@@ -138,7 +139,7 @@ func (o Options) checkRequest() error {
 	return nil
 }
 
-// members makes a JSON object its members, each followed by a comma, on one line.
+// members returns the members of a JSON object, each followed by a comma, on one line.
 func members(object string) (string, error) {
 	if object == "" {
 		return "", nil
@@ -158,8 +159,9 @@ func members(object string) (string, error) {
 	return list, nil
 }
 
-// commandLine returns a command that sends the server requests of one size, or of any if that is 0,
-// and waits long for each answer: the server can be looked at meanwhile.
+// commandLine returns a pipebench command that sends the server requests of one size, or of the
+// usual sizes if size is 0. It waits long for each answer, so that a user can look at the server
+// meanwhile.
 func (o Options) commandLine(size int) string {
 	line := []string{"pipebench", "drive", "--patience", "1m"}
 	add := func(flag, value string) {

@@ -17,15 +17,15 @@ import (
 type Plan struct {
 	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
 	Limits bool  // search for the limits to the byte, even if the sweep met none
-	// bytes of the pipes in which growth is measured a second time; 0 is 4 KiB, less than 0 is not
-	// at all
+	// capacity in bytes of the pipes in which growth is measured a second time; 0 is 4 KiB,
+	// negative is no second time
 	SmallPipe int
 
-	least map[int]int64 // round trips of a size, as many as are demanded
+	least map[int]int64 // the fewest round trips, by size; see Demand
 }
 
-// Demand has a size measured until it has so many round trips. An assertion on a percentile may
-// need more of them than the time budget allows; they get up to half a minute.
+// Demand asks that a size be measured until it has at least so many round trips. An assertion on a
+// percentile may need more of them than the time budget allows; they get up to half a minute.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return
@@ -36,7 +36,7 @@ func (p *Plan) Demand(size int, trips int64) {
 	p.least[size] = max(p.least[size], trips)
 }
 
-// demandTime is how long a size is measured at most for what is demanded of it.
+// demandTime is the longest that a size is measured to get the round trips that Demand asked for.
 const demandTime = 30 * time.Second
 
 const (
@@ -48,13 +48,14 @@ const (
 	growthTo = 8 << 20
 )
 
-// Drive does what the plan asks for: it sweeps up to the first size that fails, searches for the
-// limits there, or if it is told to, and measures how time grows in small pipes, which decide in
-// how many pieces a server reads. Every record is kept as soon as it is known, so that an
-// interrupted run has what it finished.
+// Drive does what the plan asks for. First it sweeps up to the first size that fails. Then it
+// searches for the limits, if a size failed, the sweep had no time to finish, or Limits is set.
+// Last it measures how time grows in small pipes: the smaller the pipe, the more pieces a server
+// reads a message in. Every record is kept as soon as it is known, so that an interrupted run has
+// what it finished.
 //
-// If ctx has a deadline the sweep has half of the time. The rest goes to the search for limits: of
-// a slow server, too, it is known how much it takes.
+// If ctx has a deadline the sweep gets half of the time. The rest is for the search for limits, so
+// that the limits of a slow server are found, too.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	sizes := p.Sizes
 	if len(sizes) == 0 {
@@ -82,10 +83,10 @@ type reach struct {
 	served   int  // bytes of the largest message that is known to work both ways
 	decided  int  // bytes up to which it is known whether messages work
 	cutShort bool // the time was over before all sizes were measured
-	anySize  bool // it fails whatever the size
+	anySize  bool // the server fails whatever the size
 }
 
-// add adds what sizes, and searches for limits, met.
+// add takes in the records of a sweep, or of a search for limits.
 func (r *reach) add(targets []results.Target) {
 	for _, t := range targets {
 		limit := cmp.Or(t.RequestLimit, t.ReplyLimit)
@@ -123,7 +124,7 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 	return nil
 }
 
-// errHalfTime ends a sweep that has had its share.
+// errHalfTime ends a sweep that has used its half of the time.
 var errHalfTime = errors.New("half of the time is over")
 
 // firstSweep sweeps up to the first size that fails, or for half of the time, and notes how far it
@@ -138,7 +139,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	}
 	sweep, err := d.sweep(half, ctx, sizes, sink)
 	r.add(sweep.Targets)
-	if sweep.Growth != nil { // what was measured says it, though the time may be over
+	if sweep.Growth != nil { // known from what was measured, even if the time is over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
 	d.failure = ""
@@ -155,12 +156,12 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	return nil
 }
 
-// growthIn measures how time grows if the server can read only few bytes at a time. A server of its
-// own is started in pipes of that capacity.
+// growthIn measures how time grows if the server can read only few bytes at a time. It starts
+// another server, in pipes of that capacity.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	if to < 4*stat.LinearFrom || d.o.Capacity > 0 && d.o.Capacity <= capacity {
-		return nil // too few sizes for a slope, or it has been measured
+		return nil // too few sizes for a slope, or the sweep had pipes as small
 	}
 	small := &Driver{o: d.o, server: d.server, protocol: d.protocol}
 	small.o.Capacity = capacity

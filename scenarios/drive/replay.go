@@ -19,8 +19,9 @@ var handshakeMethods = []string{
 	"initialize", "initialized", "notifications/initialized", "server/discover", "shutdown", "exit",
 }
 
-// takeApart returns the messages of a recording that the client said, without the handshake, which
-// the driver makes itself, and what the server answered, by id, in the order of the answers.
+// takeApart splits a recording. requests are the client's messages without its answers and without
+// the handshake, which the driver makes itself. replies are the server's answers by id, in the
+// order in which they came.
 func takeApart(
 	recording []payload.Message,
 ) (requests []payload.Message, replies map[string][]payload.Message) {
@@ -41,12 +42,12 @@ func takeApart(
 	return requests, replies
 }
 
-// Replay sends what the client of a recording said, in order, each request after the answer to the
-// one before, and keeps one record. A message of which the recording has the size alone is made of
-// exactly that size. Answers that the recording has are compared with those that come: their
-// members, types, lengths and errors, but not ids, the words of texts, numbers, and members of the
-// names in ignore. Of an answer that was redacted, and of one that differs after a request that
-// was, it cannot be told whether it is the right one.
+// Replay sends the client's messages of a recording again, in order, each request after the answer
+// to the one before, and keeps one record. If the recording has only the size of a message, Replay
+// makes one of exactly that size. It compares each answer with the recorded one: their members,
+// types, lengths and errors, but not ids, the words of texts, numbers, and members whose name is in
+// ignore. An answer counts as undecided if the recorded one is redacted, or if it differs after a
+// redacted request.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
@@ -83,7 +84,7 @@ func (d *Driver) Replay(
 	return sink(r.t)
 }
 
-// A replay is the sending again of a recording, and what came of it.
+// A replay is a recording that is being sent again, and the results so far.
 type replay struct {
 	*Driver
 	replies map[string][]payload.Message // that are not compared yet, by id
@@ -93,10 +94,10 @@ type replay struct {
 	evidence *results.ReplayEvidence
 	times    []int64 // of the requests that were answered, in ns
 	bytes    int64
-	altered  bool // a request that was sent is not as it was
+	altered  bool // a request that was sent is redacted, so not the original
 }
 
-// judge says of a replay in which nothing is wrong whether all could be compared.
+// judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
 func (r *replay) judge() {
 	e := r.evidence
 	if r.t.Verdict != string(target.OK) || e.Undecided == 0 {
@@ -117,7 +118,7 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	out := target.Outcome{Verdict: target.OK}
 	s, err := r.live(ctx)
 	if err == nil && request.Silent {
-		// one that is not taken is met by the next request
+		// if the server does not take it, the next request fails
 		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), request.Number(0))
 	} else if err == nil {
 		out, err = r.trip(ctx, request, int64(i+1))
@@ -156,8 +157,8 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	return true, nil
 }
 
-// recorded makes the request that sends a recorded message again, and returns the answer that it
-// got, which it takes out of replies; nil if none is known.
+// recorded makes the request that sends a recorded message again. It also returns the recorded
+// answer, nil if there is none, and removes it from replies.
 func (r *replay) recorded(m payload.Message) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
@@ -180,7 +181,7 @@ func (r *replay) recorded(m payload.Message) (*target.Request, *payload.Message)
 	return request, &known[0]
 }
 
-// difference says where an answer is not as it was recorded; "" if it is.
+// difference says where an answer differs from the recorded one; "" if nowhere.
 func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	var was, is map[string]any
 	err := errors.Join(json.Unmarshal(recorded.Body, &was), json.Unmarshal(answer, &is))
@@ -209,8 +210,8 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline is what of an answer is compared: the types and lengths of its values, by their paths,
-// and of what they say the code of an error alone.
+// An outline lists what is compared of an answer: the types and lengths of its values, by their
+// paths. The only value that is compared itself is the code of an error.
 type outline struct {
 	ignore   []string // members that are not compared
 	redacted bool     // values were overwritten: types and members are left to compare

@@ -17,7 +17,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A loadRound is one part of a load, from an idle server to an idle server, and one sample.
+// A loadRound is one part of a load, and makes one sample. The server is idle before and after it.
 type loadRound struct {
 	s      *target.Server
 	load   Load
@@ -26,8 +26,8 @@ type loadRound struct {
 	send   *target.Request // of the sending goroutine
 	expect *target.Request // of the reading one
 
-	// When each request in flight was due, by its number: ns since the round began, and 1. Where
-	// none waits for its answer it is 0.
+	// A slot holds when a request in flight was due: the ns since the round began, plus 1. It is 0
+	// while no request of the slot waits for its answer.
 	slots []atomic.Int64
 	began time.Time
 	wake  chan struct{} // there is room in the window, or an answer was wrong
@@ -46,14 +46,14 @@ type loadRound struct {
 	late     int64
 
 	failed *target.Outcome // how the server failed, if it did
-	sample results.Sample  // of a server that did not
+	sample results.Sample  // if the server did not fail
 }
 
-// slot returns where the i-th request waits.
+// slot returns the slot of the i-th request. The number of slots is a power of two.
 func (r *loadRound) slot(i int64) *atomic.Int64 { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// overtaking is how many times as many requests as are in flight at once may be sent while one of
-// them waits for its answer.
+// While one request waits for its answer, at least overtaking times Inflight later ones can be
+// sent.
 const overtaking = 8
 
 func newLoadRound(s *target.Server, l Load, request *target.Request) *loadRound {
@@ -141,9 +141,9 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests can be sent at a time of the round: as the window, the rate, and
-// the slots allow. The slot of a request whose answer is overtaken by later ones stays taken until
-// that answer comes.
+// room returns how many requests the window, the rate and the slots allow to be sent at a time of
+// the round. The slot of a request whose answer is overtaken by later ones stays taken until that
+// answer comes.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
@@ -160,8 +160,8 @@ func (r *loadRound) room(at time.Duration) int64 {
 
 const never = time.Duration(math.MaxInt64)
 
-// nextDue returns when there is something to do though no answer comes: the next request is due, or
-// the time is over.
+// nextDue returns when there is something to do even if no answer comes: the next request is due,
+// or the time is over.
 func (r *loadRound) nextDue() time.Duration {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).Load() != 0
@@ -174,10 +174,10 @@ func (r *loadRound) nextDue() time.Duration {
 // batchBytes is how much is written before the window is looked at again.
 const batchBytes = 32 << 10
 
-// mostWaits is how many times its limit a server may be at work without an answer.
+// A server that is at work gets up to mostWaits times its limit before it must answer.
 const mostWaits = 10
 
-// batch sends some requests in as few calls as they take.
+// batch sends n requests in as few calls as possible.
 func (r *loadRound) batch(ctx context.Context, n int64) error {
 	patient, stop := r.s.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
@@ -226,7 +226,7 @@ func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	select {
 	case <-r.wake:
 	case <-due.C:
-	case <-r.s.Closed(): // its answer to all may have come
+	case <-r.s.Closed(): // it may have answered everything before it left
 		if r.answered.Load() < r.sent.Load() || time.Since(r.began) < r.length {
 			return r.s.Err()
 		}
@@ -243,7 +243,7 @@ func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	return r.firstWrong()
 }
 
-// firstWrong is the error that one of the answers was wrong; nil if none was.
+// firstWrong returns an error if one of the answers was wrong.
 func (r *loadRound) firstWrong() error {
 	if wrong := r.wrong.Load(); wrong != nil {
 		return errors.New(wrong.Why)

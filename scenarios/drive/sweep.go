@@ -10,25 +10,25 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A Sweep is what came of requests of several sizes.
+// A Sweep holds the results of requests of several sizes.
 type Sweep struct {
 	Targets []results.Target   // by size
-	Growth  *stat.TargetGrowth // nil where fewer than three sizes were answered
+	Growth  *stat.TargetGrowth // nil if fewer than three sizes were answered
 }
 
 // Sweep makes round trips of each size, in bytes, and keeps a record of each, up to the first that
-// is not served. A size below the smallest request is raised to it. It ends early when the server
-// cannot be started any more, or ctx is done, and returns what it found by then beside the error.
-// A size of which a request gets no answer in time is measured again with another process.
+// is not served. A size below the smallest request is raised to it. It ends early if the server
+// cannot be started any more, or ctx is done; then it returns both the error and what it found so
+// far. If a request gets no answer in time, its size is measured again with another process.
 //
-// Before the first size the server is warmed up, for as long as one size is measured: where a
-// compiler works while a server runs, the first requests take several times as long, and time would
-// seem to grow more slowly with size than it does.
+// Before the first size the server is warmed up, for as long as one size is measured: if the
+// server's language is compiled while it runs, the first requests take several times as long, and
+// time would seem to grow more slowly with size than it does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep that has to be done when ctx ends; a failure may be looked into until whole ends.
+// sweep is Sweep with two contexts: measuring ends with ctx, looking into a failure with whole.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -66,7 +66,7 @@ func (d *Driver) sweep(
 	return sweep, err
 }
 
-// gotNothing reports whether a request got no answer in time of a server that lives.
+// gotNothing reports whether a request got no answer in time although the server lives.
 func gotNothing(t *results.Target) bool {
 	switch target.Verdict(t.Verdict) {
 	case target.Unanswered, target.Late, target.Deaf:
@@ -77,7 +77,7 @@ func gotNothing(t *results.Target) bool {
 
 // measureAgain measures a size with another process, since one request got no answer in time: a
 // busy machine may be to blame, or chance. It returns the first record if that happens again, or if
-// nothing can be told.
+// it cannot measure again.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -94,8 +94,8 @@ func (d *Driver) measureAgain(
 // mostSmall is how many small requests are made to see whether a failure is one of size.
 const mostSmall = 1000
 
-// tryWithSmall makes small requests of another process, as many as the one had served that failed,
-// and notes if they fail, too: then the size is not to blame. That nothing can be told is no error,
+// tryWithSmall sends small requests to another process, as many as the failed process had served,
+// and notes if one of them fails, too: then the size is not to blame. It ignores errors of its own,
 // since the server has failed already.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
@@ -130,10 +130,10 @@ func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
 }
 
 const (
-	// what a sample gathers round trips for, unless one takes longer
+	// how long the round trips of a sample take, unless a single one takes longer
 	sampleTime = 20 * time.Millisecond
 	mostTrips  = 2000 // in one sample
-	// budgets that a size may take until it has stat.LeastSamples
+	// how many budgets a size may take to get stat.LeastSamples samples
 	patientRuns = 10
 
 	latencyRoundtrip = "roundtrip" // what is timed, in a sample
@@ -151,8 +151,8 @@ type series struct {
 }
 
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
-// samples, or one is not served, and makes the record. The first round trip is a warm-up that the
-// samples do not hold, unless it took so long that it has to do.
+// samples, or a request is not served. Then it makes the record. The first round trip is a warm-up
+// and in no sample, unless it took so long that it has to serve as one.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
@@ -209,8 +209,8 @@ func (s *series) take(ctx context.Context) error {
 	return err
 }
 
-// timed completes a sample of round trips that took so many ns each and carried so many bytes of
-// payload together.
+// timed completes a sample: times are its round trips, in ns, and payload is how many bytes they
+// carried together.
 func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
 	s.Messages = int64(len(times))
 	s.PayloadBytes = payload
@@ -222,11 +222,11 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 	return s, err
 }
 
-// tooLong is how long a message may take to be sent a second time: a single one says nothing of how
-// slow its size is, nor of growth.
+// After a single round trip a second one follows only if the first took less than tooLong. A single
+// one says nothing of how slow its size is, nor of growth.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether a size is to be measured on, after so long.
+// wantsMore reports whether to go on measuring a size on which so much time was spent.
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
 	switch {
@@ -263,9 +263,10 @@ func (s *series) record() *results.Target {
 	return &t
 }
 
-// judgeSlow finds a size that took over ten times what the size before it suggests, if time grew as
-// size does: its fastest round trip, too, as a busy machine holds up some of them and a cause in
-// the server all. The smallest size has nothing that it could be slow against.
+// judgeSlow gives the verdict Slow to a size that took over ten times as long as the size before it
+// suggests, if time grew as size does. Both the median and the fastest round trip must be that
+// slow: a busy machine delays some round trips, a cause in the server delays all. The smallest size
+// is never slow, since there is none before it.
 func judgeSlow(before, t *results.Target) {
 	if t.Verdict != string(target.OK) ||
 		len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
@@ -290,7 +291,7 @@ func fastest(samples []results.Sample) float64 {
 	return shortest
 }
 
-// growthRecord makes a growth a record.
+// growthRecord makes the record of a growth.
 func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 	t := d.record()
 	t.Evidence.Growth, t.Evidence.Capacity = g.Evidence(), g.Capacity

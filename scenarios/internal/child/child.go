@@ -15,7 +15,7 @@
 // until some were taken.
 //
 // There is one rule for deadlines: [Conn.Patient] makes a context that ends once the program has
-// neither taken, sent nor computed anything for a while. Any other context does as well.
+// neither taken, sent nor computed anything for a while. Any other context works as well.
 //
 // Send, Close and the counters may be called by several goroutines at once; Next and Expect
 // belong to one.
@@ -43,7 +43,7 @@ var (
 	ErrEndless  = errors.New("no message end")
 )
 
-// Options say how a program is connected and read. The zero Options are anonymous pipes of the
+// Options say how a program is connected and read. The zero Options mean anonymous pipes of the
 // system's capacity.
 type Options struct {
 	MaxMessage int // bytes of a message from the program; 0 is 256 MiB
@@ -52,9 +52,9 @@ type Options struct {
 	Capacity  int          // bytes of each of the two; 0 is the system's
 	NonBlock  bool         // the program gets its output in non-blocking mode
 	Undrained bool         // nobody reads standard error
-	Stderr    io.Writer    // gets standard error, too; nil is nobody. It must not fail
+	Stderr    io.Writer    // also gets standard error, if set; its writes must not fail
 
-	WriteChunk int // bytes a write; 0 is a whole message
+	WriteChunk int // bytes per write; 0 is a whole message
 
 	// Respond makes the answer to a request of the program's own, or returns nil to leave the
 	// request to Next. The reading goroutine calls it; another one sends the answer, since a
@@ -70,15 +70,15 @@ type Options struct {
 // A Message is what the program sent.
 type Message struct {
 	Raw      []byte
-	Envelope jsonrpc.Envelope // what a scan of Raw finds; its Kind is None for what is no JSON-RPC
-	At       time.Time        // when it was whole
-	// a frame that could not be read and was skipped; Raw is its beginning then
+	Envelope jsonrpc.Envelope // from a scan of Raw; its Kind is None if Raw is no JSON-RPC
+	At       time.Time        // when all of it had come
+	// why a frame could not be read; the frame was skipped, and Raw is its beginning
 	Err error
 }
 
 // A Conn is a conversation with one program.
 type Conn struct {
-	Process *proc.Process // nil for a conversation over streams that are there
+	Process *proc.Process // nil for a conversation that Over holds
 
 	In, Out Stream // our ends of its standard input and output, counted
 	stderr  *syspipe.End
@@ -89,10 +89,10 @@ type Conn struct {
 	sending chan struct{} // holds an element while a message is written
 	writer  framers.Writer
 	batch   *framers.Coalescer // gathers messages that are written together; nil before the first
-	batched framers.Writer     // into batch
+	batched framers.Writer     // writes into batch
 
-	whole   atomic.Int64 // bytes that had come when the last message was whole, or skipped
-	limit   atomic.Int64 // of SetMaxMessage; 0 before
+	whole   atomic.Int64 // bytes that had come when the last message was complete, or skipped
+	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call
 	divert  func(Message) bool
 	respond func(Message) []byte
 	replies inbox // to the program's own requests
@@ -135,7 +135,8 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	return c, nil
 }
 
-// Over holds a conversation over streams that are there: r is what the other side says.
+// Over holds a conversation over streams that exist already: it reads from r what the other side
+// says.
 func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
 	c := &Conn{}
 	c.begin(r, w, f, o)
@@ -168,7 +169,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	}
 }
 
-// drain reads standard error to its end, which is no failure.
+// drain reads standard error until it ends.
 func (c *Conn) drain(o Options) {
 	defer close(c.drained)
 	to := io.Writer(&c.said)
@@ -202,10 +203,11 @@ func (c *Conn) Closed() <-chan struct{} { return c.closed }
 // Drained returns a channel that is closed when standard error has ended.
 func (c *Conn) Drained() <-chan struct{} { return c.drained }
 
-// Partial returns how many bytes have come of a message that is not whole.
+// Partial returns how many bytes have come of a message that is not complete yet.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.whole.Load() }
 
-// SetMaxMessage lowers the limit of messages from now on, also for one that is not whole yet.
+// SetMaxMessage lowers the limit on the size of a message from now on. It holds also for a message
+// that has come in part.
 func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
 
 // Err says why nothing more is read, once Closed is closed: ErrLeft or ErrEndless.
@@ -214,7 +216,7 @@ func (c *Conn) Err() error { return c.end() }
 // CloseInput ends the program's standard input.
 func (c *Conn) CloseInput() error { return c.In.w.Close() }
 
-// CloseOutput lets go of the program's standard output, as a reader does that leaves.
+// CloseOutput closes our end of the program's standard output, as a reader does when it leaves.
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
 // Left reports whether the program closed its output and ended, and waits for its end as
@@ -243,8 +245,8 @@ func (c *Conn) Ended(d time.Duration) bool {
 	return true
 }
 
-// leaveTime is how long the streams of a program that was killed may stay open, because something
-// that left its group has them too.
+// leaveTime is how long Close waits for the standard error of a killed program to end: a process
+// that has left the program's group may still hold it open.
 const leaveTime = time.Second
 
 // Close ends the program and everything in its group, and returns when nothing is read any more.

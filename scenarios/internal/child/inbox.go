@@ -59,7 +59,7 @@ func (b *inbox) take() (Message, bool) {
 	return m, true
 }
 
-// close lets go of whoever waits for room. What was put before can still be taken.
+// close wakes the goroutine that waits for room. Messages that were put before can still be taken.
 func (b *inbox) close() {
 	b.mu.Lock()
 	b.closed = true

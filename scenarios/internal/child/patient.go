@@ -12,7 +12,8 @@ const busy = 0.2
 // longestLook is how long a program is looked at, at most, to see whether it computes.
 const longestLook = time.Second / 2
 
-// A reading is how far both sides were at a time.
+// A reading says how many bytes were sent and received, and how long the program had computed, at a
+// time.
 type reading struct {
 	at             time.Time
 	sent, received int64
@@ -34,9 +35,9 @@ type patience struct {
 }
 
 // Patient returns a context that ends with ErrSilent once the program has neither taken, sent nor
-// computed anything for limit, or after most in any case. A program that has something to say which
-// we have not read yet, or that waits for a CPU, is not silent either. To see whether it computes
-// it is looked at when limit is over, and for a while: that costs nothing while all goes well.
+// computed anything for limit, and after most at the latest. A program whose output we have not
+// read yet, or that waits for a CPU, is not silent either. The program's CPU time is read only once
+// limit is over, and then again after a while: that costs nothing while all goes well.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
 ) (context.Context, context.CancelFunc) {
@@ -50,8 +51,8 @@ func (c *Conn) Patient(
 	return patient, p.stop
 }
 
-// look is called when the limit is over. To see what the program does takes time, in which the wait
-// may have ended: then the timer is not set again.
+// look is called when the limit is over. It takes time to see what the program does. If the wait
+// ends meanwhile, the timer is not set again.
 func (p *patience) look() {
 	more := p.more()
 	p.mu.Lock()

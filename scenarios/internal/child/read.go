@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns f, or in the place of lines a framing that writes lines and reads lines and
-// chunks: one that is sent lines may answer in lines, and in chunks where they are long.
+// LinesOrChunks returns f unless it is NDJSON. For NDJSON it returns a framing that writes lines
+// and reads both lines and chunks: a server that is sent lines may answer in chunks if its answer
+// is long.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -58,13 +59,13 @@ func (c *Conn) read(r framers.Reader) {
 	}
 }
 
-// limited reads the output, and ends a message that is longer than the limit that was set while it
-// came. A reader asks for more only if its message is not whole yet: so all that has come since the
-// last one belongs to it, but for the framing.
+// limited reads the output, and fails if a message grows beyond a limit that SetMaxMessage set
+// while the message was coming. A framing's reader asks for more bytes only if its message is not
+// complete. So all bytes since the last message belong to this one, or to its framing.
 type limited struct{ c *Conn }
 
-// framingShare is how much of the stream may be what framings add to messages: one part in 64 and
-// a header.
+// framingShare is how many bytes a framing may add to a message of n bytes: one part in 64, and 8
+// KiB for a header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
@@ -91,7 +92,7 @@ func badFrame(err error) (Message, bool) {
 	return m, false
 }
 
-// pass hands a message over that is valid until pass returns.
+// pass hands a message to Divert, to Respond or to Next. m.Raw is valid only until pass returns.
 func (c *Conn) pass(m Message) {
 	if c.divert != nil && c.divert(m) {
 		return
@@ -132,7 +133,7 @@ func (c *Conn) Next(ctx context.Context) (Message, error) {
 	}
 }
 
-// Expect returns the next message for which is returns true. Those before it are seen by is alone.
+// Expect returns the next message for which is returns true. The messages before it are dropped.
 func (c *Conn) Expect(ctx context.Context, is func(Message) bool) (Message, error) {
 	for {
 		m, err := c.Next(ctx)
@@ -155,9 +156,9 @@ func (c *Conn) end() error {
 	return ErrLeft
 }
 
-// ReadAnswer decodes an answer; one that is an error is returned as a *jsonrpc.Error. It is less
-// strict than [jsonrpc.Parse]: a server whose answers lack their version, or hold a null error
-// beside a result, is understood all the same.
+// ReadAnswer decodes an answer. If the answer is an error, ReadAnswer returns that as a
+// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: a server whose answers lack their
+// version, or hold a null error beside a result, is understood all the same.
 func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Stream is one of the program's streams as we see it. It is counted, so that another goroutine
-// may look while a call is under way.
+// A Stream is our end of one of the program's streams. It counts bytes and calls, so that another
+// goroutine can see how far a call is that is under way.
 type Stream struct {
 	r     io.ReadCloser
 	w     io.WriteCloser
 	bytes atomic.Int64
 	calls atomic.Int64
 
-	chunk int // bytes a write; 0 is all of them
+	chunk int // bytes per write; 0 is all of them
 
 	// closed when reading may go on; nil if nothing holds it up
 	hold   atomic.Pointer[chan struct{}]
-	copyTo atomic.Pointer[proc.Tail] // of what is read; nil for none
+	copyTo atomic.Pointer[proc.Tail] // gets a copy of what is read; nil for none
 }
 
 // Bytes returns how many bytes went through so far.
@@ -44,7 +44,7 @@ func (s *Stream) Resume() {
 	}
 }
 
-// Overhear keeps the last 64 KiB of what is read from now on, be it messages or not.
+// Overhear keeps the last 64 KiB of what is read from now on, whether it is messages or not.
 func (s *Stream) Overhear() *proc.Tail {
 	said := &proc.Tail{Limit: 64 << 10}
 	s.copyTo.Store(said)
@@ -68,7 +68,7 @@ func (s *Stream) count(n int64) {
 	s.calls.Add(1)
 }
 
-// Write gives p to the program in the pieces that were asked for, and counts them piece by piece.
+// Write gives p to the program in pieces of WriteChunk bytes, and counts each piece.
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
 	if size <= 0 {
@@ -86,8 +86,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// wire returns where frames are written: in one gather call each, if the stream can and no pieces
-// were asked for.
+// wire returns the writer for frames. It writes each frame in one gather call, if the stream can do
+// that and no pieces were asked for.
 func (s *Stream) wire() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
@@ -95,8 +95,9 @@ func (s *Stream) wire() io.Writer {
 	return s
 }
 
-// A gatherStream takes header, message and terminator in one call, or several of largestGather
-// bytes: what a slow program has taken is counted while the rest waits.
+// A gatherStream writes header, message and terminator in one call. More than largestGather bytes
+// take several calls, so that the bytes that a slow program has taken are counted while the rest
+// waits.
 type gatherStream struct {
 	*Stream
 	v framers.Vectored
@@ -133,8 +134,8 @@ func (s gatherStream) gather(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Unread returns how many bytes wait in a pipe for their reader, and false if the system does not
-// tell: of the program's standard input, or of its output.
+// Unread returns how many bytes wait in the pipe for its reader, and false if the system does not
+// tell. The program reads its standard input; we read its output.
 func (s *Stream) Unread() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -154,7 +155,7 @@ func (s *Stream) Capacity() (int, bool) {
 	return n, err == nil
 }
 
-// pipe returns our end of the stream, if that is one of ours.
+// pipe returns our end of the stream, if that is a [syspipe.End].
 func (s *Stream) pipe() (*syspipe.End, bool) {
 	var end any = s.r
 	if s.w != nil {
@@ -165,14 +166,14 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 }
 
 // Send writes one message, and waits until the program has taken it, or ctx ends. Its error is
-// ErrNotTaken for the latter, ErrLeft if nobody reads any more. After half a message nothing more
-// can be sent.
+// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. Once a message was sent only in part,
+// nothing more can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch has put write several messages, which go out in as few calls as they take. Its errors are
-// those of Send.
+// Batch calls put, which writes several messages; they go out in as few calls as possible. It
+// returns the same errors as Send.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
@@ -188,7 +189,7 @@ func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error 
 	})
 }
 
-// SendRaw writes bytes that are no message of the framing's. Its errors are those of Send.
+// SendRaw writes bytes that are not a message of the framing. It returns the same errors as Send.
 func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	return c.write(ctx, func() error {
 		_, err := c.In.Write(p)
@@ -250,15 +251,15 @@ func (s *Stream) interrupt() {
 	}
 }
 
-// allow takes the deadline of interrupt back.
+// allow removes the deadline that interrupt set.
 func (s *Stream) allow() {
 	if d, ok := s.w.(deadlineWriter); ok {
 		d.SetWriteDeadline(time.Time{})
 	}
 }
 
-// sendReplies answers the program's own requests until its output ends. A failure is met by the
-// next message, too.
+// sendReplies answers the program's own requests until its output ends. It ignores errors, since
+// the next message that is sent meets them, too.
 func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()
