@@ -5,8 +5,8 @@
 //		fmt.Println(s.Usage(), s.Title) // what serve --fault can be asked for
 //	}
 //
-// The packages that make a situation pick theirs by name. The functions may be called by any number
-// of goroutines.
+// Other packages make the situations, and look them up here by name. The functions may be called
+// concurrently.
 package catalogue
 
 import (
@@ -32,10 +32,10 @@ type Situation struct {
 	Name   string
 	Title  string // what is done, in a line for a list
 	Advice string // what a good program does
-	Mild   bool   // to do otherwise is no failure: no protocol demands it
+	Mild   bool   // if not followed, that is no failure: no protocol demands it
 
-	// The fault of a server may take a number of bytes: Sign is '@' before a threshold and '='
-	// before a quantity, or 0 where there is none; Default is used where no number is given.
+	// A fault of a server may take a number of bytes. Sign is '@' before a threshold, '=' before a
+	// quantity, and 0 if the fault takes no number. Default is used if no number is given.
 	Sign    byte
 	Default int64
 }
@@ -56,7 +56,7 @@ func For(side Side) []Situation {
 // at what the client makes of it.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error only lists the known names: the caller says
+// Find returns the situation of that name. Its error only lists the known names: the caller adds
 // what was asked for.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
@@ -72,8 +72,8 @@ func Find(all []Situation, name string) (Situation, error) {
 // Usage returns the form in which a fault is asked for, such as "deaf@1MiB".
 func (s Situation) Usage() string { return s.Spec(s.Default) }
 
-// Spec returns how a fault is asked for with that number of bytes; 0 is none, where a quantity is
-// asked for and where it is the default.
+// Spec returns the form in which a fault is asked for with that number of bytes. It leaves out 0 if
+// the number is a quantity, or if the default is 0, too.
 func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
@@ -81,8 +81,8 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + strings.ReplaceAll(results.FormatSize(bytes), " ", "")
 }
 
-// Cut takes apart how a fault is asked for: its name, and behind a sign its number of bytes.
-// Without a number the sign is 0.
+// Cut splits the form in which a fault is asked for: its name, a sign, and the number of bytes
+// after the sign. The sign is 0 if there is no number.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]

@@ -1,6 +1,6 @@
 package catalogue
 
-// surroundings are what the other ends of a program's streams do.
+// surroundings are situations in what happens at the other ends of a program's streams.
 var surroundings = []Situation{
 	{Name: "reference",
 		Title: "standard output is a file, twice",
@@ -106,7 +106,7 @@ var clients = []Situation{
 		Advice: "allocate what arrives, not what is announced"},
 }
 
-// lives are what starting, using and ending a server asks of it.
+// lives are situations in the life of a server: its start, its use and its end.
 var lives = []Situation{
 	{Name: "end-idle",
 		Title: "the input ends while nothing is asked",
@@ -190,7 +190,7 @@ var lives = []Situation{
 		Advice: "send what the schema of the revision asks for: clients refuse the rest"},
 }
 
-// faults are what a server does to its client.
+// faults are what a faulty server does to its client.
 var faults = []Situation{
 	{Name: "deaf", Sign: '@', Default: 1 << 20,
 		Title: "reads on but never answers again once a message is larger",

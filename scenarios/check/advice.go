@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// Classes of what programs do wrong. For the first ones runtimes have advice of their own.
+// Classes of what programs do wrong. The advice about the first group depends on the runtime.
 const (
 	classCut    = "cut"    // the end of the output is missing
 	classLost   = "lost"   // a part of it is missing, or comes twice
-	classLeave  = "leave"  // the program does not notice that its reader has left
+	classLeave  = "leave"  // the program goes on after its reader has left
 	classFull   = "full"   // it does not notice that there is no room
 	classBuffer = "buffer" // it holds lines back
-	classMemory = "memory" // it keeps what is not read
+	classMemory = "memory" // it keeps unread output in memory
 
-	classAltered = "altered" // bytes are others
+	classAltered = "altered" // bytes differ from the expected ones
 	classLonger  = "longer"  // more comes than was expected
 	classSpin    = "spin"    // it burns a CPU while it waits
 )
@@ -89,8 +89,8 @@ var advice = map[string]map[string]string{
 	},
 }
 
-// adviceFor returns what to do about a class on the runtime of a command; "" if there is no more to
-// say than for any program.
+// adviceFor returns what to do about a class on the runtime of a command; "" if that runtime has no
+// advice of its own.
 func adviceFor(class string, command []string) string {
 	if advice[class] == nil {
 		return ""
@@ -113,12 +113,13 @@ var runtimes = []struct{ program, name string }{
 	{"mono", ".NET"},
 }
 
-// starters start the command that stands behind them.
+// starters are programs that start the command in their arguments.
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf finds what a command runs on, by its name, its first line, or marks that compilers
-// leave in a program; "" if that is not known. What a shell or env starts counts for it.
+// runtimeOf finds the runtime of a command: by the program's name, its first line, or the marks
+// that compilers leave in it; "" if none is found. For a shell or env, the command that it starts
+// counts.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
@@ -132,8 +133,8 @@ func runtimeOf(argv []string) string {
 	return name
 }
 
-// runtimeNamed returns the runtime whose interpreter a command names, which may end with a version,
-// or else the program that it starts.
+// runtimeNamed returns the runtime if a command names its interpreter, with or without a version at
+// the end of the name; else it returns the program that the command starts.
 func runtimeNamed(argv []string) (runtime, program string) {
 	for _, word := range strings.Fields(strings.Join(argv, " ")) {
 		base := strings.TrimSuffix(filepath.Base(word), ".exe")

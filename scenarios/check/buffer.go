@@ -11,19 +11,19 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// late is how much later than to a terminal a line has to come to count as held back.
+// A line counts as held back if it comes through a pipe later than to a terminal by at least late.
 const late = 200 * time.Millisecond
 
-// blockBuffer compares when lines come to a terminal and through a pipe. Those of a program that is
-// soon done come soon.
+// blockBuffer compares when lines come to a terminal and through a pipe. A program that ends within
+// 2*late passes: its lines cannot be held back for long.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	took := p.ref.last().took
 	if took < 2*late {
 		f.ok("all is written within %s", duration(took))
 		return nil
 	}
-	// A busy machine holds lines back, too. Twice, and by more than two starts at a terminal
-	// differ, is no chance.
+	// A busy machine delays lines, too. It is no chance if lines are late twice, and each time by
+	// more than two starts at a terminal differ.
 	var first *outcome
 	for range 2 {
 		shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())

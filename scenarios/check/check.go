@@ -3,14 +3,14 @@
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
 //
-// Each situation of the catalogue ([catalogue.For]) is tried on a start of its own, several
-// at once, and becomes one [results.Finding]: "ok", "fails", "slow", or "cannot-tell" with why. A
-// right program is never to be called wrong: what does not show it beyond doubt is "cannot-tell".
+// Each situation of the catalogue ([catalogue.For]) is tried on a start of its own, several at
+// once, and becomes one [results.Finding]: "ok", "fails", "slow", or "cannot-tell" with why. A
+// correct program must never be called wrong: the verdict is "cannot-tell" if any doubt is left.
 //
-// What is checked has a session of its own, so that it cannot touch the user's terminal, a
-// deadline, and a folder of its own for temporary files. What failed while others were tried is
-// tried again alone. When a situation is over nothing of it is left: its process group is killed,
-// and on Linux whatever else inherited the mark of the situation in its environment.
+// Each start runs in a session of its own, so that it cannot touch the user's terminal. It has a
+// deadline, and a folder of its own for temporary files. A situation that fails while others run is
+// tried again alone. When a situation is over, nothing of it is left: its process group is killed,
+// and so is, on Linux, any other process that inherited the situation's mark in its environment.
 //
 // [Program], [Server] and [Client] may be called concurrently; each calls its sink from one
 // goroutine.
@@ -38,66 +38,65 @@ import (
 
 // Options say what is checked, and how.
 type Options struct {
-	Run     string        // that the records belong to
-	Command []string      // what is checked; in that of a client "{}" is the command of its server
-	Env     []string      // of what is checked; nil is ours
+	Run     string        // names the run in the records
+	Command []string      // what is checked; in a client's, "{}" stands for its server's command
+	Env     []string      // environment of what is checked; nil is ours
 	Only    []string      // names of situations; empty is all
 	Timeout time.Duration // of one start; 0 is 5 s
 
-	// Of a program.
+	// For a program:
 	Stdin         []byte // what a filter reads; nil is nothing
 	Deterministic bool   // two runs have to write the same
 	ExpectExit    *int   // the exit status when the output is a file; nil is any
 
-	// Of a server.
-	Framing string // in which it is spoken to, a framers spec; "" finds out
+	// For a server:
+	Framing string // a framers spec; "": find out which one the server speaks
 
-	// Of a client.
+	// For a client:
 	Protocol string   // one of Protocols; "" is the first
-	Config   string   // the name of a file, a template of the client's configuration
-	Template []byte   // what that file holds
+	Config   string   // name of the client's configuration file
+	Template []byte   // that file's text, with placeholders for the server
 	Expect   string   // what the client has to say when its server is good
-	Serve    []string // starts our server, which the client is given; nil: this program's serve
+	Serve    []string // command of our server, for the client to start; nil: this program's serve
 
-	// Observe is told of each situation that begins, from any goroutine; may be nil.
+	// Observe is called with each situation's name as it begins, from any goroutine; may be nil.
 	Observe func(name string)
 
-	// Of a server, how many are compared, and how long it has at least; 0 is what drive has. It may
-	// take start until it has answered the handshake, and for each answer of a session; 0 is
-	// leastStart.
+	// For a server: how many starts and requests are compared, and its least patience (0: drive's).
+	// It may take start to answer the handshake, and for each answer of a session (0: leastStart).
 	starts, requests int
 	patience, start  time.Duration
 
-	lines []byte // what the server of a client of lines writes; nil: it is one of MCP
+	lines []byte // what our server writes to a client of lines; nil: our server speaks MCP
 }
 
-// usualTime is how long one start of a program or a client may take where nothing else is said.
+// usualTime is how long one start of a program or a client may take if no Timeout is given.
 const usualTime = 5 * time.Second
 
 // A Sink takes the records as they come.
 type Sink func(results.Line) error
 
-// A situation does one thing to what is checked, and records in the finding what came of it. The
-// verdict is ok unless it says otherwise; an error makes it "cannot-tell", and an
-// [aboutOthersError] "unsupported".
+// A situation does one thing to what is checked, and records the result in the finding. The verdict
+// is ok unless the situation sets another; if it returns an error, the verdict is "cannot-tell",
+// and for an [aboutOthersError] "unsupported".
 type situation func(ctx context.Context, f *finding) error
 
-// alone are the situations beside which nothing else runs: they measure times.
+// alone are the situations that run with nothing beside them, because they measure times.
 var alone = []string{"block-buffer", "many-starts"}
 
-// A finding is the record of a situation while it is made.
+// A finding is the record of a situation, and what the situation needs while it is tried.
 type finding struct {
-	results.Finding // its Class is what a runtime has advice of its own for
+	results.Finding // its Class selects the advice for a runtime
 	name            string
-	mild            bool   // what is wrong is no failure: nothing demands otherwise
+	mild            bool   // a bad result is no failure: no protocol demands more
 	evidence        any    // a struct; nil for none
-	mark            string // in the environment of all that the situation starts
+	mark            string // variable in the environment of all that the situation starts
 	temp            string // its folder for temporary files
 	o               Options
 }
 
-// judge sets the verdict and what was found. The worst that a situation finds counts, and of
-// several alike the first.
+// judge sets the verdict and what was found. If it is called more than once, the worst verdict
+// counts, and the first of several equal ones.
 func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
 	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
 		f.Verdict = verdict
@@ -140,16 +139,17 @@ func (f *finding) clear() {
 	f.Class = ""
 }
 
-// command readies a start of argv: in a session of its own, without our terminal, under the mark,
-// with folders of its own for temporary files and state: locks, sockets and process numbers of one
-// situation are not met in the next. Caches and settings, which programs need, stay.
+// command prepares a start of argv: in a session of its own, without our terminal, with the mark,
+// and with folders of its own for temporary files and state. So a program does not meet locks,
+// sockets and process numbers of an earlier situation. Caches and settings stay: programs need
+// them.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.o.Env
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark)
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
 		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
-	p.Attached = proc.TellsOfOthers // what it leaves is looked at, and ended by its mark
+	p.Attached = proc.TellsOfOthers // processes that it leaves are found and ended by the mark
 	p.Session = true
 	return p
 }
@@ -173,7 +173,7 @@ func (o Options) try(
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	defer all.Wait() // whatever began comes to its end
+	defer all.Wait() // wait for the situations that have begun
 	defer cancel()
 	var trials []*trial
 	for _, s := range catalogue.For(side) {
@@ -195,7 +195,8 @@ func (o Options) try(
 	return nil
 }
 
-// judge tries the situation of the trial. If ctx ends meanwhile, whatever was seen is no verdict.
+// judge tries the situation of the trial. If ctx ended meanwhile, the verdict is "cannot-tell",
+// whatever was seen.
 func (o Options) judge(ctx context.Context, side catalogue.Side, t *trial) {
 	t.finding = o.one(ctx, side, t.about, t.do)
 	if ctx.Err() == nil {
@@ -209,8 +210,8 @@ func (o Options) judge(ctx context.Context, side catalogue.Side, t *trial) {
 	f.Reproduce = ""
 }
 
-// tryAll tries most situations at once, and then the others one by one. What failed beside others
-// is tried once more by itself, before it counts as a failure.
+// tryAll tries most situations at once, and then the others one by one. A situation that failed
+// beside others is tried once more by itself, before it counts as a failure.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
 	group.SetLimit(parallel)
@@ -250,7 +251,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	}
 }
 
-// doubt takes back that a situation failed, because it did not fail with nothing beside it.
+// doubt withdraws the verdict "fails" of a situation that did not fail when it was tried alone.
 func (f *finding) doubt(again finding) {
 	why := "tried again with nothing beside it: " + again.Found
 	if again.Verdict != results.CannotTell {
@@ -259,7 +260,7 @@ func (f *finding) doubt(again finding) {
 	f.unsure(why)
 }
 
-// unsure takes back that a situation failed, and adds why to what was found.
+// unsure changes the verdict from "fails" to "cannot-tell", and adds why to what was found.
 func (f *finding) unsure(why string) {
 	f.Verdict = results.CannotTell
 	f.Found += "; " + why
@@ -267,7 +268,7 @@ func (f *finding) unsure(why string) {
 	f.Reproduce = ""
 }
 
-// one tries one situation, and ends what it leaves.
+// one tries one situation, ends what it leaves, and returns its finding.
 func (o Options) one(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
@@ -299,7 +300,7 @@ func (o Options) one(
 	return f
 }
 
-// An aboutOthersError is what a situation returns that is not about a program like this one.
+// A situation returns an aboutOthersError if it does not apply to what is checked.
 type aboutOthersError struct{ about string }
 
 func (e *aboutOthersError) Error() string { return "it is about " + e.about }
@@ -322,19 +323,19 @@ func (f *finding) run(ctx context.Context, do situation) error {
 		err = do(ctx, f)
 	}
 	proc.EndMarked(f.mark, 0)
-	os.RemoveAll(folder) // what was made unremovable there is no failure of ours
+	os.RemoveAll(folder) // an error is ignored: the program may have made files unremovable
 	return err
 }
 
-// markName is the variable in the environment of all that a situation starts, by which it is found
-// again though it left its group.
+// markName is a variable in the environment of all processes that a situation starts. By it they
+// are found again even if they left their process group.
 const markName = "PIPEBENCH_CHECK"
 
-// newMark returns the variable of one situation. Two of them differ in digits alone, so that what a
-// program prints of its environment differs no more than by a number.
+// newMark returns the variable of one situation, with its value. Two marks differ only in digits:
+// if a program prints its environment, two runs differ only by a number, which comparisons ignore.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
-// Validate reports what cannot be checked.
+// Validate reports options that cannot be checked.
 func (o Options) Validate(side catalogue.Side) error {
 	if len(o.Command) == 0 {
 		return errors.New("no command to check")
@@ -352,7 +353,7 @@ func (o Options) Validate(side catalogue.Side) error {
 	return nil
 }
 
-// validateClient reports where a client would not learn of its server.
+// validateClient reports options that would not tell the client which server to start.
 func (o Options) validateClient() error {
 	command := strings.Join(o.Command, " ")
 	hasConfig := strings.Contains(command, "{config}")

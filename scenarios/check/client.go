@@ -12,22 +12,21 @@ import (
 
 // A clientCheck is what the situations of a client share.
 type clientCheck struct {
-	good  *visit // with a server that has no fault
-	alike bool   // it printed as many lines when it was tried again
+	good  *visit // to a server that has no fault
+	alike bool   // a second visit to a good server printed as many lines
 }
 
 // A reaction is what a client has to do about a fault of its server.
 type reaction int
 
 const (
-	givesUp   reaction = iota // end in its time, with another code than 0, and say why
+	givesUp   reaction = iota // end in time, with a code other than 0, and say why
 	carriesOn                 // do as with a good server
-	passesOn                  // only who knows the text can see that it was altered
+	passesOn                  // pass on the altered text, in which a client cannot see the fault
 	decides                   // carry on, or give up
 )
 
-// serverFaults are the faults of a server as they are asked for here, and what a client has to do
-// about each.
+// serverFaults are the faults that our server is asked for, and what a client has to do about each.
 var serverFaults = []struct {
 	spec string
 	due  reaction
@@ -49,9 +48,9 @@ var serverFaults = []struct {
 	{"old-version", decides},
 }
 
-// Client checks a client that starts a server, which is ours, and speaks MCP with it: in the
-// command "{}" stands for that of the server. A client that does not work with a good server is
-// judged by nothing else.
+// Client checks a client that starts our server and speaks MCP with it. In the client's command,
+// "{}" stands for the server's command. If the client does not work with a good server, that is the
+// only finding.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
@@ -112,8 +111,8 @@ func (c *clientCheck) situations() map[string]situation {
 	return tries
 }
 
-// visitGood has the client visit a good server, and reports whether it works there. If it does not,
-// that is the only record.
+// visitGood starts the client with a good server, and reports whether the client works with it. If
+// not, that is the only record.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {
@@ -172,8 +171,8 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	}
 }
 
-// cancels looks whether a client that gives a request up tells its server. One that ends right
-// after may not get to say it: it is asked twice.
+// cancels finds out whether a client tells its server when it gives up on a request. It tries
+// twice, since a client that ends right after giving up may not get to say it.
 func cancels(ctx context.Context, f *finding) error {
 	for range 2 {
 		v, err := f.visit(ctx, "--fault", "deaf@0")

@@ -6,10 +6,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// reasons are what a server gives for its reason, by its fault.
+// reasons are the words with which a faulty server explains its error, by fault.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
-// judge says what was wrong with how a client took its server.
+// judge judges whether a client did what it has to do about the fault of its server.
 func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
 	if v.LeftAlive > 0 {
 		f.fails("leaves %s of its server behind", results.FormatCount(v.LeftAlive, "process"))
@@ -42,7 +42,8 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
 	}
 }
 
-// judgeLongLived judges a client that does not end with a good server either, as one with a window.
+// judgeLongLived judges a client that does not end with a good server either, such as a client with
+// a window.
 func (c *clientCheck) judgeLongLived(f *finding, v *visit, due reaction) {
 	if due == givesUp && v.Said == c.good.Said && v.out == c.good.out {
 		f.cannotTell("goes on after %v, and prints nothing about it: "+

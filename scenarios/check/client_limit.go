@@ -12,11 +12,11 @@ import (
 const (
 	largestAnswer = 64 << 20 // bytes
 	fairLimit     = 1 << 20  // a lower limit is a fault
-	searchTime    = 6        // in times of a visit
+	searchTime    = 6        // how many times the timeout of one visit
 )
 
-// findLimit looks for the largest answer that the client takes. A size is too large that failed
-// twice: on a busy machine an answer may be late once.
+// findLimit looks for the largest answer that the client takes. A size counts as too large if it
+// failed twice: on a busy machine an answer may be late once.
 func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	if !c.good.Ended || c.good.Asked == 0 {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
@@ -63,7 +63,7 @@ func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
 	return failed, nil
 }
 
-// judgeLimit judges a client that takes answers of low bytes and none of high.
+// judgeLimit judges a client that takes answers of low bytes, but not of high bytes.
 func judgeLimit(f *finding, failed *visit, low, high int64) {
 	failed.Limit = low
 	f.evidence = failed.ClientEvidence

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Protocols are what a client that is checked may speak: MCP, or lines of JSON of any kind.
+// Protocols are the protocols of clients that can be checked: MCP, or lines of JSON of any kind.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
 // lineShapes are what a server writes to a client of lines, by situation. All of them hold the same
-// messages, but for the text of one.
+// messages, except that the text of one message differs.
 var lineShapes = map[string]func() []byte{
 	"line-64KiB":      func() []byte { return linesOf(64<<10, "\n") },
 	"line-1MiB":       func() []byte { return linesOf(1<<20, "\n") },
@@ -25,7 +25,7 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON. The text of one in the middle is longer by so many bytes.
+// linesOf returns ten lines of JSON. The text of one in the middle is long bytes longer.
 func linesOf(long int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {

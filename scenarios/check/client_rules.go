@@ -12,7 +12,8 @@ import (
 )
 
 // clientRules are the rules of MCP over stdio that a client keeps or breaks in the visit to a good
-// server, by their names in the catalogue: each says what is broken, "" for nothing.
+// server, by their names in the catalogue. Each returns how the client breaks it; "" if it does
+// not.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -33,8 +34,8 @@ func breaksShutdown(v *visit) string {
 		results.FormatCount(forced, "session"))
 }
 
-// perSession makes a rule of one for the requests and notifications of a session: the first session
-// that breaks it tells.
+// perSession turns a rule about the requests and notifications of one session into a rule about all
+// sessions. It reports the first session that breaks the rule.
 func perSession(broken func([]results.Message) string) func(*visit) string {
 	return func(v *visit) string {
 		for _, session := range v.bySession() {
@@ -63,7 +64,8 @@ func (v *visit) bySession() [][]results.Message {
 }
 
 // breaksOpening looks for a handshake in its order: initialize, its answer, the notification, all
-// else. What opens with server/discover, or speaks a revision without handshake, has another one.
+// else. A session that opens with server/discover, or speaks a revision without a handshake, has
+// another order.
 func breaksOpening(session []results.Message) string {
 	first := session[0]
 	m, err := jsonrpc.Parse([]byte(first.Body))

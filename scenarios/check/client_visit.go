@@ -29,10 +29,10 @@ type ClientEvidence struct {
 	Code   int    `json:"exit_code"`
 	Stdout int64  `json:"stdout_bytes"`
 	Said   string `json:"stderr_tail,omitempty"`
-	// how each start of the server ended; "" is by force, or by itself
+	// how each start of the server ended; "": it was killed, or ended by itself
 	Sessions []string `json:"sessions"`
 
-	Asked     int `json:"requests"`  // that are none of the handshake
+	Asked     int `json:"requests"`  // all but those of the handshake
 	Again     int `json:"repeated"`  // requests that were sent before, with the same parameters
 	Cancelled int `json:"cancelled"` // requests
 	LeftAlive int `json:"processes_left"`
@@ -105,14 +105,15 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	return v, ctx.Err()
 }
 
-// How long a server may be there when its client has ended. One that does not read is killed by its
-// client; any other ends, or notices after some seconds that its client is gone.
+// How long a server may go on after its client has ended. A server that does not read has to be
+// killed by its client; any other ends, or notices after some seconds that its client is gone.
 const (
 	leaveTime  = 3 * time.Second
 	killedTime = 500 * time.Millisecond
 )
 
-// read takes down what the server was sent. Without a file it was not started.
+// read reads the record of what was sent to the server. If there is no such file, the server was
+// not started.
 func (v *visit) read(path string) error {
 	set, err := results.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
@@ -146,7 +147,7 @@ func (v *visit) count() {
 			continue
 		}
 		v.Asked++
-		// without its body it is as any other of its method
+		// a message without a body counts as equal to others of its method
 		parsed, _ := jsonrpc.Parse([]byte(m.Body))
 		key := m.Method + string(parsed.Params)
 		if seen[key] {
@@ -156,8 +157,9 @@ func (v *visit) count() {
 	}
 }
 
-// withServer returns the command of the client with that of its server in it. "{}" alone becomes
-// its words, each an argument; within an argument, and as "{command}", it is one text for a shell.
+// withServer returns the client's command with the server's command in it. An argument "{}" is
+// replaced by the words of the server's command, each an argument; "{}" within an argument, and
+// "{command}", by one text for a shell.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
 	config := ""
@@ -178,8 +180,9 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 	return argv, nil
 }
 
-// writeConfig writes a client's configuration from a template. In one of JSON, "{}" as a whole
-// string becomes a list, "{program}" its first word and "{arguments}" the list of the others.
+// writeConfig writes a client's configuration from a template. In JSON, a string "{}" is replaced
+// by the list of the command's words, "{program}" by the first word, and "{arguments}" by the list
+// of the others.
 func writeConfig(template []byte, path string, server []string) error {
 	line := proc.ShellLine(server)
 	replaced := []string{"{}", line, "{command}", line}
@@ -202,10 +205,11 @@ func inJSON(v any) string {
 	return string(text)
 }
 
-// last is the last line of what the client said, of its standard error if there is one.
+// last returns the last line that the client wrote to standard error, or to standard output if it
+// wrote nothing to standard error.
 func (v *visit) last() string { return lastLine(cmp.Or(v.Said, v.out)) }
 
-// story tells what else a client did that met a failure.
+// story says what else a client did when it met a failure.
 func (v *visit) story() string {
 	var out strings.Builder
 	if v.Cancelled > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// compare says how an output differs from that to a file, where it is wrong beyond doubt. If
-// nothing can be compared, told is false.
+// compare says how an output differs from the output to a file, if it is wrong beyond doubt. told
+// is false if nothing can be compared.
 func (p *program) compare(o *outcome) (d difference, told bool) {
 	if p.ref.endless() {
 		return p.compareBeginning(o), true
@@ -38,7 +38,7 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 	return p.nameCut(d, o), true
 }
 
-// compareBeginning compares what a program that runs on writes at first.
+// compareBeginning compares the first bytes that an endless program writes.
 func (p *program) compareBeginning(o *outcome) difference {
 	n := min(p.ref.stable(), 4*spill, len(o.out))
 	return differ(p.ref.last().out[:n], o.out[:n])
@@ -79,13 +79,14 @@ func countInBoth(a, b []string) (n int) {
 	return n
 }
 
-// cutClearly reports whether an output that varies was cut beyond doubt: at what its pipe holds, or
-// by more than a tenth. Less may be missing because there was less to say.
+// cutClearly reports whether an output that varies was cut beyond doubt: exactly at the size that
+// its pipe holds, or by more than a tenth. A smaller part may be missing because the program had
+// less to say.
 func (o *outcome) cutClearly(usual int64) bool {
 	return o.total == int64(o.holds) || 10*o.total < 9*usual
 }
 
-// compareLengths judges an output of which nothing but its length can be compared.
+// compareLengths judges an output by its length, if nothing else can be compared.
 func (p *program) compareLengths(o *outcome) (d difference, told bool) {
 	least, most := p.ref.lengths()
 	spread := most - least
@@ -98,7 +99,8 @@ func (p *program) compareLengths(o *outcome) (d difference, told bool) {
 	return p.nameCut(difference{classCut, "", int(o.total)}, o), true
 }
 
-// nameCut says at which size an output was cut, and what holds so much.
+// nameCut says at which size an output was cut, and whether a pipe or a pair of sockets holds
+// exactly that much.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -123,10 +125,11 @@ type difference struct {
 	at    int    // the first byte that differs
 }
 
-// probe is how many bytes have to agree for a place to be recognised.
+// probe is how many bytes have to agree before got counts as continuing at another place of want.
 const probe = 32
 
-// differ finds how got departs from want. An output that ends too soon is classLost at its end.
+// differ finds how got differs from want. If got ends too soon, the class is classLost, and at is
+// the end of got.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) && at == len(got) {

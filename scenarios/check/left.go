@@ -12,7 +12,7 @@ import (
 
 // Adopt makes this process the parent of whatever the checks to come leave behind, even of
 // processes that moved to a session and an environment of their own. Call it before a check, and
-// [EndAdopted] after it. It changes this process for good, and so it is for programs that do
+// [EndAdopted] after it. It changes this process for good, so it is only for programs that do
 // nothing but check.
 func Adopt() { proc.Adopt() }
 
@@ -22,9 +22,9 @@ const leftPatience = time.Second
 // mostNamed is how many processes are named in a sentence.
 const mostNamed = 3
 
-// EndAdopted ends what a check of a side left behind, and returns a finding about it: that cannot
-// be told where the system gives nobody what others leave behind. It reports false if there is
-// nothing to say.
+// EndAdopted ends the processes that a check of a side left behind, and returns a finding about
+// them. The verdict is "cannot-tell" if this system does not tell which they are. It reports false
+// if there is nothing to say.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(leftPatience)
 	if known && len(left) == 0 || !known && side == catalogue.Program {

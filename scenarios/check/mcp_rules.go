@@ -106,8 +106,8 @@ func refusesVersion(m heardMessage) bool {
 }
 
 // answersWithoutSession lists the tools before anything else, as a revision without sessions lets a
-// client do. Only then it asks whether the server speaks one: a server that does not may have
-// answered all the same.
+// client do. Only then it asks whether the server speaks such a revision: a server that does not
+// may have answered all the same.
 func answersWithoutSession(s *mcpSession) error {
 	listed, err := s.ask("tools/list", meta(mcpstdio.FirstWithout))
 	if err != nil {
@@ -151,7 +151,7 @@ func ignoresNotifications(s *mcpSession) error {
 	return nil
 }
 
-// listsTools lists the tools, and calls one that there is not.
+// listsTools lists the tools, and calls a tool that does not exist.
 func listsTools(s *mcpSession) error {
 	list, err := s.open()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 //go:embed schemas/*.json
 var schemaFiles embed.FS
 
-// An mcpSchema says how the messages of a server look in a revision of MCP.
+// An mcpSchema describes the messages of a server in one revision of MCP.
 type mcpSchema struct {
 	Error   *jsonschema.Schema
 	Results map[string]*jsonschema.Schema // by the method that was asked for
@@ -37,8 +37,8 @@ func readSchema(revision string) (*mcpSchema, error) {
 	return s, json.Unmarshal(text, s)
 }
 
-// fitSchemas asks for all that has no effect, in each revision that has a schema of its own, and
-// looks at every message that the server sends.
+// fitSchemas makes requests that have no effect, in each revision that has a schema here, and
+// checks every message that the server sends against the schema.
 func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Options) error {
 	var fit []string
 	for _, revision := range []string{mcpstdio.LastWithHandshake, mcpstdio.FirstWithout} {
@@ -84,8 +84,8 @@ func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Op
 	return nil
 }
 
-// askAll asks for the lists that the server has, and calls echo. A departure says that the server
-// does not speak the revision.
+// askAll asks for the lists that the server has, and calls echo. It returns a departure if the
+// server does not speak the revision.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	return nil
 }
 
-// openAny opens a session, or finds out whether the server needs none. The params are what the
-// requests of the revision carry.
+// openAny opens a session, or finds out whether the server needs none. It returns the capabilities
+// of the server, and the params that each request of the revision carries.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstWithout {
 		answer, err := s.initialize(revision)
@@ -139,7 +139,7 @@ func (s *mcpSession) misfit(schema *mcpSchema, m heardMessage) (string, error) {
 	var text []byte
 	switch {
 	case m.Kind() == jsonrpc.None:
-		return "", nil // another situation looks at what is no message
+		return "", nil // another situation judges lines that are no messages
 	case !m.Kind().Answers():
 		part = schema.Sent[m.Method]
 		params := m.Params
@@ -173,8 +173,8 @@ func (s *mcpSession) misfit(schema *mcpSchema, m heardMessage) (string, error) {
 	return shortMisfit(err), nil
 }
 
-// shortMisfit returns the innermost part that does not fit, and why. Of several alternatives that
-// one counts which the message seems to be.
+// shortMisfit returns the innermost part that does not fit, and why. If the schema allows
+// alternatives, the one that the message seems to be counts.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]

@@ -14,12 +14,12 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A rule of MCP is tried on a session of its own. Its error says how the server breaks it; a
-// departure is an error that says less.
+// An mcpRule tries one rule of MCP on a session of its own. Its error says how the server breaks
+// the rule; an error of type departure says something milder.
 type mcpRule func(*mcpSession) error
 
-// A departure is what is to be said of a server that breaks no rule: it leaves undone what it
-// should do, or does not show whether it keeps the rule.
+// A departure describes a server that breaks no rule, but omits something that it should do, or
+// does not show whether it keeps the rule.
 type departure struct {
 	verdict results.Verdict
 	text    string
@@ -33,8 +33,7 @@ type McpEvidence struct {
 	Got  []string `json:"got"`
 }
 
-// addRules adds the rules of MCP to what is tried on a server, or leaves them out if it speaks
-// another protocol.
+// addRules adds the rules of MCP to the situations of a server, if the server speaks MCP.
 func addRules(tries map[string]situation, p *target.Protocol, o target.Options) {
 	if p.Speaks() != "mcp" {
 		return
@@ -72,7 +71,7 @@ func tryRule(
 	return nil
 }
 
-// startSession starts the server, and says nothing to it.
+// startSession starts the server, and sends it nothing.
 func startSession(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options,
 ) (*mcpSession, error) {
@@ -99,7 +98,7 @@ type mcpSession struct {
 	heard    []heardMessage
 }
 
-// A heardMessage is a line from the server; the zero Message stands for no JSON-RPC.
+// A heardMessage is a line from the server. Its Message is zero if the line is not JSON-RPC.
 type heardMessage struct {
 	text string
 	jsonrpc.Message
@@ -111,7 +110,7 @@ const (
 	mostKept  = 2 << 10
 )
 
-// evidence returns what was said.
+// evidence returns what both sides sent, within those limits.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
 	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
@@ -161,8 +160,8 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 	})
 }
 
-// await returns the first message for which is returns true. Requests of the server are skipped.
-// should says what the server ought to do.
+// await returns the first message for which the function is returns true, and skips requests of the
+// server. should says what the server ought to do, for the error.
 func (s *mcpSession) await(should string, is func(heardMessage) bool) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
@@ -183,7 +182,7 @@ func (s *mcpSession) await(should string, is func(heardMessage) bool) (heardMess
 	}
 }
 
-// Versions of the protocol that never were.
+// Versions of the protocol that do not exist.
 const (
 	noVersion     = "1999-12-31"
 	futureVersion = "2099-12-31" // servers without a handshake may take an older one for a session
@@ -195,8 +194,8 @@ type initialized struct {
 	Capabilities    map[string]any
 }
 
-// initialize opens a session of a version. A server that refuses has no such sessions, and breaks
-// no rule about them.
+// initialize opens a session of a version. A server that refuses does not speak that version, and
+// breaks none of its rules: the error is a departure with the verdict ok.
 func (s *mcpSession) initialize(version string) (initialized, error) {
 	var answer initialized
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
@@ -206,7 +205,7 @@ func (s *mcpSession) initialize(version string) (initialized, error) {
 	if m.Failure != nil {
 		return answer, departure{results.OK, "opens no session of " + version}
 	}
-	_ = json.Unmarshal(m.Result, &answer) // what is missing is found missing
+	_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero, which the rules see
 	return answer, nil
 }
 
@@ -216,7 +215,8 @@ type discovered struct {
 	Capabilities      map[string]any
 }
 
-// discover asks what the server speaks. One that does not know the request speaks nothing.
+// discover asks which versions the server speaks. If the server refuses the request, the list is
+// empty.
 func (s *mcpSession) discover() (discovered, error) {
 	var about discovered
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))

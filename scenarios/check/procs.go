@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// processName returns the name of a living process; "" of one that has ended, and where the system
-// has no /proc.
+// processName returns the name of a process; "" if it has ended, or if the system has no /proc.
 func processName(pid int) string {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return strings.TrimSpace(string(name))
@@ -21,8 +20,7 @@ type holder struct {
 	file string
 }
 
-// holdersOf returns which processes have which of the files open; none where the system has no
-// /proc.
+// holdersOf returns which processes have which of the files open; none if the system has no /proc.
 func holdersOf(pids []int, files ...string) []holder {
 	var all []holder
 	for _, pid := range pids {
@@ -36,8 +34,8 @@ func holdersOf(pids []int, files ...string) []holder {
 	return all
 }
 
-// openFiles returns what the descriptors of a process refer to; nil for one that has ended, and
-// where the system has no /proc.
+// openFiles returns what the descriptors of a process refer to; nil if the process has ended, or if
+// the system has no /proc.
 func openFiles(pid int) []string {
 	folder := fmt.Sprintf("/proc/%d/fd/", pid)
 	entries, _ := os.ReadDir(folder)

@@ -15,21 +15,21 @@ import (
 
 // A ProgramEvidence is what the verdict on a program rests on. Sizes are bytes.
 type ProgramEvidence struct {
-	Bytes     int64  `json:"bytes"`                // that it wrote to standard output
-	Expected  int64  `json:"expected"`             // that it wrote to a file
-	DiffersAt *int64 `json:"differs_at,omitempty"` // the first byte that is not the expected one
+	Bytes     int64  `json:"bytes"`                // written to standard output
+	Expected  int64  `json:"expected"`             // written when the output is a file
+	DiffersAt *int64 `json:"differs_at,omitempty"` // offset of the first unexpected byte
 	Exit      string `json:"exit"`
-	Stderr    string `json:"stderr,omitempty"` // its last line
+	Stderr    string `json:"stderr,omitempty"` // last line of standard error
 	Logged    int64  `json:"stderr_bytes,omitempty"`
 	ElapsedNS int64  `json:"elapsed_ns"`
-	NoticedNS int64  `json:"noticed_ns,omitempty"` // how long it went on without its reader
+	NoticedNS int64  `json:"noticed_ns,omitempty"` // how long the program ran after its reader left
 	CPUNS     int64  `json:"cpu_ns,omitempty"`
 	PeakBytes int64  `json:"peak_bytes,omitempty"`
-	Queued    int64  `json:"queued_bytes,omitempty"` // when the late reader began
+	Queued    int64  `json:"queued_bytes,omitempty"` // unread when the late reader began
 }
 
-// mostCompared bounds the output that is compared, in bytes. A program that writes more counts as
-// endless.
+// mostCompared is how many bytes of output are compared at most. A program that writes more counts
+// as endless.
 const mostCompared = 32 << 20
 
 // A program is one that is checked.
@@ -38,8 +38,8 @@ type program struct {
 	ref reference // what it does when its output is a file
 }
 
-// Program checks a program that runs once, or a filter, which reads o.Stdin. A command that cannot
-// be started is an error, and so is one that fails before anything can be judged.
+// Program checks a program that runs once, or a filter, which reads o.Stdin. It returns an error if
+// the command cannot be started, or fails before anything can be judged.
 func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err
@@ -72,16 +72,16 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Program, tries, sink)
 }
 
-// A programSituation is what the streams of a start are, and what the program has to do then.
+// A programSituation says how the streams of a start are set up, and how the program has to react.
 type programSituation struct {
 	name     string
 	streams  streams
 	reaction func(*program, *finding, *outcome)
-	line     string // of a shell, that shows it: CMD stands for the command; "" if there is none
+	line     string // a shell line that shows it, with CMD for the command; "" if there is none
 }
 
-// lateReader is a shell line for situations that no shell can make: standard output is what open
-// makes, and is read a second late.
+// lateReader returns a shell line for situations that need Python: open is Python code that makes
+// standard output, which is read a second late.
 func lateReader(open string) string {
 	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
 		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
@@ -115,7 +115,8 @@ var programSituations = []programSituation{
 	{"stdin-cut-line", streams{input: cutInput}, keepsLastLine, "printf 'last line' | CMD"},
 }
 
-// findReference learns what the program does with a file, and makes the finding about it.
+// findReference finds out what the program does when its output is a file, and makes the finding
+// about that.
 func (p *program) findReference(ctx context.Context) (finding, error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
@@ -142,8 +143,8 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	return first, err
 }
 
-// try starts the program in one situation, and judges what it did. Before a verdict that it is
-// wrong stands, the program is started with a file again: it may be one that differs each time.
+// try starts the program in one situation, and judges what it did. If it seems to be wrong, try
+// first starts the program with a file again: its output may differ from run to run.
 func (p *program) try(ctx context.Context, f *finding, s programSituation) error {
 	ref := p.ref.last()
 	own := s.streams
@@ -182,7 +183,8 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	return nil
 }
 
-// line returns the command as a shell has it, with its input if the situation makes none.
+// line returns the command as a shell line, with the program's input unless the situation makes
+// another.
 func (p *program) line(s streams) string {
 	line := proc.ShellLine(p.o.Command)
 	if p.o.Stdin != nil && s.input == wholeInput {
@@ -194,9 +196,9 @@ func (p *program) line(s streams) string {
 // doubts is how many more runs with a file have to be alike before a start counts as different.
 const doubts = 3
 
-// doubt starts the program with a file again, and reports whether it turned out to vary more than
-// was known: a start that seems to be wrong may be one of those. An output that was cut is taken
-// for it after one run, any other difference after several.
+// doubt starts the program with a file again, and reports whether it varies more than was known: if
+// so, a start that seems wrong may be such a variation. One more run is enough to believe that an
+// output was cut; any other difference needs several.
 func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error) {
 	alike := p.ref.likeness()
 	ends := p.ref.endsAlike()
@@ -218,9 +220,9 @@ func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error
 	return false, nil
 }
 
-// writesOtherToPipes reports whether an output that differs from the one to a file is what the
-// program writes into any pipe, and no shorter. One that goes back in a file to fill in a size, as
-// zip does, is right to do so.
+// writesOtherToPipes reports whether the program writes this output, which differs from the output
+// to a file and is no shorter, into any pipe. That is right for a program that goes back in a file
+// to fill in a size, such as zip.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -239,7 +241,7 @@ func (p *program) writesOtherToPipes(
 	return true, nil
 }
 
-// judgeSpin judges a program that ran all the while that it had to wait.
+// judgeSpin finds fault with a program that burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref.last().cpu
 	if o.spins && !p.ref.endless() && o.cpu-usual > max(100*time.Millisecond, usual) {

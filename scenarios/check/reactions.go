@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// sameAsFile judges a program that has to do what it does with a file.
+// sameAsFile judges a program that has to do the same as when its output is a file.
 func sameAsFile(p *program, f *finding, o *outcome) {
 	ref := p.ref.last()
 	d, told := p.compare(o)
@@ -56,14 +56,14 @@ func (o *outcome) saysMoreThan(ref *outcome) string {
 
 // hoards reports whether a program that wrote much kept what a late reader had not read.
 func (o *outcome) hoards(ref *outcome) bool {
-	const usual = 16 << 20 // bytes that runtimes take in any case
+	const usual = 16 << 20 // bytes that a runtime takes anyway
 	if o.wait == 0 || ref.peak == 0 || ref.total < 8*spill {
 		return false
 	}
 	return o.peak-max(ref.peak, usual) > ref.total/2
 }
 
-// crashes are signals by which nobody ends on purpose.
+// crashes are signals by which no program ends on purpose.
 var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
 
 // endsInTime judges a program that has to end, whatever it writes.
@@ -83,7 +83,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case slices.Contains(crashes, o.end) && !p.ref.ends(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
-		// No write to a terminal ends so: a program that it writes to has left.
+		// Writing to a terminal raises no SIGPIPE, so the program writes to another one, which has
+		// left.
 		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
 	case o.refusesTerminal() && !p.ref.ends(o.end):
 		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
@@ -94,14 +95,14 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a start that did not end in its time still did the work that it does with
-// a file: it used a CPU to the end, and not more of it than that work takes.
+// working reports whether a start that did not end in time was still doing the work that it does
+// with a file: it used a CPU to the end, and no more CPU time than that work takes.
 func (o *outcome) working(ref *outcome) bool {
 	return (o.running || 2*o.cpu > o.took) && o.cpu < 2*ref.cpu+time.Second/2
 }
 
 // refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs
-// do that write what is not for people to read.
+// do whose output is not for people to read.
 func (o *outcome) refusesTerminal() bool {
 	said := strings.ToLower(o.said)
 	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")
@@ -126,7 +127,7 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	}
 }
 
-// complains judges a program whose output has no room.
+// complains judges a program whose output has no room: it has to report that.
 func complains(p *program, f *finding, o *outcome) {
 	f.Class = classFull
 	ref := p.ref.last()
@@ -146,7 +147,7 @@ func complains(p *program, f *finding, o *outcome) {
 	}
 }
 
-// keepsLastLine judges what becomes of a last line that nothing ends.
+// keepsLastLine judges what becomes of a last line without a newline.
 func keepsLastLine(p *program, f *finding, o *outcome) {
 	input := bytes.TrimRight(p.o.Stdin, "\r\n")
 	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])

@@ -12,14 +12,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A likeness is what several runs of a program have in common. The lower, the more can be compared.
+// A likeness says what several runs of a program have in common. The lower its value, the more can
+// be compared.
 type likeness int
 
 const (
 	sameBytes   likeness = iota
-	sameNumbers          // the same but for numbers, however long: a time, a process number
-	sameLines            // that, and the same lines in any order: what several threads write
-	unlike               // nothing but, perhaps, the number of bytes
+	sameNumbers          // only numbers differ, such as a time or a process number
+	sameLines            // numbers and the order of lines differ: what several threads write
+	unlike               // nothing in common, except perhaps the number of bytes
 )
 
 var likenessText = [...]string{
@@ -27,8 +28,8 @@ var likenessText = [...]string{
 	"the same lines in another order, but for numbers", "different",
 }
 
-// A reference is what the program did when its output was a file, every time it was started so. It
-// is started again when another start seems to differ: two runs may be alike by chance.
+// A reference holds all runs of the program with a file as its output. More runs are added when
+// another start seems to differ: two runs may be alike by chance.
 type reference struct {
 	mu   sync.Mutex
 	runs []*outcome
@@ -79,7 +80,7 @@ func alikeAt(level likeness, runs []*outcome) bool {
 	return true
 }
 
-// ends reports whether the program ended in this way with a file, at least once.
+// ends reports whether at least one run with a file ended in this way.
 func (r *reference) ends(end string) bool {
 	return slices.ContainsFunc(r.all(), func(o *outcome) bool { return o.end == end })
 }
@@ -90,10 +91,10 @@ func (r *reference) endsAlike() bool {
 	return !slices.ContainsFunc(runs, func(o *outcome) bool { return o.end != runs[0].end })
 }
 
-// endless reports whether a run did not end by itself.
+// endless reports whether at least one run did not end by itself.
 func (r *reference) endless() bool { return r.ends("") }
 
-// lengths returns the fewest and the most bytes that a run wrote.
+// lengths returns the least and the largest number of bytes that a run wrote.
 func (r *reference) lengths() (least, most int64) {
 	runs := r.all()
 	least = runs[0].total
@@ -125,7 +126,7 @@ func (k likeness) normalise(out []byte) []byte {
 	return out
 }
 
-// hideNumbers makes every number a 0.
+// hideNumbers replaces every number by 0.
 func hideNumbers(out []byte) []byte {
 	hidden := make([]byte, 0, len(out))
 	inNumber := false
@@ -227,7 +228,7 @@ func (p *program) judgeReference(f *finding) {
 	}
 }
 
-// failureWords quotes what a program said that ended with another code than 0.
+// failureWords quotes what a program said, if it ended with a code other than 0.
 func failureWords(o *outcome) string {
 	if o.code == 0 || o.words() == "" {
 		return ""
@@ -235,7 +236,7 @@ func failureWords(o *outcome) string {
 	return ": " + o.words()
 }
 
-// unusable returns why nothing can be judged by what the program does with a file; nil if it can.
+// unusable returns why the runs with a file are no basis for judging the program; nil if they are.
 func (p *program) unusable() error {
 	ref := p.ref.last()
 	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.o.ExpectExit != nil {
@@ -250,8 +251,8 @@ func (p *program) unusable() error {
 		p.o.Command[0], ref.end, said, ref.code)
 }
 
-// unfinished reports whether the program was still at work when its time was up, so that it cannot
-// be told from one that never ends. One that has written much by then can be judged by that.
+// unfinished reports whether the program was still at work when its time was up: it may be endless
+// or just slow. A program that has written much by then can be judged by that output.
 func (p *program) unfinished() bool {
 	for _, o := range p.ref.all() {
 		if o.end == "" && o.total < spill && (o.running || 2*o.cpu > o.took) {

@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Server checks a server that speaks over its standard input and output: how it starts, lives and
-// ends, and what it makes of bad clients.
+// Server checks a server that speaks over its standard input and output: how it starts, works and
+// ends, and how it treats bad clients.
 func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
@@ -31,7 +31,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	s.Shutdown(true) // what it speaks is known: each situation starts its own
+	s.Shutdown(true) // this start only found out the protocol: each situation starts its own server
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began)
 	usual.Start = max(patience, beside)
@@ -47,13 +47,13 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// leastStart is how long a server has to answer the handshake at least: wrappers take seconds.
+// leastStart is the least time that a server gets to answer the handshake: wrappers take seconds.
 const leastStart = 10 * time.Second
 
 // A treatment is what a client, or the system, does to a server.
 type treatment struct {
 	do    func(context.Context, *serverCase) error
-	pipes child.Options // what it needs of the pipes
+	pipes child.Options // the pipes that it needs
 
 	raw       bool // it starts the server itself
 	jsonRPC   bool // it is about JSON-RPC
@@ -61,7 +61,8 @@ type treatment struct {
 	behind    bool // a client of ours starts the server
 }
 
-// treatments are by name in the catalogue. Each has a server started for it.
+// treatments are the treatments by their names in the catalogue. Each is tried on a server of its
+// own.
 var treatments = map[string]treatment{
 	"dirty-line":         {do: sendsDirt},
 	"split-utf8":         {do: splitsCharacters, pipes: child.Options{WriteChunk: 71}},
@@ -99,7 +100,7 @@ var treatments = map[string]treatment{
 // A ServerEvidence is what the verdict on a server rests on.
 type ServerEvidence struct {
 	Protocol string `json:"protocol"` // with its revision
-	Framing  string `json:"framing"`  // that the server was found to speak, or was to speak
+	Framing  string `json:"framing"`  // which the server was found to speak, or was asked to
 
 	*results.FailureEvidence
 	Why        string `json:"why,omitempty"`
@@ -120,10 +121,10 @@ type serverCase struct {
 	treatment
 	o        target.Options
 	protocol *target.Protocol
-	beside   time.Duration  // that a server may take to start while others start beside it
+	beside   time.Duration  // how long a start may take while other servers start beside it
 	server   *target.Server // nil before it is started
 
-	// The request whose answers are judged, or nil. If it fails without the treatment, too, the
+	// The request whose answers are judged, or nil. If it fails on an untreated server, too, the
 	// treatment is not to blame.
 	asked *target.Request
 	seen  ServerEvidence
@@ -170,8 +171,8 @@ func (c *serverCase) endServer() {
 	}
 }
 
-// blamesTreatment sends the request that was not served to a server that is not treated. If it
-// fails, too, its error takes the place of the verdict.
+// blamesTreatment sends the request that was not served to an untreated server. If it fails there,
+// too, the verdict becomes "cannot-tell".
 func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) error {
 	s, err := target.Start(ctx, plain, c.protocol)
 	if err != nil {
@@ -187,7 +188,7 @@ func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) 
 	return err
 }
 
-// process readies a start of the server, or of a client that starts it.
+// process prepares a start of the server, or of a client of ours that starts it.
 func (c *serverCase) process() (*proc.Process, error) {
 	p := c.finding.command(c.finding.o.Command)
 	if !c.o.Behind {
@@ -203,13 +204,13 @@ func (c *serverCase) process() (*proc.Process, error) {
 	return client, nil
 }
 
-// gonePatience is how long a server may take to leave, in patiences: 5 s unless another patience is
-// asked for, which is what clients wait at least before they kill.
+// gonePatience is how long a server may take to leave, as a multiple of the patience. By default
+// that makes 5 s, the least time that clients wait before they kill a server.
 const gonePatience = 5
 
 func (c *serverCase) gone() time.Duration { return gonePatience * c.o.Patience }
 
-// met takes what a request met.
+// met records the outcome of a request, which is a failure unless the request was served.
 func (c *serverCase) met(out target.Outcome) {
 	if out.Verdict == target.OK {
 		return
@@ -225,7 +226,7 @@ func (c *serverCase) met(out target.Outcome) {
 	c.fails("%s", text)
 }
 
-// meet makes a round trip and takes what it met.
+// meet makes a round trip and records its outcome.
 func (c *serverCase) meet(ctx context.Context, r *target.Request) error {
 	out, err := c.server.Trip(ctx, r, 1)
 	if err == nil {
@@ -234,7 +235,7 @@ func (c *serverCase) meet(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// note keeps the error of a write, if it is one.
+// note records the error of a write; nil is no error.
 func (c *serverCase) note(err error) {
 	if err != nil {
 		c.seen.WriteError = err.Error()
@@ -246,14 +247,14 @@ func (c *serverCase) send(ctx context.Context, msg []byte) {
 	c.note(c.server.SendWithin(ctx, c.o.Patience, msg))
 }
 
-// sendRaw gives bytes to the server that are no message of a framing's making.
+// sendRaw sends bytes as they are, without a framing.
 func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
 	patient, stop := c.server.Patient(ctx, c.o.Patience, c.gone())
 	defer stop()
 	c.note(c.server.SendRaw(patient, p))
 }
 
-// filesIn counts the files below a folder, as far as it can be read.
+// filesIn counts the files below a folder. What cannot be read does not count.
 func filesIn(folder string) (n int) {
 	filepath.WalkDir(folder, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

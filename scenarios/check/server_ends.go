@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// awaitExit waits for a server that should end, and reports whether it did. One that is still
-// at work then, for example because it got little CPU, has the same time once more.
+// awaitExit waits for a server that should end, and reports whether it did. A server that is still
+// at work at the limit, for example because it got little CPU, gets the same time once more.
 func (c *serverCase) awaitExit(ctx context.Context, limit time.Duration) bool {
 	p := c.server.Process
 	began := time.Now()
@@ -42,8 +42,8 @@ func (c *serverCase) awaitExit(ctx context.Context, limit time.Duration) bool {
 	return false
 }
 
-// leaves waits for a server that has a reason to leave, and judges how it does. It may die of the
-// signal that it was sent. What it says in the end is returned.
+// leaves waits for a server that has a reason to leave, and judges how it leaves. It may die of the
+// first of signals, the one that it was sent. leaves returns a sentence for the finding.
 func (c *serverCase) leaves(
 	ctx context.Context, limit time.Duration, after string, signals ...string,
 ) (found string, fine bool) {
@@ -60,7 +60,7 @@ func (c *serverCase) leaves(
 	return fmt.Sprintf("left %s after %s: %s", took, after, ended), true
 }
 
-// settle records how a server left.
+// settle records the result of leaves as ok or as a failure.
 func (c *serverCase) settle(found string, fine bool) {
 	if fine {
 		c.ok("%s", found)
@@ -79,7 +79,7 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	var asked sync.WaitGroup
 	asked.Go(func() {
 		for i := range int64(3) {
-			// it may have left by then
+			// an error is ignored: the server may have left by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
 			target.Within(asking.Done(), c.o.Patience/2)
 		}
@@ -87,7 +87,7 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	found, _ := c.leaves(ctx, limit, "its output was closed")
 	stop()
 	asked.Wait()
-	c.settle(found, c.seen.Ended != "") // however it ended
+	c.settle(found, c.seen.Ended != "") // any kind of end is fine
 	return nil
 }
 
@@ -101,8 +101,8 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// endsIdle ends the input of a server that was asked something, and then nothing for a moment: some
-// notice the end of their input only while they start. Other situations judge the answer.
+// endsIdle asks a server something, waits for a moment, and ends its input: some servers notice the
+// end of their input only while they start. Other situations judge the answer.
 func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
@@ -158,8 +158,8 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	return n
 }
 
-// sendsSignal asks the server alone to end, as a client does that has its number, and leaves its
-// input open.
+// sendsSignal sends a signal to the server alone, as a client does that knows its process number,
+// and leaves its input open.
 func sendsSignal(ctx context.Context, c *serverCase) error {
 	s := syscall.SIGTERM
 	if c.name == "sigint" {
@@ -182,8 +182,8 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// clientWork starts a server as its client would, with the streams that it has itself, and waits
-// for it.
+// clientWork names the job of a process that plays the client: it starts a server, which inherits
+// its streams, and waits for it.
 const clientWork = "check/client"
 
 // Jobs is the work of the processes that a check starts: main gives it to [proc.Main].
@@ -194,7 +194,7 @@ func startServer(w *proc.Work) error {
 	if err := w.Args(&command); err != nil {
 		return err
 	}
-	os.Unsetenv("GOMAXPROCS") // which is ours
+	os.Unsetenv("GOMAXPROCS") // set for us, not for the server
 	server := exec.Command(command[0], command[1:]...)
 	server.Stdin = os.Stdin
 	server.Stdout = os.Stdout
@@ -202,8 +202,8 @@ func startServer(w *proc.Work) error {
 	return server.Run()
 }
 
-// killsClient kills the process that started the server, and it alone, and lets go of the pipes as
-// the kernel does for one that is killed.
+// killsClient kills only the process that started the server, and closes our ends of the pipes, as
+// the kernel does when a client is killed.
 func killsClient(_ context.Context, c *serverCase) error {
 	p := c.server.Process
 	p.Cmd.Process.Kill()
@@ -221,8 +221,8 @@ func killsClient(_ context.Context, c *serverCase) error {
 	return nil
 }
 
-// readsToTheEnd ends a server and looks for processes that it started and left. If one of them
-// holds the output, a reader of the output never sees its end.
+// readsToTheEnd ends a server and looks for processes that it started and left behind. If one of
+// them holds the output open, a reader of the output never sees its end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.gone()) {

@@ -13,8 +13,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// looksForHolders calls the server, and looks whether a process that it started since holds one of
-// its streams. Those that ran before may be a wrapper and the server behind it.
+// looksForHolders calls a tool of the server, and looks whether a process that the call started
+// holds one of the server's streams. Processes that ran before do not count: they may be the server
+// behind a wrapper.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
 	input, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", server))
@@ -30,7 +31,7 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 	if err != nil || c.Found != "" {
 		return err
 	}
-	// A process that is just being started has the streams of who starts it for a moment.
+	// A process that is just being started has its parent's streams for a moment.
 	until := time.Now().Add(c.o.Patience)
 	for {
 		started := slices.DeleteFunc(proc.Tree(server), func(pid int) bool {

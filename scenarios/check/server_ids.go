@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// request makes a request that any server refuses, with that id, a JSON text.
+// request makes a request that any server refuses. The id is JSON text.
 func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
@@ -52,7 +52,8 @@ func (c *serverCase) dropOldAnswers(ctx context.Context) {
 	}
 }
 
-// answered asks for a sign of life, and judges a server that gives none after what was done to it.
+// answered reports whether the server still answers a request, and judges a server that does not.
+// after says what was done to it.
 func (c *serverCase) answered(ctx context.Context, after string) bool {
 	if len(c.converse(ctx, 1, c.request(`"alive"`))) > 0 {
 		return true
@@ -74,11 +75,11 @@ func (c *serverCase) lost(when string) {
 // isClosed reports whether the server's output has ended.
 func (c *serverCase) isClosed() bool { return target.Within(c.server.Closed(), 0) }
 
-// Ids of requests: by JSON-RPC any string and number. Those that are demanded are what every
-// protocol over it has; of the others a server may make what it likes, and live.
+// Ids of requests: JSON-RPC allows any string and number. A server has to answer the demanded ids,
+// which every protocol over JSON-RPC has. It may do as it likes with the others, but must not end.
 var (
 	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
-	// LSP has whole numbers of 32 bits alone
+	// LSP allows only integers of 32 bits
 	anyIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
 )
 
@@ -124,8 +125,8 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// failsOverCharacters reports whether a server does not answer a request that holds the characters
-// of charactersID outside its id either: its id is not to blame then.
+// failsOverCharacters reports whether a server also fails to answer a request that holds the
+// characters of charactersID outside its id: then the id is not to blame.
 func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	s, err := target.Start(ctx, c.o, c.protocol)
 	if err != nil {
@@ -137,7 +138,7 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	return len(other.converse(ctx, 1, withParams("8", `{"pad":`+charactersID+`}`))) == 0
 }
 
-// withParams makes a request for a method that there is not.
+// withParams makes a request for a method that does not exist.
 func withParams(id jsonrpc.ID, params string) []byte {
 	return jsonrpc.AppendRequest(nil, id, "pipebench/unknown", []byte(params))
 }
@@ -151,7 +152,7 @@ func sameJSON(a, b string) bool {
 	return a == b
 }
 
-// asksInABatch sends two requests as an array, which JSON-RPC has and most protocols over it have
+// asksInABatch sends two requests as an array, which JSON-RPC allows and most protocols over it do
 // not.
 func asksInABatch(ctx context.Context, c *serverCase) error {
 	if c.protocol.Speaks() == "lsp" {
@@ -216,7 +217,7 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	last := 0
 	ordered := true
 	for _, m := range answers {
-		id, _ := strconv.Atoi(string(m.Envelope.ID)) // another's is 0
+		id, _ := strconv.Atoi(string(m.Envelope.ID)) // 0 for an id that is no number
 		counts[id]++
 		ordered = ordered && id > last
 		last = id
@@ -239,7 +240,8 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// cancelsRequests takes back requests that are not known, under way, and answered.
+// cancelsRequests cancels requests: one that the server does not know, one that is under way, and
+// one that it has answered.
 func cancelsRequests(ctx context.Context, c *serverCase) error {
 	lsp := c.protocol.Speaks() == "lsp"
 	if !lsp && c.protocol.Speaks() != "mcp" {

@@ -11,31 +11,30 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// MemoryEvidence is how memory grew with the later half of the requests.
+// MemoryEvidence says how memory grew over the later half of the requests.
 type MemoryEvidence struct {
 	Requests int64   `json:"requests"`
 	From     int64   `json:"from_bytes"`
 	To       int64   `json:"to_bytes"`
-	Slope    float64 `json:"slope"` // bytes a request, and its interval
+	Slope    float64 `json:"slope"` // bytes per request; SlopeLo and SlopeHi are its interval
 	SlopeLo  float64 `json:"slope_lo"`
 	SlopeHi  float64 `json:"slope_hi"`
 
-	after, resident []float64 // requests, and bytes in use then, from the first
+	after, resident []float64 // requests so far, and bytes in use after them, from the first on
 }
 
 const (
 	usualRequests = 10_000
 	memoryPoints  = 20
-	memoryTime    = 10 * time.Second // that requests take at most, for one slope
-	memoryMinor   = 100              // bytes a request that allocators come to by themselves
-	memoryShare   = 50               // of what is in use, one part of this is no growth
+	memoryTime    = 10 * time.Second // for the requests of one slope, at most
+	memoryMinor   = 100              // bytes per request; less may come from an allocator alone
+	memoryShare   = 50               // less than 1/memoryShare of the memory in use is no growth
 	leakGrowth    = 4                // heaps double before they are collected, histories triple
 )
 
-// watchesMemory takes the slope of memory over requests. A heap that is collected, and a compiler
-// at work, make memory grow at first and not for ever, and so does a history of the last requests:
-// so if it grows, it is looked at for longer, until it is leakGrowth times as large, or the time is
-// up.
+// watchesMemory measures how memory grows with requests. A garbage-collected heap, a compiler at
+// work, or a history of the last requests make memory grow at first, but not for ever. So if memory
+// grows, watchesMemory goes on until it is leakGrowth times as large, or the time is up.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -79,14 +78,14 @@ func (e *MemoryEvidence) String() string {
 		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatGrouped(e.Requests))
 }
 
-// grows reports whether memory grew by more than allocators come to by themselves.
+// grows reports whether memory grew by more than an allocator alone may cause.
 func (e *MemoryEvidence) grows() bool {
 	return e.SlopeLo >= memoryMinor && e.To-e.From >= e.From/memoryShare
 }
 
-// watchMemory makes more requests, and fits a line through the memory in use between the later half
-// of all: a heap that stays as it is for a while after it was collected does not fill so many. It
-// reports whether all were served.
+// watchMemory makes more requests, and fits a line to the memory in use over the later half of all
+// requests: a pause of the heap after a collection is shorter than that. It reports whether all
+// requests were served.
 func (c *serverCase) watchMemory(ctx context.Context, e *MemoryEvidence) (served bool, err error) {
 	requests := c.finding.o.requests
 	if requests == 0 {

@@ -13,25 +13,25 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// StartsEvidence is what many starts of a server took and left.
+// StartsEvidence says how long many starts of a server took, and what they left.
 type StartsEvidence struct {
 	ReadyNS []float64 `json:"ready_ns"` // from each start to the end of the handshake
-	// of the starts, that did not end at the end of input
+	// number of starts that did not end at the end of input
 	Forced int `json:"forced,omitempty"`
-	// in its folder for temporary files, after each
+	// number of files in the folder for temporary files, after each start
 	Files []int `json:"files"`
-	// descriptors that each had open when it was ready, if that is known
+	// number of descriptors that each start had open when it was ready, if that is known
 	Open   []int    `json:"open"`
-	Memory []int64  `json:"memory_bytes"`   // that each had in use then
-	Left   []string `json:"left,omitempty"` // processes, of all starts
+	Memory []int64  `json:"memory_bytes"`   // in use by each start at that time
+	Left   []string `json:"left,omitempty"` // processes that all starts left
 }
 
 const (
 	usualStarts  = 50
-	startsTime   = 10 * time.Second // that starts take at most, if there are enough
+	startsTime   = 10 * time.Second // after that, no more starts if there were enoughStarts
 	enoughStarts = 5
 	mostForced   = 3
-	slowStart    = 5 * time.Second // the shortest time that a client is known to wait for
+	slowStart    = 5 * time.Second // the shortest time that a known client waits for a start
 )
 
 // startsOften starts the server again and again, and ends it as a good client does.
@@ -79,7 +79,7 @@ func (e *StartsEvidence) start(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// end notes what a server has that is ready, and ends it.
+// end records the descriptors and the memory of a server that is ready, and ends it.
 func (e *StartsEvidence) end(s *target.Server) {
 	open := openFiles(s.Process.Cmd.Process.Pid)
 	if open != nil {
@@ -90,7 +90,7 @@ func (e *StartsEvidence) end(s *target.Server) {
 		e.Memory = append(e.Memory, memory)
 	}
 	wait := time.Duration(0)
-	if e.Forced < mostForced { // else it has shown that it does not leave
+	if e.Forced < mostForced { // else the server has shown that it does not leave
 		s.CloseInput()
 		wait = target.LeaveAtEnd
 	}
@@ -100,7 +100,7 @@ func (e *StartsEvidence) end(s *target.Server) {
 	s.Shutdown(false)
 }
 
-// judgeStarts judges what starts left, and whether each takes more than the one before.
+// judgeStarts judges what the starts left, and whether each start uses more than the one before.
 func (c *serverCase) judgeStarts(e *StartsEvidence) {
 	n := len(e.Files)
 	half := float64(n) / 2
@@ -121,8 +121,8 @@ func (c *serverCase) judgeStarts(e *StartsEvidence) {
 	}
 }
 
-// grows reports whether a figure goes up with the starts, beyond its scatter, by so much in all of
-// them.
+// grows reports whether a figure rises by at least this much from the first start to the last, even
+// at the lower end of the interval of its slope.
 func grows[N int | int64](figures []N, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false

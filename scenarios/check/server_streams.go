@@ -20,7 +20,7 @@ func sendsDirt(ctx context.Context, c *serverCase) error {
 	return c.meet(ctx, c.protocol.Smallest(target.Tool))
 }
 
-// echo makes a request of a server whose answers hold what was sent.
+// echo makes a request to a server whose answers repeat what was sent.
 func (c *serverCase) echo(size int) (*target.Request, error) {
 	r := c.protocol.Request(target.Tool, size)
 	if !r.Echoes {
@@ -47,9 +47,9 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.meet(ctx, c.asked)
 }
 
-// exchanges are requests that are sent without waiting for their answers, by situation. What is
-// read late is more than fits into any pipe on the way. If both sides write, each way has more on
-// it than its pipe holds.
+// exchanges are requests that are sent without waiting for their answers, by situation. Answers
+// that are read late are more than the pipes hold. If both sides write, both requests and answers
+// are more than their pipe holds.
 var exchanges = map[string]struct {
 	size, n int
 	late    bool // nobody reads the answers for a while
@@ -59,7 +59,7 @@ var exchanges = map[string]struct {
 	"both-write":         {512 << 10, 8, false},
 }
 
-// sendsMany sends requests without waiting for their answers, and compares those.
+// sendsMany sends requests without waiting, and then compares the answers.
 func sendsMany(ctx context.Context, c *serverCase) error {
 	e := exchanges[c.name]
 	r, err := c.echo(e.size)
@@ -112,8 +112,8 @@ func (c *serverCase) lostAnswer(
 	return context.Cause(ctx)
 }
 
-// While nobody reads its standard error, a server is asked at least fewRequests. One that writes to
-// it is asked until the pipe is full.
+// While nobody reads its standard error, a server gets at least fewRequests. A server that writes
+// to standard error gets requests until that pipe is full, at most mostRequests.
 const (
 	fewRequests  = 200
 	mostRequests = 20_000
@@ -148,8 +148,8 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame finds an answer to the first request, or to one whose id could not be read, in
-// whatever framing it comes.
+// refusesFrame matches an answer to the first request, or to a request whose id could not be read,
+// in any framing.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
@@ -178,11 +178,11 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// announced is a length that a careless server allocates, in bytes.
+// announced is the length, in bytes, that a header claims: a careless server allocates as much.
 const announced = 2_000_000_000
 
-// liesAboutLength looks at memory that was taken, and at that which was only reserved: many
-// allocators touch what they give out no sooner than it is used.
+// liesAboutLength looks at memory in use and at reserved address space: many allocators do not
+// touch memory before the program uses it.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
 		return &aboutOthersError{"messages whose length is announced"}
@@ -195,7 +195,7 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	addresses, _ := p.PeakAddresses()
 	c.sendRaw(ctx, fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
-	for i := 0; i < 10 && !gone; i++ { // what a process had is not known of one that has ended
+	for i := 0; i < 10 && !gone; i++ { // once a process has ended, its peak can no longer be read
 		gone = p.Ended(c.o.Patience / 10)
 		now, _ := p.PeakAddresses()
 		c.seen.Addresses = max(c.seen.Addresses, now)
@@ -212,7 +212,7 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// looksForStrays looks at all that a server says from its start to its end.
+// looksForStrays looks for lines that are no messages in all that a server writes.
 func looksForStrays(ctx context.Context, c *serverCase) error {
 	err := c.meet(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
@@ -230,8 +230,8 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 }
 
 const (
-	fairRequest = 1 << 20          // bytes that a request has at most, of a client in use
-	limitTime   = 20 * time.Second // that the search for a lower limit takes at most
+	fairRequest = 1 << 20          // bytes of the largest request that clients in use send
+	limitTime   = 20 * time.Second // for the search for a lower limit, at most
 )
 
 // asksForMore grows a request, and looks for the largest that the server takes.
@@ -268,8 +268,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// try sends a request of a size, and another one behind it: a server may end after its answer. A
-// server that failed is started again.
+// try sends a request of a size and then a small one, because a server may answer the first and
+// end. If the server does not live on, it is started again.
 func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) {
 	r := c.protocol.Request(target.Transport, size)
 	out, err := c.server.Trip(ctx, r, 1)

@@ -16,23 +16,23 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Streams are what the standard streams of one start are, and what is done at their other ends. The
-// zero value is an anonymous pipe that is read at once.
+// streams describes the standard streams of one start, and what is done at their other ends. In the
+// zero value, standard output is an anonymous pipe that is read at once.
 type streams struct {
-	pipe     syspipe.Kind // of standard output
-	capacity int          // of it, in bytes; 0 is the system's
-	nonBlock bool         // the program's end is in non-blocking mode
-	device   string       // it is this file instead
-	file     *os.File     // it is this open one
+	pipe     syspipe.Kind // the kind of standard output
+	capacity int          // of that pipe, in bytes; 0 is the system's default
+	nonBlock bool         // the program's end is non-blocking
+	device   string       // if set, standard output is the file of this name
+	file     *os.File     // if set, standard output is this open file
 
-	wait      time.Duration // before anybody reads
+	wait      time.Duration // how long nobody reads at first
 	slow      bool          // the reader takes a little at a time, for at most slowTime
 	leaves    leave         // when the reader closes its end
-	midway    int64         // of leavesMidway, bytes
+	midway    int64         // for leavesMidway: leave after so many bytes
 	unreadErr bool          // nobody reads standard error
 
 	input  input
-	settle time.Duration // of slowInput, behind the first piece: a slow program reads it alone
+	settle time.Duration // for slowInput: pause after piece 1: a slow program reads it alone
 }
 
 // A leave says when a reader closes its end.
@@ -53,51 +53,51 @@ const (
 	closedInput       // descriptor 0 is closed
 	emptyInput        // nothing comes
 	silentInput       // nothing comes, and the input stays open for quiet
-	slowInput         // it comes in pieces that end anywhere
-	cutInput          // without its last newline
+	slowInput         // comes in pieces that may end inside a line
+	cutInput          // comes without its last newline
 )
 
-// How long and how much.
+// Times and amounts.
 const (
-	quiet     = 500 * time.Millisecond // nobody reads, or nothing comes
-	slowTime  = time.Second            // a slow reader's reading
+	quiet     = 500 * time.Millisecond // how long nobody reads, or nothing comes
+	slowTime  = time.Second            // how long a slow reader reads slowly
 	slowPause = 20 * time.Millisecond
-	slowBytes = 16 << 10 // a read
+	slowBytes = 16 << 10 // per read of a slow reader
 	tick      = 25 * time.Millisecond
-	spun      = 300 * time.Millisecond // of CPU time, of a suspect on a busy machine
-	holdOn    = 2 * time.Second        // for what is in a pipe whose writer has ended
-	spill     = 1 << 20                // bytes beyond the expected ones that are kept
+	spun      = 300 * time.Millisecond // CPU time that a suspect has to use to count as spinning
+	holdOn    = 2 * time.Second        // time to read what is in a pipe after its writer has ended
+	spill     = 1 << 20                // bytes kept beyond the expected ones
 )
 
 // An outcome is what one start of the program did.
 type outcome struct {
 	streams
 	process *proc.Process
-	reader  *syspipe.End // of its standard output; nil where that is a file
+	reader  *syspipe.End // of the program's standard output; nil if that is a file
 	begun   time.Time
 
-	out   []byte // what came, as far as it is kept
-	total int64  // bytes that came
+	out   []byte // the output, as far as it is kept
+	total int64  // bytes of output
 	end   string // "exit 0", "SIGPIPE"; "" if it had not ended
 	code  int
-	said  string // the end of its standard error
-	logs  int64  // bytes of all of that
+	said  string // the last part of standard error
+	logs  int64  // bytes of all of standard error
 
-	took    time.Duration // to the end
+	took    time.Duration // from start to end
 	noticed time.Duration // from the reader's leaving to the end
-	cpu     time.Duration // of all it took; 0 where it is not known
+	cpu     time.Duration // in all; 0 if not known
 
-	peak    int64 // bytes, when nothing was read yet, or at the end; 0 where it is not known
-	queued  int   // bytes that waited when the reader began
+	peak    int64 // memory in bytes, before anything was read, or at the end; 0 if not known
+	queued  int   // bytes in the pipe when the reader began
 	holds   int   // bytes that the pipe holds; 0 if that is not known
-	spins   bool  // it ran all the while that it had to wait
-	running bool  // it had a CPU, or waited for one, still when its time was up
+	spins   bool  // it ran all the time while it had to wait
+	running bool  // it still had a CPU, or waited for one, when its time was up
 
 	arrivals      []arrival
 	left, holding []string // processes that it left behind, and those that hold its output
 }
 
-// An arrival is a read that brought something: how much had come by then.
+// An arrival is a read that brought something: when, and how many bytes had come by then.
 type arrival struct {
 	at    time.Duration
 	bytes int64
@@ -159,8 +159,8 @@ func (f *finding) start(
 	return o, nil
 }
 
-// ready readies a start of the program. A closed descriptor 0 is beyond os/exec, and so a shell has
-// to close it.
+// ready prepares a start of the program. os/exec cannot start a program with descriptor 0 closed,
+// so a shell closes it.
 func (f *finding) ready(s streams) (*proc.Process, error) {
 	if s.input != closedInput {
 		return f.command(f.o.Command), nil
@@ -191,7 +191,7 @@ func (s streams) stdin(whole []byte, nothing io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// awaitOutput waits until there is something to read: only then is a reader late.
+// awaitOutput waits until there is something to read: the wait of a late reader begins only then.
 func (o *outcome) awaitOutput(limit time.Duration) {
 	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
 		if n, _ := o.reader.Buffered(); n > 0 {
@@ -221,9 +221,9 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 		select {
 		case left = <-read:
 			return left
-		case <-time.After(holdOn): // somebody else holds the other end
+		case <-time.After(holdOn): // another process holds the other end
 		}
-	case left = <-read: // it has closed its output, or the reader has left
+	case left = <-read: // the program has closed its output, or the reader has left
 		select {
 		case <-o.process.Done():
 		case <-over:
@@ -243,12 +243,12 @@ func (o *outcome) followFile(limit time.Duration, bound int64) {
 		if err != nil || info.Size() > bound {
 			break
 		}
-		o.process.PeakMemory() // which is not told of one that has ended
+		o.process.PeakMemory() // keeps the peak so far: after the end it cannot be read
 	}
 	o.running = o.stillRuns()
 }
 
-// read takes what comes until the end, or until the reader leaves, and returns when that was.
+// read reads until the end of the output, or until the reader leaves, and returns when that was.
 func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	if o.reader == nil || o.leaves == leavesAtOnce {
 		return o.begun
@@ -301,7 +301,7 @@ func (o *outcome) readerLeaves() bool {
 	return false
 }
 
-// conclude takes down how the program ended, and what it left.
+// conclude records how the program ended, and what it left.
 func (o *outcome) conclude(mark string, left time.Time) {
 	now := time.Now()
 	p := o.process
@@ -325,14 +325,14 @@ func (o *outcome) conclude(mark string, left time.Time) {
 	o.logs = p.Stderr().Total()
 }
 
-// words are the last line of what the program said, to be quoted.
+// words returns the last line of standard error, to be quoted.
 func (o *outcome) words() string { return lastLine(o.said) }
 
-// pieces gives an input in pieces, with a pause before each.
+// pieces is an input that comes in pieces, with a pause before each.
 type pieces struct {
 	rest   []byte
 	size   int
-	pauses []time.Duration // the last is for all that follow
+	pauses []time.Duration // before each piece; the last one is also for all later pieces
 }
 
 func (p *pieces) Read(to []byte) (int, error) {

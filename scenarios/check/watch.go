@@ -9,12 +9,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// watch looks at a program that has to wait, since its output is not read, or nothing comes. A
-// program that ran at every look, though it moved no bytes, spins. If one is suspected of that,
-// watch looks for longer.
+// watch looks at a program that has to wait because nobody reads its output, or because no input
+// comes. A program that runs at nearly every look, though it moves no bytes, spins. If a program is
+// suspected of that, watch looks for longer.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
-	if !o.spins && o.process.Runnable() { // on a busy machine it may have begun but now
+	if !o.spins && o.process.Runnable() { // on a busy machine it may have begun only now
 		o.spins = o.looksBusy(pipe, d)
 	}
 	if o.spins {
@@ -33,7 +33,7 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.peak, _ = o.process.PeakMemory()
 }
 
-// fewLooks is how often a program has to be looked at for it to be called busy.
+// fewLooks is how many looks it takes at least to call a program busy.
 const fewLooks = 6
 
 // looksBusy looks at the program d/tick times; on a busy machine that takes longer than d. If there
@@ -61,11 +61,11 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	return looks >= fewLooks && running*10 >= looks*9
 }
 
-// workLooks is how many times stillRuns looks at a program that has used up its time.
+// workLooks is how many times stillRuns looks at a program whose time is up.
 const workLooks = 8
 
-// stillRuns reports whether the program ran, or waited for a CPU, at all looks but one. A program
-// that polls does so only at some looks.
+// stillRuns reports whether the program ran, or waited for a CPU, at all looks except at most one.
+// A program that only polls runs at fewer looks.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {
@@ -79,8 +79,8 @@ func (o *outcome) stillRuns() bool {
 	return running >= workLooks-1
 }
 
-// findLeft names what the program left behind, and ends it: the next start is not to be blamed for
-// it.
+// findLeft names the processes that the program left behind, and ends them, so that the next start
+// is not blamed for them.
 func (o *outcome) findLeft(mark string) {
 	for end := time.Now().Add(holdOn); time.Now().Before(end); time.Sleep(tick) {
 		pids, unclear, _ := proc.Marked(mark)
@@ -103,7 +103,7 @@ func (o *outcome) findLeft(mark string) {
 	}
 }
 
-// mostQuoted is how much of a line is quoted in a sentence, in bytes.
+// mostQuoted is how many bytes of a line are quoted in a sentence at most.
 const mostQuoted = 120
 
 // lastLine returns the last line of a text, shortened to what fits into a sentence.
@@ -116,5 +116,5 @@ func lastLine(text string) string {
 	return last
 }
 
-// size writes a number of bytes as sentences have it.
+// size writes a number of bytes for a sentence.
 func size(n int64) string { return results.FormatGrouped(n) + " B" }

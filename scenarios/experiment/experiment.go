@@ -1,9 +1,9 @@
-// Package experiment makes experiments, each in a process of its own and with a deadline. It is for
+// Package experiment runs experiments, each in a process of its own and with a deadline. It is for
 // pipebench's commands and may change.
 //
-// An experiment may block for ever, and that it does so may be what is to be found out. So it runs
-// in a process that is started for it and killed at its deadline: an experiment that hangs is a
-// finding, and the next one goes on.
+// An experiment may block for ever, and whether it does may be the question. So it runs in a
+// process that is started for it and killed at its deadline: an experiment that hangs is a finding,
+// and the next experiment begins.
 package experiment
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Classes of a finding that is [results.CannotTell], by what became of the experiment.
+// Classes of a finding whose verdict is [results.CannotTell]: how the experiment ended.
 const (
 	Hangs = "hangs"
 	Fails = "fails"
@@ -28,20 +28,20 @@ const (
 type Experiment struct {
 	ID    string
 	Title string        // what is done, in a line
-	Limit time.Duration // 0: DefaultLimit, and more where processes start slowly
+	Limit time.Duration // 0: DefaultLimit, or more if processes start slowly here
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. The first error that it meets ends the experiment: Check and
-// the methods that can fail keep it, and do nothing from then on. Loops look at Err. What a trial
-// opens is left to the end of its process.
+// A Trial is one run of an experiment. The first error ends the experiment: Check and the methods
+// that can fail keep it, and do nothing from then on. Loops have to look at Err. What a trial opens
+// is closed by the end of its process.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
 	err    error
 }
 
-// NewTrial returns a trial that gives its findings to report.
+// NewTrial returns a trial that passes its findings to report.
 func NewTrial(ctx context.Context, report func(results.Finding) error) *Trial {
 	return &Trial{Ctx: ctx, report: report}
 }
@@ -77,8 +77,8 @@ func (t *Trial) Found(f results.Finding) {
 	}
 }
 
-// Start starts this program again to do work of that name. The ends stay open here. The worker ends
-// with this process, which has a deadline. After an error it returns nil.
+// Start starts this program again to do the work of that name. The ends stay open here, too. The
+// worker ends with this process, which has a deadline. After an error Start returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -93,9 +93,9 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Jobs is the work of the processes that are started for these experiments, and for what they call
-// others to do. Their pipe ends may block: each then holds a place of the scheduler, and would keep
-// the garbage collector waiting.
+// Jobs returns the jobs of the processes that are started for these experiments, and the jobs named
+// others of their helper processes. Their pipe ends may block: a blocked call then holds a place of
+// the scheduler, and would keep the garbage collector waiting.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {
@@ -124,7 +124,7 @@ func withEndsThatBlock(job proc.Job) proc.Job {
 	}
 }
 
-// make makes the experiment in the process that was started for it.
+// make runs the experiment, in the process that was started for it.
 func (e Experiment) make(w *proc.Work) error {
 	t := NewTrial(context.Background(), func(f results.Finding) error { return w.Report(f) })
 	e.Do(t)

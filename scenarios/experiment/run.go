@@ -13,30 +13,31 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// DefaultLimit is some ten times what the slowest experiment takes on an idle machine.
+// DefaultLimit is some ten times as long as the slowest experiment takes on an idle machine.
 const DefaultLimit = 5 * time.Second
 
-// limitPerStart is how many times as long as its process takes to start an experiment may take.
+// limitPerStart is how many times as long an experiment may take as its process took to start.
 const limitPerStart = 200
 
-// longestLimit bounds that: some six times what the slowest took in any emulator.
+// longestLimit bounds that limit: it is some six times as long as the slowest experiment took in
+// any emulator.
 const longestLimit = 2 * time.Minute
 
-// limitAfter returns how long an experiment may take whose process took start to begin. In an
-// emulator everything is slow, so it is more than the default there.
+// limitAfter returns how long an experiment may take if its process took start to begin. In an
+// emulator, where everything is slow, that is more than DefaultLimit.
 func limitAfter(start time.Duration) time.Duration {
 	return min(max(DefaultLimit, limitPerStart*start), longestLimit)
 }
 
-// Run makes an experiment in a process of its own, which does the work of that name (see
-// [Jobs]). It calls found for each finding as it comes, and returns found's error. That the
-// experiment fails or hangs is a finding too.
+// Run runs an experiment in a process of its own, which does the work of that name (see [Jobs]). It
+// calls found for each finding as it comes, and returns found's error. If the experiment fails or
+// hangs, that is a finding, too.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := e.Limit
 	if limit == 0 {
-		limit = longestLimit // until it is known how fast processes start here
+		limit = longestLimit // until the process has started: then limitAfter decides
 	}
 	timer := time.AfterFunc(limit, cancel)
 	defer timer.Stop()
@@ -87,7 +88,7 @@ func forward(p *proc.Process, found func(results.Finding) error) error {
 			return err
 		}
 		if n, ok := f.Value.(float64); ok && n == math.Trunc(n) {
-			f.Value = int64(n) // JSON does not tell whole numbers
+			f.Value = int64(n) // JSON decodes every number as a float
 		}
 		if err := found(f); err != nil {
 			return err
