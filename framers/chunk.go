@@ -11,16 +11,17 @@ import (
 //
 //	{uuid}:{index}:{total}:{data}\n
 //
-// A message that fits one frame is 0:1. A frame has at most size bytes, its header and newline
-// among them.
+// A message that fits one frame has index 0 and total 1. A frame has at most size bytes, header and
+// newline included.
 //
-// The adaptive form sends a message as a bare line where it fits one of size bytes, newline
-// counted, so that a peer that knows nothing of chunks understands every message that fits:
+// The adaptive form sends a message as a bare line if message and newline have at most size bytes.
+// So a peer that knows nothing of chunks understands every message that fits:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
 //
-// A message that a line cannot carry (empty, white space around it) or that looks like a frame goes
-// as a chunk whatever its size. The compressed form splits what a packer makes of the message.
+// A message that a line cannot carry (empty, white space around it) or that looks like a frame is
+// sent as a chunk, whatever its size. The compressed form packs a message (see packer) and splits
+// the result.
 type chunked struct{ framing }
 
 var plainChunks = &form{
@@ -49,17 +50,17 @@ var adaptiveChunks = &form{
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline among them; 0 means DefaultChunk. It carries every message without a newline, the empty
-// one too; a split may fall inside a character.
+// newline included; 0 means DefaultChunk. It carries every message without a newline, the empty one
+// too; a split may fall inside a character.
 //
 // A Reader takes any id of 1 to 64 bytes without a colon, chunks of several messages interleaved,
 // and chunks out of order.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
-// Adaptive returns the framing that sends bare lines where message and newline fit size bytes, and
-// chunks above; 0 means DefaultChunk. A Reader takes both on one stream. It takes a line for a
-// chunk only if it begins with a UUID of 36 characters, so neither JSON nor a log line with colons
-// is mistaken for one.
+// Adaptive returns the framing that sends a message as a bare line if message and newline fit size
+// bytes, else as chunks; 0 means DefaultChunk. A Reader takes both on one stream. It takes a line
+// for a chunk only if the line begins with a UUID of 36 characters, so neither JSON nor a log line
+// with colons is mistaken for one.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
@@ -78,8 +79,8 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 	return f.frames(msg, &s, f.size)
 }
 
-// frames yields the frames of msg under an id of s, each of at most size bytes. Whether the
-// adaptive form sends a bare line is decided by its own size.
+// frames yields the frames of msg under an id of s, each of at most size bytes. The adaptive form
+// decides by its own size, f.size, whether it sends a bare line.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
@@ -101,8 +102,8 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	}
 }
 
-// bareLine reports whether the adaptive form may send msg as a line. Whether msg holds a newline,
-// which rules that out, is not looked at here.
+// bareLine reports whether the adaptive form may send msg as a line. It does not look for a newline
+// in msg: its callers do.
 func bareLine(msg []byte, size int, s *settings) bool {
 	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
 		return false
@@ -125,15 +126,15 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 }
 
 const (
-	// DefaultChunk bounds a frame unless the spec says otherwise: 60 KiB in bytes, header and
-	// newline counted, so that one fits a 64 KiB pipe.
+	// DefaultChunk is the most bytes of a frame, header and newline included, unless the spec says
+	// otherwise: 60 KiB, so that a frame fits a 64 KiB pipe.
 	DefaultChunk = 60 << 10
 	// MinChunk is the smallest bound: the longest header, a byte of data and the newline.
 	MinChunk = 64
 
 	uuidBytes   = 36
 	maxIDBytes  = 64
-	indexDigits = 10      // of an index or total: below 2^31 as written, and as read
+	indexDigits = 10      // of an index or total at most: both are below 2^31
 	soleFields  = ":0:1:" // index and total of a message in one frame
 	soleHeader  = uuidBytes + len(soleFields)
 	maxHeader   = maxIDBytes + 2*indexDigits + 3
@@ -145,8 +146,8 @@ type chunkID struct {
 	b [maxIDBytes]byte
 }
 
-// set makes the id text. Nearly all are UUIDs, which are copied by a few instructions and not by
-// calls.
+// set stores text as the id. Nearly all ids are UUIDs; these are copied by a few instructions,
+// without a call.
 func (id *chunkID) set(text []byte) {
 	if len(text) == uuidBytes && id.n == uuidBytes {
 		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)
@@ -203,7 +204,8 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	return aChunk
 }
 
-// uuidPrefix reports whether id is a UUID of 36 characters, of either case, or begins like one.
+// uuidPrefix reports whether id is a UUID of 36 characters, in upper or lower case, or the
+// beginning of one.
 func uuidPrefix(id []byte) bool {
 	if len(id) > uuidBytes {
 		return false

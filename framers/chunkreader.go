@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A Chunk is one frame of a message, as WithProgress tells of it.
+// A Chunk is one frame of a message, as WithProgress reports it.
 type Chunk struct {
 	ID    []byte // nil for a bare line of the adaptive framing
 	Index int
 	Total int
 	Data  []byte
 
-	Received int       // chunks of the message, with this one
-	Size     int       // bytes of the message in them
-	Began    time.Time // when the first of them came; zero for a message of one chunk
+	Received int       // chunks of the message so far, with this one
+	Size     int       // bytes of the message in these chunks
+	Began    time.Time // when the first chunk came; zero for a message of one chunk
 }
 
 // A stage is where a chunkReader is in the stream.
@@ -29,9 +29,9 @@ const (
 	inLine                  // inside a bare line
 )
 
-// A chunkReader receives frames and puts messages together. The data of a frame are received in the
-// read buffer, as a line is. A message of one frame is delivered from there; the frames of others
-// are copied to their partialMessage.
+// A chunkReader receives frames and puts messages together. The data of a frame are received into
+// the read buffer, as a lineReader receives a line. A message of one frame is delivered from that
+// buffer; the frames of a longer message are copied to its partialMessage.
 //
 // Everything that the chunkReader knows of a frame under way is in its fields, so that an error of
 // the stream loses nothing.
@@ -44,8 +44,8 @@ type chunkReader struct {
 
 	frame       chunkHeader     // of the frame under way
 	offset      int64           // where in the stream that frame begins
-	to          *partialMessage // the message it is of; nil if it is a message's only frame
-	discardFrom int64           // where in the stream the data begin that are discarded
+	to          *partialMessage // the message of that frame; nil if it is a message's only frame
+	discardFrom int64           // where in the stream the discarded data begin
 
 	partials  partialMessages
 	delivered *partialMessage // recycled at the next call
@@ -84,9 +84,9 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message if all of it is in the read buffer in one frame with a UUID, as
-// nearly all small messages are, and no other is incomplete. It returns nil if anything is unusual,
-// and then has done nothing.
+// sole returns the next message if it is one frame with a UUID, as nearly all small messages are,
+// if that frame is in the read buffer whole, and if no other message is incomplete. If anything is
+// unusual it returns nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -184,14 +184,15 @@ func (r *chunkReader) judge() error {
 	return r.receive(p)
 }
 
-// receive has the data of the frame received for a message, or as one if it is nil.
+// receive begins to receive the data of the frame: as a part of the message to or, if to is nil, as
+// a whole message.
 func (r *chunkReader) receive(to *partialMessage) error {
 	r.to = to
 	r.stage = inData
 	return nil
 }
 
-// data receives the rest of a frame's data, which then are between base and pos.
+// data receives the rest of a frame's data. They are then in the read buffer, between base and pos.
 func (r *chunkReader) data() error {
 	in := &r.in
 	for {
@@ -205,7 +206,7 @@ func (r *chunkReader) data() error {
 			return err
 		}
 		if r.to == nil && in.pos-in.base > keepPartialBytes {
-			r.partials.large = nil // the read buffer is to grow as large as a spare one is
+			r.partials.large = nil // the read buffer grows as large: one large buffer is enough
 		}
 		if err := in.fill(0); err != nil {
 			return inside(err)
@@ -241,12 +242,12 @@ func (r *chunkReader) deliver() []byte {
 	return p.data
 }
 
-// mostJoined is how many frames of a message are joined in the read buffer.
+// mostJoined is the most frames of a message that are joined in the read buffer.
 const mostJoined = 8
 
-// joined returns the message that begins with data, the data of a first frame, if the read buffer
-// holds its other frames too: their data are moved there, behind the first, which costs less than
-// to copy all of it. It returns nil if anything is unusual, and then has done nothing.
+// joined puts a message together in the read buffer, if all its frames are there; data are those of
+// its first frame. The data of the other frames are moved behind them, which costs less than
+// copying the whole message. If anything is unusual joined returns nil and changes nothing.
 func (r *chunkReader) joined(data []byte) []byte {
 	in := &r.in
 	p := r.to
@@ -289,7 +290,7 @@ func (r *chunkReader) joined(data []byte) []byte {
 	return data[:size:size]
 }
 
-// chunk returns the frame whose data have come.
+// chunk describes the frame whose data have come, for WithProgress.
 func (r *chunkReader) chunk(data []byte) Chunk {
 	c := Chunk{
 		ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total,
@@ -303,7 +304,7 @@ func (r *chunkReader) chunk(data []byte) Chunk {
 	return c
 }
 
-// line receives a bare line. It returns nil for a blank one that is skipped.
+// line receives a bare line. It returns nil for a blank line that is skipped.
 func (r *chunkReader) line() ([]byte, error) {
 	line, err := r.lineReader.line()
 	if err != nil {
@@ -324,7 +325,8 @@ func (r *chunkReader) line() ([]byte, error) {
 	return line, nil
 }
 
-// Reset drops the incomplete messages. What remains of a frame of one is dropped as it arrives.
+// Reset drops the incomplete messages. If a frame of one is under way, the rest of the frame is
+// dropped as it arrives.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {

@@ -24,9 +24,10 @@ func (r *chunkReader) reject(why error, received int) error {
 	return r.chunkError(why, received)
 }
 
-// checkLimits returns an error, and drops the message, if what has come of the frame under way
-// exceeds what may be held. If that exceeds two limits, the one that it exceeds by more was passed
-// first: both count the same bytes, and one read may have brought them all.
+// checkLimits drops the message and returns an error, if the frame under way makes the message, or
+// all incomplete messages together, larger than allowed. One read may bring enough bytes to pass
+// both limits. The limit that is exceeded by more was passed first, since both count the same
+// bytes.
 func (r *chunkReader) checkLimits() error {
 	came := r.in.pos - r.in.base
 	size := came
@@ -78,14 +79,14 @@ func (r *chunkReader) abandon(why refusal) {
 	r.startDiscarding()
 }
 
-// startDiscarding has what is still to come of the frame under way dropped.
+// startDiscarding begins to drop the rest of the frame under way.
 func (r *chunkReader) startDiscarding() {
 	r.discardFrom = r.in.offset(r.in.pos)
 	r.in.base = r.in.pos
 	r.stage = discarding
 }
 
-// discard drops the rest of a frame of a message that is dropped.
+// discard drops the rest of a frame whose message was dropped.
 func (r *chunkReader) discard() error {
 	in := &r.in
 	err := in.skipLine()
@@ -118,7 +119,7 @@ func (r *chunkReader) discard() error {
 	return nil
 }
 
-// expire drops a message of which no chunk has come for too long, and returns the error about it.
+// expire drops a message whose last chunk came too long ago, and returns the error about it.
 func (r *chunkReader) expire(now time.Time) error {
 	if r.set.expiry <= 0 {
 		return nil
@@ -126,8 +127,8 @@ func (r *chunkReader) expire(now time.Time) error {
 	return r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired)
 }
 
-// dropIncomplete drops the first message that was last touched before a time, and returns the error
-// about it.
+// dropIncomplete drops the first message whose last chunk came earlier than before, and returns the
+// error about it.
 func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
 	for i := 0; i < len(r.partials.list); {
 		p := r.partials.list[i]
@@ -138,7 +139,7 @@ func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
 		r.partials.forget(p)
 		p.refused.tell(&r.set)
 		if p.dropped {
-			continue // which has been said
+			continue // an error said so when it was dropped
 		}
 		return &ChunkError{
 			Offset: p.offset, ID: p.id.String(), Index: p.next, Total: p.total,
@@ -148,13 +149,13 @@ func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
 	return nil
 }
 
-// shortID is how many hexadecimal digits a stream of the adaptive framing may end with to be a bare
-// line that lacks its newline. One more is the dash of a UUID: a frame that was cut. So are fewer
-// while a message is incomplete.
+// shortID is how many hexadecimal digits, at most, the end of an adaptive stream may have to be a
+// bare line without its newline. A longer end has the first dash of a UUID: it is a frame that was
+// cut. While a message is incomplete, a shorter end is a cut frame, too.
 const shortID = 8
 
-// end judges an error at or inside a header. At the end of the stream, messages that are incomplete
-// are reported first.
+// end judges an error at or inside a header. At the end of the stream it first reports the
+// incomplete messages.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err
@@ -199,7 +200,8 @@ func (r *chunkReader) notAFrame() error {
 }
 
 // shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes,
-// or if the stream ends in it. What it returns does not depend on how much has come.
+// or if the stream ends in it. It reads until it knows, so the result does not depend on how much
+// had come.
 func (r *chunkReader) shortLine() (end int, err error) {
 	in := &r.in
 	for {

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// A chunkWriter sends each message as the bare line that it may be, in one frame, or in several.
+// A chunkWriter sends each message as a bare line if it may be one, else in one frame or several.
 type chunkWriter struct {
 	framing
 	set    settings
 	out    frameWriter
-	sole   [soleHeader]byte // the header of a message in one frame, the id of the last one in it
-	head   []byte           // the headers of a message in several
+	sole   [soleHeader]byte // the header of a message in one frame, with the id of the last one
+	head   []byte           // the headers of a message in several frames
 	packer packer
 }
 
@@ -45,7 +45,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// Digits that were just stored piece by piece are slow to copy, so they are put where they go.
+	// The id is written straight into the frame: digits that were just stored piece by piece are
+	// slow to copy.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -54,13 +55,13 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// sendMany sends a message in several frames: to a Vectored as many together as a gather list has
-// room for, to any other writer one at a time.
+// sendMany sends a message in several frames. A Vectored gets as many frames per call as a gather
+// list has room for, any other writer gets one.
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1
 	if w.out.v != nil {
-		batch = maxGather / 2 // each is a header with the newline before it, and data
+		batch = maxGather / 2 // a frame is two pieces: header with the newline before it, data
 	}
 	if w.set.writeSize > 0 {
 		batch = max(min(batch, w.set.writeSize/w.size), 1)
@@ -81,7 +82,7 @@ type cutter struct {
 	layout
 	id      [16]byte
 	index   int    // of the next frame
-	msg     []byte // what the frames from there on carry
+	msg     []byte // what the next frames carry
 	headers []byte // of the frames cut last
 }
 
@@ -91,7 +92,7 @@ func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
 	last := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
 	if need := (last - c.index) * (maxHeader + 1); cap(c.headers) < need {
-		c.headers = make([]byte, 0, need) // whole at once: pieces point into it
+		c.headers = make([]byte, 0, need) // allocated once: pieces point into it
 	}
 	carried := len(c.msg)
 	for first := c.index; c.index < last; c.index++ {
@@ -118,12 +119,12 @@ type layout struct {
 	total int64 // frames
 }
 
-// maxFrames bounds a total, as written and as read: it has at most 10 digits and fits 31 bits.
+// maxFrames is the largest total that is written or read: it has 10 digits and fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits size bytes into frames of at most frame bytes; total is beyond maxFrames where
-// that cannot be done. The header holds the total, so the total depends on its own number of
-// digits: the smallest number of digits that suffices is right, as more digits never make fewer
+// newLayout splits size bytes into frames of at most frame bytes; total is above maxFrames if that
+// cannot be done. Each header holds the total, so the total depends on its own number of digits.
+// newLayout takes the smallest number of digits that suffices, because more digits never make fewer
 // frames.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
@@ -134,7 +135,8 @@ func newLayout(size int64, frame int) layout {
 	}
 }
 
-// framesNeeded returns how many frames size bytes take whose total is written with so many digits.
+// framesNeeded returns how many frames size bytes take if the total is written with totalDigits
+// digits.
 func framesNeeded(size int64, frame, totalDigits int) int64 {
 	total := int64(0)
 	left := size

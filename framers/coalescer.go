@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// DefaultCoalesce is what a Coalescer gathers before it writes unless told otherwise: 64 KiB in
-// bytes, a pipe's capacity.
+// DefaultCoalesce is how many bytes a Coalescer gathers before it writes, unless told otherwise: 64
+// KiB, a pipe's capacity.
 const DefaultCoalesce = 64 << 10
 
 // A Coalescer gathers many small frames into one system call. Put it between a Writer and the
@@ -18,9 +18,10 @@ const DefaultCoalesce = 64 << 10
 //	...
 //	err := c.Flush()
 //
-// Only what does not fit is sent before Flush. A frame larger than the buffer goes out with what
-// was waiting, uncopied if the stream is a Vectored. A Coalescer belongs to one goroutine. An error
-// stays: what was gathered is lost or half sent, and every later call returns it.
+// Before Flush, bytes are sent only when the next ones do not fit the buffer. A frame larger than
+// the buffer is sent together with the bytes that waited, without a copy if the stream is a
+// Vectored. A Coalescer belongs to one goroutine. An error stays: every later call returns it, and
+// the bytes that waited are lost or half sent.
 type Coalescer struct {
 	out frameWriter
 	buf []byte
@@ -39,7 +40,7 @@ func NewCoalescer(w io.Writer, bytes int) *Coalescer {
 // Buffered returns how many bytes wait for Flush.
 func (c *Coalescer) Buffered() int { return len(c.buf) }
 
-// Flush writes what waits.
+// Flush writes the bytes that wait.
 func (c *Coalescer) Flush() error {
 	if c.err == nil && len(c.buf) > 0 {
 		c.forward(nil, 0)
@@ -47,7 +48,7 @@ func (c *Coalescer) Flush() error {
 	return c.err
 }
 
-// forward sends what waits and bufs, of total bytes, in one call.
+// forward sends the bytes that wait and bufs, which have total bytes, in one call.
 func (c *Coalescer) forward(bufs [][]byte, total int) {
 	c.out.vec = c.out.vec[:0]
 	if len(c.buf) > 0 {
@@ -69,7 +70,7 @@ func (c *Coalescer) Write(p []byte) (int, error) {
 	return int(n), err
 }
 
-// Writev gathers bufs, or sends them with what waits if they do not fit.
+// Writev gathers bufs or, if they do not fit, sends them together with the bytes that wait.
 func (c *Coalescer) Writev(bufs [][]byte) (int64, error) {
 	if c.out.w == nil && c.err == nil {
 		c.err = errNoStream

@@ -84,8 +84,8 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header of the exact form that a Writer sends. used is 0 for any other,
-// or an incomplete one.
+// usualHeader parses a header of the exact form that a Writer sends. used is 0 for any other form,
+// and for an incomplete header.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
 		return 0, 0
@@ -100,8 +100,8 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header; the blank one ends it. Of a header that is too long the same
-// number of bytes is looked at, however many have come.
+// line receives one line of a header; a blank line ends the header. If a header is too long, line
+// looks at the same number of its bytes, however many have come.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
@@ -123,7 +123,7 @@ func (r *headerReader) line() error {
 	}
 }
 
-// take judges the line that ends with the newline at end. A blank one ends the header; the body
+// take judges the line that ends with the newline at end. A blank line ends the header; the body
 // begins behind it.
 func (r *headerReader) take(end int) error {
 	in := &r.in
@@ -206,8 +206,8 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail ends the header at hand with an error about line; what comes from next on is searched for
-// another.
+// fail ends the header at hand with an error about line. The search for another header begins at
+// next.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next

@@ -14,7 +14,7 @@
 //
 // # Behaviours
 //
-// What a Reader makes of oddities, and a Writer of messages:
+// What a Reader does with unusual input, and a Writer with unusual messages:
 //
 //	                   ndjson                  content-length          length-prefix
 //	blank line         skipped                 ErrNoLength             a length
@@ -41,44 +41,47 @@
 //	sending empty       sent                     sent as a frame
 //	sending a newline   ErrNewline               ErrNewline
 //
-// "The end" is of the stream, by the policy [Close]; [Resync] reads on. ndjson-bytewise and
-// ndjson-rescan do as ndjson, but hold a line whole before they look at its length. A byte stream
-// that ends between messages ends with io.EOF. An error of the underlying reader, such as a
-// deadline, loses nothing.
+// "The end" means that the Reader gives the stream up, by the policy [Close]; with [Resync] it
+// reads on. ndjson-bytewise and ndjson-rescan behave like ndjson, but hold a whole line before they
+// look at its length. A byte stream that ends between messages ends with io.EOF. An error of the
+// underlying reader, such as a deadline, loses nothing.
 //
 // # Memory
 //
 // A Reader reads 256 KiB at a time (WithReadBuffer) into a buffer of that size, and messages are
-// slices of it. For a message that does not fit the buffer grows with what arrives, never with what
-// is declared; while it grows, it takes 1.5 × the limit and one read at most. After 32 messages in
-// a row that would have fitted a quarter of it, a grown buffer is given back. Beside its buffer, a
-// chunk reader holds the messages of which chunks are missing, as WithMaxInFlight allows; one whose
-// chunks come out of order is held twice while it is put together. It keeps at most one large
-// buffer for the next messages: its read buffer, or that of a message of several chunks. Reset
-// drops the incomplete messages and gives their memory back.
+// slices of it. For a message that does not fit, the buffer grows as bytes arrive, and never
+// because a size is declared; while it grows, it takes at most 1.5 × the limit and one read. After
+// 32 messages in a row that would have fitted a quarter of it, a grown buffer is given back.
+// Besides its buffer, a chunk reader holds the messages of which chunks are missing, as
+// WithMaxInFlight allows. A message whose chunks come out of order is held twice while it is put
+// together. A chunk reader keeps at most one large buffer for the next messages: its read buffer,
+// or that of a message of several chunks. Reset drops the incomplete messages and gives their
+// memory back.
 //
 // # Speed
 //
-// After warm-up nothing is allocated for a message, on either side. A Writer copies a frame of less
-// than 16 KiB together and sends it in one call. A larger one goes to a [Vectored] as a gather
-// list, without a copy; to an *os.File in two or three writes, of which the first has the header
-// and up to 64 KiB; to any other writer in one Write, copied. WithWriteSize bounds each call.
+// After warm-up nothing is allocated for a message, on either side. A Writer copies the pieces of a
+// frame of less than 16 KiB together and sends them in one call. A larger frame goes to a
+// [Vectored] as a gather list, without a copy; to an *os.File in two or three writes, the first of
+// which has the header and up to 64 KiB; to any other writer in one Write, copied. WithWriteSize
+// bounds each call.
 //
-// Where buffers lie in memory decides more than the framing, on processors that copy slowly to an
-// address 1 to 31 bytes behind the source modulo 4096 (measured: AMD Zen 3, 4 to 5 times as
-// slowly). Read buffers therefore begin at offset 128 of a page (WithReadOffset). And a Vectored
-// gets a header in a call of its own if the payload has 16 KiB or more and would be copied to such
-// an address otherwise: a message at the start of a page, as Go allocates large ones, behind the
-// 4 bytes of length-prefix or the 25 of content-length. On a processor without such a zone (AMD
-// Zen 5) that call is lost time: 12 % at 16 KiB, 3 to 4 % at 24 to 32 KiB, 1 % at 65,000 B.
+// Some processors copy slowly if the destination lies 1 to 31 bytes behind the source, counted
+// modulo 4096 (measured: AMD Zen 3, 4 to 5 times as slowly). There the place of buffers in memory
+// matters more than the framing. Read buffers therefore begin at offset 128 of a page
+// (WithReadOffset). And a Vectored gets a header in a call of its own if the payload has 16 KiB or
+// more and would be copied to such an address otherwise. This happens to a message at the start of
+// a page, where Go allocates large ones, behind the 4 bytes of length-prefix or the 25 of
+// content-length. On a processor that copies equally fast everywhere (AMD Zen 5) the extra call is
+// lost time: 12 % at 16 KiB, 3 to 4 % at 24 to 32 KiB, 1 % at 65,000 B.
 //
-// "go test ./framers -run TestFigures -figures 15" measures all of it beside other packages,
-// through a pipe on one CPU, as ratios to bytes that are read into one buffer whatever comes.
-// "pipebench help framings" tells what was found, and why.
+// "go test ./framers -run TestFigures -figures 15" measures these framings and those of other
+// packages, through a pipe on one CPU, as ratios to plain reads into one buffer, without any
+// framing. "pipebench help framings" tells what was found, and why.
 //
 // # What is not promised
 //
 // Nothing here looks into a message: whether it is JSON is the caller's question. No framing
-// detects bytes that were altered on the way. The text of errors may change; their types, fields
-// and causes are what to read.
+// detects bytes that were altered on the way. The text of errors may change: programs should look
+// at their types, fields and causes.
 package framers

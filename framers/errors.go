@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// headBytes is how much of a message beyond the limit its error keeps: enough to find a request's
-// id.
+// headBytes is how many bytes of a message beyond the limit are kept in its error: enough to find a
+// request's id.
 const headBytes = 1 << 10
 
 // A TooLargeError is returned for a message beyond the limit of WithMaxMessage.
 type TooLargeError struct {
-	// Size is how many bytes were declared. If the framing declares none, it is Limit + 1: by how
-	// much the message is beyond the limit is not known yet (see WithSkipped).
+	// Size is how many bytes were declared. If the framing declares no sizes, it is Limit + 1: the
+	// size of the message is not known yet (see WithSkipped).
 	Size     int64
 	Declared bool  // whether Size was declared
 	Limit    int64 // bytes
 	Offset   int64 // where the message's frame begins, in bytes of the stream; -1 from a Writer
-	// Head is the first bytes of the message, at most 1 KiB: all of them under Resync, under Close
-	// those that had arrived. The caller may keep it.
+	// Head is the first bytes of the message, at most 1 KiB. Under Resync it has all of these,
+	// under Close those that had arrived. The caller may keep it.
 	Head []byte
 }
 
@@ -42,7 +42,7 @@ type refusal struct {
 	size int64          // bytes that have come
 }
 
-// tell ends a refusal: what has come is all of the message.
+// tell ends a refusal when the whole message has come, and reports it to WithSkipped's function.
 func (f *refusal) tell(s *settings) {
 	if f.err != nil && s.skipped != nil {
 		e := *f.err
@@ -52,8 +52,7 @@ func (f *refusal) tell(s *settings) {
 	*f = refusal{}
 }
 
-// head copies the first bytes of a message for an error about it; size is how many the message has
-// that are known of.
+// head copies the first bytes of a message for an error about it, at most size of them.
 func head(b []byte, size int) []byte {
 	return append([]byte(nil), b[:min(len(b), size, headBytes)]...)
 }
@@ -68,8 +67,8 @@ var (
 	ErrFrames  = errors.New("the message needs more than 2147483647 frames: use a larger chunk")
 )
 
-// A PayloadError is returned by a Writer that cannot carry a message. Nothing of it has been
-// written.
+// A PayloadError is returned by a Writer that cannot carry a message. Nothing of the message has
+// been written.
 type PayloadError struct {
 	Offset int   // where in the message, in bytes
 	Err    error // ErrEmpty, ErrNewline, ErrSpace, ErrReturn, ErrLength or ErrFrames
@@ -92,10 +91,10 @@ var (
 	ErrHeaderLines    = errors.New("header has too many lines") // WithMaxHeader
 )
 
-// A HeaderError is returned for a header from which the length of its body cannot be known. The
-// next ReadMessage looks for the next text that reads as a Content-Length line and goes on there.
-// That is a best effort, since a body can imitate a header: a caller that cannot trust its peer
-// stops at the first HeaderError.
+// A HeaderError is returned for a header that does not tell the length of its body. The next
+// ReadMessage looks for the next text that reads as a Content-Length line and goes on there. That
+// is a best effort, since a body can imitate a header: a caller that cannot trust its peer stops at
+// the first HeaderError.
 type HeaderError struct {
 	Offset int64  // where the line begins, in bytes of the stream
 	Line   string // the line without its terminator, at most 80 bytes of it
@@ -119,13 +118,14 @@ var (
 	ErrExpired   = errors.New("chunks are missing and none came for too long") // WithExpiry
 )
 
-// A ChunkError is returned for a chunk that cannot be used, or a message that is not going to be
-// whole. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
-// ErrDuplicate the frame is dropped and the message it names goes on; after the others that message
-// is dropped. For ErrMissing and ErrExpired, Offset is that of the message's first frame.
+// A ChunkError is returned for a chunk that cannot be used, or a message that cannot become
+// complete. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
+// ErrDuplicate the frame is dropped, but the message that it names is not; after the other errors
+// that message is dropped. For ErrMissing and ErrExpired, Offset is that of the message's first
+// frame.
 type ChunkError struct {
 	Offset   int64  // where the frame begins, in bytes of the stream
-	ID       string // the message's id; "" where there is none to be read
+	ID       string // the message's id; "" if none can be read
 	Index    int    // the chunk's index; the first missing one for ErrMissing and ErrExpired
 	Total    int    // chunks of the message
 	Received int    // chunks of the message received before

@@ -55,21 +55,22 @@ type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
 
-// A framing is one of this package: a form, and the size in its spec.
+// A framing is a Framing of this package: a form, and the size in its spec.
 type framing struct {
 	*form
-	size int // of a raw message, or what bounds a frame; 0 where the spec has none
+	size int // of a raw message, or the bound of a frame; 0 if the spec has none
 }
 
 // A form is a way to put messages on the wire and to take them off.
 type form struct {
 	name string
-	arg  string // what the size in the spec is, "" if it has none
+	arg  string // what the size in the spec is called, "" if there is none
 
 	bare bool // adaptive: sends messages that fit as lines without a header
-	pack bool // what is split is the compressed message
+	pack bool // messages are compressed before they are split
 
-	// make returns the framing of a size in the spec, 0 for the default; nil if it has none.
+	// make returns the framing of a size in the spec, 0 for the default; it is nil if the spec has
+	// no size.
 	make func(f *form, size int) (Framing, error)
 	// carries returns the PayloadError with which a Writer refuses msg, or nil.
 	carries func(f framing, msg []byte, s *settings) error
@@ -77,7 +78,7 @@ type form struct {
 	header func(b []byte, size int) []byte
 	// tail is what stands behind a message.
 	tail []byte
-	// writer returns the Writer of a form whose messages are not one frame each, else it is nil.
+	// writer returns the Writer; it is nil if each message is one frame.
 	writer func(f framing, w io.Writer, s settings) Writer
 	reader func(f framing, r io.Reader, s settings) Reader
 }
@@ -102,7 +103,7 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 }
 
 // A writer sends each message as one frame. Few calls lie between WriteMessage and the stream:
-// after a system call the processor mispredicts the return from each.
+// after a system call the processor mispredicts the return from each of them.
 type writer struct {
 	framing
 	set  settings
@@ -133,14 +134,14 @@ func (w *writer) WriteMessage(msg []byte) error {
 
 // Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or
 // [*TooLargeError] it would return. What a Writer takes, a Reader with the same options gives back
-// unchanged. For a framing that is not of this package only its Writer knows: Carries returns nil.
+// unchanged. For a framing of another package Carries returns nil, since only its Writer knows.
 func Carries(f Framing, msg []byte, opts ...Option) error {
 	s := newSettings(opts)
 	return check(f, msg, &s)
 }
 
-// check returns the error with which a Writer of these settings refuses msg, or nil, also if only
-// the Writer knows.
+// check returns the error with which a Writer of these settings refuses msg, or nil. It also
+// returns nil for a framing of another package.
 func check(f Framing, msg []byte, s *settings) error {
 	if c, ok := f.(chunked); ok {
 		f = c.framing
@@ -187,10 +188,10 @@ func (f *form) of(size int) (Framing, error) {
 	return f.make(f, size)
 }
 
-// Parse returns the framing of a spec: a name of [All], or chunked+zstd, and where the framing
-// takes one, a colon and a size, such as "chunked:60KiB", "chunked:4k" or "raw:61440". Without a
-// size, a chunk is [DefaultChunk] and raw does not know its messages. The suffixes k, M and G, also
-// as kb or KiB, count in powers of 1024, in either case.
+// Parse returns the framing of a spec: a name of [All], or chunked+zstd, and, if the framing takes
+// a size, a colon and the size, such as "chunked:60KiB", "chunked:4k" or "raw:61440". Without a
+// size, a chunk is [DefaultChunk] and raw does not know where messages end. The suffixes k, M and
+// G, also as kb or KiB, count in powers of 1024, in either case.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
@@ -219,12 +220,12 @@ func Parse(text string) (Framing, error) {
 }
 
 // All returns the framings of the package once each, with their default sizes. [Compressed] is not
-// among them: it is measured only where it is asked for.
+// among them: it is measured only if it is asked for.
 func All() []Framing {
 	usual := forms[:len(forms)-1]
 	all := make([]Framing, len(usual))
 	for i, f := range usual {
-		all[i], _ = f.of(0) // the default size is one
+		all[i], _ = f.of(0) // the default size is valid
 	}
 	return all
 }

@@ -31,21 +31,21 @@ var lengthPrefix = &form{
 const prefixBytes = 4
 
 // LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
-// carries every message of less than 4 GiB, the empty one too, and is the floor that a framing can
-// reach.
+// carries every message of less than 4 GiB, the empty one too, and has the lowest cost that a
+// framing can reach.
 func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
-// A body receives messages whose length is declared before them. What is under way is kept in it,
-// so that a read error loses nothing.
+// A body receives messages whose length is declared before them. It keeps the message under way, so
+// that a read error loses nothing.
 type body struct {
 	in       readBuffer
 	set      settings
-	receive  func() error // what stands before a message, and declares it
+	receive  func() error // receives what stands before a message, and declares it
 	declared bool         // the length is known and the message is being received
 	length   int64        // of that message
 	start    int64        // where in the stream its frame begins
 	skipping int64        // bytes of a message beyond the limit that are still to come
-	broken   error        // ends the stream
+	broken   error        // the error that ended the stream
 }
 
 func newBody(r io.Reader, s settings) body { return body{in: newReadBuffer(r, &s), set: s} }
@@ -81,9 +81,9 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 		}
 	}
 	if !b.declared {
-		if b.in.base == b.in.end { // a read that waits should return through few calls
+		if b.in.base == b.in.end { // wait here, below few calls: see writer
 			err := b.in.fill(0)
-			if err != nil && err != io.EOF { // whether the end comes inside a header, receive knows
+			if err != nil && err != io.EOF { // receive knows if the end comes inside a header
 				return nil, err
 			}
 		}
@@ -102,8 +102,8 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 	return msg, nil
 }
 
-// refuse returns the error for a message beyond the limit. Under Resync it waits for as much as the
-// error is to show.
+// refuse returns the error for a message beyond the limit. Under Resync it first waits for the
+// bytes that the error will quote.
 func (b *body) refuse() error {
 	in := &b.in
 	if b.set.policy == Resync {

@@ -190,7 +190,7 @@ func (in *readBuffer) skipLine() error {
 	}
 }
 
-// trim returns b without white space around it: JSON's, as bytes.TrimSpace would eat parts of a
+// trim returns b without JSON's white space around it. bytes.TrimSpace would also remove parts of a
 // text in another encoding.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {

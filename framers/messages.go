@@ -8,7 +8,7 @@ import (
 )
 
 // Messages yields the messages of r, each valid until the next one, and its errors. It goes on
-// after an error behind which r goes on: a [*HeaderError], a [*ChunkError], and under [Resync] a
+// after an error after which r can go on: a [*HeaderError], a [*ChunkError], and under [Resync] a
 // [*TooLargeError]. It ends after any other error, and without one at the end of the stream.
 //
 //	for msg, err := range framers.Messages(r) {
@@ -48,8 +48,8 @@ func goesOn(err error) bool {
 type Resetter interface {
 	Reader
 	// Reset drops the incomplete messages, gives their memory back, and returns how many they were.
-	// A message whose only frame is being received is not among them. Chunks of a dropped message
-	// that are still to come are taken for those of a new one.
+	// A message whose only frame is being received is not among them. If chunks of a dropped
+	// message still come, they are taken for chunks of a new message.
 	Reset() (dropped int)
 }
 

@@ -35,9 +35,9 @@ type Mux struct {
 	busy    bool // someone has the turn
 	grants  int
 	waiting []*waiter // for their turn, the longest waiting first
-	// perSecond is how many bytes the stream takes, which WithWait looks at; 0: not known yet. A
-	// write into a pipe with room is as fast as memory; into a full one it is as fast as the reader
-	// drains it, and that is when frames queue.
+	// perSecond is how many bytes per second the stream takes, for WithWait; 0: not known yet. A
+	// write into a pipe with room is as fast as memory. A write into a full pipe is as fast as the
+	// reader drains it, and only then do frames queue.
 	perSecond float64
 }
 
@@ -67,13 +67,13 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 }
 
 // Send sends msg and returns when its last frame has been written. It is safe for concurrent use;
-// msg must not change until it returns. The next frame is one of the message of the highest
-// priority; equal priorities take turns, and every sixteenth frame is one of the message that has
-// waited longest.
+// msg must not change until it returns. The next frame belongs to the message of the highest
+// priority; messages of equal priority take turns. Every sixteenth frame belongs to the message
+// that has waited longest.
 //
-// When ctx ends, Send returns its error as soon as it waits for its turn. A write that the stream
-// blocks cannot be taken back: it ends when the stream does, or by a deadline set there. Of a
-// message that was under way the receiver keeps the chunks it has until they expire.
+// When ctx ends, Send returns its error, at the latest when it next waits for its turn. A write
+// that blocks cannot be taken back: it ends when the stream ends, or by a deadline set on the
+// stream. If chunks of the message have been sent, the receiver keeps them until they expire.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
 		return err
@@ -105,7 +105,8 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	return nil
 }
 
-// write sends a frame, and looks at how long it takes if that decides the size of the next ones.
+// write sends a frame. Under WithWait it measures how long that takes, which decides the size of
+// later frames.
 func (m *Mux) write(frame [][]byte) error {
 	switch {
 	case m.whole != nil:
@@ -131,7 +132,7 @@ func (m *Mux) write(frame [][]byte) error {
 	return nil
 }
 
-// frames yields the frames of msg, or of a framing that does not chunk the message itself.
+// frames yields the frames of msg, or msg itself if the framing does not chunk.
 func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	switch f := m.f.(type) {
 	case chunked:
@@ -142,9 +143,9 @@ func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) { yield([][]byte{msg}) }
 }
 
-// FrameSize returns the bytes that bound a frame of the next message: the framing's size, or under
-// WithWait what the stream's rate makes of it. It is 0 for a framing that does not chunk, or is not
-// of this package.
+// FrameSize returns the most bytes of a frame of the next message: the framing's size or, under
+// WithWait, the size that the stream's rate allows. It is 0 for a framing that does not chunk or is
+// of another package.
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,8 +156,8 @@ func (m *Mux) FrameSize() int {
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire gets the turn for t, which has it already if holding. Without an error the caller has the
-// turn; with one it has not.
+// acquire gets the turn for t; holding says that t has the turn already. If acquire returns an
+// error, the caller does not have the turn.
 func (m *Mux) acquire(ctx context.Context, t *waiter, holding bool) error {
 	m.mu.Lock()
 	if holding && ctx.Err() != nil {
@@ -198,7 +199,7 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext grants the turn to whom it is due. The caller has it, and the lock.
+// grantNext grants the turn to the waiter that is due. The caller has the turn and holds the lock.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
@@ -218,14 +219,14 @@ func (m *Mux) grantNext() {
 	t.granted <- struct{}{}
 }
 
-// WithWait has a Mux choose the size of its frames while it runs, so that a message waits about d
-// for a frame of another one that is under way: the rate at which the stream takes bytes, times d.
-// The framing's size is the largest; the smallest is 1 KiB, or the framing's size where that is
+// WithWait makes a Mux choose the size of its frames while it runs: the rate at which the stream
+// takes bytes, times d. So a message waits about d for a frame of another message that is under
+// way. The framing's size is the largest; the smallest is 1 KiB, or the framing's size if that is
 // less. Zero, the default, leaves every frame at the framing's size.
 //
-// A message is split by the size chosen when it begins, since every frame of it states how many
-// there are. What is chosen bounds the wait for the frame; the bytes that the pipe holds already
-// take their time besides.
+// All frames of a message have the size chosen when it begins, since each of them states how many
+// there are. The size bounds only the wait for a frame; the bytes that the pipe holds already take
+// additional time.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }
 
 const (

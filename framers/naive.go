@@ -78,10 +78,10 @@ func (r *naiveReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// next returns the next line with its newline, or without one what the stream ends with. Bytewise:
-// buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer += char. Rescan:
-// read 4096 bytes, append them to the buffer, search the buffer from its start, take lines off its
-// front.
+// next returns the next line with its newline, or the last line of the stream without one.
+// Bytewise: buffer = ""; while true: char = read(1); if char == '\n': return buffer; buffer +=
+// char. Rescan: read 4096 bytes, append them to the buffer, search the buffer from its start, take
+// lines off its front.
 func (r *naiveReader) next() ([]byte, error) {
 	if r.buf == nil {
 		r.buf = r.spare[:0]

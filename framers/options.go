@@ -20,7 +20,8 @@ const (
 	DefaultReadOffset = 128
 )
 
-// noLimit is the largest limit. It leaves room for the sums of sizes around it.
+// noLimit is the largest limit: below the largest int, so that adding other sizes to it does not
+// overflow.
 const noLimit = math.MaxInt - math.MaxInt>>5
 
 // A Policy says what follows a message beyond the limit.
@@ -91,8 +92,8 @@ func newSettings(opts []Option) settings {
 }
 
 // WithMaxMessage sets the largest message in bytes, terminator and header not counted: n bytes
-// pass, n + 1 do not. Zero means DefaultMaxMessage, a negative n no limit. A Reader has a limit
-// always; a Writer only where this option is given to it.
+// pass, n + 1 do not. Zero means DefaultMaxMessage, a negative n no limit. A Reader always has a
+// limit; a Writer has one only if it is given this option.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
 		s.writerLimit = true
@@ -142,8 +143,8 @@ func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
 // WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines
-// before a header, as some servers send them, and take a line of white space for the blank one that
-// ends a header. Strict is the default: all three are errors.
+// before a header, as some servers send them, and take a line of white space for the blank line
+// that ends a header. Strict is the default: all three are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
 // WithMaxHeader bounds the header of one Content-Length message: its bytes, terminators counted,
@@ -176,14 +177,14 @@ func WithMaxInFlight(messages, bytes int) Option {
 // of its own.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
-// WithProgress has ReadMessage of a chunk reader call f for each chunk it accepts, before the
-// message it completes is delivered. The chunk's slices are valid during the call.
+// WithProgress makes ReadMessage of a chunk reader call f for each chunk that it accepts, before it
+// delivers the message. The chunk's slices are valid during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithSkipped has ReadMessage call f when it has skipped all of a message beyond the limit whose
-// size the framing does not declare. f receives the error that ReadMessage returned, with Size set
-// to the bytes that came of the message, a carriage return before the newline among them. Under
-// Close nothing is skipped, and f is not called.
+// WithSkipped makes ReadMessage call f when it has skipped all of a message beyond the limit, if
+// the framing declares no sizes. f receives the error that ReadMessage returned, with Size set to
+// the bytes of the message, including a carriage return before the newline. Under Close nothing is
+// skipped, and f is not called.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
 // WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
@@ -209,9 +210,9 @@ func (s *settings) id() [16]byte {
 }
 
 // An idSource makes version 4 UUIDs: two SplitMix64 generators (Steele, Lea, Flood: Fast splittable
-// pseudorandom number generators, 2014), each of which gives no number twice. It begins at a random
-// place. The generators of math/rand/v2 are not inlined, and would cost a small message twice as
-// much.
+// pseudorandom number generators, 2014), each of which gives no number twice. Both begin at a
+// random place. The generators of math/rand/v2 are not inlined: with them, the id of a small
+// message would cost twice as much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {

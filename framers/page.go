@@ -8,9 +8,9 @@ import (
 const maxInt = math.MaxInt
 
 // Some processors copy slowly if the destination lies 1 to 31 bytes behind the source, counted
-// modulo the page size: measured on AMD Zen 3, whose "rep movsb" the kernel uses for pipes, 4 to 5
-// times as slowly. It does not depend on the length of the copy. A pipe begins each write at the
-// start of a page of its own, so what decides is where a write and a read begin in our memory.
+// modulo the page size: 4 to 5 times as slowly, measured on AMD Zen 3, whose "rep movsb" the kernel
+// uses for pipes. The length of the copy does not matter. A pipe begins each write at the start of
+// a page of its own, so only the places where our buffers begin in memory decide.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -28,9 +28,9 @@ func newBuffer(n, offset int) []byte {
 	return b[skip : skip+n : skip+n]
 }
 
-// slowTogether reports whether the kernel copies the second of pieces slowly if it is sent in one
-// call with the first. If it begins a call of its own it is not, unless it begins in the last
-// 31 bytes of a page.
+// slowTogether reports whether the kernel copies the second of pieces slowly if one call sends
+// both. In a call of its own the second is copied fast, unless it begins in the last 31 bytes of a
+// page.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
@@ -39,8 +39,8 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns n or less: so many of the bytes of pieces that what follows them begins a
-// page. Below two pages it returns n.
+// toPageStart returns n, or a little less, so that the byte of pieces after that many begins a page
+// of memory. If n is below two pages it returns n.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

@@ -17,12 +17,12 @@ type partialMessage struct {
 	offset   int64          // where in the stream its first frame begins
 	began    time.Time
 	touched  time.Time // when its last chunk came
-	dropped  bool      // what comes of it is thrown away
+	dropped  bool      // its later chunks are thrown away
 	refused  refusal
 }
 
-// outOfOrderCost is charged for a chunk out of order beside its data: an empty one takes memory,
-// too.
+// outOfOrderCost is charged for a chunk out of order in addition to its data, in bytes: even an
+// empty chunk takes memory.
 const outOfOrderCost = 64
 
 // size is how long the message is so far; bytes is what is charged for holding it.
@@ -67,19 +67,20 @@ func (p *partialMessage) extend(chunk []byte, top int) {
 }
 
 const (
-	// keepPartials and keepPartialBytes bound what is kept for the next interleaved messages: so
-	// many buffers of at most so many bytes, and one larger. The garbage collector has the rest.
+	// keepPartials and keepPartialBytes bound the buffers kept for the next interleaved messages:
+	// at most 4 buffers of up to 1 MiB each, and one larger. The garbage collector frees the
+	// others.
 	keepPartials     = 4
 	keepPartialBytes = 1 << 20
 )
 
-// partialMessages are the incomplete messages of a stream, oldest first. There are few, so a search
-// is a walk, from the one that most likely goes on.
+// partialMessages are the incomplete messages of a stream, oldest first. There are few, so find
+// looks at one after the other, beginning with the one that most likely goes on.
 type partialMessages struct {
 	list        []*partialMessage
 	spare       []*partialMessage
 	large       *partialMessage // a spare of more than keepPartialBytes
-	shrinkCount int             // messages in a row that did without large, or with a quarter of it
+	shrinkCount int             // messages in a row that needed at most a quarter of large
 	bytes       int             // of all
 	top         int             // largest capacity of one
 }
@@ -93,8 +94,8 @@ func (s *partialMessages) find(id *chunkID) *partialMessage {
 	return nil
 }
 
-// add begins a message. It takes a spare buffer, the large one first: how long a message will be is
-// not known from its first chunk.
+// add begins a message. It takes a spare buffer, the large one first: the first chunk does not tell
+// how long the message will be.
 func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Time) *partialMessage {
 	p := s.takeSpare()
 	p.id = *id

@@ -27,8 +27,8 @@ var raw = &form{
 }
 
 // Raw returns the framing that adds nothing. With a size in bytes, a message is that many bytes.
-// With size 0 the stream has no messages: a Reader delivers what each read gives, which is the
-// floor that every framing is compared with.
+// With size 0 the stream has no messages: a Reader delivers what each read gives. This costs the
+// least, so every framing is compared with it.
 func Raw(size int) (Framing, error) { return newRaw(raw, size) }
 
 func newRaw(f *form, size int) (Framing, error) {
@@ -38,8 +38,8 @@ func newRaw(f *form, size int) (Framing, error) {
 	return framing{f, size}, nil
 }
 
-// sized receives what each message begins with if its size is known: nothing, so that the stream
-// may end there. If it is not, what has come is the message, at most as much as the limit allows.
+// sized waits for the first byte of a message and declares the message; the stream may end before
+// that byte. If size is 0, the bytes that have come are the message, up to the limit.
 func (b *body) sized(size int) error {
 	in := &b.in
 	if err := in.need(1); err != nil {

@@ -12,9 +12,9 @@ import (
 //	  free   |  kept         | not looked |  free
 //	         |  and seen     | at yet     |
 //
-// The kept part is the message being received. When the next read needs room, it is slid to the
-// front or, if it is large, the buffer grows through sizes that halve from top, so that growing
-// never holds more than 1.5 × top.
+// The kept part is the message being received. When the next read needs room, the kept part is
+// moved to the front; if that does not suffice, the buffer grows. Its sizes are top, top/2, top/4
+// ..., so that the old and the new buffer together take at most 1.5 × top.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
@@ -54,7 +54,7 @@ func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 // moved since.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
-// next ends the message: what is kept begins at i.
+// next ends the message: the kept part begins at i from now on.
 func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {
@@ -67,8 +67,9 @@ func (in *readBuffer) next(i int) {
 	in.pos = i
 }
 
-// fill reads once, at most limit bytes, and at most the read size, which a limit of 0 stands for.
-// It returns nil if any bytes came; an error that came with them is returned by the next call.
+// fill reads once: at most limit bytes, and at most the read size. A limit of 0 means the read
+// size. It returns nil if any bytes came; an error that came with them is returned by the next
+// call.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -103,8 +104,8 @@ func (in *readBuffer) fill(limit int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom leaves room behind what is kept: a quarter of the read size at least, or what is left
-// below top.
+// makeRoom makes room behind the kept part: at least a quarter of the read size, or as much as top
+// allows.
 func (in *readBuffer) makeRoom() {
 	kept := in.end - in.base
 	if in.buf == nil || in.shrinkCount >= shrinkAfter && kept <= in.size/2 {
@@ -153,7 +154,7 @@ func capacity(n, top int) int {
 	return c
 }
 
-// need reads until n bytes are there. Where the stream ends before the first it returns io.EOF.
+// need reads until n bytes are there. If the stream ends before the first byte it returns io.EOF.
 func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
@@ -169,7 +170,7 @@ func (in *readBuffer) need(n int) error {
 	return nil
 }
 
-// take returns the next n bytes. Nothing but an early end of the stream loses them.
+// take returns the next n bytes. Only an early end of the stream loses them.
 func (in *readBuffer) take(n int) ([]byte, error) {
 	if err := in.need(n); err != nil {
 		return nil, inside(err)
@@ -196,7 +197,7 @@ func (in *readBuffer) skip(n int64) (int64, error) {
 	}
 }
 
-// inside turns the end of the stream into one that comes inside a frame.
+// inside turns io.EOF into io.ErrUnexpectedEOF: the stream ended inside a frame.
 func inside(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

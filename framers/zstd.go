@@ -10,20 +10,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The compressed form of the chunked framing splits into frames
+// The compressed form of the chunked framing makes one of these of a message, and splits it into
+// frames:
 //
 //	0 message                  as it is, where it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
 //
-// so that no frame holds a newline, though a message may.
+// So no frame holds a newline, though a message may.
 const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size from which compressing is tried, in bytes: below, the zstd header
-	// eats what it saves.
+	// compressFrom is the size from which compressing is tried, in bytes: below it, the zstd header
+	// takes what compressing saves.
 	compressFrom = 512
-	// maxBlock is the most bytes that one block of a zstd frame makes.
+	// maxBlock is the most bytes that one block of a zstd frame decompresses to.
 	maxBlock = 128 << 10
 	// undeclared is the most bytes of a message whose zstd frame does not declare its size.
 	undeclared = 255
@@ -47,10 +48,10 @@ var zstdChunks = &form{
 }
 
 // Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0
-// means DefaultChunk. It carries every message. It is a format of this package, spoken by nobody
-// else, and is not among [All]: it pays where the pipe, and not the processor, is what is scarce.
-// The limit counts bytes of the message as it was sent; while a message is decompressed, its
-// compressed form is held too.
+// means DefaultChunk. It carries every message. The format is this package's own and spoken by
+// nobody else. It is not among [All]: it pays only if the pipe, and not the processor, is the
+// bottleneck. The limit counts bytes of the message as it was sent; while a message is
+// decompressed, its compressed form is held too.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
 // encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing between
@@ -63,7 +64,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// A packer turns messages into what is split. Its buffers are used again.
+// A packer turns a message into the bytes that are split into frames. Its buffers are used again.
 type packer struct{ small, packed []byte }
 
 func (p *packer) pack(msg []byte) []byte {
@@ -123,7 +124,7 @@ func unescape(b []byte) ([]byte, bool) {
 // A zstdReader unpacks what a chunkReader puts together.
 type zstdReader struct {
 	*chunkReader
-	limit   int // of a message; the chunkReader's is of its packed form
+	limit   int // of a message; the chunkReader's limit is for the packed form
 	decoder *zstd.Decoder
 	out     []byte
 }
@@ -163,9 +164,9 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	return nil, r.damaged(fmt.Errorf("form %q", form))
 }
 
-// decompress returns the message of a zstd frame. What it allocates is bounded by the limit and by
-// what the blocks that have arrived can make, never by what the frame declares of itself: 26 bytes
-// may declare 2^62.
+// decompress returns the message of a zstd frame. It allocates at most the limit, and at most what
+// the blocks that have arrived can decompress to, whatever size the frame declares: 26 bytes may
+// declare 2^62.
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
@@ -209,9 +210,9 @@ func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-// decompressedBound returns the most bytes that the blocks of a zstd frame make, as their headers
-// of 3 bytes tell: whether the block is the last in bit 0, its kind in bits 1 and 2, its size
-// above.
+// decompressedBound returns the most bytes that the blocks of a zstd frame can decompress to. Each
+// block has a header of 3 bytes: bit 0 says whether the block is the last, bits 1 and 2 are its
+// kind, the bits above are its size.
 func decompressedBound(b []byte) int {
 	most := 0
 	for len(b) > 3 {
@@ -236,8 +237,9 @@ func decompressedBound(b []byte) int {
 	return most
 }
 
-// beginning decompresses the first block of a message beyond the limit for its error: as a frame of
-// its own, as the window of the whole frame may be larger than what may be allocated.
+// beginning decompresses the first block of a message beyond the limit, for its error. It makes a
+// frame of that block alone, because the window of the whole frame may be larger than what may be
+// allocated.
 func (r *zstdReader) beginning(blocks []byte) []byte {
 	// The magic number, nothing declared, and a window of maxBlock.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
@@ -259,7 +261,7 @@ func (r *zstdReader) refuse(begins []byte) error {
 	return r.set.refuse(tooLong(begins, r.limit, r.offset), &r.broken)
 }
 
-// damaged returns the error for a message whose chunks all came and that cannot be unpacked.
+// damaged returns the error for a message that is complete but cannot be unpacked.
 func (r *zstdReader) damaged(why error) error {
 	return r.chunkError(fmt.Errorf("%w: %w", ErrPacked, why), r.frame.total)
 }

@@ -48,7 +48,7 @@ func replace(from, fd int) error {
 // wakeThreads has nothing to do: replacing the descriptor ended the calls.
 func wakeThreads() error { return nil }
 
-// pollable refuses what kqueue cannot watch: it does not report that the last writer of a FIFO has
+// pollable refuses FIFOs, which kqueue cannot watch: it does not report that the last writer has
 // left, so a reader would wait for ever.
 func pollable(e *End) error {
 	if e.kind == FIFO {
@@ -58,8 +58,8 @@ func pollable(e *End) error {
 	return nil
 }
 
-// macOS promises its C library and not its system calls, so these go through libSystem and the Go
-// scheduler hears of them.
+// macOS keeps its C library stable, not its system calls. So these functions go through libSystem,
+// and the Go scheduler sees the calls.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) { return result(unix.Read(fd, p)) }
 

@@ -26,9 +26,9 @@ func replace(from, fd int) error {
 	return os.NewSyscallError("dup3", unix.Dup3(from, fd, unix.O_CLOEXEC))
 }
 
-// These are raw calls: the Go scheduler does not hear of them, which saves 30 ns each way of
-// syscall.Read. A non-blocking call is over before that could matter; for a blocking one, see the
-// package comment.
+// These are raw calls, which the Go scheduler does not see. That saves the 30 ns that syscall.Read
+// takes for it each way. A non-blocking call is over before the scheduler could matter; for a
+// blocking call, see the package comment.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
@@ -49,8 +49,8 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// pollable refuses writers to terminals: Linux does not wake those who wait for room in one
-// (n_tty_poll asks for no such wake-up), so one in Go's poller waits for ever.
+// pollable refuses writers to terminals: Linux does not wake a poller when a terminal has room
+// again (n_tty_poll asks for no such wake-up), so a writer in Go's poller would wait for ever.
 func pollable(e *End) error {
 	if e.kind == PTY && e.dir == writes {
 		err := unsupported("a pseudo-terminal in Go's poller")

@@ -1,9 +1,9 @@
 package syspipe
 
 // Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states
-// (Linux), what was asked for (Windows), or what an empty pipe of the same make accepts until it
-// refuses (socket pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of
-// some sizes fill a pipe with fewer bytes.
+// (Linux), what was asked for (Windows), or how much a new pipe of the same kind accepts (socket
+// pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of some sizes fill a
+// pipe with fewer bytes.
 func (e *End) Capacity() (n int, err error) {
 	err = e.briefly("read capacity of", func() (err error) {
 		n, err = e.capacity()
@@ -26,8 +26,8 @@ func (e *End) SetCapacity(n int) (now int, err error) {
 	return now, err
 }
 
-// Buffered returns the bytes that are in the pipe now. Some systems tell only the reading end;
-// elsewhere the error wraps [errors.ErrUnsupported].
+// Buffered returns the bytes that are in the pipe now. Some systems tell this only for the reading
+// end; for the writing end the error then wraps [errors.ErrUnsupported].
 func (e *End) Buffered() (n int, err error) {
 	err = e.briefly("read fill of", func() (err error) {
 		n, err = e.buffered()

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures the capacity, since neither system tells it. New pipes of a kind hold the
-// same, so it fills a fresh one and leaves the one asked about alone. A FIFO of macOS is a pair of
+// pipeCapacity measures the capacity, since neither system tells it. All new pipes of a kind hold
+// the same, so it fills a new pipe and leaves the caller's pipe alone. A FIFO of macOS is a pair of
 // sockets, and holds less than a pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
@@ -33,11 +33,11 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 	return nil
 }
 
-// fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int), which x/sys has for neither system.
+// fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int). x/sys has it for neither system.
 const fionread = 0x4004667f
 
 // buffered asks the reading end only: the pipes of FreeBSD have two directions, and the writing end
-// would tell the bytes in the other one.
+// would tell the bytes in the other direction.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")
@@ -46,7 +46,7 @@ func (e *End) buffered() (int, error) {
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale: what SO_SNDBUF is set to is what it returns.
+// socketBufferScale is 1: SO_SNDBUF returns the value that it was set to.
 const socketBufferScale = 1
 
 const socketLimit = "sysctl kern.ipc.maxsockbuf"

@@ -13,11 +13,11 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-// setPipeCapacity says why, where the kernel does not set a capacity. EPERM is either the limit of
-// one pipe or that of all pipes of this user; which of them it was follows from the size, never
-// from who the user is.
+// If the kernel refuses a capacity, the error of setPipeCapacity says why. EPERM comes from the
+// limit of one pipe or from that of all pipes of this user. The size that was asked for tells
+// which, whoever the user is.
 func setPipeCapacity(kind Kind, fd int, n int) error {
-	var err error = unix.EINVAL // what the kernel says of sizes that are too large for it alone
+	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
 	if n <= maxPipe {
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, n)
 	}
@@ -49,16 +49,16 @@ const (
 
 // buffered asks by TIOCINQ, which is FIONREAD; x/sys knows only the former.
 func (e *End) buffered() (int, error) {
-	if e.kind == PTY { // it counts what the reader has been handed, and not what waits for that
+	if e.kind == PTY { // it does not count bytes that still wait for the reading side
 		return 0, unsupported("asking a pseudo-terminal")
 	}
-	// An int of C, which IoctlGetInt misreads on machines that have the big end first.
+	// The kernel writes a C int. IoctlGetInt would misread that on big-endian machines.
 	n, err := unix.IoctlGetUint32(e.fd, unix.TIOCINQ)
 	return int(n), os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale: Linux doubles what SO_SNDBUF is set to, for its bookkeeping, and returns the
-// double (socket(7)).
+// socketBufferScale is 2: Linux doubles the value that SO_SNDBUF is set to, for its bookkeeping,
+// and returns the double (socket(7)).
 const socketBufferScale = 2
 
 const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

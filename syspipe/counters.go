@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// Counters tell what an end did since it was opened. They are observed at the system call, not
+// Counters tell what an end did since it was opened. They are counted at each system call, not
 // inferred.
 type Counters struct {
 	Calls    uint64        // system calls that moved bytes or tried to, also those that met EAGAIN
 	Bytes    uint64        // bytes the kernel took from this end or gave to it
 	Short    uint64        // calls that moved fewer bytes than they offered or had room for
 	EAGAIN   uint64        // calls that the kernel refused for now
-	Waits    uint64        // times the end had to wait: refusals up to the next success are one
-	WaitTime time.Duration // time between such a refusal and the next success
+	Waits    uint64        // times the end had to wait: all refusals up to the next success are one
+	WaitTime time.Duration // time between the first of these refusals and the success
 
-	// SeesEAGAIN tells that EAGAIN is known, SeesWaits that Waits and WaitTime are. Where the
-	// system, or the end's io, keeps them to itself they are unknown, not zero.
+	// SeesEAGAIN says that EAGAIN is known, SeesWaits that Waits and WaitTime are known. If the
+	// system or the end's io does not tell them, the counters are 0 and say nothing.
 	SeesEAGAIN, SeesWaits bool
 }
 
 // A counter counts one direction of an end. Its fields are plain: the direction belongs to one
-// goroutine, and an atomic add for each of them would cost more than the bookkeeping may (a 64 B
-// write takes 130 ns).
+// goroutine, and an atomic add for each field would cost too much (a 64 B write takes 130 ns).
 type counter struct {
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration
-	waiting                            bool      // a refusal has no success after it yet
+	waiting                            bool      // a refusal has not been followed by a success yet
 	since                              time.Time // of that refusal
 }
 

@@ -14,15 +14,15 @@ import (
 // Options say what [Open] makes. The zero Options are the usual pipe of the system, safe in any
 // program.
 type Options struct {
-	// Capacity asks for so many bytes; 0 leaves the system's default. The system may round, and
-	// [End.Capacity] tells what came of it. A refusal is a [*CapacityError].
+	// Capacity asks for so many bytes; 0 leaves the system's default. The system may round it;
+	// [End.Capacity] tells the result. A refusal is a [*CapacityError].
 	Capacity int
 	// IO is how both ends wait. The zero IO is [Poller]. If the system has no poller for this kind,
 	// the ends wait in the way that comes closest (see [End.UsePoller]).
 	IO IO
 }
 
-// Open makes a pipe and returns its writing and its reading end. No child inherits the ends but
+// Open makes a pipe and returns its writing and its reading end. Children inherit an end only
 // through [End.Pass].
 func Open(kind Kind, o Options) (w, r *End, err error) {
 	if err := kind.Supported(); err != nil {
@@ -34,7 +34,7 @@ func Open(kind Kind, o Options) (w, r *End, err error) {
 	w, r, err = open(kind, o.Capacity)
 	var refused *CapacityError
 	if errors.As(err, &refused) {
-		return nil, nil, err // it says it all itself
+		return nil, nil, err // its text needs no addition
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", kind.noun(), err)
@@ -45,8 +45,8 @@ func Open(kind Kind, o Options) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// An End is one end of a pipe: an owned descriptor, and the account of what was done with it. The
-// zero End is closed.
+// An End is one end of a pipe: an owned descriptor, and the counters of its use. The zero End is
+// closed.
 type End struct {
 	kind Kind
 	dir  direction
@@ -72,7 +72,7 @@ const (
 	duplex = reads | writes
 )
 
-// newEnd makes an end of a blocking descriptor. begin has the last word on how it waits.
+// newEnd makes an end of a blocking descriptor. How the end waits is set later, by begin.
 func newEnd(kind Kind, dir direction, d descriptor) *End {
 	e := &End{kind: kind, dir: dir, io: Blocking, descriptor: d}
 	e.open.Store(true)
@@ -86,8 +86,8 @@ func (e *End) Kind() Kind { return e.kind }
 func (e *End) IO() IO { return e.io }
 
 // SetIO decides how the end waits. Call it before the first Read or Write; an end given to Go's
-// poller stays there, as nothing takes a descriptor out of it again. It sets or clears non-blocking
-// mode, which all duplicates of this end share and the other end does not.
+// poller stays there, because nothing can take a descriptor out of it again. It sets or clears
+// non-blocking mode, which all duplicates of this end share and the other end does not.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (e *End) UsePoller() error {
 	return e.SetIO(besidePoller)
 }
 
-// begin has a new end wait as its opener asks.
+// begin sets how a new end waits, as the caller of Open asked.
 func (e *End) begin(io IO) error {
 	if io == Poller {
 		return e.UsePoller()
@@ -150,7 +150,7 @@ func (e *End) Read(p []byte) (int, error) {
 }
 
 // Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many
-// bytes the kernel accepted; where the reader has left, the error is a [*BrokenPipeError].
+// bytes the kernel accepted; if the reader has left, the error is a [*BrokenPipeError].
 func (e *End) Write(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -160,9 +160,9 @@ func (e *End) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Writev writes the buffers one after the other, in one gather call where the kernel takes it all,
-// and goes on at the right byte where it does not. It neither keeps nor changes bufs or what they
-// hold. Windows has no gather call for pipes: there the buffers are copied together first.
+// Writev writes the buffers one after the other, in one gather call if the kernel takes all of it;
+// if not, Writev goes on at the right byte. It neither keeps nor changes bufs or their bytes.
+// Windows has no gather call for pipes: there the buffers are copied together first.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -173,9 +173,9 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 }
 
 // Vmsplice writes like Write, but gives the pages of p to the pipe instead of copying them: p must
-// not change until the reader has taken them. With two buffers in turn, each of at least the pipe's
-// capacity, that is so. Linux only, for pipes and FIFOs, with any io but [Poller]; elsewhere the
-// error wraps [errors.ErrUnsupported].
+// not change until the reader has taken the pages. It is enough to write two buffers in turn, each
+// of at least the pipe's capacity. Linux only, for pipes and FIFOs, with any io but [Poller];
+// elsewhere the error wraps [errors.ErrUnsupported].
 func (e *End) Vmsplice(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("vmsplice to", os.ErrClosed)
@@ -252,7 +252,8 @@ func (e *End) write(p []byte) (int, error) {
 	return total, nil
 }
 
-// refused counts a write that failed, and waits if it is worth another try, which nil says.
+// refused counts a write that failed. If the write may be tried again, refused waits and returns
+// nil.
 func (e *End) refused(errno syscall.Errno, asked int) error {
 	switch e.out.account(asked, 0, errno) {
 	case syscall.EAGAIN:
@@ -263,7 +264,7 @@ func (e *End) refused(errno syscall.Errno, asked int) error {
 	return errno
 }
 
-// writeFailed returns the error of a write of which the kernel had accepted n bytes.
+// writeFailed returns the error of a write from which the kernel had accepted n bytes.
 func (e *End) writeFailed(n int64, err error) error {
 	if !e.open.Load() {
 		return e.failed("write", os.ErrClosed)
@@ -302,7 +303,8 @@ func (e *End) SetReadDeadline(t time.Time) error {
 	})
 }
 
-// SetWriteDeadline is SetReadDeadline for writes, which return how much was accepted by then.
+// SetWriteDeadline is SetReadDeadline for writes. A write that fails then returns how many bytes
+// were accepted.
 func (e *End) SetWriteDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -313,7 +315,7 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 }
 
 // Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an
-// error that wraps [os.ErrClosed], and Close waits for that where it must (see the table). A second
+// error that wraps [os.ErrClosed], and Close waits for that if it must (see the table). A second
 // Close returns such an error itself.
 //
 //	poller          at once
@@ -326,7 +328,7 @@ func (e *End) Close() error {
 	if !e.open.Swap(false) {
 		return e.failed("close", os.ErrClosed)
 	}
-	// No call begins from here on. One that began before has announced itself.
+	// No call begins from here on. Calls that began before are counted in calls and brief.
 	awaitNone(&e.brief)
 	err := errors.Join(e.closeDuplicates(), e.closeDescriptor())
 	if err != nil {
@@ -338,8 +340,8 @@ func (e *End) Close() error {
 // busy reports whether a read or a write is under way.
 func (e *End) busy() bool { return e.calls.Load() > 0 }
 
-// awaitNone returns when none of the counted calls is under way any more. They are on their way
-// out, so that is soon, but for a pause that one sleeps.
+// awaitNone returns when none of the counted calls is under way any more. That is soon, as the
+// calls are about to return, unless one sleeps a pause between two tries.
 func awaitNone(calls *atomic.Int32) {
 	for pause := time.Microsecond; calls.Load() > 0; pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
@@ -357,7 +359,7 @@ func (e *End) briefly(op string, f func() error) error {
 	err := f()
 	var refused *CapacityError
 	if err == nil || errors.As(err, &refused) {
-		return err // a refusal says it all itself
+		return err // a refusal's text needs no addition
 	}
 	return e.failed(op, err)
 }

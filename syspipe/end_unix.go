@@ -14,8 +14,8 @@ import (
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
 // besidePoller is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
-// tries. Nobody could end its read while that waits in the kernel, and poll(2) cannot watch it
-// either.
+// tries. A read that waited in the kernel could not be ended by Close, and poll(2) cannot watch
+// such an end either.
 const besidePoller = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -45,10 +45,10 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// readAgain goes on after EIO, which a terminal says at its end of file. The kernel looks for
-// bytes first and for a writer afterwards (n_tty_read), so what was written in between is still to
-// come: of 120,000 writers that left at once on a loaded machine three had their last bytes there.
-// Both calls count as one.
+// readAgain reads once more after EIO, a terminal's end of file. The kernel looks first for bytes
+// and then for a writer (n_tty_read), so bytes written between the two are still to come. This
+// happened to three of 120,000 writers that wrote and left at once on a loaded machine. Both calls
+// count as one.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {
@@ -124,12 +124,13 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return int(n), err
 }
 
-// readerGone is what a write says without a reader, beside EPIPE: that of a socket left bytes
-// unread.
+// readerGone are the errors, besides EPIPE, of a write without a reader. ECONNRESET comes from a
+// socket whose reader left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-// pollSlice bounds one poll(2), so that a Close is seen where nothing can interrupt the call
-// (macOS), and that the other end of a FIFO has left, which XNU's poll does not report.
+// pollSlice is the longest time in one poll(2). After it the end looks whether it was closed, since
+// nothing interrupts the call on macOS, and whether the other end of a FIFO has left, since XNU's
+// poll does not report that.
 const pollSlice = 100 * time.Millisecond
 
 func (e *End) poll(toward direction) error {
@@ -157,7 +158,8 @@ func (e *End) closeDescriptor() error {
 	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
-			// The call goes on until the other end lets it, and the number is its own for so long.
+			// The call goes on until the other end acts; until then its descriptor must not be
+			// reused.
 			go func() {
 				awaitNone(&e.calls)
 				unix.Close(e.fd)
@@ -174,7 +176,7 @@ func (e *End) closeDescriptor() error {
 // end of file or EBADF instead of blocking.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
-		return nil // they look by themselves
+		return nil // their loop looks whether the end is open
 	}
 	var fds [2]int
 	if err := pipe(&fds); err != nil {
@@ -201,8 +203,8 @@ func (e *End) writable() (bool, error) {
 	}
 }
 
-// HungUp reports whether nobody can write to a stream any more, though there may be more to read;
-// false where it is no descriptor.
+// HungUp reports whether nobody can write to a stream any more, though there may be more to read.
+// It is false for a stream without a descriptor.
 func HungUp(stream any) bool {
 	f, ok := stream.(syscall.Conn)
 	if !ok {
@@ -214,7 +216,7 @@ func HungUp(stream any) bool {
 	}
 	gone := false
 	err = conn.Control(func(fd uintptr) {
-		fds := []unix.PollFd{{Fd: int32(fd)}} // an end is reported without being asked for
+		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP and POLLERR are always reported
 		n, err := unix.Poll(fds, 0)
 		gone = err == nil && n > 0 && fds[0].Revents&unix.POLLHUP != 0
 	})

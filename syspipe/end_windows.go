@@ -14,8 +14,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// besidePoller is how an anonymous pipe waits: it is synchronous, and Go's poller does not take it.
-// Go knows of its calls, and a call blocks no thread but its own.
+// besidePoller is how an end waits that Go's poller does not take, that of an anonymous pipe, which
+// is synchronous. The Go scheduler sees these calls, and a call blocks only its own thread.
 const besidePoller = Blocking
 
 // descriptor is what an end consists of on Windows.
@@ -23,7 +23,7 @@ type descriptor struct {
 	handle     windows.Handle
 	overlapped bool // opened for overlapped operation: named pipes
 	nowait     bool // PIPE_NOWAIT is set
-	quota      int  // bytes that one write may offer then; 0 where it is not known
+	quota      int  // bytes that one write may offer then; 0 if not known
 
 	file *os.File // owner of the handle once Go's poller has it
 
@@ -31,7 +31,7 @@ type descriptor struct {
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what one ReadFile or WriteFile needs; kept in the end so that a call allocates
+// A request is what one ReadFile or WriteFile needs. It is kept in the end so that a call allocates
 // nothing.
 type request struct {
 	done       uint32
@@ -46,7 +46,7 @@ func (e *End) setIO(want IO) error {
 	switch {
 	case want != Poller:
 		return e.setNowait(want != Blocking)
-	case !e.overlapped: // Go's poller takes no other
+	case !e.overlapped: // Go's poller takes only overlapped ends
 		return unsupported("an anonymous pipe, which is synchronous, in Go's poller")
 	}
 	e.file = os.NewFile(uintptr(e.handle), e.kind.noun())
@@ -74,9 +74,8 @@ func (e *End) setNowait(nowait bool) error {
 // seen reports which counters are known. If the system waits inside the call, neither is.
 func (e *End) seen() (eagain, waits bool) { return e.nowait, e.nowait }
 
-// sysRead reads once and says what came of it as read(2) does: nothing at the end of the bytes,
-// EAGAIN where none have come yet, and EINTR where somebody wrote zero bytes, which ends a read on
-// Windows.
+// sysRead reads once and returns what read(2) would: 0 bytes at the end of file, EAGAIN if no bytes
+// have come yet, and EINTR if somebody wrote zero bytes, which ends a read on Windows.
 func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.reading, func(o *windows.Overlapped) error {
 		return windows.ReadFile(e.handle, p, &e.reading.done, o)
@@ -101,7 +100,8 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(n, 0)
 }
 
-// sysWrite writes once. With PIPE_NOWAIT, success with nothing written is how the system refuses.
+// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by reporting success with 0
+// bytes written.
 func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.writing, func(o *windows.Overlapped) error {
 		return windows.WriteFile(e.handle, p, &e.writing.done, o)
@@ -136,7 +136,7 @@ func errnoOf(err error) syscall.Errno {
 }
 
 // offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or
-// not at all, and one above the pipe's quota would be refused for ever.
+// not at all, and a write above the pipe's quota would be refused for ever.
 func (e *End) offer(p []byte) []byte {
 	if !e.nowait || e.quota <= 0 {
 		return p
@@ -144,7 +144,8 @@ func (e *End) offer(p []byte) []byte {
 	return p[:min(e.quota, len(p))]
 }
 
-// readerGone is what a write says without a reader: before it begins, and while it waits.
+// readerGone are the errors of a write without a reader: ERROR_NO_DATA if the reader left before
+// the write began, ERROR_BROKEN_PIPE if it left while the write waited.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
 // transfer runs one ReadFile or WriteFile to its end. An overlapped handle needs an event to wait
@@ -189,7 +190,7 @@ func (e *End) closeDescriptor() error {
 		return e.file.Close()
 	}
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		// A call may be announced and not yet made, so it is ended again and again.
+		// A call may be counted but not yet made, so the loop cancels it again and again.
 		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
 		time.Sleep(pause)
 	}

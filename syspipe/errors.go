@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// A CapacityError is returned when a capacity cannot be had.
+// A CapacityError is returned if a pipe cannot get the capacity that was asked for.
 type CapacityError struct {
 	Kind  Kind
 	Asked int    // bytes
-	Limit int    // the most that may be asked for, in bytes; 0 where it is not known
+	Limit int    // the most that may be asked for, in bytes; 0 if not known
 	Where string // what sets the limit, and where it can be changed
 	Err   error
 }
@@ -31,13 +31,13 @@ func (e *CapacityError) Error() string {
 func (e *CapacityError) Unwrap() error { return e.Err }
 
 // A BrokenPipeError is returned by a write when nobody holds the reading end any more.
-// errors.Is(err, syscall.EPIPE) holds for it on every system; no signal is left for the caller to
-// deal with.
+// errors.Is(err, syscall.EPIPE) holds for it on every system; the caller has no signal to deal
+// with.
 type BrokenPipeError struct {
 	Kind Kind
-	// Accepted counts the bytes of this call that the kernel took before; it does not say that they
-	// were read. XNU drops the count of a write during which the reader left, so there it may be
-	// less than what the kernel took.
+	// Accepted counts the bytes of this call that the kernel took before the error; they need not
+	// have been read. XNU drops the count of a write during which the reader left, so on macOS the
+	// kernel may have taken more.
 	Accepted int64
 	// Err is what the system said: EPIPE, ECONNRESET from a socket whose reader left bytes unread,
 	// or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows.
@@ -69,7 +69,7 @@ func ReaderLeft(err error) bool {
 }
 
 // ErrorName names an outcome of a call as the manual pages do: "success", "EAGAIN", "EPIPE", "EOF";
-// of an error that has no such name it returns the text.
+// for an error that has no such name it returns the text.
 func ErrorName(err error) string {
 	switch {
 	case err == nil:

@@ -40,7 +40,8 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	return g.n, e.writeFailed(g.n, err)
 }
 
-// writeGathered returns why waiting for room failed. That a write failed stands in the gather.
+// writeGathered returns an error if waiting for room failed. The error of a failed write is in the
+// gather.
 func (e *End) writeGathered() error {
 	if e.file != nil {
 		return e.conn.Write(e.gather.try)
@@ -70,8 +71,8 @@ func (g *gather) load(bufs [][]byte) {
 	g.vecs = g.store
 }
 
-// tryWritev writes until everything is accepted or a call fails; it reports false where the call
-// was refused for now.
+// tryWritev writes until everything is accepted or a call fails; it reports false if the call was
+// refused for now.
 func (e *End) tryWritev(uintptr) bool {
 	g := &e.gather
 	for g.left > 0 {

@@ -16,8 +16,8 @@ func (e *End) grow(n int) (int, error) {
 	return now, err
 }
 
-// growPipe asks for n bytes, and for half of that again and again until the kernel agrees. A user
-// whose pipes hold many pages already may get less than the limit of one pipe.
+// growPipe asks for n bytes, then for half as many, and so on until the kernel agrees. It may get
+// less than the limit of one pipe, if this user's pipes hold many pages already.
 func growPipe(kind Kind, fd int, n int) (int, error) {
 	now, err := pipeCapacity(kind, fd)
 	if err != nil || now >= n {

@@ -23,7 +23,7 @@ const (
 	Spin
 )
 
-// DefaultPause is the pause that [IOs] shows for sleep: the one that a widely used SDK takes.
+// DefaultPause is the pause that [IOs] shows for sleep: a widely used SDK pauses as long.
 const DefaultPause = 10 * time.Millisecond
 
 // Sleep pauses for d before it repeats a non-blocking call. A d of zero or less is [Spin].
@@ -34,7 +34,7 @@ func Sleep(d time.Duration) IO {
 	return IO(d)
 }
 
-// Pause returns how long an end that sleeps does so, 0 of any other.
+// Pause returns how long an end sleeps between two tries; 0 for an end that does not sleep.
 func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
 
 // IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause]
@@ -76,9 +76,9 @@ func ParseIO(name string) (IO, error) {
 	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-// Supported returns nil where some kind of pipe of this operating system can be waited for in this
-// way, else an error that wraps [errors.ErrUnsupported] and names the system. [End.SetIO] has the
-// last word for one pipe.
+// Supported returns nil if this operating system has a kind of pipe that can be waited for in this
+// way, else an error that wraps [errors.ErrUnsupported] and names the system. For a given pipe,
+// [End.SetIO] may still refuse.
 func (io IO) Supported() error {
 	if io.Pause() > 0 || slices.Contains(supportedIOs, io) {
 		return nil

@@ -24,23 +24,22 @@ const (
 	// Named is a Windows named pipe opened for overlapped operation, so that deadlines and Go's
 	// poller work on it.
 	Named Kind = "named"
-	// PTY is a pseudo-terminal that passes bytes on as they are: a program writes to its side, and
-	// whoever shows the terminal reads. Linux only.
+	// PTY is a pseudo-terminal that passes bytes on unchanged: a program writes to its side, and
+	// the program that shows the terminal reads from the other. Linux only.
 	PTY Kind = "pty"
 )
 
 // Kinds returns every kind that pipebench knows, on any system, always in the same order.
 func Kinds() []Kind { return append(Pipes(), PTY) }
 
-// Pipes returns the kinds that programs are given as standard streams where nobody looks at a
-// terminal.
+// Pipes returns the kinds that programs get as standard streams when these are no terminal.
 func Pipes() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// IsPipe reports whether the kernel's own pipe is behind the kind: then it has slots, a capacity
-// that the system states, and pages that can be lent.
+// IsPipe reports whether the kind is one of the kernel's own pipes. These have slots, a capacity
+// that the system states, and can be lent pages (see [End.Vmsplice]).
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
-// Supported returns nil where this operating system has the kind, else an error that wraps
+// Supported returns nil if this operating system has the kind, else an error that wraps
 // [errors.ErrUnsupported] and names the system.
 func (k Kind) Supported() error {
 	if slices.Contains(supportedKinds, k) {
@@ -82,8 +81,8 @@ func joinNames[T any](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// System names the system whose rules pipes follow here: as [runtime.GOOS] does, but "gvisor" for
-// the kernel that says it is a certain build of Linux.
+// System names the system whose rules pipes follow here: [runtime.GOOS], or "gvisor" if the kernel
+// is gVisor, which calls itself a certain build of Linux.
 func System() string {
 	version, err := os.ReadFile("/proc/version")
 	if err == nil && IsGVisor(string(version)) {
@@ -99,7 +98,7 @@ func IsGVisor(version string) bool {
 }
 
 // ReadLimit returns the number in a file of Linux's /proc/sys/fs, where the limits of pipes are;
-// false where there is none.
+// false if there is no such file.
 func ReadLimit(file string) (int, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

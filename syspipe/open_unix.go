@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open makes a pipe whose ends wait in no particular way yet.
+// open makes a pipe. How its ends wait is set later, by begin.
 func open(kind Kind, capacity int) (w, r *End, err error) {
 	w, r, err = openEnds(kind)
 	if err == nil && capacity > 0 {
@@ -28,7 +28,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	if err == nil {
 		return w, r, nil
 	}
-	for _, end := range []*End{w, r} { // one may be there without the other
+	for _, end := range []*End{w, r} { // either may be nil
 		if end != nil {
 			err = errors.Join(err, end.Close())
 		}
@@ -36,7 +36,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return nil, nil, err
 }
 
-// openEnds returns with an error the ends that were opened before.
+// openEnds opens a pipe's ends. With an error it returns the ends that were opened already.
 func openEnds(kind Kind) (w, r *End, err error) {
 	var fds [2]int
 	switch kind {
@@ -62,8 +62,9 @@ func openEnds(kind Kind) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// inPrivate opens both ends of what has a name in the file system, where nobody else can, and
-// leaves nothing of it there. With an error it returns the ends that were opened before.
+// inPrivate opens both ends of a pipe that needs a name in the file system. The name is in a folder
+// that nobody else can use, and both are removed again. With an error it returns the ends that were
+// opened already.
 func inPrivate(name string, open func(string) (w, r *End, err error)) (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-"+name+"-")
 	if err != nil {
@@ -71,10 +72,10 @@ func inPrivate(name string, open func(string) (w, r *End, err error)) (w, r *End
 	}
 	path := filepath.Join(dir, name)
 	w, r, err = open(path)
-	// Not RemoveAll: that opens the folder, and there may be no descriptor left for it.
+	// Not RemoveAll: it opens the folder, and the process may have no descriptor left for that.
 	left := os.Remove(path)
 	if errors.Is(left, fs.ErrNotExist) {
-		left = nil // it was never made, which err tells
+		left = nil // it was never made, and err says why
 	}
 	left = errors.Join(left, os.Remove(dir))
 	if err == nil {
@@ -87,7 +88,8 @@ func openFIFO(path string) (w, r *End, err error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		return nil, nil, &fs.PathError{Op: "mkfifo", Path: path, Err: err}
 	}
-	// The reader comes first and does not wait: so the writer finds one and need not wait either.
+	// The reader is opened first, without waiting. The writer then finds a reader, so it need not
+	// wait either.
 	const flags = unix.O_NONBLOCK | unix.O_CLOEXEC
 	read, err := unix.Open(path, flags|unix.O_RDONLY, 0)
 	if err != nil {
@@ -102,7 +104,7 @@ func openFIFO(path string) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// fileType names the type of a file by what a mode of stat(2) says of it.
+// fileType names the type of a file, from its mode in stat(2).
 func fileType(mode uint32) string {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFIFO:
@@ -121,7 +123,7 @@ func fileType(mode uint32) string {
 	return "a file of unknown type"
 }
 
-// fileType is the type of file that stat(2) takes an end of the kind for.
+// fileType is the file type that stat(2) reports for an end of the kind.
 func (k Kind) fileType() uint32 {
 	switch k {
 	case SocketPair:
@@ -135,7 +137,7 @@ func (k Kind) fileType() uint32 {
 // firstExtra is the number that the first of exec.Cmd.ExtraFiles has in the child.
 const firstExtra = 3
 
-// passTo gives the child a duplicate and returns the number that it has there.
+// passTo gives the child a duplicate and returns the number of the descriptor in the child.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	file, err := e.duplicate()
 	if err != nil {
@@ -146,8 +148,8 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	return uint64(firstExtra + len(cmd.ExtraFiles) - 1), nil
 }
 
-// duplicate makes a file of the end. NewFile leaves the mode of the descriptor as it is, and so
-// does the Fd by which os/exec fetches it.
+// duplicate makes a file of the end. NewFile leaves the descriptor's blocking mode as it is, and so
+// does Fd, with which os/exec gets the descriptor.
 func (e *End) duplicate() (*os.File, error) {
 	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, firstExtra)
 	if err != nil {
@@ -193,7 +195,7 @@ func describe(fd int) (Stream, error) {
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFIFO:
 		s.Kind = "pipe"
-		if runtime.GOOS == "linux" { // the others do not state it
+		if runtime.GOOS == "linux" { // other systems do not state it
 			s.Capacity, err = pipeCapacity(Anonymous, fd)
 		}
 	case unix.S_IFSOCK:
@@ -203,8 +205,8 @@ func describe(fd int) (Stream, error) {
 }
 
 // capacity fills a fresh pair of sockets with the same buffers. The kernel charges its own
-// bookkeeping to the buffer, so the bytes accepted say more than the option's value does. Of a
-// terminal, too, only a trial tells.
+// bookkeeping to the buffer, so the number of accepted bytes says more than the option's value. The
+// capacity of a terminal, too, is found only by filling one.
 func (e *End) capacity() (int, error) {
 	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)
@@ -265,7 +267,7 @@ func fillAndClose(w, r *End) (total int, err error) {
 		case 0:
 			total += n
 		case syscall.EINTR:
-		case syscall.EAGAIN, syscall.ENOBUFS: // the latter is how FreeBSD's sockets may put it
+		case syscall.EAGAIN, syscall.ENOBUFS: // FreeBSD's sockets may say ENOBUFS
 			return total, nil
 		default:
 			return total, os.NewSyscallError("write", errno)

@@ -25,13 +25,13 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return newHandle(Anonymous, writes, write), newHandle(Anonymous, reads, read), nil
 }
 
-// defaultNamedCapacity is asked for where the caller names none: a named pipe has no default of its
-// own, and with 0 every write waits for its reader.
+// defaultNamedCapacity is used if the caller asks for no capacity: Windows has no default for named
+// pipes, and with 0 every write waits for its reader.
 const defaultNamedCapacity = 64 << 10
 
 // openNamed makes a named pipe that only this process knows, of one instance, and connects to it.
-// The server writes, the client reads. The server has both directions: with the outbound one alone
-// the system refuses it GetNamedPipeInfo, so it would not know the quota.
+// The server writes, the client reads. The server has both directions: with the outbound direction
+// alone, the system refuses GetNamedPipeInfo, and the server would not know its quota.
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -59,7 +59,7 @@ func openNamed(capacity int) (w, r *End, err error) {
 	return newHandle(Named, writes, server), newHandle(Named, reads, client), nil
 }
 
-// A handle is what a duplicate for a child is closed by.
+// A handle is a duplicate for a child, with a Close method.
 type handle windows.Handle
 
 func (h handle) Close() error {
@@ -117,9 +117,9 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	return newHandle(kind, dir, h), nil
 }
 
-// capacity returns the write quota that was asked for. The system neither rounds it nor refuses a
-// longer blocking write: it copies such a write into the kernel whole and makes the writer wait
-// until the readers have worked off the overdraft.
+// capacity returns the write quota that was asked for. The system does not round it. It does not
+// refuse a longer blocking write either: it copies the whole write into the kernel and makes the
+// writer wait until the reader has taken the surplus.
 func (e *End) capacity() (int, error) { return quota(e.handle) }
 
 func quota(h windows.Handle) (int, error) {

@@ -18,10 +18,10 @@ type reference struct {
 }
 
 // Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
-// the reference by which the child takes it up with [Inherited]; tell it by an argument, the
-// environment or standard input. Close the end after cmd.Start: as long as the parent keeps it, the
-// other end sees neither end of file nor a broken pipe. Open an end that is to be passed with the
-// io that the child needs; on Windows with another one than [Poller].
+// the reference by which the child takes it up with [Inherited]; give the child the reference by an
+// argument, the environment or standard input. Close the end after cmd.Start: as long as the parent
+// keeps it, the other end sees neither end of file nor a broken pipe. Open an end that is to be
+// passed with the io that the child needs; on Windows, this must not be [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
 	defer e.passing.Unlock()
@@ -49,7 +49,7 @@ func (e *End) closeDuplicates() error {
 }
 
 // File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
-// take nothing else. The caller closes it.
+// must be files. The caller closes it.
 func (e *End) File() (f *os.File, err error) {
 	err = e.briefly("duplicate", func() (err error) {
 		f, err = e.duplicate()
@@ -59,8 +59,8 @@ func (e *End) File() (f *os.File, err error) {
 }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the
-// caller from then on, waits as the parent's end did until SetIO, and is not inherited by further
-// children. Take each up once.
+// caller from then on, waits as the parent's end did unless SetIO changes that, and is not
+// inherited by further children. Take up each reference once.
 func Inherited(ref string) (*End, error) {
 	var r reference
 	err := json.Unmarshal([]byte(ref), &r)
@@ -83,11 +83,11 @@ func Inherited(ref string) (*End, error) {
 	return e, nil
 }
 
-// A Stream is what a file is when it serves as a standard stream.
+// A Stream describes a file as a standard stream.
 type Stream struct {
-	Kind     string `json:"kind"`     // "pipe", "socket", or what else the system calls it
-	Capacity int    `json:"capacity"` // bytes, where the kernel states it; else 0
+	Kind     string `json:"kind"`     // "pipe", "socket", or what else the system calls the file
+	Capacity int    `json:"capacity"` // bytes, if the kernel states it; else 0
 	// NonBlocking tells that O_NONBLOCK is set on the open file description, which all its
-	// duplicates share; on Windows that PIPE_NOWAIT is.
+	// duplicates share; on Windows, that PIPE_NOWAIT is set.
 	NonBlocking bool `json:"non_blocking"`
 }

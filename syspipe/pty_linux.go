@@ -11,8 +11,8 @@ import (
 
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair, PTY}
 
-// openPTY makes a terminal of 80 columns. The program's side writes and the other one reads. With
-// an error it returns the ends that were opened before.
+// openPTY makes a terminal of 80 columns. The program's side writes and the other side reads. With
+// an error it returns the ends that were opened already.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)
@@ -31,13 +31,13 @@ func openPTY() (w, r *End, err error) {
 	if _, err := term.MakeRaw(program); err != nil {
 		return w, r, fmt.Errorf("set the terminal's mode: %w", err)
 	}
-	size := &unix.Winsize{Row: 24, Col: 80} // as programs ask how wide it is
+	size := &unix.Winsize{Row: 24, Col: 80} // programs ask how wide it is
 	err = unix.IoctlSetWinsize(program, unix.TIOCSWINSZ, size)
 	return w, r, os.NewSyscallError("ioctl", err)
 }
 
-// ptyPeer opens the program's side, which needs no /dev/pts. gVisor has nothing but the name of
-// this call, and its reader never learns that the writer has left.
+// ptyPeer opens the program's side, which needs no /dev/pts. gVisor knows this ioctl only by name,
+// and its readers never learn that the writer has left.
 func ptyPeer(ours int, flags uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ours), unix.TIOCGPTPEER, flags)
 	if errno == syscall.ENOTTY {

@@ -9,8 +9,8 @@ import (
 )
 
 // CountSIGPIPE begins to count the SIGPIPEs that this process gets. The function that it returns
-// tells how many came since its last call, those that came at the same time as one, as the system
-// has it; nil where there is no such signal. One goroutine may call it.
+// tells how many came since its last call; nil if the system has no such signal. Several that came
+// at the same time count as one, because the system delivers one. One goroutine may call it.
 func CountSIGPIPE() func() *int {
 	pipes := make(chan os.Signal, 16)
 	marks := make(chan os.Signal, 1)
@@ -27,9 +27,10 @@ func CountSIGPIPE() func() *int {
 }
 
 // awaitSignals returns when Go has handed on every signal that came before the call. Go hands
-// pending signals on in the order of their numbers, so that a mark sent now, SIGWINCH, comes after
-// each SIGPIPE from before. A SIGWINCH of somebody else (a terminal was resized) may be taken for
-// the mark: one may lie in the channel, and Go may be handing another one on. So the third is ours.
+// pending signals on in the order of their numbers, so a SIGWINCH that is sent now, as a mark,
+// arrives after every earlier SIGPIPE. A SIGWINCH of somebody else (a terminal was resized) may be
+// taken for the mark: one may lie in the channel, and Go may be handing on another. So only the
+// third one received is surely ours.
 func awaitSignals(marks <-chan os.Signal) {
 	for range 3 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {

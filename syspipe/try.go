@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// TryWrite makes one non-blocking call and returns what came of it, with none of Write's patience:
-// a short count with a nil error, or syscall.EAGAIN (by errors.Is) where the kernel refuses for
-// now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
+// TryWrite makes one non-blocking call and returns its result, without waiting and trying again as
+// Write does: a short count with a nil error, or syscall.EAGAIN (by errors.Is) if the kernel
+// refuses for now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)
@@ -23,7 +23,7 @@ func (e *End) TryWrite(p []byte) (int, error) {
 	return n, nil
 }
 
-// TryRead is TryWrite for a read; at the end of the bytes it returns [io.EOF].
+// TryRead is TryWrite for a read; at the end of file it returns [io.EOF].
 func (e *End) TryRead(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)
@@ -47,8 +47,8 @@ func (e *End) mayTry(op string) error {
 	return nil
 }
 
-// Writable reports whether poll(2) calls the end writable now. Not every write succeeds then, and
-// some succeed when it does not.
+// Writable reports whether poll(2) calls the end writable now. A write may still fail if it does,
+// and may succeed if it does not.
 func (e *End) Writable() (can bool, err error) {
 	err = e.briefly("poll", func() (err error) {
 		can, err = e.writable()

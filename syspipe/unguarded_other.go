@@ -2,7 +2,7 @@
 
 package syspipe
 
-// ReadUnguarded is Read: macOS and Windows promise their libraries and not their system calls, so
+// ReadUnguarded is Read: macOS and Windows keep their libraries stable, not their system calls, so
 // there is no shorter way.
 func (e *End) ReadUnguarded(p []byte) (int, error) { return e.Read(p) }
 

@@ -21,7 +21,7 @@ func wakeThreads() error {
 			continue
 		}
 		err = unix.Tgkill(os.Getpid(), tid, unix.SIGURG)
-		if err != nil && !errors.Is(err, unix.ESRCH) { // the thread may have ended since
+		if err != nil && !errors.Is(err, unix.ESRCH) { // the thread may have ended meanwhile
 			return os.NewSyscallError("tgkill", err)
 		}
 	}
