@@ -30,7 +30,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	return out, nil
 }
 
-// benchMetric returns what is known of a benchmark's unit. It is named after the unit.
+// benchMetric makes a metric of a benchmark's unit: of the same name, with what is known of the
+// unit.
 func benchMetric(b benchtext.Benchmark) Metric {
 	m := Metric{Name: b.Unit, Title: b.Unit, Better: Better(b.Better)}
 	switch {
@@ -49,8 +50,9 @@ func benchMetric(b benchtext.Benchmark) Metric {
 	return m
 }
 
-// is reports whether the metric has a name, in whatever case and with hyphens for spaces, or is the
-// unit that stands for it in benchmark text.
+// is reports whether name is the metric's name, in upper or lower case and with hyphens or spaces.
+// A metric that is named after a unit of benchmark text also goes by the name of the metric that
+// the unit holds.
 func (m Metric) is(name string) bool {
 	plain := strings.NewReplacer(" ", "-")
 	if strings.EqualFold(plain.Replace(m.Name), plain.Replace(name)) {

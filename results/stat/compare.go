@@ -15,8 +15,8 @@ import (
 // A Verdict is what a comparison says of one metric of one case.
 type Verdict string
 
-// The verdicts. Slower and faster are said of every metric that is timed, for worse and better;
-// more and fewer of what is counted.
+// The verdicts. A metric that is timed gets slower (worse) or faster (better), a metric that is
+// counted more or fewer.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -28,23 +28,24 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is the change, as a share, that "no change" has to exclude if nothing else is asked
-// for: 5 %.
+// Tolerance is how large a change, as a share, must be excluded before the verdict is "no change":
+// 5 %, unless something else is asked for.
 const Tolerance = 0.05
 
-// DefaultAlpha is the chance, in all comparisons together, of calling a difference that is none: a
-// gate that every change has to pass should not cry wolf more than once in a hundred times.
+// DefaultAlpha is the chance that, among all comparisons together, a difference is reported
+// although there is none. Every change has to pass a gate, so a gate should give a false alarm at
+// most once in a hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
 type CompareOptions struct {
-	// Metrics are the only ones to compare, by name. None is all of them.
+	// Metrics names the metrics to compare. If it is empty, all are compared.
 	Metrics []string
 
 	// Across allows verdicts between different machines.
 	Across bool
 
-	// Tolerance is the change that "no change" has to exclude; 0 is the usual [Tolerance].
+	// Tolerance is the change that must be excluded for "no change"; 0 means [Tolerance].
 	Tolerance float64
 }
 
@@ -63,11 +64,12 @@ type Comparison struct {
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
-	// Unjudged are cells of files whose speed can be compared, but that lack what a verdict takes.
+	// Unjudged counts the cells of two files that have no verdict on their time although it can be
+	// compared: the files lack what a verdict needs.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
-	// Different says that two programs do not do the same, and in what; Calls names the calls that
-	// changed: "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" of anything else.
+	// Different says in what two programs do not do the same; Calls names the calls that changed:
+	// "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" if no programs are compared.
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
@@ -103,11 +105,11 @@ type Change struct {
 	Before Series `json:"-"` // what was compared with After
 	After  Series `json:"-"`
 
-	worst  float64 // the worsening, as a share, that cannot be excluded
-	spread spread  // of the logarithm of the ratio; the zero one of what is not judged by it
+	worst  float64 // how much worse, as a share, the new side may be at most
+	spread spread  // of the logarithm of the ratio; zero if the verdict does not rest on it
 }
 
-// Established tells whether the verdict is a change beyond doubt.
+// Established reports whether the verdict is a change, and not chance.
 func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
@@ -128,9 +130,10 @@ func (c Change) Worse() float64 {
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
 // Compare sets two sides that were measured one after the other against each other. Counters that
-// are the same in every sample need no statistics. Of cells the time is compared by its ratio to
-// raw, which both runs measured in the same rounds (see relate.go): what the machine did in between
-// drops out. Go benchmark text has no such control, and its times are compared as they are.
+// are the same in every sample need no statistics. The time of a cell is compared as its ratio to
+// raw, which each run measured in the same rounds as the cell (see relate.go): if the machine
+// became slower between the runs, the ratio does not change. Go benchmark text has no raw, so its
+// times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	times := c.compareCounters(before, after, o)
@@ -161,7 +164,8 @@ func (c *Comparison) asks(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that was asked for and that the sides do not have, "" if there is none.
+// Lacks returns a metric that was asked for but that the two sides do not both have, "" if there is
+// none.
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -222,8 +226,8 @@ func alone(own, other []Series) []string {
 	return names
 }
 
-// counterpart finds the series on the other side that a series is compared with: that of the same
-// machine, or else of any. It returns -1 if there is none.
+// counterpart finds the series on the other side that a series is compared with: the one of the
+// same machine, or else the first of any machine. It returns -1 if there is none.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {
@@ -242,7 +246,8 @@ func counterpart(s Series, in []Series) int {
 
 func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
 
-// whereabouts returns the verdict on what was not measured on one machine, as far as is known.
+// whereabouts returns the verdict on a change whose sides are from different machines, or do not
+// both name their machine.
 func (c Change) whereabouts() (Verdict, string) {
 	if c.Before.Machine == "" || c.After.Machine == "" {
 		return Indicative, "one side does not say on which machine it was measured; " +
@@ -286,7 +291,8 @@ func logsOf(values []float64) []float64 {
 	return logs
 }
 
-// leaveOutTimes names the times of servers, which no raw stands beside.
+// leaveOutTimes notes the times of servers, which are not compared: there is no raw to take a ratio
+// to.
 func (c *Comparison) leaveOutTimes(times []Change, o CompareOptions) {
 	for _, change := range times {
 		if change.Cell != nil || !c.asks(change.Before.Metric, o) {
@@ -298,7 +304,8 @@ func (c *Comparison) leaveOutTimes(times []Change, o CompareOptions) {
 	}
 }
 
-// judge gives verdicts on times by their spreads, corrected for their number as Bonferroni does.
+// judge gives verdicts on times by their spreads. The more times there are, the surer each verdict
+// has to be (Bonferroni's correction).
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
@@ -318,7 +325,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// interval sets the ratio and its interval from those of its logarithm, which may not be known yet.
+// interval sets the ratio and its interval from the limits of its logarithm. If the limits are
+// infinite, nothing is known yet, and it sets nothing.
 func (c *Change) interval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
@@ -331,9 +339,9 @@ func (c *Change) interval(lo, hi float64) {
 	}
 }
 
-// decide gives the verdict. The limits are of the logarithm of the ratio, and hold in all
-// comparisons together; "no change" is said where the interval of this one excludes one as large as
-// the tolerance.
+// decide gives the verdict. lo and hi are limits of the logarithm of the ratio, wide enough to hold
+// in all comparisons together. The verdict is "no change" if the interval of this change alone
+// excludes one as large as the tolerance.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
@@ -377,7 +385,7 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// noteAlone names the cases that one side alone has, three of them at most.
+// noteAlone names at most three of the cases that only one side has.
 func (c *Comparison) noteAlone(side string, only []string) {
 	if len(only) == 0 {
 		return
@@ -404,11 +412,12 @@ const (
 	OutcomeNothing      Outcome = "nothing in common"
 )
 
-// Outcome judges the comparison for a gate that is to fail above a worsening, given as a share
-// (0.05 is 5 %). It is a regression if a worsening is established and above; inconclusive if one
-// above cannot be excluded, if a cell lacks what a verdict on its time takes, or if there is
-// nothing that could gate; and nothing in common if there was nothing to compare, which is no
-// success. Times of ends that the scheduler placed (free) never gate.
+// Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
+// a share (0.05 is 5 %). It is a regression if a worsening above the limit is established. It is
+// inconclusive if a worsening above the limit cannot be excluded, if the verdict on the time of a
+// cell is missing (see Unjudged), or if there is no figure that a gate waits for. It is "nothing in
+// common" if there was nothing to compare, which is no success. Times of unpinned ends (placement
+// free) are never waited for.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
@@ -436,9 +445,9 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate waits for this figure. A counter that varies has a time beside it
-// that tells whether it matters; a time depends on where the scheduler puts the ends more than on
-// anything that could be compared.
+// Gating reports whether a gate waits for this figure. It does not wait for a counter that varies,
+// because the time beside it tells whether that matters; nor for a time of unpinned ends, because
+// that depends mostly on where the scheduler puts them.
 func (c Change) Gating() bool {
 	switch m := c.Before.Metric; {
 	case m.Informs:
@@ -449,7 +458,8 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive tells whether every figure that a gate waits for has a verdict, and there is one.
+// Conclusive reports whether there are figures that a gate waits for, and all of them have a
+// verdict.
 func (c *Comparison) Conclusive() bool {
 	hasNone := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
@@ -458,8 +468,8 @@ func (c *Comparison) Conclusive() bool {
 	return isGating && len(c.Unjudged) == 0 && !slices.ContainsFunc(c.Changes, hasNone)
 }
 
-// Decided tells whether more pairs could give no further verdict to what a gate waits for; if that
-// is nothing, to any time.
+// Decided reports whether further pairs are of no use: no figure that a gate waits for is too noisy
+// for a verdict. If a gate waits for none, all times count.
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
@@ -469,13 +479,13 @@ func (c *Comparison) Decided() bool {
 	return !slices.ContainsFunc(c.Changes, isOpen)
 }
 
-// WorstCase returns by how much the new side may be worse, as a share: more is excluded. It is
-// infinite where nothing is known.
+// WorstCase returns by how much the new side may be worse, as a share; anything worse is excluded.
+// It is infinite if nothing is known.
 func (c Change) WorstCase() float64 { return c.worst }
 
-// addCounter compares a counter. One that is the same in every sample of each side is exact, and
-// any change of it is real. One that varies is left out, unless the sides lie apart by more than
-// the steadier one varies: then it should be looked at.
+// addCounter compares a counter. A counter that is the same in every sample of each side is exact,
+// and any change of it is real. A counter that varies is left out, unless the gap between the two
+// sides is larger than the range of the steadier side: then somebody should look at it.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)
@@ -512,8 +522,9 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// slack returns how much of a counter, a message, does not come from messages: the read that finds
-// the end, the runtime's own allocations. Nor does the last digit of a division.
+// slack returns how far an exact counter, which is given per message, may vary for reasons other
+// than messages: the read that finds the end, the runtime's own allocations, and the rounding of a
+// division.
 func slack(s Series) float64 {
 	return s.Metric.fixed/float64(max(1, s.Messages)) + 1e-9*math.Abs(slices.Max(s.Values))
 }

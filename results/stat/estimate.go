@@ -25,8 +25,8 @@ type Estimate struct {
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
 
-	// LeftOut is how many samples were disturbed by others, and are not among the N. Disturbed says
-	// that too few were not: disturbed ones are among the N.
+	// LeftOut is how many samples are not among the N because other programs disturbed them.
+	// Disturbed is set if so few samples were undisturbed that the disturbed ones are among the N.
 	LeftOut   int  `json:"left_out,omitempty"`
 	Disturbed bool `json:"disturbed,omitempty"`
 }
@@ -41,8 +41,8 @@ type Interval struct {
 }
 
 // Median estimates the median of values, without assuming anything about how they are distributed;
-// the interval is that of benchmath's AssumeNothing. The values are left as they are. Of no values
-// the estimate's N is 0.
+// the interval is that of benchmath's AssumeNothing. The values are not changed. Without values the
+// estimate's N is 0.
 func Median(values []float64) Estimate {
 	if len(values) == 0 {
 		return Estimate{}
@@ -58,8 +58,8 @@ func Median(values []float64) Estimate {
 }
 
 // Spread returns the larger distance between the median and an end of its interval, in percent of
-// the median: the figure after "±". False where there is no interval, or nothing to be a percentage
-// of.
+// the median: the figure after "±". ok is false if there is no interval, or the median is not above
+// zero.
 func (e Estimate) Spread() (percent float64, ok bool) {
 	if e.Interval == nil || e.Median <= 0 {
 		return 0, false
@@ -88,8 +88,8 @@ type Modes struct {
 	NLow, NHigh int
 }
 
-// Two values apart by less than a tenth are no modes that anyone has to know of, and one value
-// alone is an outlier.
+// Modes that differ by less than a tenth are not worth telling, and a single value is an outlier,
+// not a mode.
 const (
 	modeDistance = 1.1
 	modeGap      = 2 // widths of the wider mode
@@ -98,8 +98,8 @@ const (
 
 // Bimodal finds out whether values fall into two groups rather than scatter about one: the widest
 // gap between neighbours is at least twice as wide as either group, each has two values at least,
-// and the medians differ by a tenth at least. Placement that changes between samples looks like
-// this.
+// and the medians differ by a tenth at least. Values look like this if the scheduler moves the
+// processes between samples.
 func Bimodal(values []float64) (Modes, bool) {
 	if len(values) < LeastSamples {
 		return Modes{}, false
@@ -119,13 +119,13 @@ func Bimodal(values []float64) (Modes, bool) {
 }
 
 // outlierScore is how many standard deviations' worth of the median absolute deviation a sample may
-// lie from the median. Ten, as hyperfine has it: with six samples a cut at the textbook 3.5 calls
-// every third honest set unclean.
+// lie from the median. It is ten, as in hyperfine: at the textbook 3.5, every third undisturbed set
+// of six samples would have an outlier.
 const outlierScore = 10
 
-// Outliers gives the indices of the values that do not belong with the others, by their distance
-// from the median in median absolute deviations (Iglewicz and Hoaglin's modified z-score). Fewer
-// than four values have no outliers.
+// Outliers returns the indices of the values that are too far from the median, measured in median
+// absolute deviations (Iglewicz and Hoaglin's modified z-score). Fewer than four values have no
+// outliers.
 func Outliers(values []float64) []int {
 	if len(values) < 4 {
 		return nil
@@ -145,8 +145,8 @@ func Outliers(values []float64) []int {
 }
 
 // deviation estimates the standard deviation from absolute deviations: their median, or their mean
-// where more than half the values are the same and the median is nought. The factors make both the
-// standard deviation of a normal distribution.
+// if that median is zero because more than half the values are the same. For normal values, the
+// factors turn either of the two into the standard deviation.
 func deviation(values []float64, centre float64) float64 {
 	var abs []float64
 	for _, v := range values {
@@ -158,7 +158,7 @@ func deviation(values []float64, centre float64) float64 {
 	return 1.2533 * stats.Mean(abs)
 }
 
-// median returns the median alone.
+// median returns the median without an interval.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -168,12 +168,12 @@ func median(values []float64) float64 {
 // studentQuantile inverts the t distribution's CDF.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Forks is how many forks a plan should take. Where forks differ, what they differ by is known from
-// as few figures as there are forks, which makes an interval wider than that of as many slices from
-// any number of forks would be: by three fifths with four, by two fifths with five, by a fifth with
-// eight. Each costs the start of all workers, and slices of the others: of fewer than five the
-// median is easily one that was disturbed. With fewer than four forks such an interval says next to
-// nothing.
+// Forks is how many forks (starts of all workers) a plan should take. If forks differ, there are
+// only as many independent figures as forks. That makes the interval wider than that of as many
+// independent slices: by three fifths with four forks, by two fifths with five, by a fifth with
+// eight, and with fewer than four it says next to nothing. But each fork costs the start of all
+// workers, and leaves fewer slices for the others: of fewer than five slices the median is easily
+// one that was disturbed.
 const Forks = 5
 
 // An observation is a figure of one sample, or of two samples of one round.
@@ -183,24 +183,26 @@ type observation struct {
 	disturbed bool
 }
 
-// A place is where a sample was taken: those of two cells with the same place belong together. A
-// fork is one start of workers; before there were forks each sample had workers of its own.
+// A place is where a sample was taken: samples of two cells with the same place belong together. A
+// fork is one start of the workers, which then take several samples; in old files each sample had
+// workers of its own.
 type place struct {
 	run   string
-	fork  int // less than 0 of a sample with workers of its own
+	fork  int // below 0 if the sample had workers of its own
 	round int
 }
 
 // Estimate estimates the median of a metric over the samples of records of one cell. Samples that
-// were disturbed by others are left out, unless they are more than a third or fewer than
-// [LeastSamples] would be left: then all are used, and the estimate is marked. The interval holds
-// for samples of few forks, too, whose workers are faster or slower by the luck of their memory.
-// A percentile is that of all observations together, see distribution.quantile.
+// other programs disturbed are left out. But if they are more than a third, or fewer than
+// [LeastSamples] samples would remain, all are used and the estimate is marked as Disturbed. The
+// interval allows for forks that differ: where the memory of its workers happens to lie makes a
+// fork faster or slower. A percentile is computed from all observations together, see
+// distribution.quantile.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
 		if err != nil {
-			return Estimate{} // one that is damaged shows nothing: a [Row] says so
+			return Estimate{} // a damaged latency gives no figure; a [Row] warns of it
 		}
 		return d.quantile(m.quantile)
 	}
@@ -226,18 +228,18 @@ func (m Metric) observations(records []results.Record) []observation {
 }
 
 // PairedRatio estimates the ratio of a metric between two cells of the same runs, a over b, as
-// [Metric.Estimate] does a median. The samples of one round were taken within milliseconds, or of a
-// file without forks within a round of single samples, so the ratio is taken within each round and
-// the estimate is the median of those: what moves the whole machine moves both sides and drops out.
-// Rounds that one side lacks are left out, and those in which a side was disturbed; without a
-// common round N is 0.
+// [Metric.Estimate] does a median. The two samples of a round were taken within milliseconds of
+// each other, or, in a file without forks, in the same round of single samples. The ratio is taken
+// within each round, and the estimate is the median of these ratios: if the whole machine is slower
+// for a while, both sides are, and the ratio stays the same. Rounds that one side lacks, or in
+// which one side was disturbed, are left out. Without a common round N is 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
 	return ratiosOf(m.observations(a), m.observations(b))
 }
 
-// ratiosOf divides observations by those that were taken in the same rounds.
+// ratiosOf divides each observation of a by the observation of b that was taken in the same round.
 func ratiosOf(a, b []observation) []observation {
 	partners := make(map[place]observation)
 	for _, o := range b {
@@ -245,20 +247,20 @@ func ratiosOf(a, b []observation) []observation {
 	}
 	var out []observation
 	for _, o := range a {
-		if p := partners[o.place]; p.value > 0 { // it is not where there is no partner
+		if p := partners[o.place]; p.value > 0 { // without a partner it is 0
 			out = append(out, observation{o.place, o.value / p.value, o.disturbed || p.disturbed})
 		}
 	}
 	return out
 }
 
-// mostLeftOut is the share of samples that may be left out as disturbed. Where there are more the
-// machine is busy throughout: the rest is hardly quieter, and so few that their interval is wider
-// than that of all (on two CPUs with a load of six, half of the samples left: ±21 % instead of ±16
-// %).
+// mostLeftOut is the share of samples that may be left out as disturbed. If more are disturbed, the
+// machine is busy all the time: then the other samples are hardly quieter, and so few that their
+// interval is wider than that of all samples (on two CPUs with a load of six, half of the samples
+// left: ±21 % instead of ±16 %).
 const mostLeftOut = 1.0 / 3
 
-// undisturbed leaves out what was disturbed by others, unless too little would be left.
+// undisturbed leaves out what other programs disturbed, unless too little would remain.
 func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	var quiet []T
 	for _, v := range all {
@@ -274,7 +276,8 @@ func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 
 func (o observation) isDisturbed() bool { return o.disturbed }
 
-// estimate takes the median of observations, and the interval for the forks that they are from.
+// estimate returns the median of observations, with an interval that allows for differences between
+// the forks.
 func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
 	e := Median(valuesOf(used))
@@ -286,16 +289,18 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel is the chance below which forks may differ: their slices are then no longer taken for
-// independent. It is far above what would prove a difference, since an interval that overlooks one
-// is too narrow. On a quiet machine most forks are alike, and the interval of their slices is
-// narrower by a quarter than [forkInterval], which a fork of two disturbed slices makes wide. In
-// simulations of four to eight forks, with and without outliers and differences between forks, the
-// two together covered in 93 to 98 cases of 100; with a level of 0.1, in 90.
+// alikeLevel decides between two intervals. If forks that are alike would differ as much as these
+// with a chance below it, their slices do not count as independent, and [forkInterval] is used. The
+// level is far above one that would prove a difference, because an interval that overlooks a
+// difference is too narrow. On a quiet machine most forks are alike, and then the interval of all
+// slices is narrower by a quarter than forkInterval, which a fork with two disturbed slices makes
+// wide. In simulations of four to eight forks, with and without outliers and differences between
+// forks, the interval so chosen held the truth in 93 to 98 cases of 100; with a level of 0.1, in
+// 90.
 const alikeLevel = 0.3
 
-// byFork groups the values of observations by fork, in the order of the forks. It is nil where none
-// shared its workers with another: then all are independent.
+// byFork groups the values of observations by fork, in the order of the forks. It returns nil if no
+// two observations share their workers: then all are independent.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.place.fork > 0 }) {
 		return nil
@@ -328,9 +333,9 @@ func valuesOf(all []observation) []float64 {
 	return out
 }
 
-// forkInterval returns the interval of the median of slices within forks: Student's of the medians
-// of the forks, on a logarithmic scale where there is one. Slices of one fork may depend on each
-// other in any way, and forks scatter unequally: Ibragimov and Müller (t-statistic based
+// forkInterval returns the interval of the median of slices within forks: Student's interval of the
+// medians of the forks, on a logarithmic scale if all are above zero. Slices of one fork may depend
+// on each other in any way, and forks scatter unequally: Ibragimov and Müller (t-statistic based
 // correlation and heterogeneity robust inference, JBES 28, 2010) show that the test keeps its
 // level. A bootstrap of few clusters does not.
 func forkInterval(forks [][]float64, centre float64) *Interval {
@@ -353,11 +358,12 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 	return &Interval{min(lo, centre), max(hi, centre), Confidence}
 }
 
-// forkLevel is how often chance lets forks differ so much; and they have to differ by as much as
-// modes do ([modeDistance]): a run has many cells, and a reader has to act on what is said.
+// forkLevel is the chance below which a difference between forks is worth a warning, if it is also
+// as large as between modes ([modeDistance]). It is low because a run has many cells, and each
+// warning asks the reader to do something.
 const forkLevel = 0.01
 
-// forkWarning says that forks differ beyond chance, in a figure so named; "" where they do not.
+// forkWarning says that forks differ beyond chance in the named figure; "" if they do not.
 func forkWarning(figure string, format func(float64) string, all []observation) string {
 	forks := byFork(undisturbed(all, observation.isDisturbed))
 	if len(forks) < 2 {

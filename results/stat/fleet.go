@@ -9,14 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet is what many machines measured and found, summed up while their lines are read, in any
-// order. Of a sample it keeps the one figure by which machines are compared, of a finding what was
-// decided: the records of a thousand machines take a tenth of their size.
+// A Fleet sums up what many machines measured and found, line by line as their files are read, in
+// any order. To save memory it keeps only one figure of each sample, the one by which machines are
+// compared, and only the result of each finding: the records of a thousand machines then take a
+// tenth of their size.
 type Fleet struct {
 	runs  map[string]*fleetRun
 	cells []results.Cell // that machines are compared in
 	place map[results.Cell]int
-	texts map[string]string // each text once, as the lines of machines are full of the same
+	texts map[string]string // each text once, because lines repeat the same texts
 }
 
 // A fleetRun is what is kept of a run.
@@ -25,7 +26,7 @@ type fleetRun struct {
 	records     []fleetRecord
 	answers     []Answer
 	troubles    []Trouble
-	cells       int // that were measured, whatever they are
+	cells       int // all records of cells, whether kept or not
 	messages    int
 }
 
@@ -41,14 +42,14 @@ type fleetSample struct {
 	value       float64
 }
 
-// An Answer is what a machine found out: a finding without its evidence, or how a server turned
-// out.
+// An Answer is what a machine found out: a finding without its evidence, or the verdict on a server
+// and its limit.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
 	Class, Unit string
 	Value       any    // a number, a text or a bool
-	Found       string // of what disturbs a machine and of what fails
+	Found       string // only for what disturbs a machine, and for what fails
 }
 
 // Area returns the first part of the answer's ID.
@@ -119,7 +120,7 @@ func (f *Fleet) run(name string) *fleetRun {
 	return run
 }
 
-// once returns a text equal to the one given, the same for all lines.
+// once returns one copy of a text, which all lines that have the text share.
 func (f *Fleet) once(text string) string {
 	known, ok := f.texts[text]
 	if !ok {
@@ -179,7 +180,7 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// addTarget keeps the worst of what a server came to: it is told of once per run.
+// addTarget keeps one answer for each server and run: the one with the worst verdict.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -226,8 +227,8 @@ type Figure struct {
 	ToRaw Estimate // its N is 0 for raw itself, and if there is no raw beside the cell
 }
 
-// Members sums up each machine of the fleet. They come in an order that does not depend on that of
-// the lines: by system, name and hash.
+// Members sums up each machine of the fleet. They are sorted by system, name and hash, so that the
+// order of the lines does not matter.
 func (f *Fleet) Members() []Member {
 	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
@@ -249,8 +250,8 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// nameMembers gives each member a name: its system; if several have that, the host's name; if
-// several have that, too, the beginning of its hash.
+// nameMembers gives each member a name: its system; if several members have the same system, the
+// host's name; if the host's name is not unique either, the beginning of its hash.
 func nameMembers(members []Member) {
 	systems := make(map[string]int)
 	hosts := make(map[string]int)
@@ -342,8 +343,8 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	return figure
 }
 
-// sortObservations puts them into the order in which they were taken, whatever order they were read
-// in.
+// sortObservations sorts by run, fork, round and value, so that the order in which the lines were
+// read does not matter.
 func sortObservations(all []observation) {
 	slices.SortFunc(all, func(a, b observation) int {
 		return cmp.Or(cmp.Compare(a.place.run, b.place.run),

@@ -17,16 +17,16 @@ type Growth struct {
 	Points   int       `json:"points"`
 }
 
-// FastGrowth is the slope above which something is said to grow faster than linear.
+// FastGrowth is the slope above which growth counts as faster than linear.
 const FastGrowth = 1.3
 
-// sureFrom is how many points it takes to be sure of a slope. Of three, a single residual makes the
-// interval, and by chance it is narrow often enough: a server whose time is linear came to 1.47
-// [1.22, 1.72] over three sizes on a busy machine.
+// sureFrom is how many points it takes to be sure of a slope. With three points the interval rests
+// on a single residual, which is often small by chance: on a busy machine, three sizes gave 1.47
+// [1.22, 1.72] for a server whose time is linear.
 const sureFrom = 4
 
-// Fast reports whether the growth is faster than linear: by its slope, and beyond what the scatter
-// of its points could explain.
+// Fast reports whether the growth is surely faster than linear: the slope is above [FastGrowth],
+// there are enough points, and the whole interval lies above 1.
 func (g Growth) Fast() bool {
 	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
 }
@@ -45,19 +45,20 @@ func (g Growth) String() string {
 
 // exponent writes the slope with its interval.
 func (g Growth) exponent() string {
-	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // noise alone makes it less
+	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // below 0 only by noise
 	if i := g.Interval; i != nil {
 		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}
 	return s
 }
 
-// MayBeFast reports whether the slope says so and the points leave it open.
+// MayBeFast reports whether the slope is above [FastGrowth], but [Growth.Fast] is not sure.
 func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
 
 // FitGrowth fits a straight line through the logarithms of the points by least squares. Its
-// interval is Student's, and only as good as a straight line fits: a curve that bends (a fixed cost
-// at the small end) widens it. The points must be above zero, and lie at two different x at least.
+// interval is Student's, and assumes a straight line: if the curve bends, for example because of a
+// fixed cost at small sizes, the interval is wider. x and y must be above zero, and at least two x
+// must differ.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -73,8 +74,8 @@ func FitGrowth(x, y []float64) (Growth, error) {
 	return FitLine(logX, logY)
 }
 
-// FitLine fits a straight line by least squares, with Student's interval of its slope. The points
-// must lie at two different x at least.
+// FitLine fits a straight line by least squares, with Student's interval of its slope. At least two
+// x must differ.
 func FitLine(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -104,7 +105,7 @@ func FitLine(x, y []float64) (Growth, error) {
 	return g, nil
 }
 
-// MedianTime returns the median of the samples' time a message, in ns; 0 without samples.
+// MedianTime returns the median of the samples' time per message, in ns; 0 without samples.
 func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }
 
 // ServerCPU returns the processor time of a server per message, in ns; 0 if it is not known.
@@ -124,29 +125,30 @@ func serverCPU(samples []results.Sample) (spent, messages int64) {
 	return spent, messages
 }
 
-// LinearFrom is the message size, in bytes, from which on the growth of a target's time is taken:
-// below, what every request costs whatever its size is most of its time, and hides how it grows.
+// LinearFrom is the smallest message size, in bytes, that counts for the growth of a target's time.
+// Most of the time of a smaller message is a fixed cost of every request, which hides the growth.
 const LinearFrom = 64 << 10
 
 // A TargetGrowth is how a server's time grows with the size of a message. It is judged by the
-// processor time that the server used, which other work on the machine hardly changes, and by the
-// time that passed where the processor time is not known.
+// processor time that the server used, which other work on the machine hardly changes; if that is
+// not known, by the time that passed.
 type TargetGrowth struct {
 	Growth
 	Wall     *float64 // exponent of the time that passed, if Growth is that of the processor time
 	From, To int      // message sizes, in bytes
 	Capacity int      // of the pipe, in bytes: a server reads no more at a time; 0 if not known
-	// ShowsAt is the first size at which a byte costs at least half as much again as before, in
-	// bytes; 0 if there is none.
+	// ShowsAt is the first size, in bytes, at which a byte takes at least 1.5 times as long as at
+	// the best smaller size; 0 if there is none.
 	ShowsAt int
 }
 
 // leastMessages is how many messages of a size have to be measured for it to count: a single one
-// may have met a server that warms up, or a machine that was busy.
+// may have been slow because the server was warming up, or the machine busy.
 const leastMessages = 2
 
-// FitTargetGrowth fits the growth to those of the targets that were served, ascending in size, from
-// [LinearFrom] on and with two messages at least; nil where they are fewer than three.
+// FitTargetGrowth fits the growth to the targets that were served, have at least two messages, and
+// are of [LinearFrom] bytes or more. It returns nil if fewer than three targets are left. The
+// targets must be sorted by size.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	g := TargetGrowth{From: math.MaxInt}
 	var sizes, wall, cpu []float64
@@ -180,10 +182,12 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// half is by how much a byte has to cost more than it did for growth to show.
+// half is the factor by which a byte has to become dearer for the growth to show: half as much
+// again.
 const half = 1.5
 
-// dearer returns the first size at which a byte costs half as much again as at the best size below.
+// dearer returns the first size at which a byte costs at least 1.5 times as much as at the best
+// smaller size; 0 if there is none.
 func dearer(sizes, times []float64) int {
 	best := math.Inf(1)
 	for i, size := range sizes {
@@ -196,7 +200,8 @@ func dearer(sizes, times []float64) int {
 	return 0
 }
 
-// Evidence returns the growth as it stands in a record, whose capacity has a field of its own.
+// Evidence returns the growth as a record holds it. It leaves out the capacity, which the record
+// has in a field of its own.
 func (g TargetGrowth) Evidence() *results.GrowthEvidence {
 	e := &results.GrowthEvidence{
 		Slope:     g.Slope,
@@ -234,19 +239,19 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return g, true
 }
 
-// unknownSlope is the half-width of an interval from which on the exponent could be that of
-// anything.
+// unknownSlope is the largest half-width of an interval that still tells something: a wider one may
+// reach from no growth (0) to quadratic growth (2).
 const unknownSlope = 1
 
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
 	s := "time is " + g.Growth.String()
 	switch {
-	case g.Slope > FastGrowth: // what follows says how sure that is
+	case g.Slope > FastGrowth: // the end of the sentence says how sure that is
 		s = "time grows with " + g.exponent()
 	case g.Interval != nil && g.Interval.Hi-g.Interval.Lo > 2*unknownSlope:
 		s = "time is too noisy to tell how it grows"
-	case g.Slope < 2-FastGrowth: // "slower than linear" is read as slow
+	case g.Slope < 2-FastGrowth: // not "slower than linear", which reads as if the server were slow
 		s = "time grows more slowly than the message (" + g.exponent() + ")"
 	}
 	if g.Wall != nil {

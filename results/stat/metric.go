@@ -20,7 +20,7 @@ const (
 	Higher  Better = +1
 )
 
-// String returns the word that the Go benchmark format has for it, "" for neither.
+// String returns "lower" or "higher", as in the Go benchmark format, or "" for Neither.
 func (b Better) String() string {
 	switch b {
 	case Lower:
@@ -44,33 +44,33 @@ type Metric struct {
 	Counter bool
 
 	// ByRange is set for a counter that may differ a little between equal starts of a program: it
-	// changed if the ranges of both sides lie apart by more than the wider one.
+	// changed if the gap between the ranges of the two sides is larger than the wider range.
 	ByRange bool
 
-	// Informs is set for what is shown, and no gate waits for.
+	// Informs is set for a metric that is only shown: no gate waits for it.
 	Informs bool
 
-	// fixed is how much of a counter one sample may have whatever it carries: the read that finds
-	// the end, the runtime's own allocations.
+	// fixed is how much a sample may add to a counter for reasons other than its messages: the read
+	// that finds the end, the runtime's own allocations.
 	fixed float64
 
 	// quantile is set for a point of a latency distribution, which not every pattern has: one of
 	// [results.Quantiles], of the distribution under a key; "" is the sample's main distribution.
 	key, quantile string
 
-	// The value is scale (0 is 1) times count, divided by per where there is one. It is not there
-	// where either is nil, or there is nothing to divide by.
+	// The value is scale (0 means 1) times count, divided by per if the metric has one. A sample
+	// has no value if count or per returns nil, or if per returns 0 or less.
 	count, per amount
 	scale      float64
 }
 
-// An amount is something counted in a sample; nil where the sample does not carry it.
+// An amount returns something that is counted in a sample; nil if the sample does not have it.
 type amount func(*results.Sample) *int64
 
-// Value returns the metric of one sample; false where the sample does not carry it.
+// Value returns the metric of one sample; false if the sample does not have it.
 func (m Metric) Value(s results.Sample) (float64, bool) {
 	if m.count == nil {
-		return 0, false // the zero metric, or one of benchmark text
+		return 0, false // the zero metric, or a metric of benchmark text
 	}
 	n := m.count(&s)
 	if n == nil {
@@ -90,11 +90,11 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 	return float64(*n) * scale / float64(*per), true
 }
 
-// IsPercentile reports whether the metric is a point of a latency distribution. Such a figure is of
-// all samples together: one sample holds too few observations.
+// IsPercentile reports whether the metric is a point of a latency distribution. It is computed from
+// all samples together, because one sample holds too few observations.
 func (m Metric) IsPercentile() bool { return m.quantile != "" }
 
-// Values returns the metric of each sample that carries it, in their order.
+// Values returns the metric of each sample that has it, in the order of the samples.
 func (m Metric) Values(samples []results.Sample) []float64 {
 	return valuesOf(m.observations([]results.Record{{Samples: samples}}))
 }
@@ -116,7 +116,7 @@ func (m Metric) Format(v float64) string {
 	return results.FormatUnit(v, m.Unit)
 }
 
-// metrics are all but the percentiles, in the order in which views show them.
+// metrics are all metrics except the percentiles, in the order in which views show them.
 var metrics = []Metric{
 	{Name: "goodput", Title: "payload bytes a second, one way",
 		Unit: "B/s", Better: Higher,
@@ -197,10 +197,11 @@ func switches(c results.Counters) *int64 {
 	return new(*c.VoluntarySwitches + *c.InvoluntarySwitches)
 }
 
-// bothEnds adds up a counter that says nothing unless both ends have it.
+// bothEnds adds up a counter of both ends; if one end lacks it, there is no sum.
 func bothEnds(of func(results.Counters) *int64) amount { return ofEnds(of, false, sum) }
 
-// eitherEnd adds up a counter that one end alone may have, as only a writer has short writes.
+// eitherEnd adds up a counter that perhaps only one end has: only a writer has short writes, for
+// example.
 func eitherEnd(of func(results.Counters) *int64) amount { return ofEnds(of, true, sum) }
 
 func peakBytes(c results.Counters) *int64 { return c.PeakBytes }
@@ -208,7 +209,8 @@ func peakBytes(c results.Counters) *int64 { return c.PeakBytes }
 func sum(w, r int64) int64    { return w + r }
 func larger(w, r int64) int64 { return max(w, r) }
 
-// ofEnds joins a counter of both ends; where one end has none it is the other's if alone is set.
+// ofEnds joins the counters of both ends. If only one end has the counter, its value counts if
+// alone is set; otherwise there is none.
 func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) int64) amount {
 	return func(s *results.Sample) *int64 {
 		w, r := of(s.Writer), of(s.Reader)
@@ -225,7 +227,7 @@ func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) 
 func load(s *results.Sample) *results.Load     { return s.Load }
 func closed(s *results.Sample) *results.Closed { return s.Closed }
 
-// ofPart counts in a part that not every sample has.
+// ofPart takes an amount from a part of a sample that not every sample has.
 func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
 		if p := part(s); p != nil {
@@ -235,12 +237,12 @@ func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
 	}
 }
 
-// latencyKeys are the keys of [Sample.Latency], the one first that says most about what a user of
-// the pipe would feel.
+// latencyKeys are the keys of [Sample.Latency], sorted by how close they are to the delay that a
+// user of the pipe feels, the closest first.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the distribution that a bare "p99" means: the first of latencyKeys that is
-// there, lateness (which is the generator's, not the pipe's) apart.
+// primaryLatency returns the distribution that a bare "p99" means: the first of latencyKeys that
+// the sample has. Lateness never counts: it is a delay of the load generator, not of the pipe.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] {
 		if _, ok := latency[key]; ok {
@@ -250,7 +252,7 @@ func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	return "", false
 }
 
-// allMetrics are all that [Metrics] lists.
+// allMetrics returns what [Metrics] lists, made once.
 var allMetrics = sync.OnceValue(func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {
@@ -280,9 +282,9 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	return all
 })
 
-// Metrics lists every metric by the name that it has in assertions and columns: those of a whole
-// sample, then "p50", "p90", "p99", "p99.9" and "max" of the latency that is felt, then those of
-// each key of [Sample.Latency] ("service.p99").
+// Metrics lists every metric by the name that it has in assertions and columns: first the metrics
+// that are no percentiles, then "p50", "p90", "p99", "p99.9" and "max" of the primary latency (see
+// [Row.PrimaryLatency]), then the same of each key of [Sample.Latency] ("service.p99").
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 var metricsByName = sync.OnceValue(func() map[string]Metric {
@@ -293,7 +295,7 @@ var metricsByName = sync.OnceValue(func() map[string]Metric {
 	return byName
 })
 
-// MetricByName finds a metric, or names those there are.
+// MetricByName finds a metric. If there is none of that name, the error lists the names.
 func MetricByName(name string) (Metric, error) {
 	if m, ok := metricsByName()[name]; ok {
 		return m, nil
@@ -309,7 +311,8 @@ func MetricByName(name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 
-// MustMetric returns a metric whose name is written in this package.
+// MustMetric returns the metric of a name that is a constant in the program; it panics if there is
+// none.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {

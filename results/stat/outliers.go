@@ -11,22 +11,23 @@ import (
 // An Outlier is a machine whose figures do not belong with those of other machines of its kind.
 //
 // Machines of a kind have the same system, processor and virtualisation. If there are fewer than
-// [LeastPeers] of a kind, each is compared with all machines. In a cell a machine is beyond the
-// others if its logarithm, with the whole of its interval, is further from their median than
-// [OutlierDeviations] times their median absolute deviation (scaled to a standard deviation), and
-// further than 10 %. An outlier is beyond the others in one of twenty of its cells at least, and in
-// two if it has more than one: of the thousands of cells of a fleet some are far off by chance.
+// [LeastPeers] of a kind, each is compared with all machines. Figures are compared by their
+// logarithms. In a cell, a machine is beyond the others if its whole interval is further from their
+// median than [OutlierDeviations] times their median absolute deviation (scaled to a standard
+// deviation), and further than 10 %. An outlier is beyond the others in at least one in twenty of
+// its cells, and in at least two cells if it has more than one: among the thousands of cells of a
+// fleet some are far off by chance.
 type Outlier struct {
 	Member  int   // in the list of members
-	Peers   []int // that it was compared with, itself among them
-	Cells   int   // in which it is beyond the others
-	Of      int   // cells that were compared
+	Peers   []int // the members that it was compared with, itself included
+	Cells   int   // number of cells in which it is beyond the others
+	Of      int   // number of cells that were compared
 	Cell    results.Cell
-	Figures [2]float64 // in that cell, which is the furthest: its own, and the usual one
+	Figures [2]float64 // in Cell, where it is furthest off: its own figure, and the usual one
 }
 
 const (
-	// LeastPeers is how many machines have to be of a kind to be compared among themselves.
+	// LeastPeers is how many machines of a kind it takes to compare them with each other only.
 	LeastPeers = 8
 	// OutlierDeviations is how many deviations an outlier is away from the median.
 	OutlierDeviations = 6
@@ -47,7 +48,7 @@ func kindIDOf(e results.Environment) kindID {
 	}
 }
 
-// peersOf groups members by kind; those of rare kinds are compared with all.
+// peersOf groups members by kind, and lists all members.
 func peersOf(members []Member) (groups [][]int, all []int) {
 	byKind := make(map[kindID][]int)
 	var order []kindID
@@ -136,7 +137,7 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 	return found
 }
 
-// compared returns the estimate in which machines are compared: the ratio to raw, and of raw itself
+// compared returns the estimate in which machines are compared: the ratio to raw, or for raw itself
 // its speed.
 func (f Figure) compared() (Estimate, bool) {
 	e := f.ToRaw
@@ -160,7 +161,7 @@ func Differ(groups [][]float64) bool {
 	return enough && most > outlierDistance*least && kruskalWallis(groups) < forkLevel
 }
 
-// A Spread is how a figure lies over machines.
+// A Spread says how far a figure differs between machines.
 type Spread struct {
 	N                             int
 	Median, P10, P90, Least, Most float64

@@ -8,10 +8,11 @@ import (
 )
 
 // ComparePairs sets interleaved pairs of runs against each other: before[i] and after[i] were
-// measured one right after the other, in either order. It takes the ratio within each pair, so that
-// what moves the machine moves both, and gives the logarithms of the ratios an interval that holds
-// after each pair (see [Sequence]): more pairs may be measured until [Comparison.Conclusive]. Pairs
-// that lack a case are left out of it; without two equally long sides it is an error.
+// measured one right after the other, in either order. It takes the ratio within each pair: if the
+// machine becomes slower, both runs of a pair do, and the ratio stays the same. The interval of the
+// ratios' logarithms holds after each pair (see [Sequence]), so more pairs may be measured until
+// [Comparison.Conclusive] is true. A pair that lacks a case does not count for that case. It is an
+// error if the two sides differ in length or are empty.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -31,9 +32,9 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs does the same with Go benchmark text, to which the runs of each side were added
-// in turn (go test -bench, or its binary, once for the one and once for the other): the i-th values
-// of a benchmark are a pair.
+// CompareTextPairs does the same with Go benchmark text. The benchmarks (go test -bench, or its
+// binary) must have run in turns, once for the old side and once for the new, each time adding to
+// the text of that side: then the i-th values of a benchmark on the two sides are a pair.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
@@ -93,11 +94,12 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// LeastPairs is how many pairs a verdict takes: the luck of a start, of where memory lies, is one
-// or two percent, and of fewer starts nobody can tell how large it is.
+// LeastPairs is how many pairs a verdict takes. Each start of a program is faster or slower by one
+// or two percent, depending on where its memory happens to lie; fewer starts do not show how large
+// that difference is.
 const LeastPairs = 5
 
-// A seriesID is what the same series has in every run.
+// A seriesID identifies a series: it is the same in every run.
 type seriesID struct{ name, metric, machine string }
 
 func (s Series) id() seriesID { return seriesID{s.Name, s.Metric.Name, s.Machine} }
@@ -110,11 +112,11 @@ func byID(all []Series) map[seriesID]Series {
 	return out
 }
 
-// pairRatio returns the ratio of two runs. Where they took slices in turns that is the median of
-// the ratios within rounds, which a change of the machine between two of them does not move; else
-// it is the ratio of their medians. Zero is none.
+// pairRatio returns the ratio of two runs. If the two runs took slices in turns, that is the median
+// of the ratios within rounds, which does not change if the machine becomes slower between two
+// rounds. Otherwise it is the ratio of the runs' medians. Zero means that there is no ratio.
 func pairRatio(old, new Series) float64 {
-	if q := new.Metric.quantile; q != "" && q != "p50" { // a slice has no percentile but its median
+	if q := new.Metric.quantile; q != "" && q != "p50" { // a slice is too short for others
 		if old.Figure.Median > 0 {
 			return new.Figure.Median / old.Figure.Median
 		}
@@ -129,8 +131,8 @@ func pairRatio(old, new Series) float64 {
 	return 0
 }
 
-// slicesOf returns the records of a series that have forks, without the name of their run, which is
-// another on the other side.
+// slicesOf returns the records of a series that have forks, without the name of their run: it
+// differs between the two sides, and would keep their rounds apart.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

@@ -9,22 +9,22 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// leastSections is how many parts of a record's samples an interval of a percentile takes.
+// leastSections is how many forks an interval of a percentile takes.
 const leastSections = 3
 
 // A distribution is all observations of one latency of a cell, merged: a slice of a few
-// milliseconds holds too few for a p99 of its own, and the median of such percentiles is another
-// figure.
+// milliseconds holds too few for a p99, and the median of the slices' percentiles is not the
+// percentile of all observations.
 type distribution struct {
-	samples   int // that it rests on
-	leftOut   int // samples that were disturbed by others, and are not among them
+	samples   int // that were merged
+	leftOut   int // samples that are not merged because other programs disturbed them
 	disturbed bool
 	merged    results.Latency
 	forks     []results.Latency // merged for each fork; nil if there are too few for an interval
 }
 
-// mergeLatencies merges the latencies of records of one cell under a key, "" for the one that is
-// felt. Without any, samples is 0.
+// mergeLatencies merges the latencies that records of one cell have under a key. The key "" stands
+// for each sample's primary latency. If there is no such latency, samples is 0.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
 		fork   place
@@ -77,12 +77,13 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 	return d, nil
 }
 
-// quantile estimates one of [results.Quantiles]; its N is 0 where too few observations carry it.
+// quantile estimates one of [results.Quantiles]; its N is 0 if there are too few observations for
+// it.
 //
 // The interval comes from sections (Asmussen and Glynn, Stochastic Simulation, 2007, III.5): the
-// percentile of each fork scatters about that of all, which gives Student's interval on a
-// logarithmic scale. It is nil where there are fewer than three forks or one of them has too few
-// observations, and for the maximum.
+// percentile is computed for each fork, and the scatter of these gives Student's interval, on a
+// logarithmic scale. The interval is nil if there are fewer than three forks, if one of them has
+// too few observations, and for the maximum.
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // kruskalWallis returns the chance that groups of one distribution differ in their ranks as much as
-// these do: Kruskal and Wallis's test (JASA 47, 1952), its χ² by Wilson and Hilferty's cube root.
+// these do: Kruskal and Wallis's test (JASA 47, 1952), with Wilson and Hilferty's cube root
+// approximation of the χ² distribution.
 func kruskalWallis(groups [][]float64) float64 {
 	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
 	ranks := doubledRanks(all)
@@ -28,8 +29,8 @@ func kruskalWallis(groups [][]float64) float64 {
 	return 1 - stats.StdNormal.CDF(z)
 }
 
-// doubledRanks returns twice the ranks of differences sorted by size: whole numbers even where ties
-// share a half.
+// doubledRanks returns twice the ranks of sorted values. Doubled, they are whole numbers: equal
+// values share the mean of their ranks, which may end in a half.
 func doubledRanks(sorted []float64) []int {
 	ranks := make([]int, len(sorted))
 	for i := 0; i < len(sorted); {

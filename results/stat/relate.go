@@ -10,28 +10,29 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Files that were measured at different times are compared by what a cell costs beside raw, whose
-// slices each run takes within milliseconds of the cell's: a machine that is slower on the second
-// day is slower for both. The cost is CPU time per message, which other programs hardly change: of
-// nine default runs of one build beside a load of five, ratios of CPU time scattered by 0.5 % to 4
-// %, those of goodput by 0.7 % to 17 %.
+// Files that were measured at different times are compared by what a cell costs relative to raw.
+// Each run takes the slices of raw within milliseconds of the cell's: if the machine is slower on
+// the second day, it is slower for both. The cost is CPU time per message, which other programs
+// hardly change: in nine default runs of one build beside a load of five, ratios of CPU time
+// scattered by 0.5 % to 4 %, ratios of goodput by 0.7 % to 17 %.
 
 // toRaw is the figure by which files are compared.
 var toRaw = Metric{
 	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
 }
 
-// relativeMetrics are those whose ratio to raw may be asked for instead of CPU time.
+// relativeMetrics are the metrics whose ratio to raw may be asked for. By default it is CPU time.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
-// runSpread is what a run adds to what its forks show, in standard deviations of the logarithm of a
-// ratio to raw. With it, and the larger of two errors of the median, no verdict on 2,124 figures of
-// nine default runs of one build was false, on a machine with a load of five.
+// runSpread is how much a ratio to raw differs between runs, beyond the scatter within a run: a
+// standard deviation of the ratio's logarithm. With it, and the larger of the two errors in
+// relativeSpread, no verdict on 2,124 figures of nine default runs of one build was false, on a
+// machine with a load of five.
 const runSpread = 0.005
 
-// A spread is the logarithm of a ratio, and how far it may be from the truth: a standard error with
-// the number of values that it is from, or the logarithms of pairs. Of the zero spread nothing is
-// known.
+// A spread is the logarithm of a ratio, and how far it may be from the truth: either a standard
+// error and the number of values that it is from, or the logarithms of pairs. The zero spread means
+// that nothing is known.
 type spread struct {
 	mean, err float64
 	n         int
@@ -40,8 +41,8 @@ type spread struct {
 	disturbed float64 // the share of a run's rounds in which others took a CPU
 }
 
-// interval returns the limits that hold the truth but for a chance of alpha. Without any they are
-// infinite.
+// interval returns limits that the truth lies between, except with a chance of alpha. If nothing is
+// known, the limits are infinite.
 func (s spread) interval(alpha float64) (lo, hi float64) {
 	if s.pairs != nil {
 		lo, hi, ok := Sequence(s.pairs, alpha)
@@ -59,7 +60,8 @@ func (s spread) minus(o spread) spread {
 	return spread{mean: s.mean - o.mean, err: math.Hypot(s.err, o.err), n: s.n + o.n - 1}
 }
 
-// normalMedian is by how much the median of normal values scatters more than their mean.
+// normalMedian is how many times as much the median of normal values scatters as their mean:
+// √(π/2).
 const normalMedian = 1.2533
 
 // spreadOfLogs returns the spread of the median of one run's values.
@@ -72,8 +74,9 @@ func spreadOfLogs(logs []float64) spread {
 	return spread{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// relativeSpread returns the spread of a cell's ratio to raw. Its error is that of its rounds or
-// that of its forks, whichever is larger: forks have luck of their own.
+// relativeSpread returns the spread of a cell's ratio to raw. Its error is computed from the rounds
+// and from the forks, and the larger of the two counts: forks may differ by more than their rounds
+// show.
 func relativeSpread(m Metric, own, raw []results.Record) spread {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -96,8 +99,8 @@ func relativeSpread(m Metric, own, raw []results.Record) spread {
 	return s
 }
 
-// compareCells compares the cells that both sets have by their ratio to raw, and the framings as a
-// whole. What cannot be judged is counted by its reason.
+// compareCells compares the cells that both sets have by their ratio to raw, and then each framing
+// as a whole. It counts the cells that cannot be judged, for each reason.
 func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
 	m := MustMetric("cpu-time")
 	own := toRaw
@@ -126,8 +129,7 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	c.Changes = append(c.Changes, k.changes...)
 	for _, l := range k.leftOut {
 		c.addNote("not judged: %s: %s", results.FormatCount(l.Cells, "cell"), l.Reason)
-		// Where times are judged, cells that neither run measured beside raw are none that a
-		// verdict is missing of.
+		// Without raw in either file, no verdict is missing as long as other cells were compared.
 		if l.lacks || l.Reason == noRaw && len(k.changes) == 0 {
 			c.Unjudged = append(c.Unjudged, l.Unjudged)
 		}
@@ -149,7 +151,7 @@ type cellComparer struct {
 // leftOut are cells that are not judged for one reason.
 type leftOut struct {
 	Unjudged
-	lacks bool // a file lacks what the verdict takes
+	lacks bool // a file lacks what the verdict needs
 }
 
 func (k *cellComparer) leaveOut(reason string, lacks bool) {
@@ -162,13 +164,13 @@ func (k *cellComparer) leaveOut(reason string, lacks bool) {
 	k.leftOut = append(k.leftOut, leftOut{Unjudged{1, reason}, lacks})
 }
 
-// mostLoadApart is how far the shares of disturbed rounds of two files may lie apart. A framing
-// that shares its CPU with other programs costs another ratio to raw: more messages are in the pipe
-// when its reader has its turn, so that it makes fewer calls, and its memory is no longer in the
-// cache.
+// mostLoadApart is how far the shares of disturbed rounds of two files may lie apart for their
+// cells to be compared. A framing that shares its CPU with other programs has a different ratio to
+// raw: more messages are in the pipe when its reader gets the CPU, so the reader makes fewer calls;
+// and its memory is no longer in the cache.
 const mostLoadApart = 0.25
 
-// noRaw is the reason of cells that neither file has raw beside.
+// noRaw is the reason for cells that have no raw beside them in either file.
 const noRaw = "neither file has raw in the same rounds"
 
 // Incomparable says why the speed of a cell is never compared; "" if it is.
@@ -220,7 +222,7 @@ func (k *cellComparer) compare(old Row) {
 	before := relativeSpread(metric, old.Records, oldRaw.Records)
 	after := relativeSpread(metric, new.Records, newRaw.Records)
 	if metric.Name == "cpu-time" && (before.n < LeastSamples || after.n < LeastSamples) {
-		metric = MustMetric("time") // the system counts no CPU time, or in ticks
+		metric = MustMetric("time") // the system counts no CPU time, or only whole ticks
 		before = relativeSpread(metric, old.Records, oldRaw.Records)
 		after = relativeSpread(metric, new.Records, newRaw.Records)
 	}
@@ -248,7 +250,7 @@ func (r Row) relative(m Metric, s spread) Series {
 	return out
 }
 
-// findRow finds a cell on a machine, or else on any.
+// findRow finds a cell on the given machine, or else on any machine.
 func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	var found *Row
 	for i, r := range rows {
@@ -259,8 +261,8 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the change of each framing on each placement as a whole, the mean of its
-// cells: one that is slower in all its cells by less than each shows is found by it.
+// compareFramings adds the change of each framing as a whole for each placement: the mean of its
+// cells. It finds a framing that is slower in all its cells, but in each by too little to be sure.
 func (k *cellComparer) compareFramings() {
 	type group struct{ framing, placement string }
 	var order []group
@@ -294,8 +296,9 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// combined returns the mean of changes, each with the weight that its error gives it. What the runs
-// add is common to the cells, and does not become less with their number.
+// combined returns the mean of changes, where a smaller error gives more weight. The part of the
+// error that comes from the runs is common to all cells, so the mean of many cells does not make it
+// smaller.
 func combined(changes []Change) spread {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64
@@ -310,11 +313,11 @@ func combined(changes []Change) spread {
 	return spread{mean: sum / weights, err: math.Hypot(1/math.Sqrt(weights), common), n: n}
 }
 
-// IsWhole reports whether the change is that of a framing as a whole.
+// IsWhole reports whether the change is about a framing as a whole, not about a single cell.
 func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 
-// machineNote says how much faster or slower raw was in the new file, on which every ratio rests;
-// "" if that is less than a percent.
+// machineNote says how much faster or slower raw was in the new file, because every ratio rests on
+// raw; "" if the difference is less than a percent.
 func (k *cellComparer) machineNote() string {
 	goodput := MustMetric("goodput")
 	var logs []float64
@@ -343,17 +346,19 @@ func (k *cellComparer) machineNote() string {
 		"build); it has dropped out of the ratios", results.FormatPercent(math.Abs(change)), word)
 }
 
-// A Noise is how far a cell's ratio to raw moves between runs that nothing distinguishes.
+// A Noise says how far a cell's ratio to raw moves between runs of the same build under the same
+// conditions.
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
-	// Spread is the largest ratio between two runs, less 1. Bound is the change between two further
-	// runs that is beyond chance, but for one time in twenty; of a placement's cells together.
+	// Spread is the largest ratio between two runs, less 1. Between two further runs, a change by
+	// more than Bound happens by chance once in twenty times. Bound is computed from all cells of a
+	// placement together.
 	Spread, Bound float64
 }
 
-// NoiseOf takes the runs of a set for runs that nothing distinguishes, and lists the cells that two
-// of them at least have beside raw.
+// NoiseOf assumes that all runs of a set are alike, and lists the cells that at least two of them
+// measured beside raw.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
 	squares := make(map[string]float64)

@@ -24,7 +24,8 @@ func Directions(messages []results.Message) [][]results.Message {
 }
 
 // Replies pairs each request with the next reply of its id in the same recording. It returns the
-// nanoseconds between them by method, and the requests that have no reply, in their order.
+// nanoseconds between request and reply for each method, and the requests without a reply in the
+// order of their times.
 func Replies(messages []results.Message) (times map[string][]int64, open []results.Message) {
 	c := calls{
 		open:  make(map[callID]results.Message),
@@ -47,8 +48,9 @@ func Replies(messages []results.Message) (times map[string][]int64, open []resul
 
 type callID struct{ run, id string }
 
-// calls are those of all recordings. A request is recorded when its write has returned, and a
-// server that reads it at once may have answered by then: such a reply is early.
+// calls holds the requests and replies of all recordings that are not paired yet, and the times of
+// those that are. A request is recorded only when its write has returned. A server that reads it at
+// once may have answered before that: such a reply is early.
 type calls struct {
 	open  map[callID]results.Message
 	early map[callID]results.Message

@@ -12,9 +12,9 @@
 //
 // Every figure is a median with a 95 % interval and the number of samples it rests on (see
 // [Median]). A [Metric] has one name everywhere: in assertions, comparisons, CSV columns and JSON.
-// [Rows] works out all metrics of all cells, and sets each cell beside raw. Samples are slices that
-// a few forks took: [Metric.Estimate] says what the interval makes of that, and [PairedRatio] which
-// slices a ratio is taken of.
+// [Rows] works out all metrics of all cells, and sets each cell beside raw. Samples are slices of a
+// few milliseconds, taken by a few forks (starts of the workers): see [Metric.Estimate] for how the
+// interval allows for that, and [PairedRatio] for how slices are paired in a ratio.
 //
 // # Comparisons
 //
@@ -22,8 +22,8 @@
 // Package assert judges conditions on the figures, and package benchtext names cells and figures in
 // Go benchmark text.
 //
-// Functions do not keep or change what they are given, and may run at the same time as long as
-// nobody writes to it.
+// Functions do not keep or change their arguments, and may run at the same time as long as nobody
+// changes the arguments meanwhile.
 package stat
 
 import (
@@ -43,25 +43,26 @@ type Row struct {
 	Cell    results.Cell `json:"cell"`
 	Samples int          `json:"samples"`
 
-	// Estimates are by the name of the [Metric]. One that no sample carries is absent.
+	// Estimates has the estimate of each [Metric] by its name. A metric that no sample has is
+	// absent.
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
-	// ToRaw sets the cell beside raw, the framing that costs nothing, with all else the same: its
-	// goodput over raw's, in a round trip its time over raw's. Nil where the runs have no such
-	// cell. ToRawWire does so with raw messages as long as this cell's are on the wire, RawWireSize
-	// bytes.
+	// ToRaw compares the cell with the same cell of raw, the framing that costs nothing: its
+	// goodput over raw's or, for a round trip, its time over raw's. It is nil if the runs have no
+	// such cell of raw. ToRawWire does the same with raw messages of RawWireSize bytes: as long as
+	// this cell's messages are on the wire.
 	ToRaw       *Estimate `json:"to_raw,omitempty"`
 	ToRawWire   *Estimate `json:"to_raw_wire,omitempty"`
 	RawWireSize int       `json:"raw_wire_size,omitempty"`
 
-	// ToRawByCPU is what ToRaw would be if CPU time were the time that passed. It is there where
-	// both ends have one CPU and the two contradict each other: their intervals lie apart, and they
-	// differ by more than [Tolerance]. Others ran in between then, which CPU time does not
-	// count.
+	// ToRawByCPU is ToRaw computed from CPU time instead of the time that passed. It is set only if
+	// both ends share one CPU and the two figures contradict each other: their intervals lie apart,
+	// and they differ by more than [Tolerance]. Then other programs ran in between, whose time CPU
+	// time does not count.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
-	// Told is by what a writer learned that its reader had left: "EPIPE, SIGPIPE".
+	// Told names how a writer learned that its reader had left: "EPIPE, SIGPIPE".
 	Told string `json:"told,omitempty"`
 
 	Unsupported string   `json:"unsupported,omitempty"`
@@ -72,7 +73,8 @@ type Row struct {
 	Records []results.Record `json:"-"` // what the samples are from
 }
 
-// A RowID is what a row has that no other has, or with a part of its cell what several share.
+// A RowID identifies a row. If some fields of its cell are cleared, it identifies a group of rows
+// that differ only in those fields.
 type RowID struct {
 	Machine string
 	Cell    results.Cell
@@ -96,7 +98,8 @@ func rowsOf(s *results.Set) []Row {
 	return out
 }
 
-// rowOf pools the records of a cell. What could not be measured is what the last of them says.
+// rowOf pools the records of a cell. Whether the cell failed or is unsupported is taken from the
+// last record.
 func rowOf(machine string, records ...results.Record) Row {
 	last := records[len(records)-1]
 	r := Row{
@@ -170,8 +173,8 @@ func (r *Row) estimate() {
 	}
 }
 
-// PrimaryLatency returns the latency that a user of the pipe feels: from when a message was due
-// where there was a schedule, else the round trip, else one way.
+// PrimaryLatency returns the latency that a user of the pipe feels: from when a message was due, if
+// there was a schedule; else the round trip; else one way.
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
@@ -199,7 +202,7 @@ func (r Row) Figure(metric string) (float64, bool) {
 	return e.Median, ok
 }
 
-// relate finds the raw cells that the row can be set beside.
+// relate compares the row with the raw cells that the runs have.
 func (r *Row) relate(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
@@ -230,7 +233,8 @@ func (r *Row) relate(all []Row) {
 	}
 }
 
-// raw finds the row's cell with raw for a framing and messages of that size.
+// raw finds the row of the same machine and cell, but with framing raw and messages of the given
+// size.
 func (r *Row) raw(all []Row, size int) *Row {
 	c := r.Cell
 	c.Framing, c.Size = results.FramingRaw, size
@@ -249,8 +253,8 @@ func known(e Estimate) *Estimate {
 	return &e
 }
 
-// witness asks the CPU time whether it agrees with the clock. Both ends use one CPU, so their CPU
-// time is all the time there is, but that it does not count what others ran in between.
+// witness checks ToRaw against CPU time. If both ends share one CPU, their CPU time is all the time
+// that passed, unless other programs ran in between.
 func (r *Row) witness(base *Row) {
 	if r.Cell.Placement != "same" || r.ToRaw == nil {
 		return
@@ -268,8 +272,8 @@ func (r *Row) witness(base *Row) {
 	}
 }
 
-// RelativeMetric returns the metric by which a cell is set beside raw: goodput, or time of round
-// trips. Beside raw messages as long as the cell's are on the wire it is the rate.
+// RelativeMetric returns the metric in which a cell is compared with raw: goodput, or time for
+// round trips. It is the rate if the raw messages are as long as the cell's are on the wire.
 func RelativeMetric(c, base results.Cell) Metric {
 	switch {
 	case c.Pattern == results.PatternRoundtrip:
@@ -293,17 +297,17 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// SampleRow returns the row of samples that no record holds, such as those of a
-// [results.Target], without raw beside it.
+// SampleRow makes a row of samples that are not from records of cells, for example those of a
+// [results.Target]. It is not compared with raw.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := rowOf(machine, results.Record{Cell: c, Samples: samples})
 	r.estimate()
 	return r
 }
 
-// The order in which views show what the file holds in the order of its making: near before far,
-// one way before there and back, the floor before what stands on it. What is not listed comes
-// after, by name.
+// The order in which views show cells, which differs from their order in the file: near placements
+// before far ones, one way before round trips, raw before the framings that are compared with it.
+// Values that are not listed come after these, by name.
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
@@ -313,8 +317,8 @@ var (
 	}
 )
 
-// sortRows puts rows together that are read together: by machine, placement and pattern, then what
-// else a series has, then by size, then by framing.
+// sortRows sorts rows by machine, placement and pattern, then by the other fields of a series, then
+// by size, then by framing.
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
@@ -327,8 +331,8 @@ func sortRows(rows []Row) {
 	})
 }
 
-// compareCells orders cells by placement and pattern, then what else a series has, then by size and
-// framing.
+// compareCells orders cells by placement and pattern, then by the other fields of a series, then by
+// size and framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
@@ -338,7 +342,8 @@ func compareCells(a, b results.Cell) int {
 		compareFramings(a.Framing, b.Framing))
 }
 
-// byList compares by place in a list, what is not in it last and by name.
+// byList compares two values by their place in a list. Values that are not in the list come last,
+// by name.
 func byList(list []string, a, b string) int {
 	return cmp.Or(cmp.Compare(placeIn(list, a), placeIn(list, b)), cmp.Compare(a, b))
 }
@@ -363,7 +368,7 @@ func compareFramings(a, b string) int {
 	)
 }
 
-// SeriesCell returns what cells share that differ in framing and size alone.
+// SeriesCell returns the cell without framing and size: what all cells of a series share.
 func SeriesCell(c results.Cell) results.Cell {
 	c.Framing, c.Size = "", 0
 	return c

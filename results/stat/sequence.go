@@ -14,15 +14,16 @@ const priorWeight = 0.2
 // blockSize is how many values a block of [Sequence] has.
 const blockSize = 5
 
-// Sequence returns the interval of the middle of values that come one after the other and scatter
-// alike to both sides, such as the logarithms of the ratios of pairs in random order. All its
-// intervals, after two values, three and so on, hold the middle with the chance 1−alpha *together*,
-// so that whoever looks may stop at any of them: when the interval tells enough, or when the time
-// is up. Student's interval holds for a number of values that was fixed before.
+// Sequence returns an interval for the middle of values that come one after the other and scatter
+// equally to both sides, such as the logarithms of the ratios of pairs in random order. The
+// intervals after two values, after three and so on hold the middle with a chance of 1−alpha for
+// all of them *together*. So one may stop after any value: when the interval tells enough, or when
+// the time is up. Student's interval holds only if the number of values was fixed before.
 //
-// It is the common part of two intervals, each for half of alpha: one of the values, which tells
-// much from few, and one of the medians of each five, which a disturbed pair does not make wide. ok
-// is false for fewer than two values, and if the values cannot tell yet.
+// It is the common part of two intervals, each for half of alpha. One is computed from the values,
+// and is narrow after few of them. The other is computed from the medians of each five values, and
+// stays narrow if a pair was disturbed. ok is false for fewer than two values, and if the values
+// are still too few to give an interval.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
@@ -40,7 +41,7 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 }
 
 // meanSequence returns the interval of the mean of values: each m that a test does not reject. For
-// n values of the average a, let squares be the sum of their squared distances from a, and let
+// n values with the average a, let squares be the sum of their squared distances from a, and let
 // shrink be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// A Series is one metric of one case, sample by sample, from a results file or from Go benchmark
-// text, which has no cell, no records and no times.
+// A Series is one metric of one case, sample by sample. It is from a results file, or from Go
+// benchmark text; then it has no cell and no records.
 type Series struct {
 	Name     string        `json:"name"` // as in Go benchmark text, without "Benchmark"
 	Cell     *results.Cell `json:"cell,omitempty"`
@@ -20,14 +20,14 @@ type Series struct {
 	Machine  string        `json:"machine"`
 	Values   []float64     `json:"values"`
 	Figure   Estimate      `json:"-"`        // of the values
-	Messages int64         `json:"messages"` // the fewest that a value rests on
+	Messages int64         `json:"messages"` // the smallest number of messages behind a value
 
 	records []results.Record // what the values are from
 }
 
 // Compared returns the metrics in which two measurements of a cell are compared: counters, which
-// may be exact, then times. A stream has its goodput, a round trip its p50 and p99. A stream that
-// has a latency has the percentiles too.
+// may be exact, then times. The time of a stream is its goodput, that of a round trip its p50 and
+// p99. A stream that has a latency is compared by the percentiles, too.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
@@ -49,8 +49,8 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return out
 }
 
-// SeriesOf lists what the set holds as far as it can be compared, in the order in which views show
-// it: what was found of servers and programs, then measurements.
+// SeriesOf lists all that can be compared in a set, in the order in which views show it: what was
+// found out about servers and programs, then measurements.
 func SeriesOf(s *results.Set) []Series {
 	out := verdictSeries(s)
 	rows := rowsOf(s)
@@ -65,8 +65,8 @@ func SeriesOf(s *results.Set) []Series {
 	return out
 }
 
-// series returns the row's series of a metric. Its figure is of no samples if they do not carry the
-// metric.
+// series returns the row's series of a metric. If no sample has the metric, the N of its figure is
+// 0.
 func (r Row) series(m Metric) Series {
 	samples := r.Pooled()
 	out := Series{
@@ -78,7 +78,7 @@ func (r Row) series(m Metric) Series {
 		Figure:  m.Estimate(r.Records...),
 		records: r.Records,
 	}
-	if m.IsPercentile() { // no sample has one of its own
+	if m.IsPercentile() { // a single sample has none
 		out.Values = []float64{out.Figure.Median}
 	}
 	for i, s := range samples {
@@ -97,7 +97,7 @@ type Dataset struct {
 	Problems []results.Problem `json:"problems,omitempty"` // what could not be read
 }
 
-// DatasetOf makes a side of a set.
+// DatasetOf makes a set one side of a comparison.
 func DatasetOf(name string, s *results.Set) Dataset {
 	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
 }
@@ -143,15 +143,16 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
 }
 
-// sniffed is how much of a file is looked at to tell what it is, in bytes: what a login or a build
-// says before it is shorter.
+// sniffed is how many bytes of a file are looked at to tell which format it has. That is more than
+// a login or a build prints before the first line that counts.
 const sniffed = 16 << 10
 
-// looksLikeJSON tells records from Go benchmark text by the first line that is of either. It takes
-// nothing away from the reader. A blank file counts as records, whose reader says that it is blank;
-// one of something else as text.
+// looksLikeJSON reports whether a file holds records and not Go benchmark text, by the first line
+// that is one or the other. It consumes nothing of the reader. A blank file counts as records,
+// because the reader of records then says that it is blank; a file without a line of either counts
+// as text.
 func looksLikeJSON(r *bufio.Reader) bool {
-	head, _ := r.Peek(sniffed) // an error comes again, when the file is read
+	head, _ := r.Peek(sniffed) // an error will occur again when the file is read
 	blank := true
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Two files of servers and programs are compared in these, beside times. Neither depends on the
-// machine.
+// Beside times, these are the metrics in which two files about servers and programs are compared.
+// Neither depends on the machine.
 var (
 	verdictMetric = Metric{
 		Name: "verdict", Title: "ok, slow or fails",
@@ -25,13 +25,14 @@ const (
 	unitVerdict = "verdict"
 	unitLimit   = "bytes"
 
-	noLimit = 1 << 50 // stands for none that was found
+	noLimit = 1 << 50 // means that no limit was found
 )
 
-// verdictWords are by value of the metric.
+// verdictWords has the word for each value of verdictMetric: 0, 1 and 2.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
-// severity returns the value of a verdict; false for one that says nothing about what was judged.
+// severity returns a verdict as a value of verdictMetric; false if the verdict decides nothing,
+// such as "cannot tell".
 func severity(verdict string) (float64, bool) {
 	switch verdict {
 	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):
@@ -44,9 +45,9 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
-// verdictSeries lists what a set says of servers and programs as far as it can be compared:
-// verdicts, limits, and the time of each size. If the set is of several servers they are in the
-// names.
+// verdictSeries lists what can be compared of servers and programs: verdicts, limits, and the time
+// of each size. If the set has several servers, the names of the series contain the server's
+// command.
 func verdictSeries(s *results.Set) []Series {
 	var list seriesList
 	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
@@ -71,7 +72,7 @@ func verdictSeries(s *results.Set) []Series {
 // A seriesList gathers series: one for each name and metric.
 type seriesList []Series
 
-// add appends values to a series. Of what is counted the last word counts.
+// add appends values to a series. The latest value of a counter replaces earlier ones.
 func (l *seriesList) add(name, machine string, m Metric, values ...float64) {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.Name == name && s.Metric.Name == m.Name
@@ -87,14 +88,14 @@ func (l *seriesList) add(name, machine string, m Metric, values ...float64) {
 	s.Values = append(s.Values, values...)
 }
 
-// judge adds a verdict, if it says something about what was judged.
+// judge adds a verdict, unless it decides nothing.
 func (l *seriesList) judge(name, verdict string) {
 	if v, told := severity(verdict); told {
 		l.add(name, "", verdictMetric, v)
 	}
 }
 
-// addTarget adds what a record says of a server.
+// addTarget adds what a record says about a server.
 func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	if t.RequestLimit != nil {
 		l.add(name+"/requests", "", limitMetric, float64(*t.RequestLimit))

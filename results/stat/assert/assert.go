@@ -6,10 +6,10 @@
 //		return errors.New(r.String())
 //	}
 //
-// A condition is a metric, one of < <= > >=, a value in the metric's unit, and after @ the cells
-// that it is about: a message size, field=value of a cell, or both, separated by commas. Without @
-// it is about all cells that have the metric. A stream without a rate has no latency, so a
-// condition on latency is not about it.
+// A condition has a metric, one of < <= > >=, and a value in the metric's unit. After an @ may come
+// the cells that it is about: a message size, field=value of a cell, or both, separated by commas.
+// Without @ it is about all cells that have the metric. A stream without a rate has no latency, so
+// a condition on latency is not about it.
 //
 //	p99<50ms@64KiB                 latency at one size
 //	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
@@ -32,14 +32,14 @@ import (
 
 // A Condition is an assertion that [Parse] read.
 type Condition struct {
-	Text   string // as it was given
+	Text   string // the condition as it was written
 	Metric string // the name of a [stat.Metric], or "limit", "slope", "to-raw" or a check's verdict
 	Op     string // "<", "<=", ">", ">="
 	Value  float64
 	Size   int64               // message bytes; negative: every size
-	Where  []results.FieldText // what else the cells must have
+	Where  []results.FieldText // fields that the cells must have, beside the size
 
-	// Framings are those whose cells the condition is about; empty: every framing.
+	// If Framings is not empty, the condition is only about cells with one of these framings.
 	Framings []string
 
 	metric stat.Metric // zero if Metric is not the name of one
@@ -49,7 +49,7 @@ type Condition struct {
 // An Outcome is how a condition turned out.
 type Outcome string
 
-// The outcomes. A condition on a figure that the samples do not carry never holds.
+// The outcomes. If the samples do not give the figure, the condition never holds.
 const (
 	Holds      Outcome = "holds"
 	Fails      Outcome = "fails"
@@ -83,12 +83,12 @@ type Case struct {
 	known   bool // the figure was measured and is value
 	value   float64
 	atLeast bool   // the true figure is value or more
-	doubt   string // why a value that is too large may be so by chance; empty if it is not
+	doubt   string // why the value may be too large by chance alone; empty: no doubt
 }
 
-// Evaluate judges the condition on each figure of the set that it is about: medians, or percentiles
-// of all samples of a cell together. The condition fails if it fails for one figure. Otherwise its
-// outcome is CannotTell if one figure is not known, or if there is none.
+// Evaluate judges the condition on each figure of the set that it is about: a median, or a
+// percentile of all samples of a cell together. The condition fails if it fails for one figure.
+// Otherwise its outcome is CannotTell if one figure is not known, or if the set has no such figure.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {

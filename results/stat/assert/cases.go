@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cases lists the set's figures of the condition's metric, not judged yet.
+// cases lists the set's figures of the condition's metric. They are not judged yet.
 func (c Condition) cases(s *results.Set) []Case {
 	switch c.Metric {
 	case limitName:
@@ -64,8 +64,8 @@ func (r namedRow) figure(v float64) Case {
 	return Case{Case: r.name, cell: r.Cell, known: true, value: v}
 }
 
-// missing returns the case of a figure that the row does not have. The reason is the row's own, if
-// it has one.
+// missing returns the case of a figure that the row does not have. If the row itself says why it
+// has no figures, that is the reason, not why.
 func (r namedRow) missing(why string) Case {
 	switch {
 	case r.Unsupported != "":

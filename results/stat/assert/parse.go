@@ -13,7 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// The names of figures that are no metrics of a sample. The verdicts of checks are names too.
+// Names of figures that a condition may be about although no sample has them. The verdicts of
+// checks (fails, slow, cannot-tell) are such names, too.
 const (
 	limitName = "limit"
 	slopeName = "slope"
@@ -134,8 +135,8 @@ func parseQuantity(text, unit string) (float64, error) {
 	return 0, errors.New("no assertion can be about this metric")
 }
 
-// parseNumber reads a number and the unit behind it. The scales are those of the units that it may
-// have; want says what to write instead if the text is wrong.
+// parseNumber reads a number and the unit behind it. scales has the allowed units, each with its
+// factor. want says, in an error, what a right text looks like.
 func parseNumber(text string, scales map[string]float64, want string) (float64, error) {
 	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
 	wrong := fmt.Errorf("value %q: want %s", text, want)

@@ -14,7 +14,7 @@ type server struct {
 	targets []results.Target
 }
 
-// servers lists the servers of a set in the order in which they come.
+// servers lists the servers of a set in the order of their first records.
 func servers(s *results.Set) []server {
 	var out []server
 	at := make(map[string]int)
@@ -31,7 +31,8 @@ func servers(s *results.Set) []server {
 	return out
 }
 
-// serverCell is the cell by which conditions choose a server. Its framing is the server's protocol.
+// serverCell makes a cell of a record about a server, so that the size and fields after @ can
+// choose it. The cell's framing is the server's protocol.
 func serverCell(t results.Target) results.Cell {
 	return results.Cell{
 		Framing:  t.Protocol,
@@ -67,8 +68,8 @@ func serverSlopes(s *results.Set) []Case {
 	return out
 }
 
-// growths returns the growths that were found when the server was driven, or else the one that its
-// sizes give, if they are enough.
+// growths returns the growths that drive recorded. If it recorded none, growths fits one to the
+// times of the sizes, if there are enough sizes.
 func (srv server) growths() []stat.TargetGrowth {
 	var out []stat.TargetGrowth
 	for _, t := range srv.targets {
@@ -111,8 +112,8 @@ func limitCases(s *results.Set) []Case {
 	return out
 }
 
-// limits returns the limits that were found. If none was found, the largest message that was served
-// stands for the limit of requests, which is that or more.
+// limits returns the limits that were found. If none was found, the limit of requests is at least
+// the largest message that was served.
 func (srv server) limits() []Case {
 	var out []Case
 	var served int64

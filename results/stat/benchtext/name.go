@@ -23,8 +23,8 @@ var defaults = map[string]string{
 }
 
 // CellName returns the name of a cell's benchmark, without "Benchmark" before it:
-// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". Behind these fields come, sorted,
-// those that differ from their default. The name depends on the cell alone, not on what else is
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". After these four come the fields
+// that differ from their defaults, sorted. The name depends on the cell alone, not on what else is
 // measured.
 func CellName(c results.Cell) string {
 	name := "Cell"
@@ -45,8 +45,8 @@ func CellName(c results.Cell) string {
 	return name
 }
 
-// WithSide puts a side of a comparison into a benchmark's name, before the GOMAXPROCS that go test
-// puts at its end.
+// WithSide puts a side of a comparison into a benchmark's name, before the "-8" (GOMAXPROCS) that
+// go test puts at its end.
 func WithSide(name, side string) string {
 	base := trailingNumber().ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)

@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Benchmark is what a text says of one benchmark in one unit.
+// A Benchmark is one benchmark in one unit, with the values from all its lines.
 type Benchmark struct {
 	Name    string // without "Benchmark"
 	Machine string // operating system, architecture and CPU, as far as the text has them
@@ -19,12 +19,12 @@ type Benchmark struct {
 	Better  int // -1 if lower is better, 1 if higher is, 0 if that is not known
 
 	Values     []float64 // one per line
-	Iterations int64     // the fewest of a line
+	Iterations int64     // the smallest number on any of the lines
 }
 
-// Read reads Go benchmark text, as go test -bench prints it: the benchmarks in the order in which
-// they first come. The name is that of the file. Lines of other text are left out, and broken lines
-// are problems.
+// Read reads Go benchmark text, as go test -bench prints it: it returns the benchmarks in the order
+// of their first lines. The name is that of the file. Lines of other text are skipped, and broken
+// lines are returned as problems.
 func Read(name string, r io.Reader) ([]Benchmark, []results.Problem, error) {
 	t := text{index: make(map[key]int), problems: results.ProblemList{File: name}}
 	in := benchfmt.NewReader(r, name)
@@ -39,7 +39,7 @@ func Read(name string, r io.Reader) ([]Benchmark, []results.Problem, error) {
 	if err := in.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read results: %s: %w", name, err)
 	}
-	// Lines that describe units may stand behind those that use them.
+	// A line that describes a unit may come after the lines that use the unit.
 	units := in.Units()
 	for i := range t.benchmarks {
 		t.benchmarks[i].Better = units.GetBetter(t.benchmarks[i].Unit)

@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Unit is a column of Go benchmark text, and the metric that it holds. Benchstat scales only ns,
-// MB and B, so the units are written in those.
+// A Unit is a column of Go benchmark text, with the metric whose values it holds. The units are ns,
+// MB and B, because benchstat scales no others.
 type Unit struct {
 	Name   string  // "p99-ns"
 	Metric string  // the metric's name in package stat
@@ -68,8 +68,8 @@ func MetricUnit(metric string) (Unit, bool) {
 	return Unit{}, false
 }
 
-// UnitLines returns the lines that tell benchstat which way those units are better that it does not
-// know: "Unit p99-ns better=lower".
+// UnitLines returns lines such as "Unit p99-ns better=lower". They tell benchstat, for each unit
+// that it does not know, which way it improves.
 func UnitLines() []string {
 	var out []string
 	for _, u := range units {
@@ -83,7 +83,7 @@ func UnitLines() []string {
 // digits are more than any clock resolves, and enough for exact counts of wire bytes.
 const digits = 10
 
-// Round rounds a figure to the digits that were measured: a division makes up more.
+// Round rounds a figure to the digits that were measured: a division gives more digits than that.
 func Round(v float64) float64 {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
