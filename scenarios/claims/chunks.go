@@ -14,8 +14,8 @@ const (
 	memory      = "failure/kept-memory/"
 )
 
-// Failures that say what becomes of messages between a peer that chunks and one that does not, and
-// of text of which a chunk may end inside a character.
+// IDs of findings on failures: what becomes of messages between a peer that chunks and one that
+// does not, and of text if a chunk ends inside a character.
 const (
 	toLines     = "failure/framing-mismatch/adaptive:4096-to-ndjson"
 	fromLines   = "failure/framing-mismatch/ndjson-to-adaptive:4096"
@@ -161,7 +161,7 @@ func judgeMemory(e *Evidence) Judgement {
 	for _, mib := range []int{4, 16, 64} {
 		n := e.number(fmt.Sprintf("%s%dMiB", memory, mib))
 		sizes = append(sizes, float64(mib<<20))
-		held = append(held, float64(max(n, 4<<10))) // a page is the least
+		held = append(held, float64(max(n, 4<<10))) // less than a page counts as a page
 	}
 	growth, err := stat.FitGrowth(sizes, held)
 	if err != nil {

@@ -6,15 +6,15 @@
 //
 // A [Claim] is one checkable sentence, in our words. It is judged from what a set of records holds:
 // findings on this system's pipes, on readers and limits, on servers of others, and measurements.
-// [Measure] finds out what the set lacks; [Judge] measures nothing. The verdicts:
+// [Measure] measures what the set lacks; [Judge] measures nothing. The verdicts:
 //
-//	holds        as the document says it, here
-//	refuted      not so, here
-//	depends      so in some of the cases that the claim covers; the reason names them
-//	cannot-tell  this system lacks what it takes, or nobody was there to be asked
+//	holds        true on this machine
+//	refuted      not true on this machine
+//	depends      true in some of the cases that the claim covers; the reason names them
+//	cannot-tell  this system lacks what it takes, or there was no server to ask
 //
 // A refuted claim is no failure of anything. Sentences about constants and arithmetic are no
-// claims: they come out alike on every machine, so a guide tells what is true of them.
+// claims: the answer is the same on every machine, so a guide says which of them are true.
 package claims
 
 import (
@@ -28,13 +28,14 @@ import (
 // A Claim is a checkable sentence of a document.
 type Claim struct {
 	ID    string // "000-pipe-buf"
-	Where string // in the document: its heading
+	Where string // the heading in the document
 	Says  string // in our words
-	MacOS string // what the source of macOS says of it, where that is known
+	MacOS string // what the source of macOS says about it, if known
 
-	// Needs names what it is judged from: findings by ID, or the beginning of their IDs; or cells.
+	// Needs names what the claim is judged from: findings by ID, or by the beginning of their IDs;
+	// or cells.
 	Needs []string
-	// Judge makes a judgement of that. It is not called where something of it is missing.
+	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement
 }
 
@@ -44,14 +45,14 @@ func (c Claim) Document() string {
 	return number
 }
 
-// A Judgement is what becomes of a claim.
+// A Judgement is the verdict on a claim, and its reasons.
 type Judgement struct {
 	Verdict results.Verdict
-	Figure  string // that decided, with its interval where it has one
-	Why     string // in a line
+	Figure  string // the deciding figure, with its interval if it has one
+	Why     string // the reason, in a line
 
-	// Unsure says that the verdict rests on figures whose intervals leave room for another one: it
-	// may change from run to run with nothing to blame.
+	// Unsure says that the intervals of the figures leave room for another verdict: it may change
+	// from run to run though nothing else has changed.
 	Unsure bool
 }
 
@@ -132,9 +133,9 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. Where the set lacks what a claim needs, or leaves the
-// verdict open, the last finding about the claim itself stands, if there is one. A claim without
-// either is left out.
+// Judge judges claims by a set of records. If the set lacks what a claim needs, or leaves the
+// verdict open, Judge returns the last finding about the claim that the set holds, if any. It
+// leaves out a claim if the set has neither.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding
@@ -146,7 +147,8 @@ func Judge(set *results.Set, selected []Claim) []results.Finding {
 	return judged
 }
 
-// Unsure reports whether the verdict of a finding on a claim may change by itself.
+// Unsure reports whether the verdict of a finding on a claim may change from run to run, though
+// nothing else has changed.
 func Unsure(f results.Finding) bool {
 	var basis basis
 	err := f.Evidence.Decode(&basis)

@@ -9,16 +9,16 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A ratio compares a cell's figure with that of the same messages in another framing, round by
-// round.
+// A ratio is the figure of a cell divided by the figure of the same messages in another framing,
+// compared round by round.
 type ratio struct {
 	size      int
 	placement string
 	stat.Estimate
 }
 
-// plainCells returns the records of a pattern and a framing in which nothing is out of the
-// ordinary. Figures of "free" are left out: there the scheduler decides.
+// plainCells returns the records of a pattern and a framing whose cells are usual in everything
+// else. It leaves out the placement "free", since there the scheduler chooses the CPUs.
 func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
@@ -31,8 +31,8 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	return plain
 }
 
-// ratios compares a framing with another one by one metric, at every placement and every size from
-// least on.
+// ratios compares a framing with the framing base by one metric, at every placement, and at every
+// size from least on.
 func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ratio {
 	var all []ratio
 	for _, a := range e.plainCells(pattern, framing) {
@@ -59,8 +59,8 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.placement }
 
 // within judges whether no ratio lies above a bound: it holds if every interval ends at or below
-// it, and is refuted if every interval begins above. Else it depends, which is sure only if some
-// intervals lie on each side.
+// it, and is refuted if every interval begins above. Else the verdict is depends, which is sure
+// only if at least one interval lies on each side of the bound.
 func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	above := 0
 	below := 0
@@ -82,8 +82,8 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes ratios by the lowest and the highest median, with their intervals, and the
-// least number of rounds.
+// rangeOf describes ratios by the lowest and the highest median, with the intervals of these two,
+// and the least number of rounds of any ratio.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"
@@ -114,8 +114,8 @@ func estimateText(e stat.Estimate) string {
 		results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
 }
 
-// costsAtMost judges whether chunks cost no more than a bound times what raw bytes do, by one
-// metric, for streams of messages of at least some bytes.
+// costsAtMost judges whether, by one metric, chunks cost at most bound times as much as raw bytes,
+// for streams of messages of least bytes or more.
 func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgement {
 	all := e.ratios(metric, "stream", costFraming, results.FramingRaw, least)
 	figure := "against raw: " + rangeOf(all)
@@ -139,12 +139,12 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	return depends(figure, limit+" is kept to at some sizes and placements, and not at others")
 }
 
-// noticeable is the share below which a difference counts as none if a document says "no" or "no
+// noticeable is the smallest share that counts as a difference if a document says "no" or "no
 // significant" difference: figures of an idle machine differ that much between two runs.
 const noticeable = 0.05
 
-// judgeSmall compares round trips with lines: of a sender that frames every message, and of one
-// that chunks large ones alone.
+// judgeSmall compares round trips with those of lines, for two senders: one that frames every
+// message, and one that chunks only large messages.
 func judgeSmall(e *Evidence) Judgement {
 	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", 0)
 	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", 0)
@@ -170,7 +170,7 @@ func judgeSmall(e *Evidence) Judgement {
 func judgeWire(e *Evidence) Judgement {
 	percent := make(map[int]float64)
 	for _, r := range e.plainCells("stream", costFraming) {
-		// All placements tell the same.
+		// The overhead is the same at all placements: any of them will do.
 		percent[r.Cell.Size] = stat.MustMetric("overhead").Estimate(r).Median
 	}
 	var c count

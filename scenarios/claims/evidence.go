@@ -14,15 +14,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Needs that are no findings.
+// Needs that are not findings, but measurements.
 const (
 	needCosts   = "cells/costs"   // streams of framings beside each other
 	needTrips   = "cells/trips"   // round trips of framings beside each other
-	needReaders = "cells/readers" // readers of lines that grow
+	needReaders = "cells/readers" // readers of lines of growing size
 )
 
-// checkServer is the experiment that checks an MCP server of others. It names the finding that
-// there is none.
+// checkServer is the ID of the experiment that checks an MCP server made by others. If there is no
+// such server, the finding about that has this ID.
 const checkServer = "servers"
 
 // The situations of check --server that claims are judged by.
@@ -31,18 +31,18 @@ const (
 	endInFlight = "end-in-flight"
 )
 
-// serverCheck names a finding of check on a server.
+// serverCheck returns the ID of the finding of check --server on a situation.
 func serverCheck(situation string) string {
 	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
 }
 
-// pipe names a finding on anonymous pipes.
+// pipe returns the ID of the finding of a step on anonymous pipes.
 func pipe(step string) string { return rules.ID(syspipe.Anonymous, step) }
 
-// Evidence is what a set of records holds, as claims ask for it.
+// Evidence is what a set of records holds, arranged for judging claims.
 type Evidence struct {
-	findings map[string]results.Finding   // the last of each ID
-	servers  map[string][]results.Finding // of check on a server, by their ID
+	findings map[string]results.Finding   // the last finding of each ID
+	servers  map[string][]results.Finding // findings of check on servers, by ID
 	records  []results.Record
 	basis    basis
 }
@@ -69,7 +69,7 @@ func newEvidence(set *results.Set) *Evidence {
 	return e
 }
 
-// has reports whether the set holds what a need names.
+// has reports whether the set holds findings with a result, or cells, for a need.
 func (e *Evidence) has(need string) bool {
 	switch need {
 	case needCosts:
@@ -93,7 +93,7 @@ func (e *Evidence) has(need string) bool {
 	return false
 }
 
-// failed returns why the experiment of a need came to no result, "" if it was not made.
+// failed returns why the experiment for a need had no result; "" if it was not made.
 func (e *Evidence) failed(need string) string {
 	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]
@@ -141,7 +141,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
-// beginning returns the IDs of findings that begin so, sorted.
+// beginning returns the IDs of findings that begin with prefix, sorted.
 func (e *Evidence) beginning(prefix string) []string {
 	var ids []string
 	for id := range e.findings {
@@ -153,7 +153,7 @@ func (e *Evidence) beginning(prefix string) []string {
 	return ids
 }
 
-// finding returns the finding of an ID, which a claim needs. Its value is noted.
+// finding returns the finding of an ID for a claim, and notes its value in the claim's evidence.
 func (e *Evidence) finding(id string) results.Finding {
 	f := e.findings[id]
 	e.basis.From[id] = f.Value
@@ -166,10 +166,10 @@ func (e *Evidence) number(id string) int64 {
 	return int64(n)
 }
 
-// isSound reports whether a failure did not come about.
+// isSound reports whether the program or reader did not fail.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim that holds if a failure does not come about.
+// ifSound judges a claim that holds if the program or reader does not fail.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -181,7 +181,7 @@ func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 // is reports whether a finding has that value.
 func (e *Evidence) is(id string, value any) bool { return e.finding(id).Value == value }
 
-// A count says in how many cases something was so.
+// A count says in how many cases something was true.
 type count struct {
 	good, of int
 	bad      []string // the other cases, by name
@@ -196,8 +196,9 @@ func (c *count) add(name string, good bool) {
 	}
 }
 
-// all judges a claim that says that something is so in all cases: it holds if it was in each, is
-// refuted if in none, and depends else. "{}" in a sentence stands for the other cases.
+// all judges a claim that something is true in all cases. It holds if it was true in each, is
+// refuted if it was true in none, and depends else. "{}" in a sentence stands for the cases in
+// which it was not true.
 func all(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
@@ -214,15 +215,15 @@ func all(c count, figure, holding, refuting, depending string) Judgement {
 // ofAll writes a count as a figure: "3 of 4 servers".
 func ofAll(c count, what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.of, what) }
 
-// A server is what check found of one MCP server in a situation.
+// A server is what check found out about one MCP server in a situation.
 type server struct {
 	name string // its program
 	results.Finding
 	seen check.ServerEvidence
 }
 
-// checked returns the MCP servers that were checked in a situation, by command, and by what was
-// found of each last. Findings that could not be made are left out.
+// checked returns the MCP servers that were checked in a situation, sorted by command, each with
+// its last finding. It leaves out findings without a verdict.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
 	for _, f := range e.servers[id] {
@@ -259,7 +260,7 @@ func (e *Evidence) speaking(framing string) count {
 	return c
 }
 
-// passing counts the servers that a situation is right with.
+// passing counts the servers that passed a situation.
 func (e *Evidence) passing(situation string) count {
 	var c count
 	for _, s := range e.checked(serverCheck(situation)) {

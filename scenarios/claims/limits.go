@@ -13,7 +13,7 @@ const (
 	checksEarly = "failure/no-newline/closes"
 )
 
-// limitClaims are what document 001 says of its limit.
+// limitClaims are what document 001 says about its limit.
 var limitClaims = []Claim{
 	{
 		ID: "001-exact", Where: "Implementation Details",

@@ -22,7 +22,8 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are failures that say what a log line costs readers of several kinds.
+// logLines are IDs of findings on failures: what a log line among the messages does to readers of
+// several kinds.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
 	"failure/dirty-lines/json-stream/log-line", "failure/dirty-lines/content-length/log-line",
@@ -183,7 +184,7 @@ var lineClaims = []Claim{
 	},
 }
 
-// judgeDirtyLines looks at whether servers answer behind lines that are blank or no JSON.
+// judgeDirtyLines judges whether servers still answer after lines that are blank or no JSON.
 func judgeDirtyLines(e *Evidence) Judgement {
 	c := e.passing(dirtyLine)
 	const not = "does not answer after lines that are blank, a log line or broken JSON: {}"
@@ -191,8 +192,8 @@ func judgeDirtyLines(e *Evidence) Judgement {
 		"each answers the request after blank, log and broken lines", not, not)
 }
 
-// judgeEndInFlight counts the servers that answer all that is under way when their input ends, and
-// leave in time.
+// judgeEndInFlight counts the servers that answer all requests that are in flight when their input
+// ends, and then leave in time.
 func judgeEndInFlight(e *Evidence) Judgement {
 	var c count
 	var each []string
@@ -206,8 +207,8 @@ func judgeEndInFlight(e *Evidence) Judgement {
 	return all(c, ofAll(c, "servers"), text, text, text)
 }
 
-// judgeBytewise compares the reader of single bytes with the one that takes what there is. Every
-// byte of each measurement is compared once, so that there is one says that lines are right.
+// judgeBytewise compares the reader that reads single bytes with the reader that reads all that has
+// come. Each measurement compares every byte once, so if there is a figure, the lines were right.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", 0)
 	if len(ratios) == 0 {
@@ -242,8 +243,8 @@ func judgePieces(e *Evidence) Judgement {
 	return depends(figure, right+"; but as printed a last line without its newline is dropped")
 }
 
-// judgeRescan looks at how the time of the reader that searches its buffer again grows with the
-// message, from the sizes on at which the fixed cost of a message does not count.
+// judgeRescan judges how time grows with the message, for the reader that searches its whole buffer
+// after each read. It uses only sizes at which the fixed cost of a message does not matter.
 func judgeRescan(e *Evidence) Judgement {
 	const from = 256_000
 	var sizes, times []float64
@@ -258,7 +259,7 @@ func judgeRescan(e *Evidence) Judgement {
 		return cannotTell(err.Error())
 	}
 	e.basis.From["growth"] = growth
-	const steep = 1.3 // a linear reader that leaves the caches comes near 1.15
+	const steep = 1.3 // a linear reader comes near 1.15 if messages outgrow the caches
 	j := holds(growth.String(), "time grows as the message does")
 	j.Unsure = growth.Interval == nil || growth.Interval.Hi > steep
 	if growth.Slope > steep {

@@ -18,24 +18,26 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is how long one experiment may take: none of them is about a hang.
+// longest is how long one experiment may take. It can be long, because none of them is about a
+// hang.
 const longest = time.Minute
 
-// Options say how to find out what a set lacks.
+// Options say how to measure what a set lacks.
 type Options struct {
 	Run  string // names the run in its records
 	Seed int64  // of the messages and of the order of samples
 
-	// Server is the command of an MCP server to ask. Nil is the reference server of the TypeScript
-	// SDK, where it is on the PATH, else nobody.
+	// Server is the command of an MCP server to check. Nil is the reference server of the
+	// TypeScript SDK, if that is on the PATH, else no server.
 	Server []string
 
-	// Observe, if set, is told of each step from the goroutine that called Measure.
+	// Observe, if set, is called before each step, from the goroutine that called Measure.
 	Observe func(step string, done, of int)
 }
 
-// Measure finds out what a set lacks of what claims need, and gives it to keep as it comes. What
-// fails does not keep the rest from its turn. All claims together take about a minute on two CPUs.
+// Measure measures what claims need and a set lacks, and gives it to keep as it comes. If one
+// measurement fails, the others are still made. All claims together take about a minute on two
+// CPUs.
 func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	keep func(results.Line) error) error {
 	needs := lacking(set, selected)
@@ -52,7 +54,7 @@ func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	return errors.Join(failed...)
 }
 
-// lacking names what claims need and a set does not hold, each experiment once.
+// lacking names the experiments and cells that claims need and a set does not hold, each once.
 func lacking(set *results.Set, selected []Claim) []string {
 	e := newEvidence(set)
 	var needs []string
@@ -70,7 +72,7 @@ func lacking(set *results.Set, selected []Claim) []string {
 	return needs
 }
 
-// measure finds out one thing.
+// measure makes the experiment, or measures the cells, for one need.
 func (o Options) measure(ctx context.Context, need string, keep func(results.Line) error) error {
 	keepFinding := func(f results.Finding) error { return keep(f) }
 	switch need {
@@ -106,8 +108,8 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	}, keepFinding)
 }
 
-// experimentOf returns the ID of the experiment that makes the findings which a need names. Cells
-// have none.
+// experimentOf returns the ID of the experiment that makes the findings that a need names. For
+// cells it returns the need itself.
 func experimentOf(need string) string {
 	if strings.HasPrefix(need, serverCheck("")) {
 		return checkServer
@@ -122,14 +124,14 @@ func experimentOf(need string) string {
 	return need
 }
 
-// The framings whose costs the documents speak of: a sender that frames every message, and one that
-// sends small ones as lines.
+// The framings whose costs the documents talk about: costFraming frames every message, bareFraming
+// sends small messages as lines.
 const (
 	costFraming = "chunked:61440"
 	bareFraming = "adaptive:61440"
 )
 
-// plainCell is a cell with nothing out of the ordinary.
+// plainCell returns a cell that is usual in everything else.
 func plainCell(framing, pattern, place string, size int) results.Cell {
 	return results.UsualCell(framing, pattern, place, size)
 }
@@ -153,14 +155,14 @@ func (o Options) measureCells(ctx context.Context, need string,
 		p.Samples = stat.LeastSamples
 		p.Cells = cells("stream", places[:1], []string{"ndjson", "ndjson-rescan"},
 			256_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
-		// Of larger lines one takes seconds.
+		// This reader takes seconds for a single line that is larger.
 		slow := cells("stream", places[:1], []string{"ndjson-bytewise"}, 256_000, 1_000_000)
 		p.Cells = append(p.Cells, slow...)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error { return keep(r) })
 }
 
-// cells are messages of some sizes in some framings at some placements.
+// cells returns a plain cell for each size, framing and placement.
 func cells(pattern string, places, framings []string, sizes ...int) []results.Cell {
 	var all []results.Cell
 	for _, framing := range framings {

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// pipeClaims are what document 000 says of pipes.
+// pipeClaims are what document 000 says about pipes.
 var pipeClaims = []Claim{
 	{
 		ID: "000-pipe-buf", Where: "The Problem",
@@ -62,7 +62,7 @@ var pipeClaims = []Claim{
 			figure := fmt.Sprintf("first %d of 1048576 B, then EAGAIN", first)
 			switch {
 			case !e.is(pipe("full/write"), "EAGAIN"),
-				e.is(pipe("poll/writable-after"), "unsupported"): // no descriptor has the mode
+				e.is(pipe("poll/writable-after"), "unsupported"): // no non-blocking mode
 				return refuted("", "this system has no EAGAIN for pipes: a write that has no "+
 					"room waits, or reports zero bytes")
 			case first == 0:
@@ -120,7 +120,7 @@ var pipeClaims = []Claim{
 	},
 }
 
-// judgePipeBuf looks at the shortest write that another process's bytes came into.
+// judgePipeBuf looks for the shortest write into which bytes of another process came.
 func judgePipeBuf(e *Evidence) Judgement {
 	whole := 0    // bytes of the longest write that stayed whole
 	shortest := 0 // bytes of the shortest write that was cut

@@ -8,11 +8,11 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// faultyFrame is the size of a frame of broken chunks, in bytes.
+// faultyFrame is the size of a frame in brokenChunks, in bytes.
 const faultyFrame = 1 << 10
 
-// brokenChunks are chunks of several messages in turn, the beginning of a message, and messages
-// with one fault each, made of the second of three good frames.
+// brokenChunks returns chunks of several messages in turn, the beginning of a message, and messages
+// with one fault each. Those consist of three frames; most faults are in or at the second frame.
 func brokenChunks() ([]reading, error) {
 	f, err := framers.Chunked(faultyFrame)
 	if err != nil {
@@ -50,7 +50,7 @@ func brokenChunks() ([]reading, error) {
 	return all, nil
 }
 
-// framesOf are the frames of a message, each in one piece.
+// framesOf returns the frames of a message, with the parts of each joined.
 func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	var frames [][]byte
 	for frame := range f.Frames(msg) {
@@ -59,7 +59,8 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	return frames
 }
 
-// framesInTurn are the first frame of each of four messages, then the second of each, and so on.
+// framesInTurn returns a stream with the first frame of each of four messages, then the second
+// frame of each, and so on.
 func framesInTurn(f framers.Chunker) reading {
 	c := reading{part: "in-turn", open: openFraming(f)}
 	var queues [][][]byte
@@ -78,8 +79,8 @@ func framesInTurn(f framers.Chunker) reading {
 	return c
 }
 
-// firstFrames are two of three frames, on a stream that stays open: a program that is shown chunks
-// as they come has their data, though the message is not whole.
+// firstFrames returns the first two of three frames, on a stream that stays open. A program that is
+// shown chunks as they come has the data of both, though the message is not complete.
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", stays: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
@@ -106,8 +107,8 @@ func firstFrames(f framers.Chunker) reading {
 	return c
 }
 
-// partialReads are lines whose ends fall on, before and behind every multiple of 4096, in pieces of
-// several sizes.
+// partialReads returns lines that end just before, at and just after multiples of 4096 bytes, read
+// in pieces of several sizes.
 func partialReads() ([]reading, error) {
 	var sent [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 60} {
@@ -132,11 +133,11 @@ func partialReads() ([]reading, error) {
 	return all, nil
 }
 
-// allowed is the limit on a line that is often recommended, in bytes.
+// allowed is a limit on lines that is often recommended, in bytes.
 const allowed = 16 << 20
 
-// oversizedLines are a line of exactly what is allowed, and one of a byte more with a small one
-// behind it.
+// oversizedLines returns a line of exactly the allowed size, and a line of one byte more with a
+// small line after it.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

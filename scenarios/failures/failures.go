@@ -1,10 +1,10 @@
 // Package failures reproduces the ways in which programs fail on stdin and stdout. It is for
 // pipebench's commands and may change.
 //
-// A failure is shown in one of three ways. A small program of ours is wrong in one way, and check
-// says what happens (programs.go). A stream of bytes has something odd in it, and readers take it
-// apart in memory (readers.go). Or it is an experiment in a process of its own (memory.go). All of
-// it becomes a [results.Finding] "failure/NAME/PART".
+// A failure is shown in one of three ways. A small program of ours has one fault, and check says
+// what happens (programs.go). A stream of bytes has something odd in it, and readers split it into
+// messages in memory (readers.go). Or an experiment runs in a process of its own (memory.go). Each
+// result is a [results.Finding] "failure/NAME/PART".
 package failures
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Classes say how something fails: the Class of a finding. The worst are those that no program
-// notices: no error, exit code 0.
+// Classes say how something fails: the Class of a finding. The worst failures are those that no
+// program notices: there is no error, and the exit code is 0.
 const (
 	Sound      = "sound"       // everything arrived
-	Noticed    = "noticed"     // something was lost, and the program that lost it was told
+	Noticed    = "noticed"     // something was lost, and the program that lost it got an error
 	Refused    = "refused"     // nothing was taken, and the reader said so
 	Grows      = "grows"       // memory grows out of proportion with what is allowed
 	Stuck      = "stuck"       // nothing moves any more, and no error says so
 	Orphaned   = "orphaned"    // a process outlived the one it was for
-	Corrupted  = "corrupted"   // what arrived is not what was sent, and passes for it
-	SilentLoss = "silent-loss" // something was lost, and nobody was told
+	Corrupted  = "corrupted"   // what arrived is not what was sent, but looks valid
+	SilentLoss = "silent-loss" // something was lost, without an error anywhere
 )
 
 // A Failure is one way in which stdio fails. It is shown by programs, by readings, or else by
@@ -40,7 +40,7 @@ type Failure struct {
 
 	programs    []program
 	readings    func() ([]reading, error)
-	experiments []experiment.Experiment // the ID of each is the part that it shows
+	experiments []experiment.Experiment // each ID is the part of the failure that it shows
 }
 
 // All lists the failures.
@@ -101,7 +101,7 @@ func All() []Failure {
 	}
 }
 
-// moved are names that were failures once, and the commands that show the same now.
+// moved are names of former failures, and the commands that show the same today.
 var moved = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
@@ -125,14 +125,14 @@ func Find(name string) (Failure, error) {
 		name, strings.Join(known, ", "))
 }
 
-// Options are what is told to whoever shows a failure.
+// Options say how to show a failure.
 type Options struct {
 	Run     string            // names the run in its findings
 	Timeout time.Duration     // of one start of a program that is checked; 0 is startTime
-	Observe func(step string) // if set, is told of each step as it begins
+	Observe func(step string) // if set, is called as each step begins
 }
 
-// Show reproduces the failure, and gives its findings to keep as they come. When it returns no
+// Show reproduces the failure, and gives its findings to keep as they come. When Show returns, no
 // process, pipe or file of it is left.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
 	r := &recorder{Options: o, failure: f, keep: keep}
@@ -151,14 +151,14 @@ func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding)
 	return nil
 }
 
-// A recorder keeps what a failure shows.
+// A recorder completes and keeps the findings about a failure.
 type recorder struct {
 	Options
 	failure Failure
 	keep    func(results.Finding) error
 }
 
-// step says what is about to be done.
+// step tells Observe which part begins.
 func (r *recorder) step(part string) {
 	if r.Observe != nil {
 		r.Observe(part)
@@ -166,7 +166,7 @@ func (r *recorder) step(part string) {
 }
 
 // record completes a finding about a part of the failure, and keeps it. A finding without a verdict
-// has that of its class.
+// gets the verdict of its class.
 func (r *recorder) record(part string, f results.Finding) error {
 	f.Kind = results.KindFinding
 	f.Run = r.Run
@@ -182,7 +182,8 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf is the verdict on what a class says of. What the program was told it can act on.
+// verdictOf returns the verdict on a class. It is milder if the program got an error, since it can
+// act on that.
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:
@@ -208,7 +209,7 @@ func Jobs() map[string]proc.Job {
 	return experiment.Jobs(work, all, nil)
 }
 
-// experiment makes experiments, each of which finds its part of the failure or several.
+// experiment runs experiments, each of which shows one or more parts of the failure.
 func (r *recorder) experiment(ctx context.Context, all []experiment.Experiment) error {
 	for _, e := range all {
 		r.step(e.ID)

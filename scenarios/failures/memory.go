@@ -18,16 +18,16 @@ import (
 // lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
-// An endlessLine is a line without a newline, and a reader that allows lineLimit bytes of it.
+// An endlessLine is a line without a newline, and a reader that accepts lineLimit bytes of a line.
 type endlessLine struct {
 	part  string
 	open  func(io.Reader) nextMessage
 	bytes int64
 }
 
-// endlessLines measure the memory of a process, so each has a process of its own. The reader of
-// "as-printed" searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a
-// little beyond the limit, take seconds.
+// endlessLines are experiments that measure the memory of a process, so each has its own process.
+// The reader of "as-printed" searches its whole buffer after each 4096 bytes, so its cost is
+// quadratic: 12 MiB, a little beyond the limit, take seconds.
 var endlessLines = experimentsOf([]endlessLine{
 	{"closes", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit)), 64 << 20},
 	{"skips", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit),
@@ -45,8 +45,8 @@ func experimentsOf(lines []endlessLine) []experiment.Experiment {
 	return all
 }
 
-// openWhole reads a whole line before it looks at its length, as a program does if its transport
-// delivers frames.
+// openWhole reads a whole line before it looks at the length of the line, as a program does whose
+// transport delivers complete messages.
 func openWhole(r io.Reader) nextMessage {
 	in := bufio.NewReader(r)
 	return func() ([]byte, error) {
@@ -58,7 +58,7 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless stream has no newline. It counts the bytes that were read.
+// An endless stream has no newline in its most bytes. It counts the bytes that were read.
 type endless struct{ read, most int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -73,17 +73,17 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// try sends the line to the reader. It is sound if its error came while the line was still
-// arriving, and its memory stayed within four times the limit: a buffer that doubles takes more
-// than three, if nothing of it is collected meanwhile.
+// try sends the line to the reader. The reader is sound if its error came while the line was still
+// arriving, and its memory stayed within four times the limit: a buffer that grows by doubling
+// takes more than three times the limit, if no old buffer is collected meanwhile.
 func (l endlessLine) try(t *experiment.Trial) {
-	debug.SetGCPercent(100) // what a reader does with it is looked at
+	debug.SetGCPercent(100) // experiments run without collections, but this one measures memory
 	in := &endless{most: l.bytes}
 	next := l.open(in)
 	before := memory().Sys
 	_, refused := next()
 	read := in.read
-	_, _ = next() // one that skips reads the rest
+	_, _ = next() // a reader that skips the line reads the rest of it here
 	held := memory().Sys - before
 	f := results.Finding{
 		ID: l.part, Class: Grows, Value: held, Unit: "B",
@@ -96,15 +96,15 @@ func (l endlessLine) try(t *experiment.Trial) {
 	t.Found(f)
 }
 
-// largeMessages come in chunks, and small messages come after each of them.
+// largeMessages are experiments in which a large message comes in chunks, and then small messages.
 var largeMessages = []experiment.Experiment{
 	{ID: "4MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "4MiB", 4<<20) }},
 	{ID: "16MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "16MiB", 16<<20) }},
 	{ID: "64MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "64MiB", 64<<20) }},
 }
 
-// receiveLarge measures the memory that a receiver takes for a large message, and how much of it
-// the receiver keeps when the message is delivered and when small ones have come for a while.
+// receiveLarge measures how much memory a receiver takes for a large message, and how much it still
+// holds after the message was delivered, and after small messages have come.
 func receiveLarge(t *experiment.Trial, part string, size int) {
 	debug.SetGCPercent(100)
 	f, err := framers.Chunked(60 << 10)
@@ -135,7 +135,7 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 		_, err = in.ReadMessage()
 	}
 	t.Found(keptOf(part+"/later", "when 100 small messages had come", size, before))
-	runtime.KeepAlive(in) // what the receiver holds on to counts
+	runtime.KeepAlive(in) // memory that the receiver still holds counts
 	runtime.KeepAlive(sent)
 }
 
@@ -151,7 +151,7 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf is a finding on how much more is in use on the heap than before.
+// keptOf returns a finding about how much more of the heap is in use than before.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))

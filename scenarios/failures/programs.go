@@ -12,14 +12,14 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program is one of ours that is wrong in one way, or right, with the situation of check that
-// shows it.
+// A program is a program of ours that has one fault or none, with the situation of check that shows
+// this.
 type program struct {
 	part      string
 	side      catalogue.Side
-	words     string // of its command, after the name of this program
+	words     string // arguments of its command: the program is always pipebench
 	situation string
-	class     string // how it fails, if it does
+	class     string // how it fails, if check says that it fails
 }
 
 var readerGone = []program{
@@ -49,10 +49,10 @@ var stderrUndrained = []program{
 	{"logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB", "unread-stderr", Stuck},
 }
 
-// startTime is how long a program of ours may take. Those that end at all take far less.
+// startTime is how long a program of ours may take. Any that ends by itself takes far less.
 const startTime = 3 * time.Second
 
-// check has check look at each program.
+// check runs the situation of each program, and records the findings.
 func (r *recorder) check(ctx context.Context, programs []program) error {
 	ours, err := os.Executable()
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *recorder) check(ctx context.Context, programs []program) error {
 	return nil
 }
 
-// finding makes check's finding one about the failure.
+// finding turns the finding of check into a finding about the failure.
 func (p program) finding(f results.Finding) results.Finding {
 	f.About = append([]string{"pipebench"}, strings.Fields(p.words)...)
 	f.Reproduce = "pipebench check"

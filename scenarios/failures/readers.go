@@ -16,29 +16,29 @@ import (
 // A nextMessage returns the next message of a stream, io.EOF at its end.
 type nextMessage func() ([]byte, error)
 
-// A reading is a stream of bytes and a reader that takes it apart.
+// A reading is a stream of bytes, and a reader that splits it into messages.
 type reading struct {
 	part  string
 	sent  [][]byte
 	wire  []byte
 	open  func(io.Reader) nextMessage
-	parse bool // the program that reads passes over what is no JSON
-	stays bool // the stream stays open behind its last byte
-	again bool // the reader goes on behind an error
+	parse bool // the program that reads skips messages that are not JSON
+	stays bool // the stream stays open after its last byte
+	again bool // the reader goes on after an error
 }
 
 // An outcome is what a reader made of a stream.
 type outcome struct {
 	sent    int // messages
-	intact  int // of them, delivered
-	altered int // delivered, and nothing that was sent
-	skipped int // delivered, and seen to be no message
+	intact  int // messages delivered as they were sent
+	altered int // messages delivered that were never sent
+	skipped int // delivered, but recognised as no message
 	waits   bool
 	err     error
 }
 
-// read has each reader read its stream. Of several streams with the same part the first that does
-// not arrive is shown, or the last.
+// read lets each reader read its stream. Several streams may show the same part: read records the
+// first of them that does not arrive, or else the last.
 func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
@@ -66,19 +66,19 @@ func (r *recorder) read(ctx context.Context, readings func() ([]reading, error))
 	return nil
 }
 
-// errStarved is what a reader gets that asks for more than was ever sent: on a stream that stays
+// errStarved is the error for a reader that wants more bytes than were sent: on a stream that stays
 // open it would wait for ever.
 var errStarved = errors.New("waits for bytes that nobody sends")
 
-// errEndless is what becomes of a reader that reads on at the end of its input.
+// errEndless is the error for a reader that reads again and again at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// A starved reader stands behind the last byte that was sent: a Read of it fails.
+// A starved reader follows the last byte that was sent. Its Read fails.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }
 
-// read takes the stream apart, and compares what comes with what was sent.
+// read splits the stream into messages, and compares them with those that were sent.
 func (c reading) read() outcome {
 	o := outcome{sent: len(c.sent)}
 	var in io.Reader = bytes.NewReader(c.wire)
@@ -101,14 +101,14 @@ func (c reading) read() outcome {
 			return o
 		case err != nil:
 			o.err = cmp.Or(o.err, err)
-			last = err // one that comes again is the last
+			last = err // if the next error is the same, reading stops
 			continue
 		}
 		o.count(c, msg)
 	}
 }
 
-// count tells a message that was sent from other things.
+// count adds a delivered message to intact, altered or skipped.
 func (o *outcome) count(c reading, msg []byte) {
 	if c.parse {
 		var compact bytes.Buffer
@@ -127,8 +127,8 @@ func (o *outcome) count(c reading, msg []byte) {
 	o.altered++
 }
 
-// class says how the reader failed. A mixture that is delivered as a message is a corruption, even
-// where a parser would find out later.
+// class says how the reader failed. A mixture of messages that is delivered as one is a corruption,
+// even if a parser would find that out later.
 func (o outcome) class() string {
 	told := o.err != nil || o.skipped > 0
 	switch {
@@ -164,7 +164,7 @@ func (o outcome) finding() results.Finding {
 	return results.Finding{Class: o.class(), Value: o.intact, Found: found}
 }
 
-// openScanner reads lines, and gives up at the first that is no message.
+// openScanner reads lines, and gives up at the first line that is no message.
 func openScanner(r io.Reader) nextMessage {
 	in := bufio.NewScanner(r)
 	return func() ([]byte, error) {
@@ -181,7 +181,7 @@ func openScanner(r io.Reader) nextMessage {
 	}
 }
 
-// openDecoder reads values of JSON, wherever lines end.
+// openDecoder reads JSON values, and ignores where lines end.
 func openDecoder(r io.Reader) nextMessage {
 	in := json.NewDecoder(r)
 	return func() ([]byte, error) {
@@ -194,8 +194,8 @@ func openDecoder(r io.Reader) nextMessage {
 // mostEmptyReads is how often a read may bring nothing before a reader counts as endless.
 const mostEmptyReads = 100
 
-// openReadLine reads as a documented read_line does, which compares each byte that it reads with a
-// newline: at the end of the input a read brings none, for ever.
+// openReadLine reads as a documented read_line does. It compares each byte that it reads with a
+// newline, so it never stops at the end of the input, where reads bring no byte.
 func openReadLine(r io.Reader) nextMessage {
 	return func() ([]byte, error) {
 		var line []byte
@@ -217,8 +217,8 @@ func openReadLine(r io.Reader) nextMessage {
 	}
 }
 
-// openPrinted reads as documents print it: 4096 bytes at a time into a buffer that is searched for
-// a newline. It stops at a read that brings nothing, and what is in the buffer then goes.
+// openPrinted reads as code printed in documents does: 4096 bytes at a time, into a buffer that is
+// searched for a newline. It stops at a read that brings nothing, and drops the rest of the buffer.
 func openPrinted(r io.Reader) nextMessage {
 	var buffer []byte
 	chunk := make([]byte, 4096)
@@ -238,14 +238,14 @@ func openPrinted(r io.Reader) nextMessage {
 	}
 }
 
-// inPieces gives a reader so many bytes a read at most.
+// inPieces makes a reader get at most n bytes per read.
 func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
 }
 
 type pieces struct {
 	r    io.Reader
-	most int // bytes of a read
+	most int // bytes per read
 }
 
 func (p *pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.most)]) }

@@ -12,10 +12,10 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// outputBytes is what a specimen means to write: more than any pipe holds.
+// outputBytes is how many bytes a specimen means to write: more than any pipe holds.
 const outputBytes = 1 << 20
 
-// specimens are programs that are wrong in one way, and beside them programs that are right.
+// specimens are programs with one fault, and correct programs to compare them with.
 var specimens = map[string]func() error{
 	"print":          print,
 	"print-on":       printOn,
@@ -26,7 +26,7 @@ var specimens = map[string]func() error{
 	"ignore-end":     ignoreEnd,
 }
 
-// RunSpecimen is this process being the specimen of that name. It returns when the specimen ends.
+// RunSpecimen makes this process play the specimen of that name. It returns when the specimen ends.
 func RunSpecimen(name string) error {
 	run := specimens[name]
 	if run == nil {
@@ -35,7 +35,7 @@ func RunSpecimen(name string) error {
 	return run()
 }
 
-// print prints until that fails.
+// print prints until a write fails.
 func print() error {
 	for {
 		if _, err := os.Stdout.Write(output()); err != nil {
@@ -44,7 +44,7 @@ func print() error {
 	}
 }
 
-// printOn prints for ever, whatever comes of it.
+// printOn prints for ever, and ignores errors.
 func printOn() error {
 	signal.Ignore(syscall.SIGPIPE)
 	for {
@@ -54,13 +54,14 @@ func printOn() error {
 	}
 }
 
-// queueAndExit writes what fits, as an event loop does, and exits with the rest in its queue.
+// queueAndExit writes what fits into the pipe, as an event loop does, and exits with the rest still
+// in its queue.
 func queueAndExit() error {
 	_, err := writeWhatFits(output())
 	return err
 }
 
-// queueAndWait writes what fits, and the rest when there is room.
+// queueAndWait writes what fits into the pipe, and the rest when there is room.
 func queueAndWait() error {
 	left, err := writeWhatFits(output())
 	if err != nil {
@@ -73,13 +74,13 @@ func queueAndWait() error {
 	return err
 }
 
-// writeOnce makes one call, and does not look at its count.
+// writeOnce makes one write, and ignores how many bytes it wrote.
 func writeOnce() error {
 	_, _, err := writeStdout(output())
 	return err
 }
 
-// writeAll leaves it to the standard library, which waits for room.
+// writeAll writes with the standard library, which waits for room.
 func writeAll() error {
 	_, err := os.Stdout.Write(output())
 	return err

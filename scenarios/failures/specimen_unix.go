@@ -6,7 +6,7 @@ import "syscall"
 
 const stdout = 1
 
-// setStdoutBlocking changes the mode of standard output, for all who share it.
+// setStdoutBlocking changes the mode of standard output, for all processes that share it.
 func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout, !blocking) }
 
 // writeStdout makes one system call. refused says that a non-blocking standard output had no room.

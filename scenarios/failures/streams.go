@@ -16,8 +16,8 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// oddities are streams of messages A and B with something odd in them, as lines, and with headers
-// where that framing meets it too.
+// oddities are streams of messages A and B with something odd in them: as lines, and with headers
+// if the oddity can occur in that framing, too.
 var oddities = []struct{ name, lines, headers string }{
 	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
 	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
@@ -37,7 +37,8 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines are the oddities, each with six readers. Programs pass over a line that is no JSON.
+// dirtyLines returns each of the oddities with six readers. The programs that read skip lines that
+// are not JSON.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
@@ -58,7 +59,7 @@ func dirtyLines() ([]reading, error) {
 				wire = o.headers
 			}
 			if wire == "" {
-				continue // this framing does not meet it
+				continue // the oddity cannot occur in this framing
 			}
 			part := r.name + "/" + o.name
 			all = append(all, reading{
@@ -70,7 +71,7 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages go with headers, since a line could not carry them, or would cut them.
+// awkwardMessages returns messages with headers that could not be sent as lines, or would be cut.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
 	sent := [][]byte{
@@ -82,13 +83,14 @@ func awkwardMessages() (reading, error) {
 	return c, err
 }
 
-// openFraming reads as the framing does.
+// openFraming reads with the reader of a framing.
 func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
 }
 
-// mismatches are messages in one framing for a reader of another. The sender waits for an answer to
-// the first message; only if that is understood, more follow, the last of them larger than a chunk.
+// mismatches returns messages in one framing for a reader of another. The sender waits for an
+// answer to the first message. Only if the reader understands that message, more follow, the last
+// of them larger than a chunk.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -137,21 +139,21 @@ func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
 	return wire.Bytes(), nil
 }
 
-// padded is a message of exactly so many bytes, some 50 at least.
+// padded returns a message of exactly size bytes, which must be at least about 50.
 func padded(method string, size int) []byte {
 	head := `{"jsonrpc":"2.0","method":"` + method + `","pad":"`
 	return []byte(head + strings.Repeat(method[:1], size-len(head)-2) + `"}`)
 }
 
-// Sizes of what two writers write to one pipe, in bytes: a message is above what any system keeps
-// whole, and the kernel cuts its first write.
+// Sizes for two writers to one pipe, in bytes. A message of mixedSize is larger than any write that
+// a system keeps whole, and here the kernel cuts the first one at cutAt.
 const (
 	mixedSize = 20_011
 	cutAt     = 2_000
 )
 
-// mixedWriters are streams of two writers: the message of one comes inside a write of the other. A
-// third message follows.
+// mixedWriters returns streams of two writers, in which a message of one writer comes inside a
+// write of the other. A third message follows.
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
 	for _, letter := range []string{"a", "b", "c"} {
@@ -183,11 +185,11 @@ func mixedWriters() ([]reading, error) {
 	return all, nil
 }
 
-// textChunk is the size of a frame: so few bytes that every offset in a character comes up.
+// textChunk is the size of a frame. It is so small that chunks end at every offset in a character.
 const textChunk = 71
 
-// splitCharacters are messages of characters of 2, 3 and 4 bytes in small chunks, for receivers
-// that take a chunk for bytes, or for text.
+// splitCharacters returns messages of characters of 2, 3 and 4 bytes in small chunks, for receivers
+// that treat a chunk as bytes, or as text.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
@@ -211,8 +213,8 @@ func splitCharacters() ([]reading, error) {
 	}, nil
 }
 
-// openJoining reads chunks, and has join put the data of each message together. A message that join
-// gives up is left out, as by a program that drops what it cannot decode.
+// openJoining reads chunks, and calls join to put the data of each message together. It leaves out
+// a message for which join returns false, as a program does that drops what it cannot decode.
 func openJoining(
 	f framers.Framing, join func([][]byte) ([]byte, bool),
 ) func(io.Reader) nextMessage {
@@ -235,10 +237,10 @@ func openJoining(
 	}
 }
 
-// joinBytes decodes nothing before the message is whole.
+// joinBytes joins the bytes, and leaves decoding to those who get the whole message.
 func joinBytes(chunks [][]byte) (msg []byte, ok bool) { return bytes.Join(chunks, nil), true }
 
-// joinStrict gives up a message if one of its chunks is not valid UTF-8.
+// joinStrict returns false for a message if one of its chunks is not valid UTF-8.
 func joinStrict(chunks [][]byte) (msg []byte, ok bool) {
 	for _, c := range chunks {
 		if !utf8.Valid(c) {
@@ -248,7 +250,7 @@ func joinStrict(chunks [][]byte) (msg []byte, ok bool) {
 	return bytes.Join(chunks, nil), true
 }
 
-// joinLossy replaces what is no valid UTF-8 in a chunk.
+// joinLossy replaces invalid UTF-8 in each chunk.
 func joinLossy(chunks [][]byte) (msg []byte, ok bool) {
 	for _, c := range chunks {
 		msg = append(msg, bytes.ToValidUTF8(c, []byte("\uFFFD"))...)

@@ -14,11 +14,11 @@ import (
 // reader's buffer begins decides whether its copies are in that zone.
 const (
 	copyPage   = 4096
-	copyBytes  = 32 << 10 // of one copy; less than a pipe holds that was made larger
-	copyRounds = 9        // of which the fastest counts
+	copyBytes  = 32 << 10 // per copy; a pipe made larger holds more than that
+	copyRounds = 9        // the fastest copy at each offset counts
 )
 
-// copyOffsets are where a reader's buffer begins: each byte up to 80, and a choice of the rest.
+// copyOffsets returns the offsets in a page at which buffers begin: all up to 80, and some others.
 func copyOffsets() []int {
 	var offsets []int
 	for n := range 81 {
@@ -36,7 +36,7 @@ func findCopyZone(t *trial) {
 	}
 	memory := make([]byte, copyBytes+3*copyPage)
 	start := int(uintptr(unsafe.Pointer(&memory[0])) % copyPage)
-	aligned := memory[copyPage-start:] // begins at a page, or one page later
+	aligned := memory[copyPage-start:] // begins at a page boundary
 	sent := make([]byte, min(copyBytes, t.capacityOf(w)))
 	offsets := copyOffsets()
 	best := make([]time.Duration, len(offsets))
@@ -80,13 +80,13 @@ func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Durat
 
 // A zone is the differences at which copies are slow.
 type zone struct {
-	slow    []int // ascending
+	slow    []int // differences at which copies are slow, ascending
 	usual   time.Duration
-	typical time.Duration // inside the zone
+	typical time.Duration // of a copy inside the zone
 }
 
-// zoneOf finds the offsets at which a copy takes at least twice the median time. A machine on which
-// most are slow has no zone.
+// zoneOf finds the offsets at which a copy takes at least twice the median time. If most offsets
+// are equally slow, there is no zone.
 func zoneOf(offsets []int, times []time.Duration) zone {
 	var z zone
 	limit := 2 * median(times)
@@ -99,7 +99,7 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 		z.slow = append(z.slow, offsets[i])
 		inside = append(inside, took)
 	}
-	z.usual = median(outside) // what the zone is compared with
+	z.usual = median(outside) // the zone is compared with this
 	z.typical = median(inside)
 	return z
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A Rule is what is documented of a system's pipes.
+// A Rule is one documented property of a system's pipes.
 type Rule struct {
 	OS     string // as runtime.GOOS names it; "gvisor"; "" for all
-	About  string // the step, or the beginning of it
+	About  string // the step that the rule covers, or the beginning of its name
 	Says   string
 	Source string // where it was read
 }

@@ -26,7 +26,7 @@ func breakPipes(t *trial) {
 	}
 }
 
-// A brokenWrite is what became of a write whose reader left.
+// A brokenWrite is the result of a write whose reader left.
 type brokenWrite struct {
 	accepted int
 	err      error
@@ -62,15 +62,15 @@ func (t *trial) breakWrite(taken int) {
 	step := fmt.Sprintf("broken/after-%d/", taken)
 	t.found(step+"accepted", got.accepted, "B", how+"; bytes the kernel took")
 	t.found(step+"error", syspipe.ErrorName(got.err), "", how)
-	if got.err != nil { // else the kernel took all of it before the reader closed
+	if got.err != nil { // without an error, the kernel took all before the reader closed
 		how = "from the reader's close to the writer's error"
 		t.found(step+"notice", int64(got.ended-closed), "ns", how)
 	}
 	t.foundSignal(step+"sigpipe", signals)
 }
 
-// awaitSteady waits until the fill of a pipe has not changed for a while: its writer is blocked
-// then. After a second it waits no more.
+// awaitSteady waits until the number of bytes in a pipe has not changed for a while: then its
+// writer is blocked. It waits a second at most.
 func awaitSteady(r *syspipe.End) {
 	const still = 25 * time.Millisecond
 	last := -1
@@ -94,7 +94,7 @@ func (t *trial) foundSignal(step string, signals func() *int) {
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold keeps the ends it was given open until it is released.
+// hold keeps the pipe ends that it was given open until it is released.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err

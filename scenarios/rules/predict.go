@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// A model accepts a non-blocking write of n bytes as a pipe does, or as a documented rule says that
-// one does. 0 is EAGAIN.
+// A model answers a non-blocking write of n bytes as a pipe does: a real pipe, or one that follows
+// a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
 type model func(n int) (accepted int)
 
-// ring is Linux's pipe: free slots of one page. A write's odd part first joins the newest slot, if
-// it fits there whole; then new slots are taken.
+// ring models Linux's pipe, a ring of slots of one page, of which free are unused. What a write has
+// beyond whole pages goes first: into the newest slot, if all of it fits there. The rest of the
+// write takes new slots.
 func ring(slot, free int) model {
 	newest := 0 // bytes in the newest slot
 	started := false
@@ -32,7 +33,7 @@ func ring(slot, free int) model {
 }
 
 // buffer models a pipe of the BSDs that has grown and has room for free bytes. A write of up to
-// atomic bytes (PIPE_BUF) goes in whole or not at all; a larger one may go in in part.
+// atomic bytes (PIPE_BUF) goes in whole or not at all; part of a larger write may go in.
 func buffer(free, atomic int) model {
 	return func(n int) int {
 		if n > free && n <= atomic {
@@ -44,33 +45,33 @@ func buffer(free, atomic int) model {
 	}
 }
 
-// grownBSD is BIG_PIPE_SIZE of macOS and FreeBSD, linuxSlots PIPE_DEF_BUFFERS, the slots of a new
-// pipe.
+// grownBSD is BIG_PIPE_SIZE of macOS and FreeBSD. linuxSlots is PIPE_DEF_BUFFERS of Linux, the
+// slots of a new pipe.
 const (
 	grownBSD   = 64 << 10
 	linuxSlots = 16
 )
 
-// fillModel returns what writes of n bytes put into m until it refuses, and the size of the last if
-// that was short, else 0.
+// fillModel writes n bytes at a time to m until it refuses. It returns how many bytes m accepted,
+// and how many of the last accepted write if that was short, else 0.
 func fillModel(m model, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k
-		last = k % n // 0 of a whole one
+		last = k % n // 0 if the whole write was accepted
 	}
 	return total, last
 }
 
-// A system is what predictions depend on.
+// A system holds what predictions depend on.
 type system struct {
-	os       string // as in a [Rule]; "" where only the rules of all hold
+	os       string // as in a [Rule]; "" if only the rules for all systems hold
 	page     int    // bytes
 	capacity int    // of a new pipe, in bytes
 }
 
 // Predict returns what the documented rules of a system say that a step of [Run] finds on its
-// anonymous pipes, made without asking for a capacity: a number, a string or a bool. Linux is taken
-// to have pages of 4 KiB. ok is false where no rule predicts a value.
+// anonymous pipes, made without asking for a capacity: a number, a string or a bool. Predict
+// assumes that Linux has pages of 4 KiB. ok is false if no rule predicts a value.
 func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false
@@ -78,7 +79,8 @@ func Predict(os, step string) (value any, ok bool) {
 	return system{os, 4 << 10, linuxSlots * 4 << 10}.predict(step)
 }
 
-// atomic returns how many bytes a pipe takes whole or not at all, 0 where any number is.
+// atomic returns the size, in bytes, up to which the system's pipe takes a write whole or not at
+// all; 0 if no such limit is known here.
 func (s system) atomic() int {
 	switch s.os {
 	case "linux":
@@ -91,7 +93,7 @@ func (s system) atomic() int {
 	return 0
 }
 
-// model returns how the system's pipe is documented to take writes, nil where it is not.
+// model returns a model of how the system's pipe takes writes; nil if that is not documented.
 func (s system) model() model {
 	switch s.os {
 	case "linux":
@@ -102,8 +104,8 @@ func (s system) model() model {
 	return nil
 }
 
-// number takes the size out of a step: "capacity/fill/4096" is "capacity/fill" with 4096,
-// "interleave/512/read-4096" is "interleave" with 512, and "broken/after-100/error" is
+// number splits a step into its name and its size: "capacity/fill/4096" is "capacity/fill" with
+// 4096, "interleave/512/read-4096" is "interleave" with 512, and "broken/after-100/error" is
 // "broken/after/error" with 100.
 func number(step string) (name string, n int) {
 	var names []string
@@ -132,7 +134,7 @@ func (s system) predict(step string) (any, bool) {
 		return value, true
 	}
 	if strings.HasSuffix(name, "/sigpipe") {
-		// FreeBSD sends no SIGPIPE for a write of which a part was taken, only for the next one,
+		// If part of a write was taken, FreeBSD sends no SIGPIPE for it, only for the next write,
 		// which writes the rest.
 		return s.os != "windows", s.os != ""
 	}
@@ -147,7 +149,7 @@ func (s system) predict(step string) (any, bool) {
 			return m(1) == 1, true
 		}
 	}
-	if name == "interleave" { // longer writes may be cut, and need not within the time
+	if name == "interleave" { // longer writes may be cut, but perhaps not within the time
 		return false, s.os == "windows" || n <= s.atomic()
 	}
 	switch s.os {
@@ -161,7 +163,8 @@ func (s system) predict(step string) (any, bool) {
 	return nil, false
 }
 
-// everywhere is what POSIX says. Windows does the same as far as syspipe tells it in these words.
+// everywhere holds what POSIX says, by step. Windows does the same, if what it does is put in the
+// words that syspipe uses for POSIX.
 var everywhere = map[string]any{
 	"full/write":         "EAGAIN",
 	"empty/read":         "EAGAIN",
@@ -182,7 +185,7 @@ func (s system) predictLinux(name string, n int) (any, bool) {
 		return 0, true
 	case "poll/after":
 		return false, true
-	case "settable": // the power of two that is not below
+	case "settable": // rounded up to a power of two
 		return 1 << bits.Len(uint(max(n, s.page)-1)), n > 0
 	case "broken/after/accepted":
 		return s.capacity + n/s.page*s.page, true
@@ -204,7 +207,7 @@ func (s system) predictGVisor(name string) (any, bool) {
 	return nil, false
 }
 
-// predictBSD is about what macOS and FreeBSD have from the same ancestor.
+// predictBSD predicts what macOS and FreeBSD have inherited from the same ancestor.
 func predictBSD(name string, n int) (any, bool) {
 	switch name {
 	case "slot":

@@ -6,9 +6,10 @@
 //		return err
 //	})
 //
-// Nothing is assumed: the size of a slot, the capacity and the limits are measured, and what the
-// documented rules predict is computed from those. Several runs at once disturb each other's times.
-// The documented rules of other systems are in [Documented]. They were read, not measured.
+// Nothing is assumed: the size of a slot, the capacity and the limits are measured, and the
+// predictions of the documented rules are computed from them. Several runs at once disturb each
+// other's times. The documented rules of other systems are in [Documented]. They were read, not
+// measured.
 package rules
 
 import (
@@ -25,17 +26,17 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Work names what the process of an experiment does.
+// Work is the name of the job that the process of an experiment does.
 const Work = "rules/experiment"
 
-// An inquiry is an experiment before it is known which kind of pipe it is about.
+// An inquiry is an experiment that can be made with several kinds of pipe.
 type inquiry struct {
 	name string
 	how  string // what is done, in a line
 	do   func(*trial)
 	// once says that the answer does not depend on the kind of pipe.
 	once bool
-	also []string // what its steps begin with, beside the name; the first inquiry that fits counts
+	also []string // other beginnings of its steps, beside name; the first inquiry that fits counts
 }
 
 func inquiries() []inquiry {
@@ -67,8 +68,8 @@ func inquiries() []inquiry {
 	}
 }
 
-// ID returns the ID of what an experiment finds about a kind of pipe in a step; without a kind, of
-// what holds for all of them.
+// ID returns the ID of the finding of a step about a kind of pipe, or, if kind is empty, about all
+// kinds.
 func ID(kind syspipe.Kind, step string) string {
 	if kind == "" {
 		return "rule/" + step
@@ -76,7 +77,7 @@ func ID(kind syspipe.Kind, step string) string {
 	return "rule/" + string(kind) + "/" + step
 }
 
-// ParseID takes the ID of a finding apart. ok is false if it is not about a rule.
+// ParseID splits the ID of a finding. ok is false if the finding is not about a rule.
 func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	step, ok = strings.CutPrefix(id, "rule/")
 	first, rest, _ := strings.Cut(step, "/")
@@ -86,7 +87,7 @@ func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	return "", step, ok
 }
 
-// about makes an experiment of an inquiry.
+// about returns the experiment that makes the inquiry with a kind of pipe.
 func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	return experiment.Experiment{
 		ID:    ID(kind, i.name),
@@ -118,7 +119,7 @@ func ExperimentOf(step string) string {
 	return ""
 }
 
-// Evidence is what the finding of a rule rests on, beside its title.
+// Evidence is what a finding on a rule rests on, beside its title.
 type Evidence struct {
 	Documented string `json:"documented,omitempty"` // the rule's prediction, and its source
 }
@@ -127,8 +128,8 @@ type Evidence struct {
 type Options struct {
 	Kinds []syspipe.Kind // nil: each kind that this system supports
 	Steps []string       // names of experiments, as [Steps] lists them; nil: all
-	// StepTimeout is how long one experiment may take. 0 is [experiment.DefaultLimit], and more on
-	// a machine that is slow to start a process.
+	// StepTimeout is how long one experiment may take. 0 is [experiment.DefaultLimit], or more on a
+	// machine that is slow to start a process.
 	StepTimeout time.Duration
 	// Observe, if set, is called after each experiment, from the goroutine that called Run.
 	Observe func(Progress)
@@ -137,8 +138,8 @@ type Options struct {
 // Progress is one experiment that is over.
 type Progress struct {
 	Experiment string // "fifo capacity"
-	Findings   int    // that it brought
-	Done, Of   int    // experiments, this one among the former
+	Findings   int    // that the experiment brought
+	Done, Of   int    // experiments done, including this one, and of how many
 }
 
 // Steps returns the names of the experiments, in the order in which they run.
@@ -150,7 +151,7 @@ func Steps() []string {
 	return names
 }
 
-// Validate reports what cannot be asked for: an unknown kind or step.
+// Validate reports an unknown kind or step.
 func (o Options) Validate() error {
 	for _, k := range o.Kinds {
 		if _, err := syspipe.ParseKind(string(k)); err != nil {
@@ -167,8 +168,8 @@ func (o Options) Validate() error {
 }
 
 // Run makes the experiments and calls found for each finding as it comes. It stops at the first
-// error of found. An experiment that fails or hangs is itself a finding, and the others go on; so
-// is a kind of pipe that this system lacks. With all of them Run takes some ten seconds.
+// error of found. If an experiment fails or hangs, or this system lacks a kind of pipe, that is a
+// finding, too, and the other experiments go on. All experiments take some ten seconds together.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -219,7 +220,7 @@ func (o Options) kinds() (there []syspipe.Kind, lacking []results.Finding) {
 	return there, lacking
 }
 
-// experiments returns those that were asked for, about these kinds of pipe.
+// experiments returns the experiments that were asked for, about these kinds of pipe.
 func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
 	wanted := slices.DeleteFunc(inquiries(), func(i inquiry) bool {
 		return o.Steps != nil && !slices.Contains(o.Steps, i.name)

@@ -10,14 +10,14 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// sentMessage is how large the messages are whose ways to be sent are compared, in bytes.
+// sentMessage is the size, in bytes, of the messages that are sent in several ways.
 const sentMessage = 1_000_000
 
 // A sending is one way to send large messages.
 type sending struct {
 	name     string
-	capacity int // asked of the pipe, 0 for its own
-	write    int // bytes of one write at most, 0 for the whole message
+	capacity int // capacity that the pipe is asked for; 0: leave it as it is
+	write    int // bytes per write at most; 0: the whole message
 }
 
 var sendings = []sending{
@@ -38,7 +38,7 @@ func (s sending) String() string {
 	return text
 }
 
-// cell is raw bytes sent this way.
+// cell returns the cell of raw bytes that are sent this way.
 func (s sending) cell(place string) results.Cell {
 	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity
@@ -60,8 +60,8 @@ func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	return records
 }
 
-// places returns one CPU for both ends and two CPUs, as far as this machine has them. Where a
-// program cannot choose its CPUs the scheduler places both ends.
+// places returns one CPU for both ends and two CPUs, as far as this machine has them. If a program
+// cannot choose its CPUs, the scheduler places both ends.
 func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
@@ -101,8 +101,8 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// timeWakeUps passes one byte to and fro. Each trip has two wake-ups; copying a byte is nothing
-// beside them.
+// timeWakeUps passes one byte to and fro. Each round trip has two wake-ups, and copying a byte
+// takes next to no time.
 func timeWakeUps(t *trial) {
 	var cells []results.Cell
 	for _, place := range t.places() {

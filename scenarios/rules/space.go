@@ -21,8 +21,8 @@ func findCapacity(t *trial) {
 
 func findSlot(t *trial) { t.found("slot", t.slot(), "B", "") }
 
-// fillSizes returns the sizes at which rules differ: about PIPE_BUF, a page, half a slot, the
-// capacity.
+// fillSizes returns sizes of writes for which the rules of systems differ: near PIPE_BUF, a page,
+// half a slot, and the capacity.
 func fillSizes(slot int) []int {
 	return ascending(1, 511, 512, 2049, 4095, 4096, 4097, slot/2+1, 60<<10, 64<<10, 64<<10+1)
 }
@@ -68,9 +68,9 @@ func findGrowth(t *trial) {
 	}
 }
 
-// setCapacities asks for capacities, and reads what the system says of all pipes together.
+// setCapacities asks for several capacities, and reads the system's limits on all pipes together.
 func setCapacities(t *trial) {
-	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // whatever a slot is here
+	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // for any size of slot
 		w, _ := t.openNonBlocking()
 		if t.Err() != nil {
 			return
@@ -101,7 +101,8 @@ func setCapacities(t *trial) {
 	}
 }
 
-// findLargestCapacity doubles until refused, up to a bound where kernel memory would be wasted.
+// findLargestCapacity doubles the capacity until that is refused, but stops at 64 MiB, not to waste
+// kernel memory.
 func (t *trial) findLargestCapacity() {
 	w, _ := t.openNonBlocking()
 	best := 0
@@ -109,7 +110,7 @@ func (t *trial) findLargestCapacity() {
 	for n := t.slot(); n <= 64<<20 && t.Err() == nil; n *= 2 {
 		got, err := w.SetCapacity(n)
 		if errors.Is(err, errors.ErrUnsupported) {
-			return // said already
+			return // setCapacities has reported that already
 		}
 		if err != nil {
 			how = err.Error()
@@ -119,7 +120,7 @@ func (t *trial) findLargestCapacity() {
 		how = fmt.Sprintf("doubled up to %d bytes without a refusal", n)
 	}
 	step := "settable/largest"
-	// If best is above the limit this process is privileged, which the rule allows.
+	// If best is above the limit, this process is privileged: the rule allows that.
 	limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size")
 	if ok && best <= limit && t.system().os == "linux" {
 		t.foundBeside(step, best, "B", how, limit, "Linux fs/pipe.c pipe_set_size")
@@ -129,8 +130,8 @@ func (t *trial) findLargestCapacity() {
 }
 
 // findAllOrNothing looks for the largest write that is never taken in part. For a pipe it bisects,
-// since a write larger than one that is split is split too. For a socket nobody can say how much is
-// free, as that depends on the sizes of the writes in it; so it tries the usual sizes.
+// since any write larger than a split one is split, too. For a socket it tries the usual sizes: how
+// much is free cannot be known there, because it depends on the sizes of the writes in the socket.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
@@ -168,7 +169,7 @@ func (t *trial) largestUnsplit() int {
 	return whole
 }
 
-// splits reports whether a write of n bytes is taken in part where n - 1 bytes are free.
+// splits reports whether a write of n bytes is taken in part if n - 1 bytes are free.
 func (t *trial) splits(n, capacity int) bool {
 	w, _ := t.openNonBlocking()
 	for left := capacity - (n - 1); left > 0 && t.Err() == nil; {

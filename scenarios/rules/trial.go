@@ -19,14 +19,14 @@ import (
 type trial struct {
 	*experiment.Trial
 	kind    syspipe.Kind
-	general bool   // what it finds does not depend on the kind
-	how     string // the inquiry, in a line
+	general bool   // the findings do not depend on the kind
+	how     string // what the inquiry does, in a line
 
-	slotSize, capacity int // once found
+	slotSize, capacity int // 0 until they are found
 }
 
-// found reports what was found beside what is documented: the value that the rules of this system
-// predict, or else what the rule that covers the step says.
+// found reports a finding together with what is documented: the value that the rules of this system
+// predict, or else the text of the rule that covers the step.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -49,7 +49,8 @@ func (t *trial) found(step string, value any, unit, how string) {
 // undecided are values that say nothing about a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports what was found beside what should be, by whatever says so.
+// foundBeside reports a finding, compared with the value want, which source predicts. The verdict
+// is holds if they are equal, else refuted.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
@@ -62,7 +63,7 @@ func (t *trial) foundBeside(step string, value any, unit, how string, want any, 
 	t.report(step, value, unit, how, verdict, documented)
 }
 
-// report reports a finding. Without a word on how, the inquiry's stands.
+// report reports a finding. If how is empty, the title is that of the inquiry.
 func (t *trial) report(step string, value any, unit, how string, verdict results.Verdict,
 	documented string) {
 	f := results.Finding{
@@ -88,7 +89,7 @@ func valueText(value any, unit string) string {
 }
 
 // system returns what the documented rules depend on here. A socket pair is no pipe, nor is a FIFO
-// of macOS, which is a socket pair inside: for them only the rules of all systems hold.
+// of macOS, which is a socket pair inside: for them only the rules for all systems hold.
 func (t *trial) system() system {
 	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
@@ -139,8 +140,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	return n, false
 }
 
-// fill writes n bytes a call until a write is refused. It returns the bytes that were accepted, and
-// the count of the last write if that was short, else 0.
+// fill writes n bytes per call until a write is refused. It returns how many bytes were accepted,
+// and how many of the last accepted write if that was short, else 0.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
@@ -154,7 +155,7 @@ func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	w, r = t.openNonBlocking()
 	capacity, _ = t.fill(w, 1<<20)
-	if runtime.GOOS == "windows" { // there a write above the quota is refused whole
+	if runtime.GOOS == "windows" { // Windows refuses the whole of a write above the quota
 		for n := 64 << 10; n > 0; n /= 8 {
 			more, _ := t.fill(w, n)
 			capacity += more
@@ -163,7 +164,7 @@ func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	return w, r, capacity
 }
 
-// slot returns the bytes that must be read from a full pipe before one more fits.
+// slot returns how many bytes must be read from a full pipe before one more byte fits.
 func (t *trial) slot() int {
 	if t.slotSize == 0 {
 		w, r, capacity := t.full()
@@ -175,7 +176,7 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done says so, and returns how many bytes that took.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// The names of what other processes of an experiment do.
+// The names of the jobs that helper processes of an experiment do.
 const (
 	workWrite = "rules/write" // writes one letter again and again until the reader leaves
 	workEcho  = "rules/echo"  // copies from one end to another, a block at a time
@@ -21,7 +21,7 @@ const (
 
 type writeArgs struct {
 	Letter string
-	Size   int // bytes a call
+	Size   int // bytes per call
 }
 
 func writeLetters(w *proc.Work) error {
@@ -42,9 +42,9 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// Two writers get interleaveTime to come between each other's bytes, and on a slow machine up to
-// slowInterleaveTime, until fewMessages have come through. If no message was cut, that proves
-// something only if as many came through and there were fewRuns runs of one writer's bytes.
+// Two writers get interleaveTime to come between each other's bytes. On a slow machine they get
+// more time, up to slowInterleaveTime, until fewMessages have come through. "No message was cut" is
+// a result only if fewMessages came through, in at least fewRuns runs of one writer's bytes.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -69,14 +69,15 @@ func interleaveWrites(t *trial) {
 	}
 }
 
-// interleaveSizes returns the sizes at which rules differ: PIPE_BUF of the BSDs and of Linux, a slot
-// of the pipe's buffer, and one byte more than each; and a size that every system splits.
+// interleaveSizes returns sizes of writes for which the rules of systems differ: PIPE_BUF of the
+// BSDs and of Linux, a slot of the pipe's buffer, one byte more than each of these, and a size that
+// every system splits.
 func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
 
-// interleave reads for a while what two processes write, and counts the runs of one letter that are
-// no whole messages.
+// interleave reads for a while what two processes write, and counts the runs of one letter that do
+// not consist of whole messages.
 func (t *trial) interleave(size, read int) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -108,10 +109,10 @@ func (t *trial) interleave(size, read int) {
 // bytes of a writer begin with a message.
 type runCounter struct {
 	size     int // bytes of a message
-	messages int // whole ones, in the runs that are over
+	messages int // whole messages in finished runs
 	runs     int
-	broken   int // runs that are no whole messages
-	run      int // bytes of the run that goes on
+	broken   int // runs that do not consist of whole messages
+	run      int // bytes of the current run
 	letter   byte
 }
 
@@ -130,7 +131,7 @@ func (c *runCounter) count(p []byte) {
 	}
 }
 
-// whole returns the whole messages so far.
+// whole returns the number of whole messages so far.
 func (c *runCounter) whole() int { return c.messages + c.run/c.size }
 
 // enough reports whether to stop reading: after interleaveTime if enough messages came, else after
@@ -149,7 +150,7 @@ func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
 }
 
-// tooFew is the value where too little came through to say that nothing is cut.
+// tooFew is the value if nothing was cut, but too little came through to prove anything.
 const tooFew = "too few"
 
 func echo(w *proc.Work) error {
@@ -172,8 +173,8 @@ func echo(w *proc.Work) error {
 	}
 }
 
-// stallTime without a byte accepted is a deadlock: the other side is a process that has nothing
-// else to do.
+// If no byte is accepted for stallTime, that is a deadlock: the process on the other side has
+// nothing else to do, so it would have read.
 const stallTime = 500 * time.Millisecond
 
 // deadlock builds the deadlock that most people meet: a parent writes all it has before it reads,
@@ -207,8 +208,8 @@ func deadlock(t *trial) {
 	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "")
 }
 
-// writeUntilStuck writes until nothing more is accepted for a while. The pipe alone takes its
-// capacity, so more than that shows that the child has started; a stall before does not count.
+// writeUntilStuck writes until nothing more is accepted for stallTime. A stall counts only after
+// more bytes than the pipe's capacity were accepted: only then has the child started to read.
 func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)
