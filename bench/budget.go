@@ -8,25 +8,25 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// DefaultForks is the number of forks of a plan that does not say.
+// DefaultForks is the number of forks if a plan does not set it.
 const DefaultForks = stat.Forks
 
-// A cost is how long parts of a group's measurement take, by the latest fork: a round, and what the
-// fork takes beyond its rounds. The first round meets cold caches and untouched memory; what it
-// takes longer than the others is counted with the fork.
+// A cost is how long the parts of a group's measurement take, as measured in the latest fork: one
+// round, and all that a fork does beside its rounds. The first round meets cold caches and
+// untouched memory; the time by which it exceeds the other rounds is counted as the fork's.
 type cost struct{ fork, round time.Duration }
 
-// count learns from how long the nth round of a fork took.
+// count updates the cost by the time that round n of a fork took, counted from 0.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
-		c.fork += max(0, min(c.round-took, took)) // more is no cold cache but somebody else
+		c.fork += max(0, min(c.round-took, took)) // more is not a cold cache but another program
 	}
 	c.round += (took - c.round) / time.Duration(max(1, n)) // the mean of all but the first
 }
 
-// What starting the workers of a fork takes, and what a slice takes beyond its duration: its
-// warm-up, the quiet before the clock starts, and the job and its reports. Measured on a machine of
-// two cores.
+// forkOverhead is the time to start the workers of a fork. sliceOverhead is the time of a slice
+// beyond its duration: for its warm-up, the quiet before the clock starts, and the job and its
+// reports. Both were measured on a machine of two cores.
 const (
 	forkOverhead  = 45 * time.Millisecond
 	sliceOverhead = 3 * time.Millisecond
@@ -62,8 +62,8 @@ func (p Plan) Estimate() time.Duration {
 	return all
 }
 
-// forksOf returns how many forks a cell's slices are spread over: one each if the workers leave
-// after a slice.
+// forksOf returns over how many forks a cell's slices are spread: as many as there are slices, if
+// the workers leave after each.
 func (p Plan) forksOf(c results.Cell) int {
 	if takesOneJob(c) {
 		return p.Samples
@@ -71,12 +71,12 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is how many rounds a fork takes at least, if it is begun: it is known by the median
-// of its slices, and of fewer than three that says next to nothing.
+// leastRounds is the smallest number of rounds that a fork takes: a fork is represented by the
+// median of its slices, and the median of fewer than three says next to nothing.
 const leastRounds = 3
 
 // roundsFor returns how many rounds the next fork of a group takes: as many as the plan asks for,
-// or if the time is short its share of them, alike in all groups.
+// or fewer if the time is short: then all groups take the same share of their rounds.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.left(g)
 	asked := (rounds + forks - 1) / forks
@@ -103,15 +103,16 @@ func (r *runner) left(g *group) (forks, rounds int) {
 	return max(1, all-g.forks), max(r.Samples-g.rounds, r.Samples/all, 1)
 }
 
-// late reports whether something that takes so long is not to be begun any more.
+// late reports whether it is too late to begin something that takes this long.
 func (r *runner) late(cost time.Duration) bool {
 	if !r.measured {
-		cost = 0 // a guess
+		cost = 0 // until there is a sample, the cost is a guess
 	}
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit is how long a slice may take now. One that hangs does not keep the run beyond its time.
+// limit returns how long a slice that begins now may take. It shrinks with the time left, so that a
+// slice that hangs does not keep the run far beyond its time.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

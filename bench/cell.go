@@ -19,8 +19,9 @@ var Patterns = [][2]string{
 	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
 }
 
-// sharedBy returns what is the same in cells that share workers: what is compared, and messages of
-// other sizes, as each start of two processes takes the time of some ten slices.
+// sharedBy returns the cell without the fields in which cells that share workers may differ: those
+// in which compared cells differ, and the size. Sizes share workers because each start of two
+// processes takes the time of some ten slices.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -30,16 +31,16 @@ func sharedBy(c results.Cell) results.Cell {
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell do one timed job alone: an open loop may be
-// given up, and a reader that closes its end leaves no pipe for another.
+// takesOneJob reports whether the workers of a cell do only one timed job: an open loop may be
+// given up, and a reader that closes its end leaves no pipe for another job.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
 // isOpenLoop reports whether the cell's messages fall due one by one. The loop may be given up if
 // the pipe cannot take them.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
-// comparedBy returns what is the same in cells that are compared: all but the framing, and what the
-// ends do with their memory and beside reading and writing.
+// comparedBy returns the cell without the fields in which compared cells may differ: the framing,
+// how the ends use their memory, and what they do beside reading and writing.
 func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -63,10 +64,11 @@ func withoutReadersWork(c results.Cell) results.Cell {
 	return c
 }
 
-// verifiedBy returns what is the same in cells for which it is enough to compare every byte once.
+// verifiedBy returns the cell that stands for all cells which differ only in what their readers do
+// beside reading: it is enough to compare every byte for one of them.
 func verifiedBy(c results.Cell) results.Cell { return withoutReadersWork(c) }
 
-// validate reports what of a cell cannot be, on any system.
+// validate returns an error if no system can run the cell.
 func (p Plan) validate(c results.Cell) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (p Plan) validate(c results.Cell) error {
 	return p.validateMessages(c)
 }
 
-// validateNames reports names that nobody knows.
+// validateNames reports unknown names.
 func validateNames(c results.Cell) error {
 	var names []string
 	for _, pattern := range Patterns {
@@ -123,11 +125,11 @@ func (p Plan) validateMessages(c results.Cell) error {
 	return nil
 }
 
-// maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two
-// moments of each, and a worker may hold twice that in all.
+// maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two times
+// of 8 bytes for each message, in at most half of the memory that a worker may hold.
 const maxLoadMessages = workerMemory / 32
 
-// validateRate reports an open loop with more messages than can be accounted for.
+// validateRate reports an open loop with more messages than [maxLoadMessages].
 func (p Plan) validateRate(c results.Cell) error {
 	due := c.Rate * p.Duration.Seconds()
 	if due <= maxLoadMessages {
@@ -137,10 +139,11 @@ func (p Plan) validateRate(c results.Cell) error {
 		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 }
 
-// mostInflight bounds unanswered messages: each has a slot before the first is sent.
+// mostInflight is the most unanswered messages at a time: there is a slot for each, made before the
+// first is sent.
 const mostInflight = 1 << 16
 
-// validateLoad holds a cell's pattern and load against each other.
+// validateLoad reports a pattern and load that do not fit together.
 func validateLoad(c results.Cell) error {
 	plainStream := c.Pattern == "stream" && c.Rate == 0
 	switch {
@@ -167,13 +170,14 @@ func validateLoad(c results.Cell) error {
 	return nil
 }
 
-// leastWriteSize is the smallest bound of a write, in bytes: a header fits.
+// leastWriteSize is the smallest bound that a cell may set for its writes, in bytes: a header fits.
 const leastWriteSize = 64
 
 // mostWork is the most that a reader may spend on a byte, in nanoseconds.
 const mostWork = 100_000
 
-// validateMemory holds what a cell says of its ends' memory, writes and bytes against the rest.
+// validateMemory reports offsets, sources, write sizes and work that cannot be, or that do not fit
+// the cell's other fields.
 func validateMemory(c results.Cell) error {
 	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
 		if offset == "" {
@@ -211,8 +215,8 @@ var labelDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
 }
 
-// Label names a cell shortly, for a line of progress or an error: framing, size, pattern and
-// placement, and what else of it is not as usual.
+// Label names a cell briefly, for a line of progress or an error: framing, size, pattern and
+// placement, and those other fields that do not have their usual value.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {

@@ -9,12 +9,12 @@ import (
 // A clock reads the operating system's monotonic clock, which all processes share, so that one
 // end's time means something to the other. It may be used concurrently.
 //
-// It is [syspipe.Now], shifted: that costs no system call to read. The shift is found once, between
-// two readings that lie closest together.
+// It is [syspipe.Now] plus a shift, because that takes no system call to read. The shift is found
+// once, from the pair of readings that lie closest together.
 type clock struct{ shift int64 }
 
-// clockReadings is how often the clocks are read beside each other. The closest pair of some dozens
-// is as close as it gets.
+// clockReadings is how often both clocks are read, one right after the other, to find the shift.
+// Among some dozens of pairs one is as close as it gets.
 const clockReadings = 64
 
 // newClock makes a view of the clock.
@@ -39,13 +39,13 @@ func newClock() (*clock, error) {
 // now returns nanoseconds since a moment that is the same for all processes.
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
-// spinTime is how long before a moment an end stops sleeping, where it has its CPU for itself:
-// about what waking up from a sleep costs.
+// spinTime is how long before a moment an end stops sleeping and spins, if it has its CPU for
+// itself: about as long as waking up from a sleep takes.
 const spinTime = 50 * time.Microsecond
 
-// await returns when now is moment or more, on a thread whose timers are sharp. A sleep is
-// absolute, so that its lateness does not add up. With spin it spins for the last microseconds,
-// which suits an end that takes the CPU from nobody.
+// await returns when the moment has come. Its thread should have called [minimiseTimerSlack]. Each
+// sleep ends at an absolute time, so that lateness does not add up. With spin, await spins for the
+// last microseconds; only an end that has its CPU for itself should do so.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {

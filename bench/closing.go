@@ -9,16 +9,17 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A reader takes nothing for a while before it closes its end, as a program that hangs before it
-// dies. It waits until its writer has filled the pipe: until two looks in a row find the same
-// number of bytes in it, or the looks are used up.
+// Before a reader closes its end it takes nothing for a while, like a program that hangs before it
+// dies. It waits until its writer has filled the pipe: it looks how many bytes are in the pipe
+// until two looks in a row find the same number, or closePauses looks are used up.
 const (
 	closePause  = 500 * time.Microsecond // before each look
 	closePauses = 2000                   // the most looks
 )
 
 // closeEarly ends a slice in which the reader leaves early. When the reader has taken its messages,
-// it waits until the pipe is full and closes its end; the writer writes until the kernel says so.
+// it waits until the pipe is full and closes its end; the writer writes until the kernel reports
+// that.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()

@@ -16,12 +16,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errPeerGone is in the error of an endpoint whose peer left early: the cause is in the other's
-// report, or in its exit.
+// errPeerGone is part of an endpoint's error if its peer left early. The cause is then in the
+// peer's report, or in how the peer exited.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint is one end of a cell: what it keeps from job to job, and the job it is at. It belongs
-// to one goroutine.
+// An endpoint is one end of a cell: the job that it is doing, and what it keeps from job to job. It
+// belongs to one goroutine.
 type endpoint struct {
 	job
 	endpointConfig
@@ -32,11 +32,11 @@ type endpoint struct {
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
-	batch    *framers.Coalescer        // under w where messages leave in batches; else nil
+	batch    *framers.Coalescer        // below w if messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // its process has endpoints of other cells, too
-	clock    *clock // of a load, or a reader that leaves; else nil
-	buf      []byte // a plain raw end's, to read into
+	clock    *clock // for a load, or a reader that closes its end; else nil
+	buf      []byte // to read into, at a plain raw end
 
 	load   *load        // of a load generator; else nil
 	mixed  mixed        // of a mixed cell
@@ -44,14 +44,14 @@ type endpoint struct {
 	work   work         // of a reader that does something with the bytes
 	sum    uint64       // of the bytes that it looked at
 	trips  []int64      // client: nanoseconds of each round trip
-	cpus   map[int]bool // seen under this endpoint
+	cpus   map[int]bool // that this endpoint was seen on
 	report report
 }
 
-// newEndpoint makes what an endpoint needs for a cell. One of one thread gets descriptors of its
-// own. The pipes between the endpoints
-// block, whatever the measured ends do: a go that is slow to arrive would count as time of the
-// pipe.
+// newEndpoint makes an endpoint for a cell. If only one thread uses the ends, that thread gets a
+// table of descriptors of its own. The pipes on which the endpoints tell each other to go always
+// block, however the measured ends wait: if the word to go were slow to arrive, its delay would
+// count as time of the measured pipe.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoint, error) {
 	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	var err error
@@ -71,7 +71,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoin
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// An end that is closed in one table of descriptors stays open in another.
+	// Not if the end will be closed: closed in one table of descriptors, it stays open in the
+	// other.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -97,13 +98,13 @@ func (e *endpoint) setIO(waits syspipe.IO) error {
 	return err
 }
 
-// A preparedCell is what the endpoints make of a job's cell. Each makes its own: a source belongs
-// to one goroutine.
+// A preparedCell is a job's cell with its names parsed and its messages made. Each endpoint makes
+// its own, because a source belongs to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
 	source             *payload.Source
-	readOffset         int // within a page, of what is read into
+	readOffset         int // within a page, of the buffer to read into
 	writerIO, readerIO syspipe.IO
 }
 
@@ -139,16 +140,16 @@ func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	return writer, reader, err
 }
 
-// isReader reports whether this is the end that a cell's reader is: the one that receives the
-// stream, or that answers.
+// isReader reports whether this end is the cell's reader: the one that receives the stream, or that
+// answers.
 func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == server }
 
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
-// run does this endpoint's half of a job: it warms up, meets the other endpoint,
-// and moves the messages of the slice. Between warm-up and slice it does not wait: CPUs that had
-// been idle would be slow to wake.
+// run does this endpoint's half of a job: it warms up, meets the other endpoint, and moves the
+// messages of the slice. It does not pause between warm-up and slice, because CPUs that were idle
+// are slow to wake.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -183,7 +184,7 @@ func (e *endpoint) run(j job) error {
 	return explain("account", e.fillReport(before, after))
 }
 
-// begin forgets the job before.
+// begin resets what the job before left.
 func (e *endpoint) begin(j job) {
 	e.job = j
 	e.report = report{Role: e.Role}
@@ -196,7 +197,7 @@ func (e *endpoint) begin(j job) {
 	}
 	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
-		if j.Cell.Pattern != PatternMixed { // whose reader keeps its pace in each read
+		if j.Cell.Pattern != PatternMixed { // a mixed cell's slowReader paces each read
 			e.pace.PerSecond = j.Cell.Drain
 		}
 	}
@@ -210,7 +211,8 @@ func (e *endpoint) begin(j job) {
 	}
 }
 
-// newJobsLoad makes the account of the job's load, nil if it has none. The warm-up is none of it.
+// newJobsLoad makes the account of the job's load, nil if it has none. The warm-up is not part of
+// it.
 func (e *endpoint) newJobsLoad() (*load, error) {
 	if !e.isLoad() || e.Compare {
 		return nil, nil
@@ -269,7 +271,8 @@ func (e *endpoint) runMessages() error {
 	return nil
 }
 
-// signalPeer tells the peer to go on, from a moment on the shared clock where messages fall due.
+// signalPeer tells the peer to go on. start is the moment on the shared clock at which a load
+// begins, or 0.
 func (e *endpoint) signalPeer(start int64) error {
 	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err

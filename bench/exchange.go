@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// exchanger returns what the endpoint's role does with the messages, and makes what that takes. A
-// raw cell's messages are told apart by their known sizes, and only if somebody looks at them.
+// exchanger returns the function that moves messages in the endpoint's role, and makes the reader,
+// writer or buffer that it needs. The messages of a raw cell are told apart by their known sizes,
+// and only if this end looks at them.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if !e.checks() {
 		return e.unframed()
@@ -37,8 +38,9 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes: a
-// batch is to leave when it is full of messages, not of bytes.
+// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes. It
+// makes room for all messages of a batch, so that a batch leaves when it has its number of
+// messages, not because its buffer is full.
 const maxFrameOverhead = 128
 
 func (e *endpoint) writer() framers.Writer {
@@ -91,7 +93,7 @@ func (e *endpoint) send(from, n int64) error {
 	return nil
 }
 
-// receive takes messages. If they are those of a load, it notes when each was there.
+// receive takes messages. In a load it notes when each had arrived.
 func (e *endpoint) receive(from, n int64) error {
 	check, l := e.checker(), e.load
 	for i := from; i < from+n; i++ {
@@ -114,8 +116,8 @@ func (e *endpoint) receive(from, n int64) error {
 	return nil
 }
 
-// request times each trip from the end of the one before, by one reading of the clock: what a trip
-// costs is in it, and none falls between two.
+// request times each trip from the end of the one before, by one reading of the clock per trip: so
+// all that a trip costs is counted, and no time falls between two trips.
 func (e *endpoint) request(from, n int64) error {
 	check := e.checker()
 	last := syspipe.Now()
@@ -155,11 +157,12 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages it receives: all but a plain raw cell's.
+// checks reports whether this end looks at the messages it receives, as it does in all but plain
+// raw cells.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
-// checker returns how a received message is looked at: by its number and length while the clock
-// runs, byte for byte in the untimed sample.
+// checker returns the function that checks a received message: by its number and length while the
+// clock runs, byte for byte in the untimed sample.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare
@@ -167,7 +170,8 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 	return e.source.Check
 }
 
-// resident returns a buffer whose pages are made so before the clock starts.
+// resident returns the buffer after writing to all of it, so that the kernel gives it its pages
+// before the clock starts.
 func resident[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s

@@ -26,14 +26,14 @@ func (e errSlow) Error() string {
 	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
 }
 
-// pipeEnds are the ends of pipes that an endpoint has. The endpoints tell each other over toPeer
-// and fromPeer that they are ready, or to go. Replies pass through back, which is nil in a stream.
+// pipeEnds are the ends of pipes that an endpoint has. Over toPeer and fromPeer the endpoints tell
+// each other that they are ready, or to go. Replies pass through back, which is nil in a stream.
 type pipeEnds struct {
 	toPeer, fromPeer, data, back *syspipe.End
 }
 
-// endsOf tells the ends of a role apart, which come in the order in which [openPipes] opens the
-// pipes.
+// endsOf names the ends that an endpoint of a role was given. They come in the order in which
+// [openPipes] opens the pipes.
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
 	if !r.isOrigin() {
@@ -45,14 +45,15 @@ func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	return p
 }
 
-// pipes are what joins the two endpoints of a cell, in the controller's hands only to be passed on.
+// pipes are all pipes between the two endpoints of a cell. The controller only opens them and
+// passes their ends on.
 type pipes struct {
 	origin, other []*syspipe.End
 	err           error // the first
 }
 
 // openPipes opens two pipes over which the endpoints say that they are ready, the measured one, and
-// one back for replies.
+// for round trips one back for replies.
 func openPipes(c results.Cell) (*pipes, error) {
 	var p pipes
 	p.open(syspipe.Anonymous, 0, true)
@@ -93,11 +94,12 @@ func (p *pipes) close() {
 // A worker is a process that runs one endpoint.
 type worker struct {
 	*proc.Process
-	jobs *os.File // takes a job a line; its end tells the worker to leave
+	jobs *os.File // takes one job per line; the worker leaves when it is closed
 	role role
 }
 
-// startWorker starts a worker with its ends of pipes, which are closed here in any case.
+// startWorker starts a worker with its ends of the pipes. This process's own copies of them are
+// closed, even if the worker does not start.
 func startWorker(
 	ctx context.Context, c endpointConfig, ends []*syspipe.End,
 ) (*worker, error) {
@@ -116,7 +118,7 @@ func startWorker(
 	return w, nil
 }
 
-// do has the worker do a job.
+// do gives the worker a job and returns its report.
 func (w *worker) do(ctx context.Context, j job) (report, error) {
 	sent := json.NewEncoder(w.jobs).Encode(j)
 	var r report
@@ -131,27 +133,28 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))
 	}
-	w.Stop(time.Second, 0) // it said the last it had to say, so it is about to end
+	w.Stop(time.Second, 0) // it will report no more, so it is about to end
 	if exit := w.Wait(); exit != nil {
 		return fmt.Errorf("the %s died: %w", w.role, exit)
 	}
-	if errors.Is(err, proc.ErrNotBegun) { // a program that runs on although it is a worker
+	if errors.Is(err, proc.ErrNotBegun) { // its main ran on as usual
 		err = fmt.Errorf("%w; main, or TestMain, has to call bench.Worker first", err)
 	}
 	return fmt.Errorf("the %s: %w", w.role, err)
 }
 
-// A fork is the workers that share the pipes of a group of cells, started once. They do jobs until
-// it is closed, and wait in between for the next, each in a read.
+// A fork is one start of the two workers that measure a group of cells, with the pipes between
+// them. The workers do jobs until the fork is closed; between two jobs each waits in a read for the
+// next.
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
-	limit   func() time.Duration // that a job which begins now may take
-	offset  int                  // of its messages within a page, unless a cell says otherwise
-	workers []*worker            // of the origin, and of the other end
+	limit   func() time.Duration // how long a job that begins now may take
+	offset  int                  // where in a page its messages begin, unless a cell says it
+	workers []*worker            // the origin's, then the other end's
 }
 
-// startFork opens pipes for cells such as a job's and starts their workers.
+// startFork opens pipes for cells like the job's and starts their workers.
 func startFork(
 	ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration,
 ) (*fork, error) {
@@ -192,9 +195,9 @@ func (f *fork) close() {
 	f.cancel(nil)
 }
 
-// run has the workers do a job together, and returns the reports of both endpoints. When one dies,
-// the other finds its pipes closed and reports that. One that takes longer than the limit is
-// killed, and the other with it.
+// run gives both workers a job and returns the reports of both endpoints. If one worker dies, the
+// other finds its pipes closed and reports that. If the job takes longer than the limit, both
+// workers are killed.
 func (f *fork) run(j job) (reports, error) {
 	j.Offset = f.offset
 	limit := f.limit()

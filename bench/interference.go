@@ -12,12 +12,12 @@ import (
 // An interference is what disturbs the cells of a run: the machine's own faults, and who else uses
 // it while the run goes on.
 type interference struct {
-	lasting []string      // of the machine, found before the run
-	before  machine.Usage // of its CPUs
+	lasting []string      // faults of the machine, found before the run
+	before  machine.Usage // of its CPUs, before the run
 	last    machine.Usage // when the latest slice was over
-	latest  []string      // all of it, by the latest look
+	latest  []string      // all warnings, by the latest look
 
-	disturbed bool // others had what the cells needed, by the same
+	disturbed bool // others used what the cells needed, by the latest look
 }
 
 func newInterference() *interference {
@@ -33,10 +33,10 @@ func newInterference() *interference {
 // one of its ends could have run.
 const maxQueued = 0.05
 
-// mark notes in a sample what the hypervisor took from it, and says why it is to be left out of the
-// figures, if it is. The rule is the same for every sample and never looks at its speed: any of its
-// CPUs' time was stolen or withheld by a quota since the slice before, or its ends waited for a CPU
-// that others had for more than maxQueued of the time.
+// mark notes in a sample how much CPU time the hypervisor took from it, and, if the sample is to be
+// left out of the figures, why. The rule is the same for every sample and ignores its speed. A
+// sample is left out if since the slice before any time of its CPUs was stolen, or a quota stopped
+// it, or if its ends waited for CPUs that others had for more than maxQueued of the time.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.last)
@@ -58,10 +58,10 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns how long the ends of a sample could have run at least, but others had the
-// CPU. Ends with a CPU each wait for others alone. Those on one CPU also wait for each other, so
-// there it is no longer than the time in which neither ran. Where the scheduler chose, an end
-// waited for others as far as it waited longer than the other end ran.
+// waitedForOthers returns how long the ends of a sample waited, at least, for a CPU that others
+// had. Ends with a CPU each wait only for others. Ends on one CPU also wait for each other, so only
+// the time in which neither ran can count. If the scheduler chose the CPUs, an end may have waited
+// for the other end while that ran; only the time that it waited beyond that counts.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
@@ -78,16 +78,16 @@ func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duratio
 	return time.Duration(ns), true
 }
 
-// look finds out what there is to say of the machine so far. It is called once for cells that are
-// finished together, so that they are told the same.
+// look collects the warnings about the machine so far. It is called once for cells that are
+// finished together, so that all of them get the same warnings.
 func (i *interference) look() {
 	faults := machine.ReadUsage().Since(i.before).Faults()
 	i.latest, i.disturbed = append(warningsOf(faults), i.lasting...), len(faults) > 0
 }
 
-// warnings returns what a record that is finished now has to be read with. Disturbed means that
-// others had what the cell needed: as its slices tell, if the system lets them, or else as the
-// whole machine does.
+// warnings returns the warnings for a record that is finished now. disturbed means that others used
+// what the cell needed: that more than half of its samples were marked, or, if the system does not
+// tell how long threads wait for a CPU, that the whole machine was disturbed.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	tells := false
 	marked := 0

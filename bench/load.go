@@ -26,20 +26,20 @@ type schedule struct {
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime is how long before the first message is due the start is agreed on, so that it is not
-// late from the beginning.
+// leadTime is how long before the first message is due the ends agree on the start: without it the
+// first message would be late already.
 const leadTime = time.Millisecond
 
 // A load is the account of one generated load: when each message was sent and received, on the
 // shared clock.
 type load struct {
 	schedule  schedule
-	open      bool  // messages fall due; else they wait for a slot
+	open      bool  // messages fall due; else each waits for a free slot
 	deadline  int64 // of an open loop: nothing is sent after it
 	maySpin   bool
 	sent      []int64
 	received  []int64
-	delivered atomic.Int64  // how many of received are written
+	delivered atomic.Int64  // how many elements of received are set
 	total     atomic.Int64  // how many were sent, once that is known; -1 before
 	slots     chan struct{} // of a closed loop: one is free for each message that may be sent
 }
@@ -53,7 +53,7 @@ func (e *endpoint) newLoad() *load {
 	}
 	l.total.Store(-1)
 	if !l.open {
-		// Giving a slot back never waits.
+		// There is room for all messages, so that giving a slot back never waits.
 		l.slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages))
 		for range e.Cell.Inflight {
 			l.slots <- struct{}{}
@@ -70,7 +70,7 @@ func (e *endpoint) maySpin() bool {
 	return e.Cell.Placement != "same" && e.Cell.Placement != "free"
 }
 
-// deliver notes that message i is there and as it was sent.
+// deliver notes that message i has arrived as it was sent, and frees a slot.
 func (l *load) deliver(i int64) {
 	l.delivered.Store(i + 1)
 	if l.slots != nil {
@@ -78,8 +78,9 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule takes the moment that the endpoints agreed on, or chooses it, where it is 0, and
-// returns it. An open loop is given up at twice the time it should take.
+// setSchedule sets the start of the load and returns it: the given moment, on which the endpoints
+// agreed, or if that is 0 one that it chooses. An open loop is given up at twice the time it should
+// take.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -99,8 +100,8 @@ func (e *endpoint) setSchedule(start int64) int64 {
 	return start
 }
 
-// runLoad moves the messages of a loaded sample. Whoever receives those of an open loop that was
-// given up finds their end: the rest was never sent.
+// runLoad moves the messages of a loaded sample. If an open loop was given up, its receiver meets
+// the end of the pipe early: the rest was never sent.
 func (e *endpoint) runLoad() (err error) {
 	if e.isMixed() {
 		if e.Role == sender {
@@ -124,8 +125,8 @@ func (e *endpoint) runLoad() (err error) {
 	return err
 }
 
-// generate sends the messages as they fall due, or as slots become free, and says at last how many
-// that were.
+// generate sends the messages as they fall due, or as slots become free, and then stores in total
+// how many it sent.
 func (e *endpoint) generate() error {
 	l := e.load
 	minimiseTimerSlack()
@@ -153,7 +154,7 @@ func (e *endpoint) generate() error {
 // end fill both pipes.
 func (e *endpoint) runClientLoad() error {
 	over := make(chan error, 2)
-	onOwnThread := func(half func() error) { // where the endpoint is placed
+	onOwnThread := func(half func() error) { // on the endpoint's CPU
 		runtime.LockOSThread()
 		err := placement.PinThread(e.CPU)
 		if err == nil {
@@ -164,8 +165,9 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(e.generate)
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
-			// A thread in a raw call counts as one that runs: while the other one sleeps, Go
-			// would not poll for this one if it kept its thread.
+			// Go takes a thread in a raw system call for one that runs. While the generator's
+			// thread sleeps in such a call, Go would not poll for this goroutine if it were locked
+			// to its thread.
 			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
@@ -173,8 +175,8 @@ func (e *endpoint) runClientLoad() error {
 	if err := <-over; err != nil {
 		return err
 	}
-	// Where the loop was given up, the receiving thread waits for ever for replies to what was
-	// never sent; it goes with the worker.
+	// If the loop was given up, the receiving goroutine waits forever for replies to messages that
+	// were never sent; it ends with the worker.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -189,8 +191,8 @@ func (e *endpoint) runClientLoad() error {
 	}
 }
 
-// finishLoad turns the times of a load into latencies. In a stream the sender has one half of them,
-// and hands it over.
+// finishLoad turns the times of a load into latencies. In a stream only the sender knows when
+// messages were sent; it hands these times over.
 func (e *endpoint) finishLoad() error {
 	if e.isMixed() {
 		return e.finishMixed()
@@ -259,8 +261,8 @@ func (e *endpoint) summariseLoad() error {
 	return nil
 }
 
-// addLoadLatencies reports the latency of the first n messages: from when each was sent, under a
-// name, and in an open loop from when it was due, and how late it was sent.
+// addLoadLatencies reports latencies of the first n messages: under name, the time from when each
+// was sent; in an open loop also the time from when it was due, and how late it was sent.
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}
@@ -272,7 +274,7 @@ func (e *endpoint) addLoadLatencies(name string, n int64) error {
 		for i := range n {
 			due[i] = l.received[i] - l.schedule.due(i)
 			lateness[i] = l.sent[i] - l.schedule.due(i)
-			if float64(lateness[i]) > l.schedule.period { // more than one after it was due
+			if float64(lateness[i]) > l.schedule.period { // more than a period after it was due
 				e.report.Load.Late++
 			}
 		}

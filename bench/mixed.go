@@ -30,16 +30,16 @@ const (
 	smallPriority
 )
 
-// A mixed is what an endpoint of a mixed cell has beside that of a load. The load's messages are
-// the small ones.
+// A mixed is what an endpoint of a mixed cell keeps beside its load. The load's messages are the
+// small ones.
 type mixed struct {
 	small *payload.Source
 	mux   *framers.Mux // nil at the end that receives
-	out   [][]byte     // small messages to send, in memory of their own, as they may wait together
+	out   [][]byte     // small messages to send, each in its own memory: several may wait
 
-	large int64 // messages of the slice
+	large int64 // large messages of the slice
 	bytes int64 // payload received
-	last  int64 // when the last message was there, on the shared clock
+	last  int64 // when the last message arrived, on the shared clock
 }
 
 // isMixed reports whether the job is the timed one of a mixed cell. Its warm-up and its untimed
@@ -53,7 +53,7 @@ func (w muxWriter) WriteMessage(msg []byte) error {
 	return w.mux.Send(context.Background(), largePriority, msg)
 }
 
-// newMixed makes what a slice of n small messages takes.
+// newMixed makes the state for a slice of n small messages.
 func (e *endpoint) newMixed(n int64) (mixed, error) {
 	m := e.mixed
 	m.large = 0
@@ -71,14 +71,16 @@ func (e *endpoint) newMixed(n int64) (mixed, error) {
 	return m, nil
 }
 
-// sendMixed sends large messages until all small ones have fallen due, and each of these as it
-// does. At last it sends one with a number beyond, which says that all are sent.
+// sendMixed sends each small message when it falls due, and large messages all the while until
+// then. At last it sends a small message with a number beyond the others', which says that all are
+// sent.
 func (e *endpoint) sendMixed() error {
 	minimiseTimerSlack()
 	e.clock.await(e.load.schedule.start, false)
 	var allDue atomic.Bool
 	large := make(chan error, 1)
-	// Not on this goroutine, which is bound to its thread: the turn would pass between threads.
+	// Not on this goroutine: it is bound to its thread, so the turn to write would pass from thread
+	// to thread.
 	go func() { large <- e.sendLarge(&allDue) }()
 	err := e.sendSmall()
 	allDue.Store(true)
@@ -152,7 +154,7 @@ func (e *endpoint) receiveMixed() error {
 	}
 }
 
-// takeSmall notes when a small message was there, or says that it is the last message of all.
+// takeSmall notes when a small message arrived; last says that it is the final message of all.
 func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	l := e.load
 	number, err := e.mixed.small.Number(msg)
@@ -173,8 +175,8 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	return false, nil
 }
 
-// finishMixed makes latencies of the times of the small messages, of which the sender hands over
-// its half.
+// finishMixed turns the times of the small messages into latencies. The sender hands over when each
+// was sent.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
@@ -202,8 +204,8 @@ func (e *endpoint) finishMixed() error {
 	return e.addLoadLatencies("oneway", small)
 }
 
-// readQuantum is how many bytes the reader of a mixed cell takes at once, if it limits itself: more
-// would let the pipe run in jerks, and a small message wait for one of them.
+// readQuantum is how many bytes the reader of a mixed cell takes per read, if it limits itself.
+// With larger reads the pipe would run in jerks, and a small message would wait for one.
 const readQuantum = 4 << 10
 
 // A slowReader reads no more bytes a second than its pace allows, as a program does that works on
@@ -215,7 +217,7 @@ type slowReader struct {
 	spin  bool // the CPU is the reader's own: it works there, as such a program would
 }
 
-// Read waits until the bytes of the reads before are paid for.
+// Read first waits until the pace allows more bytes than those of the reads before.
 func (s *slowReader) Read(p []byte) (int, error) {
 	s.clock.await(s.pace.Next, s.spin)
 	n, err := s.in.Read(p[:min(len(p), readQuantum)])
@@ -223,7 +225,7 @@ func (s *slowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// validateMixed holds a mixed cell's fields against each other.
+// validateMixed reports fields of a cell that do not fit the pattern mixed.
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
 		if c.FrameWait != "" {

@@ -14,8 +14,8 @@ type pace struct {
 	Next      int64 // when the reader is done with what it took; 0 before the first Take
 }
 
-// catchUp is how far a reader may lag behind its pace and still make up for it: what a sleep is
-// late, not what the pipe was empty.
+// catchUp is how far a reader may fall behind its pace and still catch up. So it makes up for
+// sleeps that end late, but not for time in which the pipe was empty.
 const catchUp = time.Millisecond
 
 // Take counts n bytes that were taken at a moment, in nanoseconds of any clock, and returns Next.
@@ -29,7 +29,7 @@ func (p *pace) Take(n int, now int64) int64 {
 
 // wait waits until a reader of that pace would be done with n more bytes.
 func (p *pace) wait(n int) {
-	if p.PerSecond > 0 { // apart, so that what costs nothing is inlined
+	if p.PerSecond > 0 { // sleep is a function of its own so that this check is inlined
 		p.sleep(n)
 	}
 }

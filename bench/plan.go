@@ -30,20 +30,20 @@
 // meanwhile; some messages of each cell are compared byte for byte, untimed.
 //
 // If a cell asks for it ([results.Cell.ClosesAfter]), the reader then stops, and closes its end
-// when the pipe is full. The writer goes on until the kernel tells it; both moments are of a clock
-// that all processes share.
+// when the pipe is full. The writer goes on until the kernel reports the close to it. Both moments
+// are recorded, by a clock that all processes share.
 //
 // # Where messages lie
 //
 // What a copy in the kernel costs depends on where its source and its destination lie within a
 // page. So messages begin at an offset that is drawn for each start of the workers and recorded in
-// the sample; a cell may say another ([results.Cell.PayloadOffset]).
+// the sample; a cell may name another ([results.Cell.PayloadOffset]).
 //
 // # Concurrency
 //
 // Run may be called from several goroutines, but the figures of runs that share a machine disturb
-// each other. It is not promised that a figure can be had again on another day: compare what was
-// measured in one run, interleaved.
+// each other. A figure may well differ on another day: compare only what was measured in one run,
+// interleaved.
 package bench
 
 import (
@@ -90,9 +90,9 @@ type Progress struct {
 type Step string
 
 const (
-	Compared   Step = "compared"   // its untimed messages, every byte
-	Calibrated Step = "calibrated" // how many messages fill a slice, in its first fork
-	Timed      Step = "timed"      // a sample
+	Compared   Step = "compared"   // every byte of its untimed messages was compared
+	Calibrated Step = "calibrated" // it is known how many messages fill a slice
+	Timed      Step = "timed"      // a sample was taken
 	Finished   Step = "finished"   // its record is kept
 )
 
@@ -195,7 +195,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// transportSupported returns why this system has no such pipe or ends, nil if it has.
+// transportSupported returns why this system lacks the cell's kind of pipe, way to wait or
+// transfer; nil if it has them.
 func transportSupported(c results.Cell) error {
 	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
 		return err

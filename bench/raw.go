@@ -42,9 +42,9 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// unframed returns what the endpoint's role does in a raw cell while the clock runs: what a C
-// program would do, and no more. Bytes are counted, and nobody looks at the messages' numbers, so
-// they have none.
+// unframed returns the function that moves the messages of a raw cell while the clock runs. It does
+// what a C program would do, and no more: it counts bytes. Nobody looks at the messages' numbers,
+// so they have none.
 func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {
@@ -92,8 +92,8 @@ func (e *endpoint) writeRawPieces(from, n int64) error {
 	return nil
 }
 
-// vmsplice gives the pipe the pages of n messages instead of their bytes. They do not change, so
-// the reader may take its time.
+// vmsplice gives the pipe the pages of n messages instead of their bytes. The pages do not change,
+// so the reader may take its time.
 func (e *endpoint) vmsplice(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
@@ -120,8 +120,8 @@ func (e *endpoint) readRaw(from, n int64) error {
 	return nil
 }
 
-// requestRaw makes the round trips of a raw cell. Where all messages are alike the body is looked
-// up once: in a trip of 2 µs everything beside the four calls shows.
+// requestRaw makes the round trips of a raw cell. If all messages are alike the body is looked up
+// only once: in a trip of 2 µs everything shows that is done beside the four system calls.
 func (e *endpoint) requestRaw(from, n int64) error {
 	alike := e.source.IsOne()
 	body := e.source.Body(from)
@@ -162,7 +162,7 @@ func (e *endpoint) respondRaw(from, n int64) error {
 	return nil
 }
 
-// writeAll writes a message in as few layers as can be.
+// writeAll writes a message through as few layers of functions as possible.
 func (e *endpoint) writeAll(msg []byte) error {
 	if e.Cell.WriteSize > 0 {
 		return rawWriter{e.out, e.Cell.WriteSize}.WriteMessage(msg)
@@ -171,7 +171,7 @@ func (e *endpoint) writeAll(msg []byte) error {
 	return err
 }
 
-// readFull fills p, in as few layers as can be.
+// readFull fills p through as few layers of functions as possible.
 func (e *endpoint) readFull(p []byte) error {
 	for len(p) > 0 {
 		n, err := e.in.ReadUnguarded(p)

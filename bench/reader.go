@@ -8,9 +8,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// touch looks at every byte of what was read, if the cell's reader does.
+// touch looks at every byte that was read, if the cell asks its reader to.
 func (e *endpoint) touch(b []byte) {
-	if e.Cell.Touch && e.isReader() { // apart, so that what costs nothing is inlined
+	if e.Cell.Touch && e.isReader() { // sumOf is apart so that this check is inlined
 		e.sum += sumOf(b)
 	}
 }
@@ -33,16 +33,16 @@ type work struct{ perByte float64 } // nanoseconds of CPU time
 
 // spend takes the CPU time that n bytes cost.
 func (w work) spend(n int) {
-	if w.perByte > 0 { // apart, so that what costs nothing is inlined
+	if w.perByte > 0 { // spin is apart so that this check is inlined
 		spin(time.Duration(w.perByte * float64(n)))
 	}
 }
 
-// lostCPU is a gap between two readings of the clock from which on the thread had lost its CPU, or
-// was interrupted. Such time is not counted as work.
+// lostCPU is the longest gap between two readings of the clock that counts as work. In a longer one
+// the thread lost its CPU, or was interrupted.
 const lostCPU = 5 * time.Microsecond
 
-// spin keeps the CPU busy for so long.
+// spin keeps the CPU busy until it has spent d of CPU time.
 func spin(d time.Duration) {
 	last := syspipe.Now()
 	for end := last + d; last < end; {
@@ -54,7 +54,7 @@ func spin(d time.Duration) {
 	}
 }
 
-// A workingReader is an end whose reader works after each read.
+// A workingReader is the input of an end whose reader works after each read.
 type workingReader struct {
 	in io.Reader
 	e  *endpoint
@@ -79,8 +79,8 @@ func (e *endpoint) input() io.Reader {
 	return bareEnd{e.in}
 }
 
-// A bareEnd is an end that nobody closes while another call is in it, as a C program has it. Raw
-// cells and framings move their bytes by the same calls.
+// A bareEnd reads and writes an end without a guard against its being closed meanwhile, as a C
+// program does. Framings move their bytes by the same calls as raw cells.
 type bareEnd struct{ *syspipe.End }
 
 func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }

@@ -11,9 +11,9 @@ import (
 // registered are framings that are not pipebench's own, by their spec.
 var registered sync.Map
 
-// Register makes a framing of the caller's known to the engine, under its String, in this process
-// and in the workers it starts. Call it before [Worker], in main or TestMain. A name that framers
-// knows is that one's.
+// Register makes f, a framing of the caller's own, known to the engine under the name f.String(),
+// in this process and in the workers it starts. Call it before [Worker], in main or TestMain. It
+// cannot replace a framing that package framers knows.
 func Register(f framers.Framing) { registered.Store(f.String(), f) }
 
 // parseFraming finds a framing by its spec, a registered one too.
@@ -28,8 +28,8 @@ func parseFraming(spec string) (framers.Framing, error) {
 	return nil, err
 }
 
-// CheckRegistered returns why a worker would not find f by its name, or find another one there,
-// whose figures would pass for those of f.
+// CheckRegistered returns an error if a worker would not find f by its name, or would find another
+// framing, whose figures would then be taken for those of f.
 func CheckRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {

@@ -39,8 +39,8 @@ func (rs reports) timer() report { return rs.of(receiver, client) }
 // origin returns the report of the endpoint that messages come from.
 func (rs reports) origin() report { return rs.of(sender, client) }
 
-// sample puts the two halves together, without the latency of the round trips, which takes a
-// millisecond to sum up.
+// sample joins the two reports into one sample. It leaves out the latency of the round trips,
+// because summing them up takes a millisecond.
 func (rs reports) sample() results.Sample {
 	timer, origin := rs.timer(), rs.origin()
 	s := timer.Sample
@@ -56,8 +56,8 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. That is for the
-// controller: a worker does not collect the garbage that it makes.
+// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. The controller does
+// this, because it makes garbage, which a worker does not collect.
 func addRoundTrips(s *results.Sample, trips []int64) error {
 	if len(trips) == 0 {
 		return nil

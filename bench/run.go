@@ -15,12 +15,12 @@ import (
 // Run measures the plan's cells and gives each one's record to keep, when the last of its samples
 // was taken.
 //
-// Cells that differ in their framing, or in what the ends do with their memory, are compared. They
-// share their workers with those of other message sizes: these are a group. The workers of a group
-// are started several times; each start is a fork. In each round of a fork every cell takes a
-// slice, in an order shuffled anew in which compared cells follow each other. Groups take their
-// forks in turn, so that what else the machine does meets all cells alike, and the forks of one
-// group lie spread over the run.
+// Cells that differ in their framing, or in what the ends do with their memory, are compared.
+// Compared cells of all message sizes share their workers; together they are a group. The workers
+// of a group are started several times; each start is a fork. In each round of a fork every cell
+// takes a slice, in an order shuffled anew in which compared cells follow each other. Groups take
+// their forks in turn, so that what else the machine does meets all cells alike, and the forks of
+// one group lie spread over the run.
 //
 // It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
 // worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
@@ -104,8 +104,8 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end keeps what was measured of the groups that are left, and returns why the run ends before its
-// plan does, if that is an error.
+// end keeps what was measured of the groups that are left. It returns an error if the run ends
+// early for another reason than its time, or if no cell was measured.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
@@ -160,8 +160,8 @@ func (r *runner) addReason(why error) {
 	}
 }
 
-// fork starts the workers of a group, has them take some rounds, and ends them. The first fork has
-// every byte of each cell compared before.
+// fork starts the workers of a group, lets them take some rounds, and ends them. In the first fork
+// each cell's untimed messages are compared, byte for byte, before the rounds.
 func (r *runner) fork(ctx context.Context, g *group) error {
 	if err := r.turn(ctx); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
-	g.cost.fork = time.Since(began) // what follows is for the first fork alone
+	g.cost.fork = time.Since(began) // what follows is done in the first fork only
 	for _, c := range shuffled(r.random, g.cells) {
 		if err := r.prepare(f, c); err != nil {
 			return r.failed(c, err)
@@ -188,8 +188,8 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	return r.takeRounds(ctx, f, g, rounds)
 }
 
-// prepare has a cell verified and calibrated, if it is not. It is not calibrated afterwards if a
-// slice was left out: then the fork is over.
+// prepare verifies and calibrates a cell, unless that was done already. If the cell is not
+// calibrated afterwards and there is no error, a slice was left out, and the fork is over.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -203,8 +203,9 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 	return r.calibrate(f, c)
 }
 
-// takeRounds takes so many rounds of a fork, as far as there is time for them. In the first fork
-// their number rests on a guess; it takes no more than the later ones will.
+// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. In the first
+// fork that number rests on a guessed cost, so it is computed anew after each round: the first fork
+// takes no more rounds than the later ones will.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
@@ -253,7 +254,7 @@ func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	return cells
 }
 
-// turn waits for the run's turn, which is no part of its time.
+// turn waits for the run's turn. The wait does not count as time of the run.
 func (r *runner) turn(ctx context.Context) error {
 	if r.Turn == nil {
 		return nil
@@ -288,8 +289,8 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish keeps the records of the groups that are done, those for which there is a reason why. A
-// cell that was not begun when the run was stopped gets no record.
+// finish keeps the records of the groups that are done, which are those for which why returns a
+// reason. If the run was stopped, a cell that was not begun gets no record.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil
@@ -302,7 +303,7 @@ func (r *runner) finish(why func(*group) string) error {
 		}
 		for _, c := range g.cells {
 			if reason == "interrupted" {
-				c.record.Failed = "" // the workers were killed for it
+				c.record.Failed = "" // it only says that the workers were killed
 			}
 			if reason != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
 				continue

@@ -12,17 +12,18 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job has as many messages as fill some pipes' worth of bytes, but enough to meet each
-// of a recording's, and no more than are quickly made.
+// The untimed job has compareBytes of messages, which are some pipes' worth, but at least
+// minCompare messages and each of a recording's, and at most maxCompare others, which are quickly
+// made.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
 	maxCompare   = 64
 )
 
-// compare takes a cell's untimed job, in which every byte is compared. If cells differ only in what
-// their readers do beside reading, one of them has it done for all. The cell has no Verified if the
-// job was left out.
+// compare runs a cell's untimed job, in which every byte is compared. If cells differ only in what
+// their readers do beside reading, the job of one counts for all. If the job was left out, the
+// cell's Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = verifiedBy(j.Cell)
@@ -42,7 +43,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	}
 	n := int64(compareBytes / max(1, source.Largest()))
 	if _, sleeps := sleepOf(j.Cell); sleeps {
-		n = 0 // each time that they fill the pipe takes a pause
+		n = 0 // the writer sleeps each time that the pipe is full
 	}
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
@@ -62,8 +63,9 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	return nil
 }
 
-// calibrations are taken at most: each tells what a slice of its length can hold, and of one that
-// is far too short the first messages are a large part, which are slow.
+// calibrations is how many calibrating slices a cell takes at most. One tells how many messages fit
+// into its length, but if it is far too short the first messages, which are slow, are a large part
+// of it.
 const calibrations = 3
 
 // calibrate takes short slices that nobody keeps, until one tells how many messages fill the time.
@@ -83,7 +85,8 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 	return nil
 }
 
-// adapts reports whether the messages of a slice are as many as the cell was seen to move in time.
+// adapts reports whether the number of messages per slice follows the rate at which the cell was
+// seen to move them.
 func (c *cellRun) adapts() bool {
 	cell := c.record.Cell
 	_, sleeps := sleepOf(cell)
@@ -120,8 +123,9 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	return nil
 }
 
-// mostTrips bounds the round trips of a slice whose times are kept until its cell is finished. To
-// sum up those of a short slice takes a third of its time, and next to nothing for a long one.
+// mostTrips is the most round trips of a slice whose times are kept until the cell is finished,
+// instead of being summed up at once. Summing up takes a third of the time of a short slice, and
+// next to nothing beside a long one.
 const mostTrips = 10_000
 
 // sumUp makes latencies of the round trips that were kept.
@@ -133,14 +137,15 @@ func (c *cellRun) sumUp() error {
 	return each.Wait()
 }
 
-// fallbackDivisor is by how much a machine may become slower between two slices: where somebody
-// else computes on the ends' CPU, each message may wait for a turn of some milliseconds, and not
-// for a microsecond.
+// fallbackDivisor is how many times slower a machine may become between two slices: if another
+// program computes on the ends' CPU, each message may wait some milliseconds for its turn, instead
+// of a microsecond.
 const fallbackDivisor = 1000
 
-// slice has the workers move as many messages of a cell as fill d at the best rate seen so far, so
-// that slices of a cell hold the same work: one that others disturbed says nothing of the next. It
-// returns no reports if the slice was left out. The fork's workers are gone then.
+// slice lets the workers move as many messages of a cell as fill d at the best rate seen so far. It
+// is not the latest rate, because slices of a cell should hold the same work: a slice that others
+// disturbed says nothing about the next. If the slice was left out, the reports are nil and the
+// fork's workers are gone.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).of(n))
@@ -156,9 +161,9 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether n messages that were not moved in time are no failure of their cell:
-// they took much longer than those before let expect, and the next fork tries again with as few as
-// will do, or the run's time was up.
+// leaveOut reports whether a slice of n messages that did not finish in time is left out instead of
+// failing its cell. That is so if it took much longer than the slices before suggested (the next
+// fork then tries with far fewer messages), or if the run's time was up.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -171,7 +176,7 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 		c.rate /= fallbackDivisor
 		return true
 	}
-	if r.late(0) { // with more time it may have been a slow slice
+	if r.late(0) { // with more time it might have finished
 		r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
 		c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
 		return true
@@ -192,7 +197,7 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 	if cell.Rate > 0 {
 		perSecond = cell.Rate
 	}
-	// The untimed sample, by which a cell is known at first, reads as fast as it can.
+	// The first rate is that of the untimed sample, whose reader reads as fast as it can.
 	if cell.Drain > 0 && cell.Rate == 0 {
 		perSecond = min(perSecond, float64(cell.Drain)/max(1, c.size))
 	}
@@ -202,8 +207,9 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }
 
-// messagesOfFills returns how many messages fill the pipe so many times. A writer that sleeps
-// writes so many, as the rate of a burst that fits the pipe says nothing of the next.
+// messagesOfFills returns how many messages fill the pipe the given number of times. A writer that
+// sleeps gets its number of messages from this and not from a rate: the rate of a burst that fits
+// the pipe says nothing about the next burst.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
 	capacity := int64(usualCapacity)
 	if c.capacity > 0 {
@@ -212,11 +218,12 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
-// leastFills is how often at least a slice of a writer that sleeps fills the pipe: it meets one
-// refusal.
+// leastFills is how often, at least, a slice of a writer that sleeps fills the pipe: twice, so that
+// the pipe refuses a write once.
 const leastFills = 2
 
-// usualCapacity is taken for the capacity of a pipe if the system does not tell it, in bytes.
+// usualCapacity is the capacity, in bytes, that is assumed for a pipe if the system does not tell
+// it.
 const usualCapacity = 64 << 10
 
 // sleepOf returns how long the writer of a stream sleeps when the pipe is full, if it does.
@@ -232,14 +239,15 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording, Offset: p.offsetOf(1)}
 }
 
-// offsetOf draws where in a page the messages of a fork begin. Cells of one fork share it, and so
-// do those of others with the same number.
+// offsetOf draws where in a page the messages of a fork begin. All cells of a fork share this
+// offset, and so do the forks of other groups with the same number.
 func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// of makes the job a timed one of n messages. Before them go an eighth as many: as many as fill the
-// caches and wake the CPUs, and few where each takes long. A writer that sleeps needs none.
+// of makes the job a timed one of n messages. A warm-up of n/8 messages goes before them, at most
+// 1000: enough to fill the caches and wake the CPUs, and few if each takes long. A writer that
+// sleeps needs no warm-up.
 func (j job) of(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// minimiseTimerSlack asks for the smallest timer slack, 1 ns, for this thread. The kernel's own is
-// 50 µs, by which every sleep would be late.
+// minimiseTimerSlack asks for the smallest timer slack, 1 ns, for this thread. With the kernel's
+// usual slack every sleep would end 50 µs late.
 func minimiseTimerSlack() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
 // sleepUntil sleeps to an absolute moment; the shared clock is the kernel's.
@@ -21,24 +21,26 @@ func (c *clock) sleepUntil(moment int64) {
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// quietTime is how long the runtime is left alone before the warm-up: until the threads that
-// stopping the world wakes have parked again. Its watchdog looks around every 20 µs for longer,
-// some milliseconds, which is a part of a slice in any case.
+// quietTime is how long the Go runtime is left alone before the warm-up. Stopping the world woke
+// some of its threads, and after this time they have parked again. Its watchdog looks around every
+// 20 µs for some milliseconds more, so a part of each slice has the watchdog awake in either case.
 const quietTime = 250 * time.Microsecond
 
-// quiesce waits without the scheduler's knowledge, which would only wake more.
+// quiesce sleeps in a raw system call, of which the scheduler does not know: telling it would only
+// wake more threads.
 func quiesce() {
 	t := unix.NsecToTimespec(quietTime.Nanoseconds())
-	// A signal may cut it short, and no harm done.
+	// A signal may cut the sleep short, which does no harm.
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// ownDescriptors gives the calling thread a descriptor table of its own. While threads share one,
-// the kernel takes a reference to the file in every call, which a C program of one thread does not
-// pay: some 15 % of a 64 B write. Where a thread may not do this, its figures have that in them.
+// ownDescriptors gives the calling thread a descriptor table of its own. While threads share a
+// table, the kernel takes a reference to the file in every call. That is some 15 % of a 64 B write,
+// and a C program of one thread does not pay it. If the thread is not allowed to leave the shared
+// table, its figures include this cost.
 //
-// Go's poller is made to open its own descriptor before, for all threads: made later, it would be
-// in this thread's table alone.
+// A pipe is opened first, to make Go's poller open its own descriptor in the table of all threads:
+// opened later, that would be in this thread's table alone.
 func ownDescriptors() {
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
@@ -53,14 +55,15 @@ type runQueue int
 func openRunQueue() runQueue {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1 // of which nothing can be read
+		return -1 // reading it fails
 	}
 	return runQueue(fd)
 }
 
-// waited reads the second of three numbers: nanoseconds on a CPU, in a run queue, and turns. It
-// allocates nothing, and does not tell Go's scheduler, since the clock is about to start. Where
-// there are none, it returns -1.
+// waited returns how many nanoseconds the thread waited in a run queue, or -1 if the system does
+// not tell. The kernel's file has three numbers: nanoseconds on a CPU, nanoseconds in a run queue,
+// and turns. As the clock is about to start, waited allocates nothing, and its system call is a raw
+// one, of which Go's scheduler does not know.
 func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),

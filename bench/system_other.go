@@ -4,7 +4,8 @@ package bench
 
 import "time"
 
-// minimiseTimerSlack is for Linux, whose sleeps have a slack to choose.
+// minimiseTimerSlack does nothing here: it is for Linux, where a thread can choose the slack of its
+// sleeps.
 func minimiseTimerSlack() {}
 
 func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }
@@ -13,10 +14,11 @@ func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.n
 // stopping the world woke are asleep again.
 func quiesce() { time.Sleep(time.Millisecond) }
 
-// ownDescriptors is for Linux, whose threads can part with the table they share.
+// ownDescriptors does nothing here: it is for Linux, where a thread can leave the table that
+// threads share.
 func ownDescriptors() {}
 
-// runQueue is for Linux, whose threads are told how long they waited for a CPU.
+// runQueue is empty here: it is for Linux, which tells how long a thread waited for a CPU.
 type runQueue struct{}
 
 func openRunQueue() (q runQueue) { return q }

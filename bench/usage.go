@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage is what an endpoint had used up by one moment. What the system does not tell is not in it:
-// see the flags.
+// usage is what an endpoint had used up by a moment. What the system does not tell is marked: by
+// SeesEAGAIN and SeesWaits in calls, and by -1 in time.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -38,8 +38,8 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap. That stops the world, and so has to wait for raw system
-// calls to end.
+// heap reads the statistics of the heap if the endpoint is alone. Reading them stops the world,
+// which has to wait until raw system calls end.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -47,11 +47,11 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 	return m
 }
 
-// alone reports whether no other goroutine of the process may be in a raw system call that lasts.
+// alone reports whether no other goroutine of the process may be in a long raw system call.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
-// counters returns the counters of the pipes that messages and replies pass through. A read takes
-// what there is, and is no short write.
+// counters returns the counters of the pipes that messages and replies pass through. Short counts
+// writes only: a read takes what there is.
 func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()
@@ -73,8 +73,8 @@ func (e *endpoint) counters() syspipe.Counters {
 	return all
 }
 
-// fillReport fills the report in with what was used from before to after. The heap was looked at
-// before the warm-up, whose share of the allocations is left out.
+// fillReport fills the report in with what was used from before to after. The heap was read before
+// the warm-up, so the warm-up's share of the allocations is subtracted.
 func (e *endpoint) fillReport(before, after usage) error {
 	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)

@@ -20,8 +20,8 @@ func warnings(r results.Record, asked int) []string {
 	return slices.Concat(countWarnings(r, asked), loadWarnings(r), spreadWarnings(r))
 }
 
-// countWarnings tells of too few samples. It names no number, so that cells which differ by a
-// sample are told the same.
+// countWarnings warns of too few samples. Its text has no number, so that cells whose counts differ
+// by one get the same text.
 func countWarnings(r results.Record, asked int) []string {
 	if len(r.Samples) >= min(asked, minSamples) {
 		return nil
@@ -38,11 +38,11 @@ func countWarnings(r results.Record, asked int) []string {
 	return []string{"fewer samples than asked for, too few for an interval: " + why}
 }
 
-// minAchieved is the share of an asked rate below which the rate was not kept.
+// minAchieved is the share of the requested rate below which the rate counts as not kept.
 const minAchieved = 0.99
 
-// loadWarnings tells of a load that was not kept, and of a generator whose own lateness is most of
-// the tail of the latency that it is part of.
+// loadWarnings warns of a rate that was not kept, and of a generator whose own lateness makes up
+// most of the tail of the latency.
 func loadWarnings(r results.Record) []string {
 	var achieved []float64
 	for _, s := range r.Samples {
@@ -76,7 +76,7 @@ func loadWarnings(r results.Record) []string {
 // in doubt.
 const maxOutliers = 0.2
 
-// spreadWarnings tells of samples that do not agree, although nothing is known to have disturbed
+// spreadWarnings warns of samples that do not agree although nothing is known to have disturbed
 // them, and of ends that the scheduler put on one CPU unasked.
 func spreadWarnings(r results.Record) []string {
 	var undisturbed []results.Sample

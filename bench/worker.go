@@ -33,7 +33,8 @@ const workerMemory = 1 << 30
 func Worker() { proc.Main(Jobs()) }
 
 // A job is what the controller asks of a worker: a slice of a cell. It travels as one line of JSON
-// on the worker's standard input. The endpoint that the worker runs is its argument.
+// on the worker's standard input. Which endpoint the worker runs is in its argument, an
+// [endpointConfig].
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -65,12 +66,12 @@ const (
 	server   role = "server"   // sends each message back
 )
 
-// isOrigin reports whether the cell's messages come from there.
+// isOrigin reports whether the cell's messages come from the end with this role.
 func (r role) isOrigin() bool { return r == sender || r == client }
 
 // serveJobs does the jobs that come on standard input, one after another, on a thread that is bound
-// to the endpoint's CPU. It returns after a job that is the last of its cell, or that failed: there
-// the peer reads until this end is gone.
+// to the endpoint's CPU. It returns after a job that is the last of its cell or that failed: the
+// peer of such a job reads until this end is closed.
 //
 // The garbage collector is off: it would run beside the clock. Garbage is collected between two
 // jobs instead, when there is much of it. A framing that allocates without end is caught by a
@@ -98,7 +99,8 @@ func serveJobs(p *proc.Work) error {
 		r := w.do(j)
 		last := j.isLast() || r.Error != ""
 		if last {
-			// The peer must not wait, for what an open loop that was given up never sent, say.
+			// The peer must not wait for more, for example for messages that an open loop never
+			// sent because it was given up.
 			proc.CloseAll(p.Ends)
 		}
 		if err := p.Report(r); err != nil || last {
@@ -108,7 +110,8 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it. To ask for how much stops no world.
+// collectGarbage collects garbage if there is much of it. Asking how much there is does not stop
+// the world.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
@@ -117,15 +120,15 @@ func collectGarbage() {
 	}
 }
 
-// A workplace is what a worker keeps from job to job: of each cell an endpoint, with its messages
-// and buffers, its framing's reader and writer.
+// A workplace is what a worker keeps from job to job: one endpoint per cell, with its messages and
+// buffers and its framing's reader and writer.
 type workplace struct {
 	config endpointConfig
 	ends   pipeEnds
 	queue  runQueue
 	made   sources
 	cells  map[results.Cell]*endpoint
-	broken error // it could not be bound to its CPU
+	broken error // why it could not be bound to its CPU
 }
 
 func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
@@ -155,7 +158,7 @@ func (w *workplace) do(j job) report {
 	return e.report
 }
 
-// endpoint returns the endpoint of a job's cell. One that compares every byte is not kept.
+// endpoint returns the endpoint of a job's cell. An endpoint that compares every byte is not kept.
 func (w *workplace) endpoint(j job) (*endpoint, error) {
 	if w.broken != nil {
 		return nil, w.broken
@@ -174,13 +177,13 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 }
 
 // sources are the messages of an endpoint's cells. Cells with the same messages at the same place
-// share them, so that none of them has its own in the cache and another has not.
+// share them: else one cell might find its messages in the cache, and another not.
 type sources struct {
 	sends bool // the endpoint is the one that messages come from
 	made  map[sourceKey]*payload.Source
 }
 
-// A sourceKey is what of a job its messages depend on.
+// A sourceKey holds the fields of a job that decide its messages.
 type sourceKey struct {
 	Payload, Messages, Offset, Source string
 	Size                              int
@@ -225,7 +228,7 @@ func (j job) messages() (*payload.Source, error) {
 // KiB on that is the beginning of a page.
 const asAllocated = "0"
 
-// place has the messages of the end that sends them lie where the cell says.
+// place moves the messages of the sending end to where the cell wants them in memory.
 func (j job) place(source *payload.Source) error {
 	switch j.Cell.PayloadOffset {
 	case asAllocated:

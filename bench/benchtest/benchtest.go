@@ -9,8 +9,8 @@
 //
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
-// Benchmarks report the engine's time, in units that benchstat reads with -col /framing. The start
-// of the workers and slices that others disturbed are not in the figures.
+// Benchmarks report the engine's time, in units that benchstat reads with -col /framing. The
+// figures leave out the start of the workers, and slices that others disturbed.
 package benchtest
 
 import (
@@ -33,8 +33,8 @@ var (
 
 // Framing benchmarks a framing through real pipes between two processes, beside raw: streams of
 // messages from 256 B to 1 MB, and round trips of 256 B and 65 kB, with each placement of same and
-// apart that the machine has. Other sizes than the usual may be given, in bytes: each is streamed
-// and sent there and back.
+// apart that the machine has. Other sizes may be given, in bytes: each is measured in streams and
+// in round trips.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -70,11 +70,12 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 	return cells
 }
 
-// samplesPerOp are slices of some milliseconds.
+// samplesPerOp is how many slices, of some milliseconds each, an operation of go test takes.
 const samplesPerOp = 6
 
-// Cells runs each cell as a benchmark of its own. An operation of go test is a run of some slices
-// with workers of their own; the figures are medians of all slices.
+// Cells runs each cell as a benchmark of its own. An operation of go test is a run of
+// [samplesPerOp] slices, with workers started for it; the figures are medians of the slices of all
+// operations.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {

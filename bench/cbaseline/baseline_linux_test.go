@@ -1,7 +1,7 @@
-// Package cbaseline holds the engine's cells against the same work in C: what a pipe gives to a
-// program that has nothing but its framing between it and the system calls. It has tests only, and
-// needs Linux and a C compiler, named by CC or cc. The comparison itself, slice by slice, is a
-// benchmark:
+// Package cbaseline compares the engine's cells with the same work in C: with what a pipe gives to
+// a program that has nothing but its framing between itself and the system calls. It has tests
+// only, and needs Linux and a C compiler, named by CC or cc. The comparison itself, slice by slice,
+// is a benchmark:
 //
 //	go test -run '^$' -bench AgainstC ./bench/cbaseline
 package cbaseline
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // A program is the compiled C baseline.
 type program struct{ path string }
 
-// A work is what one start of the program does.
+// A work says what one start of the program does.
 type work struct {
 	Framing   string
 	Size      int // of a message, in bytes
@@ -51,7 +51,8 @@ type work struct {
 	ReaderCPU int
 }
 
-// build compiles the program into a folder of the test. Without a C compiler the test is skipped.
+// build compiles the program into a temporary folder of the test. Without a C compiler the test is
+// skipped.
 func build(tb testing.TB) *program {
 	tb.Helper()
 	compiler := cmp.Or(os.Getenv("CC"), "cc")
@@ -67,7 +68,7 @@ func build(tb testing.TB) *program {
 	return &program{path}
 }
 
-// A running is a start of the program, which takes slices.
+// A running is the program after its start, when it takes slices.
 type running struct {
 	*proc.Process
 	jobs  *os.File
@@ -96,10 +97,10 @@ func (r *running) stop() {
 	r.times.Close()
 }
 
-// slice has so many messages timed, after a quarter as many.
+// slice lets the program time this many messages, after a warm-up of a quarter as many.
 func (r *running) slice(messages int64) (took time.Duration, err error) {
 	var seconds float64
-	fmt.Fprintln(r.jobs, max(1, messages/4), messages) // one that left says so below
+	fmt.Fprintln(r.jobs, max(1, messages/4), messages) // a program that is gone fails below
 	if _, err := fmt.Fscanln(r.times, &seconds); err != nil {
 		return 0, fmt.Errorf("the C baseline: %w: %w", err, r.Wait())
 	}
@@ -112,7 +113,7 @@ func (r *running) fill(d time.Duration) int64 { return max(1, int64(r.rate*d.Sec
 
 const capacity = 64 << 10
 
-// A match is a cell that both languages run.
+// A match is a cell, and the work in C that is the same.
 type match struct {
 	cell results.Cell
 	work work
@@ -158,9 +159,9 @@ func streamOf(framing string, size int, offset, place string) match {
 	return match{cell, work{Framing: name, Size: size, Capacity: capacity, Offset: at}}
 }
 
-// BenchmarkAgainstC runs each cell in C and here, a slice of the one and a slice of the other, and
-// reports the median of the ratios within rounds with its 95 % interval: of goodput for streams,
-// of the time of a trip for round trips. It does the same amount of work whatever b.N is.
+// BenchmarkAgainstC runs each cell in C and in the engine, one slice each in turn. It reports the
+// median of the ratios within rounds, with its 95 % interval: the ratio of goodput for streams, of
+// the time of a trip for round trips. It does the same amount of work whatever b.N is.
 func BenchmarkAgainstC(b *testing.B) {
 	c := build(b)
 	for _, m := range matches(b) {
@@ -179,7 +180,7 @@ func BenchmarkAgainstC(b *testing.B) {
 	}
 }
 
-// place has C run on the CPUs that the cell's ends are to have.
+// place sets the CPUs of the C program to those that the cell's ends will have.
 func (m *match) place() error {
 	topology, err := placement.Read()
 	if err != nil {
@@ -190,11 +191,11 @@ func (m *match) place() error {
 	return err
 }
 
-// rounds of each start.
+// rounds is how many slices each start takes.
 const rounds = 5
 
-// ratio runs both: the C program takes its slice whenever it is the engine's turn, and is started
-// anew with the engine's workers.
+// ratio runs both: the C program takes a slice whenever it is the engine's turn, and is started
+// anew whenever the engine starts its workers.
 func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate, error) {
 	var theirs, ours results.Record
 	var r *running
@@ -210,7 +211,7 @@ func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate,
 			}
 			r, err = c.start(ctx, m.cell.Pattern, m.work)
 			for n := int64(1); err == nil &&
-				n <= 4; n++ { // each tells better what the next can hold
+				n <= 4; n++ { // each finds a better size for the next
 				_, err = r.slice(max(n, r.fill(bench.SliceTime/2)))
 			}
 			return err

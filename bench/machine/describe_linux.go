@@ -66,13 +66,14 @@ func virtualised() string {
 	return strings.Join(signs, ", ")
 }
 
-// imitated finds what stands in for Linux or for the processor, by what it calls itself there.
+// imitated returns what imitates Linux or the processor, "" if nothing does. Each gives itself away
+// by its name in /proc.
 func imitated(program string) string {
 	version := read("proc/version")
 	switch {
 	case syspipe.IsGVisor(version):
 		return "imitated by gVisor"
-	case strings.Contains(version, "Microsoft"): // WSL 2 is a Linux, and writes itself small
+	case strings.Contains(version, "Microsoft"): // WSL 2 is a real Linux, and spells it "microsoft"
 		return "imitated by WSL 1"
 	case emulated(program):
 		return "emulated by QEMU"
@@ -80,7 +81,7 @@ func imitated(program string) string {
 	return ""
 }
 
-// emulated reports whether QEMU stands in for the processor.
+// emulated reports whether QEMU emulates the processor.
 func emulated(program string) bool {
 	info := read("proc/cpuinfo")
 	switch {
@@ -89,11 +90,11 @@ func emulated(program string) bool {
 	case strings.Contains(info, "QEMU TCG"): // x86
 		return true
 	case field(info, "CPU implementer") == "0x00" && field(info, "CPU part") == "0x051":
-		return true // arm64: a processor Q, of nobody
+		return true // arm64: implementer 0 is nobody, and 0x51 is Q
 	case strings.Contains(read("proc/sysinfo"), "QEMU"): // s390x
 		return true
 	}
-	// On POWER guests of KVM say so, too.
+	// On POWER, guests of KVM say "emulated by qemu", too.
 	hypervisor := read("proc/device-tree/hypervisor/compatible")
 	return strings.Contains(field(info, "machine"), "emulated by qemu") &&
 		!strings.Contains(hypervisor, "kvm")

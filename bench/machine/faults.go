@@ -17,7 +17,7 @@ type Fault struct {
 	always bool   // it affects every figure of a run, whatever was measured
 }
 
-// Warning returns the fault in a line, as the records of a run have it.
+// Warning returns the fault in a line, as it stands in the records of a run.
 func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Found, f.Advice) }
 
 // Finding returns the fault as a line of results.
@@ -28,8 +28,8 @@ func (f Fault) Finding() results.Finding {
 	}
 }
 
-// Faults returns what about the machine itself disturbs measurements. None is a fine machine, or
-// one that does not tell. Who else uses it is [Usage]'s to say.
+// Faults returns what about the machine itself disturbs measurements. There are none if the machine
+// is fine, or does not tell. For others who use the machine see [Usage.Faults].
 func Faults(env results.Environment) []Fault {
 	list := []Fault{
 		{
@@ -72,12 +72,12 @@ func Faults(env results.Environment) []Fault {
 	return slices.DeleteFunc(list, func(f Fault) bool { return f.Found == "" })
 }
 
-// Disturbing returns those of the faults that a run has to be read with, whatever it measured.
+// Disturbing returns those faults that affect every figure of a run, whatever it measured.
 func Disturbing(env results.Environment) []Fault {
 	return slices.DeleteFunc(Faults(env), func(f Fault) bool { return !f.always })
 }
 
-// fewCPUs says what the placements of the two ends lack.
+// fewCPUs says why this machine has too few CPUs to place the two ends well, "" if it has enough.
 func fewCPUs(system string) string {
 	topology, err := placement.Read()
 	n := len(topology.CPUs)
@@ -115,7 +115,7 @@ func slowClock(env results.Environment) string {
 		results.FormatDuration(env.ClockNS), results.FormatDuration(float64(env.ClockStepNS)))
 }
 
-// usualPipeMax is fs.pipe-max-size as Linux comes: see pipe(7).
+// usualPipeMax is the default of fs.pipe-max-size on Linux: see pipe(7).
 const usualPipeMax = 1 << 20
 
 func smallPipeMax(largest int) string {

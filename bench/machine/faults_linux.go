@@ -10,8 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults returns what a Linux machine can have that disturbs measurements. Found is empty for
-// those that this machine does not have.
+// systemFaults returns the faults that are looked for on Linux only. Found is empty for faults that
+// this machine does not have.
 func systemFaults() []Fault {
 	return []Fault{
 		{
@@ -40,7 +40,7 @@ func systemFaults() []Fault {
 	}
 }
 
-// turbo looks at the switch of Intel's driver, and at that of all others.
+// turbo reads the switch of Intel's driver, and the one that all other drivers have.
 func turbo() string {
 	ofIntel := read(cpuDir + "intel_pstate/no_turbo")
 	if ofIntel == "0" || ofIntel == "" && read(cpuDir+"cpufreq/boost") == "1" {
@@ -74,8 +74,8 @@ func quota() string {
 // usualPipe is the capacity of a new pipe: sixteen pages, see pipe(7).
 const usualPipe = 64 << 10
 
-// smallPipes opens a pipe, to see whether its capacity is the usual one. A pipe that cannot be
-// opened is an error of whatever opens the next.
+// smallPipes opens a pipe, to see whether its capacity is the usual one. If it cannot open one it
+// reports no fault: whatever opens the next pipe will report the error.
 func smallPipes() string {
 	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{})
 	if err != nil {

@@ -47,7 +47,7 @@ func Describe(run string, seed int64) results.Environment {
 	return env
 }
 
-// Version is that of this build of pipebench: a release's, else "devel".
+// Version returns the version of this build of pipebench if it is a release, else "devel".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -65,15 +65,15 @@ func identify(e results.Environment) string {
 	return hex.EncodeToString(h[:6])
 }
 
-// The clock is read in batches, and the fastest counts: while the others went on, something else
-// had the CPU.
+// The clock is read in batches, and the fastest batch counts: during slower ones something else had
+// the CPU.
 const (
 	batches  = 50
 	readings = 400 // in a batch
 )
 
 // clock measures what reading the monotonic clock costs, and its smallest step, in nanoseconds: it
-// goes on until it has seen one.
+// goes on until it has seen a step.
 func clock() (cost float64, step int64) {
 	fastest, smallest := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	for batch := 0; batch < batches || smallest == math.MaxInt64; batch++ {

@@ -33,8 +33,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in what these systems tell. They keep a governor to themselves, and a pipe grows
-// by itself, to 64 KiB.
+// describe fills in what these systems tell. They do not tell of a governor, and have no largest
+// pipe to ask for: a pipe grows by itself, to 64 KiB.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")

@@ -10,8 +10,8 @@ import (
 // root is where the kernel tells of itself. Only tests change it.
 var root fs.FS = os.DirFS("/")
 
-// hertz is the unit of /proc/stat. Linux shows it to programs as 100, whatever the kernel's own is
-// (USER_HZ).
+// hertz is how many units of /proc/stat make a second. Linux shows it to programs as 100, whatever
+// the kernel's own is (USER_HZ).
 const hertz = 100
 
 // systemUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle, iowait, irq,
@@ -58,7 +58,7 @@ func throttled() (seconds float64, ok bool) {
 	return 0, false
 }
 
-// read is a file's text, "" where it is not there: an old kernel, a container.
+// read returns a file's text, "" if there is no such file, as on an old kernel or in a container.
 func read(name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func read(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// number is 0 where there is none, as in cpu.max's "max".
+// number returns the number that a text is, 0 if it is none, such as "max" in cpu.max.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 
 // A Usage is what all CPUs together did in some time, in seconds of one CPU.
 type Usage struct {
-	Known     bool    // the system tells; else all is 0
+	Known     bool    // the system tells; else all figures are 0
 	Busy      float64 // ran something
 	Own       float64 // of that, this process and the children that it has waited for
 	Stolen    float64 // were taken by the hypervisor while something wanted to run
 	Throttled float64 // stood still by a quota while something wanted to run
-	Elapsed   float64 // of the clock
+	Elapsed   float64 // by the clock
 	CPUs      int
 
 	quotas   bool            // the system tells of throttling
@@ -23,8 +23,8 @@ type Usage struct {
 	at       time.Time
 }
 
-// ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0 until it is
-// held against an earlier one with [Usage.Since].
+// ReadUsage returns what the CPUs did since the machine was started; its Elapsed is 0, and only a
+// difference made by [Usage.Since] has one.
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at = time.Now()
@@ -64,11 +64,11 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 const (
 	busyCPUs    = 0.1  // CPUs that others keep busy: it moves a figure by more than a percent
 	stolenShare = 0.01 // of the time in which something ran
-	shortLook   = 0.5  // seconds that a look at others takes: systems count in hundredths
+	shortLook   = 0.5  // least seconds of a look at others: systems count in hundredths
 )
 
-// Faults returns what disturbed that which ran in that time: others that used the CPUs, the
-// hypervisor that gave the CPUs to others, a quota that stopped them.
+// Faults returns what disturbed measurements in that time: others used the CPUs, the hypervisor
+// gave the CPUs to others, or a quota stopped this process.
 func (u Usage) Faults() []Fault {
 	var list []Fault
 	others := (u.Busy - u.Own) / u.Elapsed

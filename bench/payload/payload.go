@@ -1,4 +1,4 @@
-// Package payload makes the messages that a cell sends, and knows them again at the other end.
+// Package payload makes the messages that a cell sends, and checks them at the other end.
 //
 //	src, err := payload.Generate("json", 4096, 1)
 //	msg := src.Message(7)          // 4,096 bytes of JSON-RPC, numbered 7
@@ -43,7 +43,8 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body returns message i as it is without its number, for a stream that nobody takes messages from.
+// Body returns message i without putting its number into it, for a stream whose reader does not
+// tell messages apart.
 func (s *Source) Body(i int64) []byte {
 	if s.copies != nil {
 		return s.copies[i%int64(len(s.copies))]
@@ -61,7 +62,7 @@ func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
-// Bytes returns the length of messages from to from+n, together.
+// Bytes returns the total length of n messages, the first of which is number from.
 func (s *Source) Bytes(from, n int64) int64 {
 	var round, rest int64
 	for _, b := range s.bodies {
@@ -86,8 +87,8 @@ func (s *Source) Largest() int {
 	return n
 }
 
-// Check tells whether msg can be message i: its length, and eight bytes at its head and at its
-// tail.
+// Check tells whether msg can be message i: it looks at the length, and at eight bytes at the head
+// and at the tail.
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
@@ -157,8 +158,8 @@ func firstDifference(a, b []byte) int {
 }
 
 // digits returns the low 32 bits of i as eight hexadecimal digits, the first in the highest byte.
-// It works on all eight at once: a number is written twice a message inside the timed part, where a
-// loop over the digits was seen.
+// It works on all eight at once: a number is written twice per message inside the timed part, and
+// there a loop over the digits showed in the figures.
 func digits(i int64) uint64 {
 	x := uint64(uint32(i))
 	x = (x<<16 | x) & 0x0000ffff0000ffff
@@ -278,8 +279,9 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// period is after how many bytes the filling of a message begins again: enough to be cheap, and
-// prime, so that a chunk taken for its neighbour shows.
+// period is after how many bytes the filling of a message repeats: few enough to be made cheaply.
+// It is a prime number, so that neighbouring chunks differ and a chunk taken for its neighbour
+// shows.
 const period = 65521
 
 // fill writes random bytes to b, which repeat after a period.

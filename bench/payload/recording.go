@@ -34,8 +34,8 @@ const maxRecording = 1 << 30
 const maxLine = 128 << 20
 
 // ReadMessages reads what tap recorded, with bodies or without, or a file of messages, one a line.
-// Blank lines are skipped; the last line needs no newline. In a recording everything that is no
-// message is skipped, a torn last line among it.
+// Blank lines are skipped; the last line needs no newline. In a recording every line that is not a
+// message is skipped, a torn last line too.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func ReadMessages(path string) ([]Message, error) {
 
 func readMessages(f io.Reader) ([]Message, error) {
 	var l lines
-	// A device may have a line without an end.
+	// The limit is for devices, whose lines may have no end.
 	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine))
 	for {
 		line, err := r.ReadMessage()
@@ -105,8 +105,8 @@ func (l *lines) take(line []byte) {
 	l.total += int64(l.messages[len(l.messages)-1].Size)
 }
 
-// recordIn reads a line of a results file, and reports whether it is one: a message of a protocol
-// names neither a kind nor a run.
+// recordIn reads a line of a results file, and reports whether it is one: a line that is a message
+// of a protocol has no kind, or no run.
 func recordIn(line []byte) (results.Message, bool) {
 	var m results.Message
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
@@ -115,7 +115,8 @@ func recordIn(line []byte) (results.Message, bool) {
 	return m, m.Kind != "" && m.Run != ""
 }
 
-// Bytes returns the message, or where none was kept JSON of its size; seed makes it one of many.
+// Bytes returns the message. If its body was not kept, it makes JSON of the same size, which seed
+// decides.
 func (m Message) Bytes(seed int64) []byte {
 	if m.Body != nil {
 		return m.Body

@@ -24,7 +24,7 @@ type Place struct {
 	Name string
 	What string // a line for a list
 
-	related func(a, b CPU) bool // whether two CPUs are; nil where any do
+	related func(a, b CPU) bool // whether two CPUs are so related; nil if any two will do
 	lacking string              // why a machine may have no such two
 }
 
@@ -81,8 +81,8 @@ func (t Topology) String() string {
 	}, ", ")
 }
 
-// Best returns the placements that show most of this machine: same, and two cores as close as there
-// are. Where a program cannot choose its CPUs, free.
+// Best returns the placements that show most of this machine: same, and the first that it has of
+// apart, sibling and far. If a program cannot choose its CPUs, the only one is free.
 func (t Topology) Best() []string {
 	can := func(place string) bool {
 		_, err := t.Choose(place)
@@ -100,8 +100,8 @@ func (t Topology) Best() []string {
 }
 
 // Choose picks the CPUs for a place. The highest-numbered are taken first, since the lowest serve
-// most interrupts. A place that this machine, or what this process may use of it, does not have is
-// [errors.ErrUnsupported].
+// most interrupts. The error is [errors.ErrUnsupported] if no CPUs of this machine that this
+// process may use are so related.
 func (t Topology) Choose(place string) (CPUs, error) {
 	var known []string
 	var p Place

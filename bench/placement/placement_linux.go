@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinThread binds the calling thread to a CPU. The caller has locked its goroutine to the thread.
+// PinThread binds the calling thread to a CPU. The caller must have locked its goroutine to the
+// thread.
 func PinThread(cpu int) error { return pin(0, cpu) }
 
 // PinProcess binds every thread of this process to a CPU, and with them those that they start
@@ -68,9 +69,10 @@ func pin(thread, cpu int) error {
 	return nil
 }
 
-// Read finds the CPUs that this process may use, and from sysfs how they lie to each other. Where
-// sysfs is silent (some containers), each CPU counts as a core of its own under one cache. It looks
-// once in the life of a process, before any is bound.
+// Read finds the CPUs that this process may use, and from sysfs which of them share a core or a
+// cache. If sysfs does not tell (in some containers), each CPU counts as a core of its own, and all
+// of them share one cache. Read looks only once in the life of a process, which has to be before
+// any of its threads is bound.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
@@ -92,7 +94,7 @@ func readTopology() (t Topology, err error) {
 func lastCache(dir string) string {
 	shared := ""
 	top := 0
-	// The pattern is right, and without a match no cache is told.
+	// An error would mean a wrong pattern. Without a match no cache is known.
 	indexes, _ := filepath.Glob(filepath.Join(dir, "cache/index*"))
 	for _, index := range indexes {
 		level, err := strconv.Atoi(line(index, "level"))
