@@ -38,7 +38,8 @@ const framingUsage = "ndjson, content-length, chunked (every message in frames) 
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// oversizePolicies are what an answer beyond the limit leads to, by what --oversize calls them.
+// oversizePolicies maps each value of --oversize to what the client does with an answer beyond the
+// limit.
 var oversizePolicies = map[string]client.Policy{
 	"close":     client.CloseOnOversize,
 	"error":     client.ErrorOnOversize,
@@ -49,7 +50,7 @@ var oversizePolicies = map[string]client.Policy{
 func (f *callFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o := &f.options
-	flags.SetInterspersed(false) // what follows the server's name is the server's
+	flags.SetInterspersed(false) // flags after the server's name belong to the server
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse,
 		"how messages are told apart: "+framingUsage)
 	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
@@ -105,7 +106,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
 		conns[i], err = client.Open(command, f.options)
-		if err != nil { // all have the same options: it is the first
+		if err != nil { // all have the same options: only the first can fail
 			return usage(err)
 		}
 	}
@@ -113,7 +114,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	// Its error is always nil.
+	// Close always returns nil.
 	stop := context.AfterFunc(cmd.Context(), func() { _ = s.pool.Close() })
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; "+
@@ -135,16 +136,16 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// complete turns what the flags say into what the client takes.
+// complete translates the flags into options of the client.
 func (f *callFlags) complete(cmd *cobra.Command) error {
 	o := &f.options
-	if cmd.Flags().Changed("timeout") { // initialize is a request
+	if cmd.Flags().Changed("timeout") { // initialize is a request, too
 		o.InitTimeout = o.RequestTimeout
 	}
 	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
 	if o.Restarts == 0 {
-		o.Restarts = -1 // in Go 0 is without end
+		o.Restarts = -1 // the client takes 0 as no limit
 	}
 	if !f.quiet {
 		stderr := cmd.ErrOrStderr()
@@ -167,7 +168,8 @@ func (f *callFlags) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-// An answerBar shows at a terminal how much has come of a large answer in chunks, of one at a time.
+// An answerBar shows at a terminal how much of a large chunked answer has come. It follows one
+// answer at a time.
 type answerBar struct {
 	stderr io.Writer
 	mu     sync.Mutex
@@ -175,10 +177,11 @@ type answerBar struct {
 	shown  *progress
 }
 
-// largeAnswer is from how many frames on an answer is worth a bar: a MiB has 18.
+// largeAnswer is the number of frames from which an answer gets a bar. An answer of 1 MiB has 18
+// frames.
 const largeAnswer = 16
 
-// chunk takes in a chunk that has come.
+// chunk updates the bar for a chunk that has come.
 func (b *answerBar) chunk(c framers.Chunk) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +194,7 @@ func (b *answerBar) chunk(c framers.Chunk) {
 	case c.Received < c.Total:
 		b.shown.units(c.Received, c.Total)
 	default:
-		b.shown.stop() // short of its total, it is taken away
+		b.shown.stop() // the bar is short of its total, so stop removes it
 		b.shown = nil
 	}
 }

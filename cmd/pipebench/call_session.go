@@ -18,7 +18,7 @@ import (
 type callSession struct {
 	pool     *client.Pool
 	inflight int
-	patience time.Duration // for an acknowledgement; not positive: for ever
+	patience time.Duration // to wait for an acknowledgement; 0 or less: for ever
 	asked    int
 	listens  chan struct{} // a subscription was acknowledged
 
@@ -49,9 +49,9 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	order := make(chan chan reply, s.inflight-1) // one more is with the goroutine that writes
+	order := make(chan chan reply, s.inflight-1) // the goroutine that writes holds one more
 	var writing sync.WaitGroup
-	writing.Go(func() { // replies in the order they are due
+	writing.Go(func() { // replies in the order of their requests
 		for r := range order {
 			s.print(<-r)
 		}
@@ -80,8 +80,8 @@ type reply struct {
 	failed bool
 }
 
-// ask sends each request, and sends on order the channel on which its reply will come. It returns
-// when the input, the server or ctx ends.
+// ask sends each request, and sends the channel for its reply to order. It returns when the input,
+// the server or ctx ends.
 func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
 	over := make(chan struct{})
 	defer close(over)
@@ -141,8 +141,8 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// listen waits until the server acknowledges a subscription or refuses it, so that the effects of
-// the next requests are notified. ended gets the reply when the subscription ends.
+// listen waits until the server acknowledges or refuses a subscription, so that the subscription
+// already covers the effects of the next requests. ended gets the reply when the subscription ends.
 func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {

@@ -65,7 +65,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations lists the names for the help of a flag.
+// situations lists the names of one side's situations for the help of a flag.
 func situations(side catalogue.Side) string {
 	lines := []string{" "}
 	for _, m := range catalogue.For(side) {
@@ -141,7 +141,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// keep writes a line of a check, and says a finding while others are still made.
+// keep writes a line of a check. It shows a finding at once, while the check goes on.
 func (f *checkFlags) keep(s *session, l results.Line) error {
 	found, isFinding := l.(results.Finding)
 	if !isFinding {
@@ -154,8 +154,8 @@ func (f *checkFlags) keep(s *session, l results.Line) error {
 	return s.Write(found)
 }
 
-// checkGate fails if something is wrong with what was checked, if nothing could be judged, and if
-// the time was over before all was.
+// checkGate returns an error if something is wrong with the checked program, if nothing could be
+// judged, or if the time was over before everything was judged.
 func checkGate(found []results.Finding, incomplete bool) error {
 	if n := len(view.FailedFindings(found)); n > 0 {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}

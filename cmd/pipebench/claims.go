@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
-// runClaims judges what people say about stdio: by what files hold, or by measuring here what the
-// folder of the run does not hold yet. What is behind "--" is the command of an MCP server to ask.
+// runClaims judges what people say about stdio. It uses the records in files, or measures here what
+// the folder of the run does not hold yet. The words behind "--" are the command of an MCP server
+// to ask.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
@@ -40,8 +41,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// measureClaims finds out what the folder of the run does not hold yet, and keeps that and the
-// verdicts.
+// measureClaims measures what the folder of the run does not hold yet, and keeps the results and
+// the verdicts.
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {
@@ -64,7 +65,8 @@ func (s *session) measureClaims(
 	return failed
 }
 
-// showClaims prints the verdicts; of one claim, with --detail, all that there is to say.
+// showClaims prints the verdicts. With --detail and a single claim it prints everything about that
+// claim.
 func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected []claims.Claim,
 	verdicts []results.Finding) error {
 	if len(verdicts) == 0 {
@@ -76,7 +78,7 @@ func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected [
 	return f.showFindings(cmd, set, verdicts)
 }
 
-// explain writes all that there is to say of one verdict.
+// explain writes everything about one verdict.
 func explain(cmd *cobra.Command, c claims.Claim, f results.Finding) error {
 	evidence, err := json.MarshalIndent(f.Evidence, "", "  ")
 	if err != nil {
@@ -99,7 +101,7 @@ func explain(cmd *cobra.Command, c claims.Claim, f results.Finding) error {
 	return err
 }
 
-// judgeClaims gives the exit code: with --require-verdict no verdict may be open.
+// judgeClaims returns an error if --require-verdict was given and a verdict is open.
 func (f *probeFlags) judgeClaims(verdicts []results.Finding) error {
 	if !f.verdict {
 		return nil

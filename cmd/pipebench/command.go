@@ -16,7 +16,7 @@ type flags interface {
 }
 
 // newCommand makes a command from its row and its help text. It registers the flags only if they
-// are wanted, since that takes most of the time of a start.
+// are wanted, because registering flags takes most of the time that pipebench takes to start.
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
@@ -33,7 +33,7 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 
 const anyNumber = -1 // of arguments
 
-// takes demands a number of arguments, and flags that go together.
+// takes checks the number of arguments, and that the flags may be given together.
 func takes(least, most int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		n := len(args)
@@ -48,7 +48,7 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 	}
 }
 
-// beforeDash demands a number of arguments before --, behind which are words for both of them.
+// beforeDash checks the number of arguments before --. The words behind -- are for both of them.
 func beforeDash(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		args, _ = beforeAndAfterDash(cmd, args)
@@ -56,7 +56,7 @@ func beforeDash(n int, says string) cobra.PositionalArgs {
 	}
 }
 
-// beforeAndAfterDash tells the arguments before -- from those behind it.
+// beforeAndAfterDash splits the arguments at --.
 func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []string) {
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 {
@@ -65,7 +65,8 @@ func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []stri
 	return args[:dash], args[dash:]
 }
 
-// atTerminal tells a person at a terminal what a command waits for that reads standard input.
+// atTerminal prints a hint if standard input is a terminal, so that a person knows what the command
+// waits for.
 func atTerminal(cmd *cobra.Command, hint string) {
 	file, ok := cmd.InOrStdin().(*os.File)
 	if ok && term.IsTerminal(int(file.Fd())) {

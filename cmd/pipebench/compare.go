@@ -20,20 +20,20 @@ import (
 // compareFlags are what compare was asked for, as it was typed.
 type compareFlags struct {
 	gateFlags
-	across      bool // of files
-	interleaved bool // of files
-	pairs       int  // of builds
+	across      bool // for files
+	interleaved bool // for files
+	pairs       int  // for builds
 
-	// Of two commands that are no builds of pipebench.
+	// For two commands that are not builds of pipebench.
 	stdin     string
 	counts    bool
 	drive     bool
 	different bool
 
-	sharedFlags // of commands, but for what is printed
+	sharedFlags // for commands, except the flags for what is printed
 }
 
-// metricWall asks for a verdict by the clock.
+// metricWall is the metric by which people ask for a verdict on elapsed time.
 const metricWall = "wall"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -63,9 +63,9 @@ var (
 	fileFlags    = []string{"across", "interleaved"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
-	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // of programs
+	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // for programs
 
-	recordFlags = []string{"label", "anonymous"} // of what is kept of two programs
+	recordFlags = []string{"label", "anonymous"} // for the records of two programs
 )
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.compareCommands(cmd, oldName, newName, more)
 }
 
-// asksForProgram reports whether a flag was given that only programs have.
+// asksForProgram reports whether a flag was given that is only for programs.
 func (f *compareFlags) asksForProgram(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(ownFlags, cmd.Flags().Changed)
 }
@@ -115,7 +115,7 @@ func choose(first bool, a, b string) string {
 	return b
 }
 
-// refuseFlags returns an error if a flag of those was given.
+// refuseFlags returns an error if one of the named flags was given.
 func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
@@ -151,8 +151,8 @@ func namesResults(word string) (bool, error) {
 	return beginsAsResults(word)
 }
 
-// beginsAsResults reports whether a file that may be executed holds results all the same, as on a
-// file system that makes every file executable.
+// beginsAsResults reports whether an executable file holds results. This happens on a file system
+// that makes every file executable.
 func beginsAsResults(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -196,7 +196,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon says what each side has instead.
+// nothingInCommon returns the error for two sides without a common cell. It says what each side has
+// instead.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))

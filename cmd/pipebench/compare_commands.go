@@ -21,8 +21,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command as a shell does. A word that names a file is the whole command,
-// whatever is in it.
+// commandWords splits a command as a shell does. If the word is the name of a file, it is the whole
+// command, even if the name has spaces.
 func commandWords(word string) ([]string, error) {
 	if _, err := os.Stat(word); err == nil {
 		return []string{word}, nil
@@ -40,7 +40,7 @@ func commandWords(word string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf returns the words of a command with those that both commands get.
+// argvOf returns the words of a command, followed by the words that both commands get.
 func argvOf(word string, more []string) ([]string, error) {
 	words, err := commandWords(word)
 	if err != nil || len(words) == 0 {
@@ -92,15 +92,15 @@ func (f *compareFlags) compareCommands(
 	return f.comparePrograms(cmd, programs, old, new)
 }
 
-// Times of a comparison of builds: those that are asked for nothing in particular run 20 pairs, or
-// more while they take no longer than this. A pair of many cells takes half a minute.
+// Limits of a comparison of builds. Without --pairs it runs usualPairs pairs, or more while they
+// take no longer than spendOnPairs. A pair of many cells takes half a minute.
 const (
 	spendOnPairs  = 45 * time.Second
 	usualPairs    = 20
 	timeForBuilds = 30 * time.Minute
 )
 
-// compareBuilds has two builds of pipebench measure the same cells.
+// compareBuilds compares two builds of pipebench, which measure the same cells.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
@@ -153,8 +153,8 @@ func (f *compareFlags) compareBuilds(
 	return f.do(cmd, nil, t)
 }
 
-// usageOfRun gives flags that a build's run command does not take the exit code that they have
-// there.
+// usageOfRun gives err the exit code of a usage error if a build's run command ended with that
+// code.
 func usageOfRun(err error) error {
 	failed, ok := errors.AsType[*turns.FailedError](err)
 	if ok && failed.Code == exitUsage {
@@ -175,7 +175,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// comparePrograms compares two commands by what their starts come to.
+// comparePrograms compares two commands by what is counted and timed when they are started.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
@@ -210,8 +210,8 @@ func (f *compareFlags) plan(usual time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns the plan with somebody who tells of its pairs, and of pairs that are too long
-// for a verdict in the time there is.
+// observed returns the plan with an observer. It shows the progress of the pairs, and warns if a
+// pair takes so long that there is no time for a verdict.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	p.Observe = func(pair int, took time.Duration) {
 		took = took.Round(time.Millisecond)
@@ -229,8 +229,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns what a comparison of two commands does in a session: it keeps a finding for
-// each figure, and the values as benchmark text.
+// contestTask returns the task that compares two commands. It keeps a finding for each figure, and
+// the values as benchmark text.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
@@ -287,7 +287,8 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 	return nil
 }
 
-// driven returns what starts a server, speaks to it, and takes its time per message.
+// driven returns a function that starts a server, sends it messages, and measures the time per
+// message.
 func driven(argv []string) turns.Starter {
 	const size = 4 << 10 // bytes of a message
 	return func(ctx context.Context) (turns.Start, error) {

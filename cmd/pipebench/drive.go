@@ -26,7 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
-	step      string // that is under way
+	step      string // the current step
 	assertFlags
 	sharedFlags
 }
@@ -55,7 +55,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.plan.Limits, "find-limit", false, "search for the limits alone, to the byte")
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'limit>=16MiB', and 4 where it cannot be told")
-	for _, load := range []string{"inflight", "rate"} { // which go together
+	for _, load := range []string{"inflight", "rate"} { // these two may be given together
 		cmd.MarkFlagsMutuallyExclusive("find-limit", "messages", load)
 	}
 	f.sharedFlags.register(cmd, 0,
@@ -107,8 +107,8 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"capacity of the pipes in which growth is measured again; none")
 }
 
-// sweepTime bounds a sweep, and a search for limits, for which no time was given: a server that is
-// slow at large messages may take hours.
+// sweepTime limits a sweep or a search for limits if no time was given: with a server that is slow
+// at large messages it may take hours.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
@@ -141,7 +141,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		},
 		gate: func(found *results.Set) error {
 			failed := drive.AllFailed(found)
-			if failed != nil { // no message works with it
+			if failed != nil { // the server works with no message
 				failed = &statusError{exitGate, failed}
 			} else if undecided := drive.Undecided(found); undecided != nil {
 				failed = &statusError{exitInconclusive, undecided}
@@ -156,7 +156,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// withAdvice adds to the error of a server that cannot be spoken to what to look at first.
+// withAdvice adds advice to the error of a failed handshake: what to look at first.
 func withAdvice(err error) error {
 	if e, ok := errors.AsType[*drive.HandshakeError](err); ok {
 		return fmt.Errorf("%w\n%s", err, e.Advice())
@@ -164,7 +164,8 @@ func withAdvice(err error) error {
 	return err
 }
 
-// unfit is withAdvice. If something was asserted it is a failed gate: the server works at no size.
+// unfit adds advice as withAdvice does. If something was asserted, a failed handshake is a failed
+// gate, because the server works at no size.
 func (f *driveFlags) unfit(err error) error {
 	if _, ok := errors.AsType[*drive.HandshakeError](err); ok && len(f.asserts) > 0 {
 		return &statusError{exitGate, withAdvice(err)}
@@ -183,7 +184,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	if err != nil {
 		return f.unfit(err)
 	}
-	f.step = "requests were sent" // where nothing else is observed
+	f.step = "requests were sent" // if no step is observed
 	defer d.Close()
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s",
 		f.options.Command[0], d.Protocol(), d.Framing(), d.Request()))

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// runFailures reproduces the ways in which stdio fails, or shows what was found.
+// runFailures reproduces the ways in which stdio fails, or shows what the files hold.
 func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	var chosen []failures.Failure
 	for _, name := range f.only {
@@ -41,8 +41,7 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// reproduce makes the failures happen. One that cannot be made does not keep the next from its
-// turn.
+// reproduce makes the failures happen. If it cannot make one happen, it goes on with the next.
 func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) error {
 	var failed []error
 	for _, failure := range chosen {
@@ -65,7 +64,7 @@ func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) erro
 	return errors.Join(failed...)
 }
 
-// keep writes a line of this run. What experiments conclude is written as findings.
+// keep writes a line of this run. If it is a finding, it gets the id of the run and the time.
 func (s *session) keep(l results.Line) error {
 	if f, ok := l.(results.Finding); ok {
 		f.Run = s.run

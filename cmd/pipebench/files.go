@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// readFiles reads files of results, and says on stderr what of them cannot be read. A signal ends
-// it.
+// readFiles reads files of results, and says on stderr which parts cannot be read. A signal ends
+// the reading.
 func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 	set, err := readResults(cmd.Context(), paths...)
 	if err != nil {
@@ -21,19 +21,19 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 	return set, nil
 }
 
-// reportProblems says on stderr what of files cannot be read.
+// reportProblems says on stderr which parts of files cannot be read.
 func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 	for _, p := range problems {
 		before := "skipped:"
-		if p.File == "" { // a run, of which all was read
+		if p.File == "" { // about a run, all of which was read
 			before = "pipebench:"
 		}
 		writeNotice(cmd.ErrOrStderr(), before+" "+p.String())
 	}
 }
 
-// requireComplete returns an error if measurements are missing from a set. What the set has was
-// shown before.
+// requireComplete returns an error if measurements are missing from a set. The caller has already
+// shown what the set does have.
 func requireComplete(set *results.Set) error {
 	if !set.Incomplete() {
 		return nil
@@ -47,7 +47,7 @@ func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
 	return interruptibly(ctx, "", read)
 }
 
-// wrap says what was being done when an error came, if one did.
+// wrap adds to an error what was being done when it came. It returns nil if err is nil.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil

@@ -25,14 +25,14 @@ type sharedFlags struct {
 	labels     map[string]string
 	anonymous  bool // records name no host and no user
 	maxTime    time.Duration
-	detail     bool   // print all figures, not what fits a screen
-	part       string // what lines of progress call a part of the work, "" for no name
+	detail     bool   // print all figures, not only those that fit a screen
+	part       string // the name of a part of the work in lines of progress; "": none
 }
 
 const stopAfter = "stop after this long, and show what was found (default none)"
 
-// register takes what --max-time is by default, what it means, and formats that not all commands
-// have.
+// register adds the flags. maxTime is the default of --max-time, means is its help text, and own
+// are formats that not all commands have.
 func (f *sharedFlags) register(
 	cmd *cobra.Command, maxTime time.Duration, means string, own ...view.Format,
 ) {
@@ -51,8 +51,8 @@ func (f *sharedFlags) register(
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
 }
 
-// registerFormat adds the flag of what is printed: as all commands can, and as this one can
-// besides.
+// registerFormat adds the flag for the format of what is printed. own are formats that this command
+// has in addition to those of all commands.
 func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format) {
 	var names []string
 	for _, f := range view.Formats() {
@@ -67,7 +67,7 @@ func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format)
 	addChoice(cmd, text, "format", names, "of what is printed: "+strings.Join(names, ", "))
 }
 
-// addDuration adds a flag of a time that cannot be negative.
+// addDuration adds a flag for a duration that cannot be negative.
 func addDuration(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -78,8 +78,8 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-// addTimeout adds a flag of a time of which 0 stands for none. Options have a negative one for
-// that, and their default for 0.
+// addTimeout adds a flag for a timeout; on the command line 0 means no timeout. In the options a
+// negative value means that, and 0 means the default.
 func addTimeout(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -101,7 +101,8 @@ func parseTime(s string) (time.Duration, error) {
 	return t, err
 }
 
-// complete teaches the shell the values of flags. Each flag exists, so there is no error.
+// complete gives the values of flags to the completion of the shell. Each flag exists, so there is
+// no error.
 func complete(cmd *cobra.Command, flags map[string][]string) {
 	for flag, values := range flags {
 		fixed := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
@@ -109,7 +110,7 @@ func complete(cmd *cobra.Command, flags map[string][]string) {
 	}
 }
 
-// A parsed flag is read as soon as it is given: what it cannot be is an error of usage.
+// A parsed flag is parsed as soon as it is given, so that an impossible value is a usage error.
 type parsed struct {
 	set   func(string) error
 	kind  string // of value, for the help
@@ -123,8 +124,8 @@ func (p *parsed) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag whose text parse turns into a value. Without a text, which is the usual one
-// if it is "", the value stays as it is.
+// addParsed adds a flag whose text parse turns into a value. usual is the default text. If the text
+// is "", the value stays as it is.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -174,7 +175,7 @@ func addCellField(cmd *cobra.Command, c *results.Cell, name string) {
 	}
 }
 
-// addList adds a flag of a list, which goes on where the flag is given again.
+// addList adds a flag for a list. If the flag is given again, it adds to the list.
 func addList[T any](
 	cmd *cobra.Command, into *[]T, name, usual string,
 	parse func(string) ([]T, error), usage string,
@@ -189,14 +190,15 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, more, usage)
 }
 
-// The most of what a flag counts. Requests in flight have a slot each before the first is sent.
+// Upper limits of flags for a number. Memory for every request in flight is reserved before the
+// first is sent.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
 	mostCounted     = 1 << 20
 )
 
-// addCount adds a flag of a whole number within limits.
+// addCount adds a flag for a whole number within limits.
 func addCount(
 	cmd *cobra.Command, into *int, name string, usual, least, most int, usage string,
 ) {
@@ -210,7 +212,7 @@ func addCount(
 	addParsed(cmd, into, name, strconv.Itoa(usual), parse, usage)
 }
 
-// parseSize reads a size that has to fit into an int, as lengths of messages do.
+// parseSize reads a size that must fit into an int, because lengths of messages are ints.
 func parseSize(s string) (int, error) {
 	n, err := results.ParseSize(s)
 	if err == nil && n > math.MaxInt {
@@ -219,7 +221,7 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr reads a size above 0, or a word for none, which is -1.
+// sizeOr returns a parser for a size above 0. It also accepts the word none, and gives -1 for it.
 func sizeOr(none string) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if s == none {
@@ -233,8 +235,8 @@ func sizeOr(none string) func(string) (int, error) {
 	}
 }
 
-// parseShare reads "5%" or "0.05" as 0.05. Without its sign a number is below 1: who writes 5 means
-// 5 %, and a gate of 500 % would never fail.
+// parseShare reads "5%" or "0.05" as 0.05. Without a percent sign the number must be below 1: a
+// person who writes 5 means 5 %, and a gate of 500 % would never fail.
 func parseShare(s string) (float64, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -249,8 +251,8 @@ func parseShare(s string) (float64, error) {
 	return v, nil
 }
 
-// addChoice adds a flag that takes one of some values, the first by default, and teaches them to
-// the shell.
+// addChoice adds a flag that takes one of some values, the first by default, and adds them to the
+// completion of the shell.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {

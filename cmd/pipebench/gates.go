@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// gateFlags say which comparison is good enough to go on.
+// gateFlags say which comparisons make the command fail.
 type gateFlags struct {
 	failAbove      float64 // a share; below 0 is no limit
 	requireVerdict bool
@@ -24,7 +24,7 @@ type gateFlags struct {
 	assertFlags    // on the new side
 }
 
-// registerFailAbove registers the gate on changes alone.
+// registerFailAbove registers only the gate on changes.
 func (g *gateFlags) registerFailAbove(cmd *cobra.Command, of string) {
 	g.failAbove = -1
 	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, of+"exit 3 if something is "+
@@ -42,17 +42,17 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }
 
-// checkMetrics returns an error if a metric was asked for that the two do not have.
+// checkMetrics returns an error if a metric was asked for that the two sides lack.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	lacks := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
 	if lacks == "" || len(c.Names) == 0 {
-		return nil // without any, the two have nothing in common
+		return nil // without any metric: judgeChanges says so
 	}
 	return usage(fmt.Errorf("--metric %s: the two do not both have it; they have %s",
 		lacks, strings.Join(c.Names, ", ")))
 }
 
-// judgeChanges returns what a comparison means for the exit code.
+// judgeChanges returns the error that gives the command its exit code; nil if no gate fails.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
@@ -123,9 +123,9 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
 }
 
-// judge prints how each assertion on a set turned out, and returns the error of a failed gate if
-// one fails, or of no verdict if none fails and one cannot be told. Benchmark text, a nil set, has
-// no cells that assertions could be about.
+// judge prints how each assertion on a set turned out. It returns the error of a failed gate if an
+// assertion fails, or else the error of a missing verdict if an assertion cannot be decided. set is
+// nil for benchmark text, which has no cells for assertions.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := beside(cmd, format)
 	var failed, open []string
@@ -160,8 +160,8 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	return nil
 }
 
-// beside returns where to print what belongs to the results: with them if a person reads them, on
-// standard error if a program does.
+// beside returns where to print remarks on the results: standard output if a person reads the
+// format, standard error if a program does.
 func beside(cmd *cobra.Command, format view.Format) io.Writer {
 	if readable(format) {
 		return cmd.OutOrStdout()
@@ -169,8 +169,8 @@ func beside(cmd *cobra.Command, format view.Format) io.Writer {
 	return cmd.ErrOrStderr()
 }
 
-// allGates joins the errors of several gates. A gate that failed decides the exit code, before one
-// without a verdict.
+// allGates joins the errors of several gates. If a gate failed, its exit code wins over that of a
+// gate without a verdict.
 func allGates(errs ...error) error {
 	var failed, others []error
 	for _, err := range errs {

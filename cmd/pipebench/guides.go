@@ -24,7 +24,7 @@ func addGuides(root *cobra.Command) {
 	for _, name := range names {
 		text, err := guideFiles.ReadFile(name)
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // cannot fail: the file is embedded
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")

@@ -38,8 +38,9 @@ func withHelp(name string) *cobra.Command {
 	}
 }
 
-// flagGroups is the annotation with the headings under which a command's help has its flags, one
-// per line: "What is sent: framing size". Flags that no line names stand under the last heading.
+// flagGroups is the annotation that groups the flags in the help of a command. Each line has a
+// heading and its flags: "What is sent: framing size". Flags that are in no line are listed under
+// the last heading.
 const flagGroups = "flag groups"
 
 // A commandGroup is a part of the help of pipebench itself.
@@ -48,8 +49,8 @@ type commandGroup struct {
 	commands []commandRow
 }
 
-// A commandRow is a command: its name, which its help text has too, its flags, and the arguments
-// that it takes, nil for none.
+// A commandRow is a command: its name, which is also the name of its help text; its flags; and the
+// arguments that it takes, nil for none.
 type commandRow struct {
 	name  string
 	flags func() flags
@@ -135,7 +136,7 @@ func writeUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
 	writeFlags(w, cmd)
-	return nil // what cannot be written the output remembers
+	return nil // the output remembers a failed write
 }
 
 // writeFlags writes the flags of a command under their headings.

@@ -112,8 +112,8 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// channelTable shows first the channels that a diagnosis is about, and last those of which one
-// process holds all ends, as programs have to wake themselves up.
+// channelTable lists the channels: first those with a diagnosis, last those of which one process
+// holds all ends. Programs use the latter to wake themselves up.
 func channelTable(r *inspect.Report) view.Table {
 	t := view.Table{Title: "Its channels", Columns: []view.Column{
 		{Title: "channel", Key: true},
@@ -176,8 +176,8 @@ func channelState(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// holders are the processes that have an end, with their descriptors: "4711 cat fd 1 (writing)".
-// One that never waits in the call says so.
+// holders are the processes that have an end, with their descriptors: "4711 cat fd 1 (writing)". A
+// process that never waits in the call is marked so.
 func holders(list []inspect.Holder, verb string) string {
 	if len(list) == 0 {
 		return "-"

@@ -80,8 +80,9 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first runs of two sides. They name what is
-// compared and change no verdict: which machine a run was on is not left to labels.
+// labelsNote names the labels that differ between the first runs of two sides. Labels only name
+// what is compared and change no verdict: no verdict relies on a label to know the machine of a
+// run.
 func labelsNote(before, after *results.Set) string {
 	was, is := firstLabels(before), firstLabels(after)
 	all := maps.Clone(was)

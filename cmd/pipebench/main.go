@@ -40,16 +40,17 @@ func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// work does what this process was started for, if it was started to work for another one, and
-// exits.
+// work does a job for another process and exits, if this process was started for that.
 func work() {
 	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), check.Jobs())
 }
 
-// fewDescriptors are what the Go runtime needs to begin, which it ends the process without.
+// fewDescriptors is how many descriptors the Go runtime needs to start. With fewer it ends the
+// process.
 const fewDescriptors = 8
 
-// enoughDescriptors reports where the process can open so few files that the runtime would crash.
+// enoughDescriptors returns an error if the process can open so few files that the runtime would
+// crash.
 func enoughDescriptors() error {
 	for range fewDescriptors {
 		fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0)
@@ -57,17 +58,17 @@ func enoughDescriptors() error {
 			return fmt.Errorf(
 				"it may open too few files (%w): raise the limit, as with ulimit -n 256", err)
 		}
-		defer syscall.Close(fd) // one that is not open is none of what is asked here
+		defer syscall.Close(fd) // does nothing if Open failed for another reason
 	}
 	return nil
 }
 
-// cleanUpTime is what the program has after a second signal to take its processes and folders away:
-// more than any of that takes.
+// cleanUpTime is how long the program may take, after a second signal, to end its processes and to
+// remove its folders: more than it ever takes.
 const cleanUpTime = 10 * time.Second
 
-// interruptible returns a context that the first signal ends. Where nohup has SIGHUP ignored, it
-// stays ignored.
+// interruptible returns a context that the first signal ends. If SIGHUP is ignored, as under nohup,
+// it stays ignored.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -86,7 +87,7 @@ func interruptible() context.Context {
 	return ctx
 }
 
-// run is the whole command but for the process around it.
+// run is the whole program without the process around it: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &output{Writer: stdout}
 	root := newRoot(args...)
@@ -101,8 +102,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(ctx, err, stderr)
 }
 
-// An output remembers the first write that failed: what could not be printed fails the command,
-// whoever printed it. That a reader has left is no failure.
+// An output remembers the first write that failed, so that the command fails, whichever part of it
+// wrote. It is no failure that a reader has left.
 type output struct {
 	io.Writer
 	failed error
@@ -116,7 +117,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of a terminal or file behind the output, or one that nothing has.
+// Fd returns the descriptor of a terminal or file behind the output, or else a number that is never
+// a descriptor.
 func (o *output) Fd() uintptr {
 	if file, ok := o.Writer.(*os.File); ok {
 		return file.Fd()
@@ -124,8 +126,8 @@ func (o *output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// newRoot makes the command. Where args are given, of the commands in it only those that are named
-// among them have their flags, which take longer to make than all the rest does.
+// newRoot makes the root command. If args are given, only the commands that they name get their
+// flags, because making the flags takes longer than everything else.
 func newRoot(args ...string) *cobra.Command {
 	root := withHelp("pipebench")
 	root.Version = machine.Version()
@@ -154,7 +156,7 @@ func newRoot(args ...string) *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd) })
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			// A flag with values of its own keeps them; that is the only error.
+			// The only possible error is that the flag has a completion of its own, which it keeps.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeNames(f.Name))
 		})
 	}
@@ -194,8 +196,8 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usage marks an error as the caller's: what was asked for cannot be. One that has a code of its
-// own keeps it, and what this machine does not have, or has no more of, is not the caller's.
+// usage marks an error as the caller's mistake. An error with an exit code of its own keeps it. It
+// is not the caller's mistake if this machine does not have something, or has no more of it.
 func usage(err error) error {
 	var status *statusError
 	var refused syscall.Errno
@@ -215,7 +217,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "pipebench: interrupted")
 		return exitInterrupted
 	}
-	// A server's last words may be part of the error.
+	// writeNotice escapes the error, because a server's last words may be part of it.
 	writeNotice(stderr, "pipebench: "+err.Error())
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.code

@@ -18,9 +18,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A lineModel is a program that stands for a language model. It is told of a conversation and of
-// the tools there are on a line, and answers on a line, by a text or by the tools that it wants
-// called. It ends with the context that it was started with, and an answer that is waited for then.
+// A lineModel is a program that plays the part of a language model. It gets a conversation and the
+// available tools on one line. It answers on one line, with a text or with the tools to call. When
+// the context of its start ends, so does the program, and nobody waits for its answer any more.
 type lineModel struct {
 	process *proc.Process
 	stdin   io.WriteCloser
@@ -29,7 +29,7 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may go on when it has been asked everything.
+// modelGrace is how long a model may take to end after its last question.
 const modelGrace = 2 * time.Second
 
 // startModel starts the command of a model.
@@ -95,8 +95,8 @@ type modelAnswer struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// runModel puts each line of the input to a model, which calls the server's tools, and prints what
-// it answers.
+// runModel puts each line of the input as a question to a model, which calls the server's tools,
+// and prints the answers.
 func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	ctx := cmd.Context()
 	m, err := startModel(cmd, command)

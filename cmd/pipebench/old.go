@@ -18,8 +18,8 @@ var oldCommands = []struct{ name, instead string }{
 	{"profile", "pipebench run --preset limits"},
 }
 
-// newOldCommands makes a hidden command for each old name. It says what to type instead, whatever
-// else stands on its line, and fails as a wrong name does.
+// newOldCommands makes a hidden command for each old name. The command ignores its arguments, says
+// what to type instead, and fails as an unknown command does.
 func newOldCommands() []*cobra.Command {
 	var hidden []*cobra.Command
 	for _, old := range oldCommands {

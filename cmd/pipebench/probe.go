@@ -23,8 +23,8 @@ type probeFlags struct {
 	failures bool
 	claims   bool
 	machine  bool
-	only     []string // of failures or claims
-	verdict  bool     // claims have to have one
+	only     []string // names of failures or claims
+	verdict  bool     // every claim must have a verdict
 	sharedFlags
 }
 
@@ -73,7 +73,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	return f.runRules(cmd, files)
 }
 
-// runRules finds out what pipes do, or shows what was found.
+// runRules finds out what pipes do, or shows what the files hold.
 func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
@@ -97,7 +97,7 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// someDecided returns an error if findings decide nothing.
+// someDecided returns an error if all findings are undecided.
 func someDecided(found []results.Finding) error {
 	if view.AllUndecided(found) {
 		return errors.New("no experiment came to a result")
@@ -114,8 +114,8 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
-// comparedWith reads what --against names: files, and the systems of which the rules are shown. It
-// does so before anything is measured in vain.
+// comparedWith reads what --against names: files, or systems whose documented rules are shown. It
+// is called before the measurements, which would be in vain if a name were wrong.
 func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, systems []string,
 	err error) {
 	for _, name := range f.against {
@@ -139,7 +139,8 @@ func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, s
 	return others, systems, nil
 }
 
-// showRules prints the findings, beside others if that was asked for.
+// showRules prints the findings, beside those of other sets and documented rules if --against names
+// some.
 func (f *probeFlags) showRules(cmd *cobra.Command, found *results.Set, others []*results.Set,
 	systems []string) error {
 	all := results.Merge(append([]*results.Set{found}, others...)...)

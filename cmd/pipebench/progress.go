@@ -13,17 +13,17 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A progress tells the person who waits how far a command is: by a bar where stderr is a terminal,
+// A progress tells the person who waits how far a command is: by a bar if stderr is a terminal,
 // else by a plain line for each part that is finished, since a log keeps neither bars nor the codes
 // that draw them. A nil progress prints nothing.
 type progress struct {
 	stderr    io.Writer
 	part      string // what one part is called, "" for no name
-	done      int    // parts
+	done      int    // parts that are finished
 	measured  bool   // the bar shows units, not parts
 	full      bool   // the bar has reached its total
 	container *mpb.Progress
-	bar       *mpb.Bar               // nil where lines are printed
+	bar       *mpb.Bar               // nil if lines are printed
 	now       atomic.Pointer[string] // the latest step
 }
 
@@ -43,8 +43,8 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
 	p.now.Store(new(string))
 	filler := mpb.BarStyle().Build()
-	// Nobody lines it up with other decorators, as it is shown by another: it must not wait for
-	// them.
+	// The decorator step calls eta itself, so nothing aligns eta with other decorators: it must not
+	// wait for them.
 	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
 	// Until the number of parts is known, there is nothing to fill.
 	bar := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
@@ -71,15 +71,15 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	return p
 }
 
-// step shows beside the bar what is being done. What other programs are called or said may be part
-// of it.
+// step shows beside the bar what is being done. It escapes the text, because names or output of
+// other programs may be part of it.
 func (p *progress) step(what string) {
 	if p != nil && p.bar != nil {
 		p.now.Store(new(view.Escape(what)))
 	}
 }
 
-// note shows beside the bar, or else prints as a line, what was found meanwhile.
+// note shows something that was found: beside the bar, or as a line if there is no bar.
 func (p *progress) note(what string) {
 	p.step(what)
 	if p != nil && p.bar == nil {
@@ -87,7 +87,7 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units has the bar show units that are finer than parts, such as the samples of a cell.
+// units makes the bar show units that are finer than parts, such as the samples of a cell.
 func (p *progress) units(done, of int) {
 	if p != nil && p.bar != nil {
 		p.measured = true
@@ -101,7 +101,8 @@ func (p *progress) move(done, of int) {
 	p.full = done >= of
 }
 
-// finish counts a part of so many, and says how it turned out.
+// finish counts one more finished part; of is the number of all parts. what says how this part
+// turned out.
 func (p *progress) finish(of int, what string) {
 	if p == nil {
 		return
@@ -118,8 +119,8 @@ func (p *progress) finish(of int, what string) {
 	}
 }
 
-// stop leaves a finished bar on the screen and takes another away: one that is short of its total
-// would be waited for for ever.
+// stop leaves a full bar on the screen. It removes a bar that is short of its total, because the
+// program would wait for its end for ever.
 func (p *progress) stop() {
 	if p == nil || p.bar == nil {
 		return

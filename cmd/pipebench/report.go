@@ -77,7 +77,7 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.draw(cmd, g, o)
 }
 
-// forPrograms reports whether the output has every record of every machine.
+// forPrograms reports whether the format is for programs. They get every record of every machine.
 func (f *reportFlags) forPrograms() bool {
 	return f.format != view.FormatTable && f.format != view.FormatMarkdown
 }
@@ -85,7 +85,8 @@ func (f *reportFlags) forPrograms() bool {
 // mostSources is how many files a page names.
 const mostSources = 12
 
-// sources names the files of a page: of many the first.
+// sources returns the names of the files for a page. If there are too many, it returns the first
+// mostSources and the number of the others.
 func sources(paths []string) []string {
 	if more := len(paths) - mostSources; more > 0 {
 		return append(slices.Clone(paths[:mostSources]), fmt.Sprintf("%d more", more))
@@ -93,17 +94,17 @@ func sources(paths []string) []string {
 	return paths
 }
 
-// gathered is what files hold: all records if they are of one machine or a program wants them, else
-// what the machines come to.
+// gathered is what the files hold: all records if they are of one machine or if a program wants
+// them, or else a summary of each machine.
 type gathered struct {
-	set     *results.Set // of a fleet only the problems
+	set     *results.Set // only the problems if there are several machines
 	whole   bool         // keep all records of several machines, too
 	fleet   *stat.Fleet
 	members []stat.Member // nil unless there are several machines
 }
 
-// read reads the files. As soon as there is a second machine it sums up, because the records of a
-// thousand machines do not fit into memory.
+// read reads the files. As soon as there is a second machine, it summarises the records, because
+// the records of a thousand machines do not fit into memory.
 func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []string) error {
 	read := func(string) ([]results.Problem, error) {
 		return results.Each(filter.Through(g.add), paths...)
@@ -164,7 +165,7 @@ func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.save(cmd, filepath.Join(f.out, reportFile), g, o)
 }
 
-// save writes the page to a file, and names it.
+// save writes the page to a file, and prints its name.
 func (f *reportFlags) save(cmd *cobra.Command, path string, g *gathered,
 	o plots.ReportOptions) error {
 	page := func(w io.Writer) error { return g.page(w, o) }

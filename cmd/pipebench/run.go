@@ -72,8 +72,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure. They have a command of their own, so that
-// they are known apart from the others.
+// registerCell adds the flags that say what to measure. They belong to a command of their own, so
+// that they can be told from the other flags.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	c := &f.sweep.Further
@@ -176,7 +176,8 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 }
 
 // sweepCells returns the product of the flags, with the usual values for those that were not given,
-// and raw beside it. Two builds that take turns are compared with each other, and need no raw.
+// and adds cells of raw to compare with. It adds none if two builds take turns, because they are
+// compared with each other.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {

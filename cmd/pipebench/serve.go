@@ -97,7 +97,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; "+
 		"the end of input (Ctrl-D) ends it")
-	// A client that closes stdout is an error of a write, not the end of the process.
+	// If the client closes stdout, a write fails; the process does not end.
 	signal.Ignore(syscall.SIGPIPE)
 	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	return s.Wait()
 }
 
-// complete turns what the flags say into what the server takes.
+// complete translates the flags into options of the server.
 func (f *serveFlags) complete(cmd *cobra.Command) mcp.Options {
 	o := f.options
 	o.Version = machine.Version()

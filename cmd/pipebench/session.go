@@ -22,7 +22,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Names of the files of a run. Everything is a view on the first.
+// Names of the files of a run. All others are made from the first.
 const (
 	recordsFile = results.FileName
 	benchFile   = "bench.txt"
@@ -44,8 +44,8 @@ type session struct {
 	late            bool          // the time was over before all was measured
 }
 
-// openSession makes the folder of a run, and begins its file with where the run takes place. A
-// folder that holds an earlier run keeps it: the file goes on.
+// openSession makes the folder of a run, and begins its file with a description of where the run
+// takes place. If the folder holds an earlier run, the new records are appended to its file.
 func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	if f.out == "-" {
 		return openStream(cmd, f)
@@ -71,8 +71,8 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	return s, nil
 }
 
-// openStream has the records of a run go to standard output as they come, and all else to standard
-// error. They are kept in memory too, to be shown.
+// openStream opens a session whose records go to standard output as they come, and everything else
+// to standard error. The records are kept in memory, too, so that they can be shown.
 func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	kept := new(bytes.Buffer)
 	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), kept))
@@ -118,8 +118,8 @@ func describeRun(run string, seed int64) results.Environment {
 	return env
 }
 
-// makeFolder makes the folder for what the command measures, if it is not there. One that nobody
-// named is this run's alone, though others begin in the same second.
+// makeFolder makes the folder for what the command measures, if it is not there. A folder without a
+// given name belongs to this run alone, even if other runs begin in the same second.
 func (f *sharedFlags) makeFolder() (string, error) {
 	if f.out != "" {
 		return f.out, os.MkdirAll(f.out, 0o777)
@@ -138,7 +138,7 @@ func (f *sharedFlags) makeFolder() (string, error) {
 	}
 }
 
-// commandLine returns the command as a shell would take it again.
+// commandLine returns the command as a line for a shell, without secrets.
 func commandLine(args []string) string {
 	return proc.ShellLine(append([]string{"pipebench"}, results.HideSecrets(args)[1:]...))
 }
@@ -179,8 +179,8 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	return s.finish(s.measure(t), t)
 }
 
-// measure does the work of a task, until its time is over, and closes the file. It notes that the
-// time was over. That itself is no error, but whatever else failed is.
+// measure does the work of a task, until its time is over, and closes the file. If the time was
+// over, it sets s.late and returns no error for that, but it returns every other error.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
 	s.warnOfLoad()
@@ -208,7 +208,7 @@ func (s *session) warnOfLoad() {
 	}
 }
 
-// withoutEnd returns what is left of err without the errors that only say that the time was over.
+// withoutEnd returns err without the errors that only say that the time was over.
 func withoutEnd(err error) error {
 	if err == nil {
 		return nil
@@ -228,8 +228,8 @@ func withoutEnd(err error) error {
 }
 
 // finish reads the file again, shows and judges what this session added to it, draws all of it, and
-// says where everything is kept. A run that failed in part shows and judges what it finished;
-// measured is why. One that was interrupted is not judged.
+// says where everything is kept. measured is the error of the measurement: a run that failed in
+// part still shows and judges what it finished. An interrupted run is not judged.
 func (s *session) finish(measured error, t task) error {
 	all, err := s.read()
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *session) finish(measured error, t task) error {
 	}
 	err = t.show(own)
 	if measured != nil && errors.Is(err, view.ErrNothing) {
-		return measured // it says why there is nothing
+		return measured // measured says why there is nothing to show
 	}
 	if s.late && errors.Is(err, view.ErrNothing) {
 		return errNothingInTime
@@ -258,7 +258,7 @@ func (s *session) finish(measured error, t task) error {
 	return errors.Join(measured, err)
 }
 
-// leave writes what a run leaves beside its records, and says where.
+// leave writes the other files of a run beside its records, and says where they are.
 func (s *session) leave(all *results.Set) error {
 	kept := append([]string{recordsFile}, s.kept...)
 	var text bytes.Buffer
@@ -267,7 +267,7 @@ func (s *session) leave(all *results.Set) error {
 		err = results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
 		kept = append(kept, benchFile)
 	}
-	if err != nil && !errors.Is(err, view.ErrNothing) { // nothing is what a probe measures
+	if err != nil && !errors.Is(err, view.ErrNothing) { // a probe measures nothing for this file
 		return fmt.Errorf("write %s: %w", benchFile, err)
 	}
 	files, err := plots.Write(s.dir, plots.Charts(all))
@@ -289,7 +289,7 @@ func (s *session) leave(all *results.Set) error {
 	return nil
 }
 
-// say prints a line that belongs to no result.
+// say prints a message that belongs to no result, unless --quiet was given.
 func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 	if !f.quiet {
 		writeNotice(cmd.ErrOrStderr(), fmt.Sprintf(format, args...))
@@ -301,7 +301,7 @@ func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
 	return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
 }
 
-// viewOptions fits what is printed to where it is printed.
+// viewOptions returns options that suit the output: its width, and colours for a terminal.
 func viewOptions(cmd *cobra.Command, detail bool) view.Options {
 	o := view.Options{Detail: detail}
 	columns, isTerminal := terminalWidth(cmd.OutOrStdout())

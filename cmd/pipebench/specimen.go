@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// newSpecimenCommand makes the hidden command that is one of the small programs of probe
-// --failures, so that everybody can look at them, too.
+// newSpecimenCommand makes the hidden command that runs one of the small programs of probe
+// --failures, so that anybody can examine them.
 func newSpecimenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "specimen NAME",
@@ -17,7 +17,7 @@ func newSpecimenCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			signal.Reset() // it ends as any program does
+			signal.Reset() // signals end it as they end any program
 			return failures.RunSpecimen(args[0])
 		},
 	}

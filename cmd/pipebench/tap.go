@@ -92,9 +92,9 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	return nil
 }
 
-// createRecording makes the file of the recording, which only the user may read: what passed may be
-// secret. Without a name the file is a new one, though several clients may start one each at the
-// same time.
+// createRecording opens the file of the recording. Only the user may read it, because the messages
+// may be secret. Without a given name it makes a new file, even if several clients start a tap at
+// the same time.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // terminalWidth returns how many columns the terminal behind w has. If w is no terminal, isTerminal
-// is false, and $COLUMNS says how wide text is to be. It returns 0 if nothing says so.
+// is false, and columns is $COLUMNS, or 0 if that says nothing.
 func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	file, ok := w.(interface{ Fd() uintptr })
 	if ok && term.IsTerminal(int(file.Fd())) {
@@ -90,7 +90,7 @@ func (l *layout) add(line string) {
 	}
 }
 
-// flush writes all that was taken and not written.
+// flush writes everything that was added and not written yet.
 func (l *layout) flush() {
 	l.flushText()
 	l.flushTable()
@@ -109,8 +109,8 @@ func (l *layout) flushText() {
 	fmt.Fprintln(l.w, strings.Join(lines, "\n"))
 }
 
-// flushTable writes the table whose first row has the titles. Columns that have no room beside the
-// first stand in tables below.
+// flushTable writes the table whose first row has the titles. Columns that do not fit beside the
+// first go into further tables below.
 func (l *layout) flushTable() {
 	if len(l.rows) == 0 {
 		return

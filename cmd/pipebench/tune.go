@@ -80,7 +80,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// leastTuned is the smallest message that tune is about: small ones wait behind larger ones.
+// leastTuned is the smallest size of large messages that tune accepts, in bytes: small messages of
+// bench.SmallSize wait behind them.
 const leastTuned = 4 * bench.SmallSize
 
 // check refuses what cannot be tuned.

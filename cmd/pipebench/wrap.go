@@ -19,7 +19,7 @@ import (
 )
 
 // A serverEntry is a server of a client's configuration, and where its command and arguments stand
-// in the text. Without arguments the place of those is empty.
+// in the text. If there are no arguments, their place is empty.
 type serverEntry struct {
 	name    string
 	command string
@@ -49,7 +49,7 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 	}
 	after := before
 	var changed []string
-	for _, e := range slices.Backward(entries) { // so that the places before stay
+	for _, e := range slices.Backward(entries) { // from the last, so that earlier places stay valid
 		if len(names) > 0 && !slices.Contains(names, e.name) || e.tapped() == (f.wrapFile != "") {
 			continue
 		}
@@ -82,8 +82,8 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 	return nil
 }
 
-// wrapEntry puts tap before a server. A client may start its servers where nobody may write, so
-// that the recording goes beside the configuration unless a place was named.
+// wrapEntry puts tap before a server. A client may start its servers in a folder where nobody may
+// write. So the recording goes beside the configuration, unless a place was named.
 func (f *tapFlags) wrapEntry(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -115,7 +115,7 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
-// tapped reports whether the command of a server is tap, with another behind it.
+// tapped reports whether the command of a server is tap, with another command behind it.
 func (e *serverEntry) tapped() bool {
 	if len(e.args) == 0 || e.args[0] != "tap" {
 		return false
@@ -149,7 +149,7 @@ func (e *serverEntry) writeInto(text []byte) []byte {
 	return slices.Concat(text[:first.from], before, between, after, text[second.to:])
 }
 
-// jsonText writes a text or a list of texts, which is always possible.
+// jsonText encodes a string or a list of strings, which cannot fail.
 func jsonText(v any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -159,7 +159,7 @@ func jsonText(v any) []byte {
 }
 
 // serverEntries finds the servers of a configuration: the members of "mcpServers", or of "servers",
-// that have a command. Others are reached by a URL.
+// that have a command. Servers without a command are reached by a URL.
 func serverEntries(text []byte) ([]serverEntry, error) {
 	var entries []serverEntry
 	known := false

@@ -10,15 +10,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A message is what is known of one when its last byte has passed.
+// A message is what the decoder knows about a message whose last byte has been passed on.
 type message struct {
 	at      int64 // when its last byte had been passed on, in ns since the recording began
 	size    int64
-	stalled int64  // ns that passing it on took
-	body    []byte // nil if it was too large to be held; valid while it is recorded
+	stalled int64  // ns of the writes that passed it on and stalled; see results.LeastStall
+	body    []byte // nil if it was too large to keep; valid only during emit
 
-	id, method []byte // raw JSON; without its quotes. Empty if there is none
-	failed     bool   // it answers by an error
+	id, method []byte // raw JSON; without quotes. Empty if there is none
+	failed     bool   // it is an error response
 	redacted   bool   // values in its body were overwritten
 }
 
@@ -26,10 +26,10 @@ type message struct {
 // method of a larger message are known only if they stand in its first KiB.
 const heldBytes = 2 << 20
 
-// A decoder finds the messages in a stream that it sees go by. A reader of the framing reads what
-// it is fed: it runs as a coroutine, until it wants more than there is.
+// A decoder finds the messages in a stream that passes through the tap. The framing's reader runs
+// as a coroutine: feed hands it bytes, and it runs until it needs more.
 type decoder struct {
-	framing framers.Framing  // nil until the first bytes tell
+	framing framers.Framing  // nil until the first bytes show which
 	limit   int              // bytes of a message
 	emit    func(m *message) // is given each message
 
@@ -38,20 +38,20 @@ type decoder struct {
 	piece  []byte // what the reader has not read yet
 	ended  bool
 
-	message message // that was found last
+	message message // the one found last
 	at      int64   // when the piece had been passed on
-	stall   int64   // ns that passing it on took
-	stalled int64   // ns that passing on the message under way took so far
+	stall   int64   // ns that its write took if it stalled, else 0
+	stalled int64   // stall, summed over the message under way
 }
 
 func newDecoder(f framers.Framing, limit int, emit func(m *message)) *decoder {
 	d := &decoder{framing: f, limit: limit, emit: emit}
 	d.resume, d.stop = iter.Pull(d.messages)
-	d.resume() // until it wants its first bytes
+	d.resume() // runs the reader until it wants its first bytes
 	return d
 }
 
-// name says how messages are framed, as a recording names it.
+// name returns the name that a recording gives the framing.
 func (d *decoder) name() string {
 	if d.framing == nil {
 		return "unknown"
@@ -69,13 +69,13 @@ func (d *decoder) name() string {
 func lines() framers.Framing {
 	f, err := framers.Adaptive(framers.DefaultChunk)
 	if err != nil {
-		return framers.NDJSON() // the default size is a size
+		return framers.NDJSON() // the default size is always valid
 	}
 	return f
 }
 
-// feed takes the next bytes of the stream, and when and in how long they were passed on. A reader
-// that has given up ignores them.
+// feed takes the next bytes of the stream, the time when they had been passed on, and the stall of
+// their write. If the reader has given up, feed does nothing with the bytes.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.stall = stall
@@ -85,7 +85,7 @@ func (d *decoder) feed(p []byte, at, stall int64) {
 	d.piece = nil
 }
 
-// close takes the end of the stream: a last line needs no newline.
+// close tells the reader that the stream has ended: a last line needs no newline.
 func (d *decoder) close(at int64) {
 	d.at = at
 	d.stall = 0
@@ -117,8 +117,8 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 		switch {
 		case tooLarge && large.Declared:
 			d.skipped(large)
-		case tooLarge: // skipped is called when its size is known
-		case badHeader, badChunk: // no message: the next one may be one
+		case tooLarge: // the reader calls skipped once it knows the size
+		case badHeader, badChunk: // this was no message, but the next may be one
 		default:
 			return
 		}
@@ -127,7 +127,7 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 
 var contentPrefix = []byte("content-")
 
-// detect tells by the first bytes of a stream, which it returns, how messages are framed.
+// detect finds out the framing from the first bytes of a stream, and returns those bytes.
 func detect(stream io.Reader) (f framers.Framing, head []byte) {
 	for len(head) < len(contentPrefix) {
 		var next [1]byte
@@ -140,7 +140,7 @@ func detect(stream io.Reader) (f framers.Framing, head []byte) {
 	return framers.ContentLength(), head
 }
 
-// pieces is the stream that the reader reads.
+// pieces is the input of the reader: the bytes that feed was given. Read yields if there are none.
 type pieces struct {
 	d     *decoder
 	yield func(struct{}) bool
@@ -157,7 +157,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// whole hands a message on.
+// whole emits a message that was read completely. A blank line is no message.
 func (d *decoder) whole(msg []byte) {
 	blank := len(msg) == 0 && d.framing.String() != framers.ContentLength().String()
 	if blank {
@@ -173,13 +173,14 @@ func (d *decoder) whole(msg []byte) {
 	}
 }
 
-// skipped hands on what is known of a message that is too large to be held.
+// skipped emits what is known about a message that is too large to keep.
 func (d *decoder) skipped(e *framers.TooLargeError) {
 	d.message = message{size: e.Size}
 	d.finish(jsonrpc.Scan(e.Head))
 }
 
-// finish completes a message by its envelope, hands it on and makes ready for the next.
+// finish adds the id and the method of the envelope, emits the message and prepares for the next
+// one.
 func (d *decoder) finish(e jsonrpc.Envelope) {
 	m := &d.message
 	m.id = e.ID
@@ -191,7 +192,8 @@ func (d *decoder) finish(e jsonrpc.Envelope) {
 	d.begin()
 }
 
-// begin makes ready for the next message, whose first bytes may stand in the same piece.
+// begin prepares for the next message. If its first bytes are in the same piece, the stall of that
+// piece counts for the next message, too.
 func (d *decoder) begin() {
 	d.stalled = 0
 	if len(d.piece) > 0 {

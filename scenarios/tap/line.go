@@ -17,14 +17,15 @@ const (
 	fromServer = "reply"
 )
 
-// linePrefix returns the beginning of the lines of all messages of one direction, up to the time.
+// linePrefix returns the beginning that the lines of all messages of one direction share: all that
+// stands before the time.
 func linePrefix(run, dir string) []byte {
 	head := jsonrpc.AppendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
 
-// appendMessage appends the line of a message, a [results.Message], at a fraction of what
-// encoding/json takes, since there may be a million in a second.
+// appendMessage appends the JSON line of a message, a [results.Message]. It takes a fraction of the
+// time that encoding/json takes, because there may be a million messages per second.
 func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	dst = append(dst, head...)
 	dst = strconv.AppendInt(dst, m.at, 10)
@@ -51,7 +52,8 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendText appends a string whose inside is given as it stood in JSON text.
+// appendText appends a JSON string. inside is the text between its quotes, as it stood in the
+// message.
 func appendText(dst, inside []byte) []byte {
 	if bytes.IndexByte(inside, '\\') >= 0 {
 		var decoded string
@@ -63,9 +65,10 @@ func appendText(dst, inside []byte) []byte {
 	return jsonrpc.AppendString(dst, inside)
 }
 
-// appendID appends an id, which is not empty, as it stood, or as text if it is no JSON.
+// appendID appends an id as it stood in the message, or as a string if it is not JSON. The id must
+// not be empty.
 func appendID(dst, id []byte) []byte {
-	number := len(id) == 1 || id[0] != '0' // most are: without sign or fraction
+	number := len(id) == 1 || id[0] != '0' // most ids are integers without a sign
 	for _, c := range id {
 		number = number && c >= '0' && c <= '9'
 	}
@@ -75,7 +78,8 @@ func appendID(dst, id []byte) []byte {
 	return jsonrpc.AppendString(dst, id)
 }
 
-// protocolOf returns the protocol that a method is of, or jsonrpc; "" for none.
+// protocolOf returns the protocol that a method belongs to, or jsonrpc if none is known. It returns
+// "" if there is no method.
 func protocolOf(method []byte) string {
 	prefix, _, _ := bytes.Cut(method, []byte("/"))
 	switch string(prefix) {

@@ -14,54 +14,56 @@ import (
 // A recorder takes lines from both directions to the recording, without either waiting for the
 // disk.
 //
-// A direction begins when a read was passed on, adds a line for each message that ended in it, and
-// ends. The other one waits meanwhile, so the recording is in the order of time.
+// After each read that it has passed on, a direction calls begin, then record for each message that
+// ended in the read, then end. The other direction waits meanwhile, so the recording is in the
+// order of time.
 type recorder struct {
 	Options
 	began time.Time
-	limit int // bytes that wait
+	limit int // most bytes of lines that may wait
 
 	mu      sync.Mutex // held from begin to end
 	tracks  []*track
-	lines   []byte // what waits to be written
+	lines   []byte // lines that wait to be written
 	written int    // bytes that are being written
-	due     bool   // flush will be called
+	due     bool   // a timer will call flush
 	over    bool   // nothing more is recorded
 
 	writing sync.Mutex // held while lines are written
-	spare   []byte     // lines that were written: room for the next
+	spare   []byte     // a buffer whose lines were written, for reuse
 	err     error
 }
 
-// A track is one direction's way to the recording. What follows prefix belongs to who holds the
-// recorder's lock.
+// A track records the messages of one direction. The recorder's mu guards the fields after prefix.
 type track struct {
 	*recorder
 	dir    string
-	prefix []byte // of every message's line
+	prefix []byte // the beginning of every message's line
 
 	at       int64  // when the read had been passed on, in ns since the recording began
-	start    int    // where its lines begin
-	messages int64  // that ended in it
-	protocol string // that the methods are of, "" so far
-	lost     int64  // messages that did not fit, since the last that did
-	from     int64  // when the first of them passed
+	start    int    // where the read's lines begin in lines
+	messages int64  // that ended in the read
+	protocol string // that the methods belong to; "" if none did so far
+	lost     int64  // messages left out since the last recorded one
+	from     int64  // when the first of the lost messages passed
 	account  results.DirectionTraffic
 }
 
-// Bytes of lines that wait for the recording at most: the lines of 200,000 messages, however slow
-// the disk; or some messages with their bodies.
+// How many bytes of lines may wait to be written: heldLines has room for the lines of 200,000
+// messages, however slow the disk is; heldBodies are for recordings with bodies. A body larger than
+// largestBody is not kept.
 const (
 	heldLines   = 32 << 20
 	heldBodies  = 128 << 20
 	largestBody = 16 << 20
 )
 
-// keptLines bounds the room for lines that is kept for the next ones, in bytes: more than the
-// fastest traffic fills in a flushInterval.
+// keptLines is the largest buffer of lines that is kept for reuse, in bytes: more than the fastest
+// traffic fills in a flushInterval.
 const keptLines = 8 << 20
 
-// flushInterval is how long lines wait. To write them at once would cost each message microseconds.
+// flushInterval is how long lines wait to be written. Writing each line at once would cost every
+// message microseconds.
 const flushInterval = 20 * time.Millisecond
 
 func newRecorder(o Options) *recorder {
@@ -82,7 +84,8 @@ func (r *recorder) track(dir string) *track {
 	return t
 }
 
-// begin begins the lines of a read that has just been passed on, and returns when that was.
+// begin locks the recorder until end, for the lines of a read that has just been passed on. It
+// returns the time.
 func (t *track) begin() (at int64) {
 	t.mu.Lock()
 	t.at = t.now()
@@ -109,7 +112,8 @@ func (t *track) record(m *message) {
 	t.lines = appendMessage(t.lines, t.prefix, m, whole)
 }
 
-// end keeps the lines since begin, or none of them if not all fit.
+// end keeps the lines since begin, or drops them all if they do not all fit. It unlocks the
+// recorder.
 func (t *track) end() {
 	defer t.mu.Unlock()
 	if t.messages == 0 {
@@ -129,7 +133,7 @@ func (t *track) end() {
 	}
 }
 
-// lose leaves out the lines since begin.
+// lose drops the lines since begin, and counts their messages as missing.
 func (t *track) lose() {
 	if t.lost == 0 {
 		t.account.Gaps++
@@ -140,7 +144,7 @@ func (t *track) lose() {
 	t.lines = t.lines[:t.start]
 }
 
-// flush writes what waits. After a failure it only makes room.
+// flush writes the lines that wait. If a write has failed before, it only drops them.
 func (r *recorder) flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -167,8 +171,9 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
-// close writes the rest and then the records that closing makes, a line each, and returns what went
-// wrong, if anything did. What passes from now on is not recorded: so closing counts what is.
+// close writes the lines that wait, then the records that closing returns, one per line. It returns
+// the first error of the recording. Messages that pass after the call of close are not recorded, so
+// the counts that closing returns are those of the recording.
 func (r *recorder) close(closing func() []any) error {
 	r.mu.Lock()
 	r.over = true
@@ -192,7 +197,7 @@ func (r *recorder) close(closing func() []any) error {
 	return nil
 }
 
-// gapEvidence says which messages a recording is missing.
+// gapEvidence says how many messages are missing from a recording, and when they passed.
 type gapEvidence struct {
 	Dir      string `json:"dir"`
 	Messages int64  `json:"messages"`
@@ -200,7 +205,7 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap returns a line that tells of the messages that are missing before it.
+// gap returns a line that says how many messages are missing before it.
 func (t *track) gap(until int64) []byte {
 	f := t.finding("recording-gap", fmt.Sprintf("%d messages missing", t.lost),
 		"the recording could not keep up, and the traffic does not wait for it: "+
@@ -210,7 +215,7 @@ func (t *track) gap(until int64) []byte {
 	return append(text, '\n')
 }
 
-// finding tells of what went wrong with the session. Without evidence the sentence is all.
+// finding describes what went wrong in the session. evidence may be nil.
 func (r *recorder) finding(name, found, advice string, evidence any) *results.Finding {
 	f := &results.Finding{
 		Kind: results.KindFinding, Run: r.Run, Time: time.Now().UTC(),

@@ -9,13 +9,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redact overwrites every value of a JSON text with others of the same kind and length: letters
-// with x, digits with 0, outside names of members and what makes the structure. What follows stays
-// as it is: the members jsonrpc, method and id of the outermost object, so that requests and
-// answers can be told apart and matched; true, false and null; and escapes, byte for byte of the
-// same length; the revisions of MCP that the two ends agree on; and the name of the tool that is
-// called, without which a server only says that it has no such tool. From where a text is no JSON
-// all of it is overwritten. It reports whether anything is another than before.
+// redact overwrites the values in a JSON text by others of the same kind and length: letters become
+// x, digits become 0. The names of members and the structure stay; so do true, false and null, and
+// escapes stay escapes of the same length.
+//
+// Three more things stay: the members jsonrpc, method and id of the outermost object, so that
+// requests and answers can be told apart and matched; the MCP revisions that the two ends agree on;
+// and the name of the tool that is called, because without it a server only says that it has no
+// such tool.
+//
+// If a text stops being JSON, redact overwrites everything from there on. It reports whether it
+// changed anything.
 func redact(b []byte, method string) bool {
 	before := bytes.Clone(b)
 	overwrite(b, method)
@@ -36,7 +40,7 @@ func overwrite(b []byte, method string) {
 			blank(b[from:])
 			return
 		}
-		value := b[from:dec.InputOffset()] // with what stands before it
+		value := b[from:dec.InputOffset()] // with the separators before it
 		within, n := dec.StackIndex(dec.StackDepth())
 		named := within == '{' && n%2 == 1
 		if named {
@@ -61,19 +65,20 @@ func overwrite(b []byte, method string) {
 // toolCall is the method by which MCP calls a tool.
 const toolCall = "tools/call"
 
-// keptMembers of the outermost object stay.
+// keptMembers are the members of the outermost object that redact does not change.
 var keptMembers = []string{"jsonrpc", "method", "id"}
 
-// revisionMembers hold revisions of MCP, which stay: a server refuses others when the recording is
-// played to it.
+// revisionMembers hold MCP revisions. redact does not change them, because a server refuses other
+// revisions when the recording is played to it.
 var revisionMembers = []string{
 	"protocolVersion", "io.modelcontextprotocol/protocolVersion", "supportedVersions",
 }
 
-// revision matches the text of a revision with what may stand before it in JSON.
+// revision matches a revision in quotes, and the separators that may stand before it in JSON.
 var revision = regexp.MustCompile(`^[\s,:\[]*"20\d\d-\d\d-\d\d"$`)
 
-// blankNumber overwrites digits. A number does not begin with 0 where it goes on.
+// blankNumber overwrites the digits of a number. The first of several digits becomes 1, because a
+// JSON number has no leading zeros; all others become 0.
 func blankNumber(b []byte) {
 	for i, c := range b {
 		if !digit(c) {
@@ -90,7 +95,7 @@ func blankNumber(b []byte) {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// blank overwrites the inside of a string. An escape keeps its length and stays one.
+// blank overwrites the inside of a string. An escape becomes another escape of the same length.
 func blank(b []byte) {
 	for i := 0; i < len(b); i++ {
 		if b[i] != '\\' {

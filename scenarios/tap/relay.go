@@ -15,7 +15,7 @@ import (
 // readSize is the size of the buffer of a read, in bytes: twice the usual capacity of a pipe.
 const readSize = 128 << 10
 
-// A relay passes one direction on.
+// A relay passes on the bytes of one direction.
 type relay struct {
 	from, to stream
 	track    *track
@@ -23,10 +23,10 @@ type relay struct {
 
 	bytes   atomic.Int64
 	reads   atomic.Int64
-	stalled atomic.Int64          // ns in which the other side did not take what there was
-	writing atomic.Int64          // when the write that is under way began, in ns; 0: none is
-	inHand  atomic.Int64          // bytes that it has to write
-	failed  atomic.Pointer[error] // why the other side could not take all; nil if it left
+	stalled atomic.Int64          // ns of writes that the other side kept waiting
+	writing atomic.Int64          // when the current write began, in ns; 0: there is none
+	inHand  atomic.Int64          // bytes of the current write
+	failed  atomic.Pointer[error] // why a write failed; nil if the reader had left
 	done    chan struct{}
 
 	yielded int64 // when it last let others run
@@ -43,8 +43,8 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	}
 }
 
-// run passes bytes on until one side is closed, and closes the other then: who reads meets an end
-// of file, who writes a broken pipe, as if there were nobody between.
+// run passes bytes on until one side closes, and then closes the other side. Its reader then meets
+// an end of file, or its writer a broken pipe, as if there were no tap.
 func (r *relay) run() {
 	defer close(r.done)
 	buf := make([]byte, readSize)
@@ -57,11 +57,11 @@ func (r *relay) run() {
 			}
 			err = errors.Join(unwritten, err)
 		}
-		// Yield now and then, so that the runtime sees that this goroutine lets others run. One
-		// that is seen to go on for 10 ms is to be preempted; as a direction is in system calls
-		// nearly all of the time, that means to take its share of the scheduler, every 20 µs from
-		// then on, and to wake a thread each time to do something with it. With all on one CPU that
-		// was a third of the time of a round trip of 1 MiB.
+		// Yield now and then, because the runtime preempts a goroutine that seems to run for 10 ms.
+		// A relay is in system calls nearly all of the time. To preempt it there, the runtime takes
+		// away its share of the scheduler every 20 µs from then on, and each time wakes a thread
+		// that uses this share. With all processes on one CPU, that cost a third of the time of a
+		// round trip of 1 MiB.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
@@ -71,16 +71,16 @@ func (r *relay) run() {
 			break
 		}
 	}
-	r.end() // before the streams close: then the session may be over
+	r.end() // before the streams close, because then the session may be over
 	r.to.close()
 	r.from.close()
 }
 
-// yieldInterval is the longest time for which a direction does not yield, in ns: half of what the
+// yieldInterval is how long a relay may go on without a yield, in ns: half of the 10 ms that the
 // runtime tolerates.
 const yieldInterval = 5_000_000
 
-// pass writes p on, and looks at it afterwards.
+// pass writes p to the other side, and then looks for messages in it.
 func (r *relay) pass(p []byte) error {
 	came := r.track.now()
 	r.inHand.Store(int64(len(p)))
@@ -101,7 +101,7 @@ func (r *relay) pass(p []byte) error {
 	return err
 }
 
-// record records what of messages has just passed.
+// record records the messages that end in p, which has just been passed on.
 func (r *relay) record(p []byte, stalled int64) {
 	at := r.track.begin()
 	defer r.track.end()
@@ -126,8 +126,8 @@ type stream interface {
 	close()
 }
 
-// A file is a stream that is read and written as Go does. Every system has these; where open makes
-// others, it is for their speed.
+// A file is a stream that uses Go's own reads and writes. It works on every system; where open
+// returns another kind of stream, that one is faster.
 type file struct{ *os.File }
 
 func (f file) read(p []byte) (int, error) { return f.Read(p) }

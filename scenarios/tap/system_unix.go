@@ -15,12 +15,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A descriptor is read and written by system calls that wait in the kernel. Go's poller would cost
-// each message two thread switches, and the mode of an inherited descriptor is not ours to change:
-// others may share it. One that is non-blocking is waited for by poll(2).
+// A descriptor is a stream that reads and writes by system calls that wait in the kernel, because
+// Go's poller would cost each message two thread switches. If it is non-blocking, poll(2) waits for
+// it: other processes may share an inherited descriptor, so its mode must not be changed.
 //
-// The file keeps the number from being used for another; it is closed once, by whoever of both
-// sides ends first.
+// While file is open, the system does not give the number to another file. The file is closed once,
+// by the side that ends first.
 type descriptor struct {
 	file *os.File
 	fd   int
@@ -87,21 +87,21 @@ func (d *descriptor) wait(events int16) error {
 }
 
 func (d *descriptor) awaitReader() bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(d.fd)}}, 1000) // of no events, so of errors alone
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(d.fd)}}, 1000) // no events: errors only
 	return n == 0 || err == unix.EINTR
 }
 
 func (d *descriptor) close() { d.file.Close() }
 
-// relayCapacity is what a pipe that tap makes holds, in bytes, if the system allows it: the relay
-// then wakes its neighbours less often.
+// relayCapacity is the capacity that tap gives its pipes, in bytes, if the system allows it. With
+// this much room the relay wakes the processes at both ends less often.
 const relayCapacity = 1 << 20
 
-// pipeLike makes a pipe of the same kind as the stream that it goes on from, and at least of its
-// capacity: a server behaves differently on a socket pair than on a pipe. What is neither, such as
-// a terminal, goes on by a pipe. Both ends block.
+// pipeLike makes a pipe if the model is a pipe, or a socket pair if it is a socket, because a
+// server behaves differently on the one than on the other. The capacity is at least that of the
+// model. For another model, such as a terminal, it makes a pipe. Both ends block.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
-	like, _ := syspipe.Describe(model) // nothing is known of what cannot be described
+	like, _ := syspipe.Describe(model) // without a description: a pipe
 	kind := syspipe.Anonymous
 	if like.Kind == "socket" {
 		kind = syspipe.SocketPair
@@ -117,7 +117,7 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	}
 	defer we.Close()
 	defer re.Close()
-	we.Grow(relayCapacity) // a smaller one, and a socket pair, relay too
+	we.Grow(relayCapacity) // may fail: a smaller pipe and a socket pair work, too
 	w, err = we.File()
 	if err != nil {
 		return nil, nil, err
@@ -130,15 +130,15 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	return w, r, nil
 }
 
-// mirrorMode makes a server's end as non-blocking as the client's stream is: whether a write that
-// does not fit fails or waits is the server's to deal with, as without a tap.
+// mirrorMode makes the server's end non-blocking if the client's stream is. A write of the server
+// that does not fit then fails or waits, as it would without a tap.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })
 	}
 }
 
-// endingSignals are those of forwardedSignals by which somebody wants a process to end.
+// endingSignals are the forwardedSignals that ask a process to end.
 var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
 
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
@@ -147,18 +147,19 @@ var forwardedSignals = []os.Signal{
 	unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT,
 }
 
-// resetHandler takes Go's handler from a signal that os/signal does not let go of, such as SIGSEGV.
-// x/sys has no sigaction for macOS and FreeBSD: of such signals the exit status tells there.
+// resetHandler removes Go's handler of a signal for which os/signal always keeps one, such as
+// SIGSEGV. It does nothing on macOS and FreeBSD, for which x/sys has no sigaction: there the exit
+// status tells of such a signal.
 var resetHandler = func(int) {}
 
-// dieBySignal ends this process by a signal. There is a core file of the server already, if one is
-// wanted.
+// dieBySignal ends this process by a signal. It leaves no core file: the server has left one, if
+// core files are wanted.
 func dieBySignal(number int) {
 	s := syscall.Signal(number)
 	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	signal.Reset(s)
 	resetHandler(number)
 	unix.Kill(unix.Getpid(), s)
-	// It comes in its own time; should it not come at all, the exit status has to tell.
+	// The signal may take a moment to arrive. If it does not arrive, the exit status has to tell.
 	time.Sleep(time.Second)
 }

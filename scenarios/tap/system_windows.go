@@ -11,13 +11,13 @@ func pipeLike(*os.File) (w, r *os.File, err error) {
 	return w, r, err
 }
 
-// forwardedSignals holds a console's Ctrl-C. The server has the same console and gets it, too; we
-// only stay until it has ended.
+// forwardedSignals holds a console's Ctrl-C. The server has the same console and gets it, too; the
+// tap only has to wait until the server has ended.
 var forwardedSignals = []os.Signal{os.Interrupt}
 
 var endingSignals = forwardedSignals
 
-// mirrorMode does nothing: pipes wait here.
+// mirrorMode does nothing: pipes always block here.
 func mirrorMode(model, end *os.File) {}
 
 func dieBySignal(int) {}

@@ -7,42 +7,47 @@
 //	}
 //	end.ExitLike() // leaves as the server left
 //
-// Each direction has a goroutine of its own that reads what is there, writes it on, and only then
-// looks at it, by a reader of the framing: the directions do not wait for each other, and nothing
-// is held back for a message to be whole. Ends of file, closed streams, the exit status and signals
-// pass through, too. Standard error is the server's own.
+// Each direction has a goroutine of its own. It reads what is there, writes it on, and only then
+// looks for messages in it. So the directions do not wait for each other, and no byte is held back
+// until a message is complete. Ends of file, closed streams, the exit status and signals pass
+// through, too. The server writes to standard error directly.
 //
-// What is seen goes through a bounded buffer to the recording: a recording that cannot keep up has
-// a gap, which is counted and placed, and the traffic does not wait. By default it holds sizes and
-// times, methods and ids; arguments may be secrets, and stay out unless asked for.
+// The messages go through a bounded buffer to the recording. If the recording cannot keep up, the
+// traffic does not wait: the recording gets a gap, and a line at its place counts the missing
+// messages. By default a recording holds sizes, times, methods and ids. Arguments may be secrets,
+// so they are recorded only if asked for.
 //
-// When the server has ended, what it wrote is passed on however long the client takes, and so is
-// what a process writes that it left behind: until the output ends, the client closes its end, or a
-// signal says that it is enough. Then the recording says what was not taken.
+// After the server has ended, the tap goes on passing the server's output to the client, however
+// long the client takes. This includes the output of processes that the server left behind. It ends
+// when the output ends, when the client closes its end, or when a signal asks for it; then the
+// recording says what the client did not take.
 //
-// Run is called once at a time in a process, as signals are the process's. From before the server
-// starts the tap takes every signal that it forwards, until the process has ended: so none ends it
-// in another way than the server ended. A process that goes on calls Release. Run takes over the
-// streams it is given; a read from the client that is under way when the server ends stays until
-// the client closes its end or the process ends.
+// Only one Run at a time is allowed in a process, because signals belong to the process. The tap
+// catches every signal that it forwards, from before the server starts until this process ends, so
+// that no signal ends this process in another way than the server ended. A process that goes on
+// after Run calls Release. Run takes over the streams it is given. If a read from the client is
+// under way when the server ends, this read lasts until the client closes its end or the process
+// ends.
 //
-// While Run lasts GOMAXPROCS is 6 at least, since a thread that waits in the kernel keeps its share
-// of Go's scheduler.
+// During Run, GOMAXPROCS is 6 at least, because a thread that waits in the kernel keeps its share
+// of the Go scheduler.
 //
 // # What it costs
 //
-// A message costs what it costs to copy it through two more pipes and to switch to one more process
-// and back: on a virtual machine of two CPUs (BenchmarkRoundTrip and BenchmarkBulk, with cat behind
-// it) a round trip of 1 KiB takes 10 µs on one CPU, 3 without a tap, and 60 µs on two CPUs with and
-// without. Small messages in bulk cost their finding and their line in the recording, too: some
-// 0.35 µs each and direction (BenchmarkSee), and 130 bytes for the disk's cache to take. It uses
-// less than 20 MB, however long a line, unless bodies are kept or the recording falls behind.
+// The tap costs each message a copy through two more pipes, and a switch to one more process and
+// back. On a virtual machine of two CPUs (BenchmarkRoundTrip and BenchmarkBulk, with cat as the
+// server) a round trip of 1 KiB takes 10 µs on one CPU, instead of 3 without a tap. On two CPUs it
+// takes 60 µs with and without a tap. If there are many small messages, finding and recording them
+// counts, too: some 0.35 µs per message and direction (BenchmarkSee), and 130 bytes that the disk's
+// cache has to take. The tap uses less than 20 MB of memory, however long a line is, unless bodies
+// are kept or the recording falls behind.
 //
 // # What it does not promise
 //
-// The server sees pipes of the same kind and capacity as the tap's own, but twice as many bytes fit
-// on the way. Batches are recorded as one message without id and method, and so may be a message
-// above 2 MiB, or 16 MiB if bodies are kept, whose id does not stand in its first KiB.
+// The server's pipes are of the same kind and capacity as the tap's own, but twice as many bytes
+// fit on the way, because there are two pipes per direction. A batch is recorded as one message
+// without id and method. So may be a message above 2 MiB (16 MiB if bodies are kept) whose id is
+// not in its first KiB.
 package tap
 
 import (
@@ -65,21 +70,22 @@ import (
 // Options say what to start and what to record. Only Command is needed.
 type Options struct {
 	Command []string
-	Env     []string // of the server; nil is ours
-	Dir     string   // where it runs; "" is where we run
+	Env     []string // of the server; nil: that of this process
+	Dir     string   // where the server runs; "": where this process runs
 
-	// The client's; nil is this process's own. Run closes the first two.
+	// The client's streams; nil: this process's own. Run closes the first two.
 	Stdin, Stdout, Stderr *os.File
 
-	Record io.Writer // where the recording goes, in whole lines; nil is nowhere
+	Record io.Writer // gets the recording, in whole lines; nil: no recording
 	Run    string    // the run that its lines belong to
-	// "mcp", "lines" or "jsonrpc" by lines, "lsp" by headers; "" and "auto" find out.
+	// Protocol is "mcp", "lines" or "jsonrpc" for messages in lines, or "lsp" for messages with
+	// headers. If it is "" or "auto", the tap finds out.
 	Protocol string
-	// Framing is how messages are told apart; nil: as the protocol has it. Lines may have frames of
-	// chunked messages among them either way.
+	// Framing is how messages are told apart; nil: the protocol's framing. Either way, frames of
+	// chunked messages may stand among lines.
 	Framing framers.Framing
-	Bodies  bool // keep what messages hold, up to 16 MiB each
-	Redact  bool // keep it with its values overwritten; implies Bodies
+	Bodies  bool // record the bodies of messages, up to 16 MiB each
+	Redact  bool // record bodies with their values overwritten; implies Bodies
 }
 
 // Protocols lists the names that Options.Protocol may have.
@@ -96,23 +102,24 @@ func framingOf(protocol string) framers.Framing {
 	return nil
 }
 
-// sessionThreads is the largest number of threads that a session needs: two directions and the wait
-// for the server, all of them in the kernel most of the time, the recording, signals, and one to
-// spare. A thread in a system call keeps its share of Go's scheduler, and with as many shares as
-// CPUs (on one CPU: a single one) another that comes out of the kernel waits until it is taken from
-// there: on one CPU that made a round trip of 1 KiB 16 µs instead of 8.
+// sessionThreads is the largest number of threads that a session needs: one for each of the two
+// directions and one that waits for the server, all three in the kernel most of the time; one for
+// the recording, one for signals, and one to spare. A thread in a system call keeps its share of
+// the Go scheduler. If there were only as many shares as CPUs, a thread that comes out of the
+// kernel would wait until the runtime takes the share of another one away: on one CPU, with a
+// single share, that made a round trip of 1 KiB 16 µs instead of 8.
 const sessionThreads = 6
 
-// Once a signal has said that it is enough, outputGrace is how long the last of the output may take
-// to get to the client, and recordGrace how long the recording may take to be written.
+// Times after a signal has ended the wait for output: outputGrace is how long the last of the
+// output may take to reach the client, recordGrace how long the recording may take to be written.
 const (
 	outputGrace = 200 * time.Millisecond
 	recordGrace = time.Second
 )
 
 // Run starts the command, passes everything on in both directions, and returns when the server has
-// ended and its output has been passed on. Where it could not be started, the Ending is nil; else
-// the error is about the last of the output, or about the recording.
+// ended and its output has been passed on. If the command could not be started, the Ending is nil.
+// Otherwise an error is about the last of the output, or about the recording.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
@@ -150,7 +157,7 @@ type session struct {
 	*recorder
 	server  *proc.Process
 	in, out *relay
-	enough  chan struct{} // closed by a signal that comes when the server has ended
+	enough  chan struct{} // closed by an ending signal after the server has ended
 
 	signals   chan os.Signal
 	forwarded chan struct{} // closed when signals is closed and no more are forwarded
@@ -176,7 +183,7 @@ func (s *session) start() error {
 		}
 	}
 	s.server = proc.Command(s.Command[0], s.Command[1:]...)
-	s.server.Attached = true // what it leaves behind goes on, as without us
+	s.server.Attached = true // processes that it leaves behind go on, as without a tap
 	cmd := s.server.Cmd
 	cmd.Env = s.Env
 	cmd.Dir = s.Dir
@@ -200,8 +207,8 @@ func (s *session) start() error {
 	return nil
 }
 
-// catchSignals keeps what may come from now on for forwardSignals. A signal that is ignored, as
-// nohup has SIGHUP, stays so until the server has started, which inherits that.
+// catchSignals begins to queue signals for forwardSignals. A signal that is ignored, such as SIGHUP
+// under nohup, stays ignored until the server has started, because the server inherits that.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {
@@ -211,9 +218,9 @@ func (s *session) catchSignals() {
 	}
 }
 
-// forwardSignals hands signals on to the server, which decides what becomes of them. Once the
-// server has ended they are for the tap. They stay caught until this process has ended, or Release
-// is called.
+// forwardSignals sends the signals to the server, which decides what they do. After the server has
+// ended, an ending signal makes the tap stop waiting. Signals stay caught until this process has
+// ended, or Release is called.
 func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
 	s.forwarded = make(chan struct{})
@@ -223,7 +230,7 @@ func (s *session) forwardSignals() {
 		for sig := range s.signals {
 			switch {
 			case !s.server.Ended(0):
-				s.server.Cmd.Process.Signal(sig) // one that has ended by now needs none
+				s.server.Cmd.Process.Signal(sig) // fails if the server has just ended: no matter
 			case !told && slices.Contains(endingSignals, sig):
 				told = true
 				close(s.enough)
@@ -285,8 +292,8 @@ func (s *session) summary(e *Ending) results.Target {
 	}
 }
 
-// outputLost returns why the server's output could not be written on, other than that its reader
-// has left, which the server learns as it would without a tap.
+// outputLost returns the error that kept the server's output from being written on. It returns nil
+// if the client has left: the server learns of that as it would without a tap.
 func (s *session) outputLost() error {
 	why := s.out.failed.Load()
 	if why == nil {
@@ -299,13 +306,14 @@ func (s *session) outputLost() error {
 type cutEvidence struct {
 	Dir    string `json:"dir"`
 	Passed int64  `json:"passed_bytes"`
-	// InHand is what was read and not, or not wholly, written. More may be in the server's pipe.
+	// InHand is the size of the piece that was read, but not or only partly written. More may be in
+	// the server's pipe.
 	InHand int64 `json:"in_hand_bytes"`
 }
 
-// drainOutput waits until the server's output has been passed on, as a pipe would hold it: until
-// its end, which another process may hold open, or until the client has closed its own end. What it
-// returns tells of bytes that are not waited for since a signal said so.
+// drainOutput waits until all of the server's output has been passed on, or until the client has
+// closed its end. The output has not ended as long as another process holds it open. If a signal
+// ends the wait early, drainOutput returns a finding about the bytes that the client did not take.
 func (s *session) drainOutput() *results.Finding {
 	gone := make(chan struct{})
 	go func() {
@@ -339,19 +347,19 @@ func (s *session) drainOutput() *results.Finding {
 // An Ending is how the server ended.
 type Ending struct {
 	session    *session
-	outputLost bool // the last of it was not written on, though somebody may still read
+	outputLost bool // some output was not written on, though the client may still read
 }
 
-// Release leaves signals to whoever heard them before Run. Only a process that goes on needs it.
+// Release stops catching signals. Only a process that goes on after Run needs it.
 func (e *Ending) Release() {
 	signal.Stop(e.session.signals)
 	close(e.session.signals) // none comes after Stop has returned
 	<-e.session.forwarded
 }
 
-// ExitCode returns the server's exit status; 128 and the signal's number, as shells have it, where
-// a signal ended it. It is 1 instead of 0 if output was lost: without a tap the server would have
-// met that error itself.
+// ExitCode returns the server's exit status. If a signal ended the server, it returns 128 plus the
+// signal's number, as shells do. It is 1 instead of 0 if output was lost: without a tap the server
+// would have met that error itself.
 func (e *Ending) ExitCode() int {
 	code := e.session.server.ExitCode()
 	if code == 0 && e.outputLost {
