@@ -83,7 +83,8 @@ func defaultCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// mixedCell is small messages behind large ones, for a reader that is slow enough for both to wait.
+// mixedCell is a cell of small messages behind large ones. Its reader is so slow that both have to
+// wait.
 func mixedCell(framing string) results.Cell {
 	c := results.UsualCell(framing, bench.PatternMixed, "free", leverSize)
 	c.Drain = 20_000_000
@@ -137,8 +138,9 @@ func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
-// limitCells are raw bytes: streams from a page to much more than a pipe holds, one of pages that
-// are lent to the pipe instead of copied, and round trips of a byte and of a full pipe.
+// limitCells are cells of raw bytes: streams with sizes from a page to much more than a pipe holds,
+// a stream of pages that are lent to the pipe instead of copied, and round trips of a byte and of a
+// full pipe.
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, p := range placement.Places() {

@@ -24,8 +24,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Sweep is the product of its lists. An empty list is the usual values: what each framing costs
-// between two processes, wherever they run.
+// A Sweep is the product of its lists. An empty list stands for the usual values. With all lists
+// empty, a sweep measures what each framing costs between two processes, wherever they run.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
@@ -43,7 +43,7 @@ type Sweep struct {
 }
 
 // The usual sizes are no powers of two. A message of exactly 4096 or 65,536 bytes fills a slot of
-// the pipe, or the whole pipe, and its header then needs another one.
+// the pipe (a page of its buffer) or the whole pipe, and its header then needs another slot.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -288,7 +288,8 @@ const CapacityMacOS = "macos"
 var macOSCapacities = []int{16 << 10, 64 << 10}
 
 // ParseCapacities reads a list of pipe capacities in bytes. "default" leaves the capacity to the
-// operating system; "macos" imitates the capacities of macOS, where it means the real ones.
+// operating system; "macos" stands for the capacities of macOS: the real ones on macOS, imitated
+// ones on other systems.
 func ParseCapacities(list string) ([]int, error) {
 	var capacities []int
 	for item := range strings.SplitSeq(list, ",") {

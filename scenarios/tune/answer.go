@@ -19,8 +19,8 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says what the decision means. If the user's reader was measured, reader is what it spends,
-// and the answer begins with it.
+// Answer says what the decision means. reader is what the user's reader spends, and the answer
+// begins with it; it is nil if no reader was measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.shared.Size > 0
@@ -162,7 +162,7 @@ func (d Decision) bestGamble() string {
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 
-// chunkAdvice says what chunk frames cost, and what they buy small messages.
+// chunkAdvice says what chunk frames cost, and what small messages gain by them.
 func (d Decision) chunkAdvice() string {
 	if d.Chunk == 0 {
 		return ""
@@ -187,8 +187,8 @@ func (d Decision) chunkAdvice() string {
 	return text + " (objective " + string(d.Objective) + ")."
 }
 
-// pipeWarning says what a larger pipe does to small messages behind a slow reader: all that it
-// holds is before them.
+// pipeWarning says what a larger pipe does to small messages behind a slow reader: they wait for
+// all that the pipe holds.
 func (d Decision) pipeWarning() string {
 	if d.Lever.Capacity == 0 {
 		return ""

@@ -7,11 +7,11 @@
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
 // [Cells] is a fixed grid. It changes one thing at a time against messages that are written whole
-// through the usual pipe, and looks at each change where both ends run on one CPU, on two, and
+// through the usual pipe, and measures each change with both ends on one CPU, on two CPUs, and
 // where the scheduler puts them, and with readers that work or that are slow. [Decide] is a pure
 // function of the records, so that it judges an earlier run as well.
 //
-// The figures are true for this machine and these readers. That is why they are measured.
+// The figures hold only for this machine and these readers. That is why they are measured.
 package tune
 
 import (
@@ -139,7 +139,8 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 	return cells
 }
 
-// anywhere returns the placement that leaves the ends to the scheduler, unless it is there already.
+// anywhere returns the placement that leaves both ends to the scheduler, unless places has it
+// already.
 func anywhere(places []string) []string {
 	if slices.Contains(places, "free") {
 		return nil

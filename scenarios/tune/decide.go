@@ -16,14 +16,14 @@ import (
 type Objective string
 
 // The objectives. Halving the wait of small messages is worth this share of goodput: balanced 7 %,
-// throughput under 1 %, latency half of it.
+// throughput under 1 %, latency 50 %.
 const (
 	Balanced   Objective = "balanced"
 	Throughput Objective = "throughput"
 	Latency    Objective = "latency"
 )
 
-// Objectives lists them, each with a line for a list.
+// Objectives lists the objectives, each with a description in one line.
 var Objectives = [][2]string{
 	{string(Balanced),
 		"goodput and the time of one message; halving a wait is worth 7 % of goodput"},
@@ -31,7 +31,8 @@ var Objectives = [][2]string{
 	{string(Latency), "the time of one message; halving a wait is worth half of the goodput"},
 }
 
-// waitWeight is the exponent of the wait in what chunk sizes are compared by: goodput ÷ waitʷ.
+// waitWeight returns the exponent w in goodput ÷ waitʷ, the value by which chunk sizes are
+// compared.
 func (o Objective) waitWeight() float64 {
 	switch o {
 	case Throughput:
@@ -42,7 +43,7 @@ func (o Objective) waitWeight() float64 {
 	return 0.1
 }
 
-// ParseObjective reads the name of one.
+// ParseObjective reads the name of an objective.
 func ParseObjective(name string) (Objective, error) {
 	var known []string
 	for _, o := range Objectives {
@@ -61,7 +62,8 @@ const (
 	nearBest = 0.7  // share of the best gain, as a logarithm, that a simpler change needs
 )
 
-// mostBlurred is the half-width of a mean gain, as a logarithm, from which noise hides the answer.
+// mostBlurred is a half-width of the interval of a mean gain, as a logarithm. From this half-width
+// on, noise hides the answer.
 const mostBlurred = 0.25
 
 // A Decision is what records of the grid say.
@@ -112,7 +114,7 @@ func newGrid(records []results.Record) grid {
 	return g
 }
 
-// disturbed returns the share of records in which others had the machine for most of the samples.
+// disturbed returns the share of records of which most samples were disturbed.
 func (g grid) disturbed() float64 {
 	n := 0
 	for _, r := range g.records {
@@ -177,7 +179,7 @@ type score struct {
 	choice    Choice
 	gain      float64
 	halfWidth float64 // of its interval; infinite if there are too few samples for one
-	worst     float64 // the gain where it is least
+	worst     float64 // the smallest gain at any placement
 }
 
 // score weighs a choice at full speed by the goodput of a stream and the time of a round trip.
@@ -283,8 +285,9 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue weighs what a chunk size costs against what small messages wait. Its cost is CPU time
-// if both ends ran on one CPU: other programs take goodput there and leave CPU time alone.
+// chunkValue weighs what a chunk size costs against what small messages wait. The cost is CPU time
+// if both ends ran on one CPU: there other programs reduce the goodput, but do not change the CPU
+// time.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	cost, ok := d.chunkCost(c)
 	if !ok {

@@ -18,8 +18,8 @@ type ReaderCost struct {
 	Bytes     int64   `json:"bytes"`       // that it was given
 }
 
-// How a reader is measured: it is given as much as it takes in this time, and at most this much. A
-// reader that takes less than a message does not read its input.
+// How a reader is measured: it gets as much input as it takes in readerTime, but at most
+// readerBytes. A reader that takes less than one message does not read its input.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
@@ -28,7 +28,7 @@ const (
 
 // MeasureReader runs a command twice, with one message and with a stream of messages of a size on
 // its standard input, one JSON text per line. The difference of their CPU times is what the command
-// spends on the bytes; what it takes to start is in both.
+// spends on the bytes; the cost of its start is in both and cancels out.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {
@@ -78,15 +78,15 @@ func feed(ctx context.Context, source *payload.Source, n int64, name string, arg
 	if err != nil && !errors.As(err, &exit) {
 		return 0, 0, err
 	}
-	// Others exit as they like, as grep does.
+	// A reader that took a message may exit with any code, as grep does.
 	if exit != nil && taken < int64(len(source.Message(0))) {
 		return 0, 0, fmt.Errorf("%s failed: %w", name, exit)
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), taken, nil
 }
 
-// writeLines writes messages until there were n, the reader left, or it had its time. It returns
-// how many bytes the pipe took.
+// writeLines writes messages until it has written n, the reader has left, or readerTime is over. It
+// returns how many bytes the pipe took.
 func writeLines(in io.WriteCloser, source *payload.Source, n int64) (taken int64) {
 	defer in.Close()
 	until := time.Now().Add(readerTime)

@@ -43,8 +43,8 @@ func Find(name string) (Build, error) {
 	return Build{Name: name, Path: path}, nil
 }
 
-// IsBuild reports whether a word names a build of pipebench, by what Go says in every binary of
-// where it is from.
+// IsBuild reports whether a word names a build of pipebench. It looks at the package path that Go
+// writes into every binary.
 func IsBuild(word string) bool {
 	b, err := Find(word)
 	if err != nil {
@@ -54,7 +54,7 @@ func IsBuild(word string) bool {
 	return err == nil && strings.HasPrefix(info.Path, commandPath)
 }
 
-// commandPath is where the command is from. Test binaries of other packages are no builds.
+// commandPath is the package path of the command. Test binaries of other packages are no builds.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
 // Same reports whether two builds are one file.
@@ -64,8 +64,8 @@ func (b Build) Same(o Build) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
-// reserved are flags of run that would take the results elsewhere, or leave none, each with why it
-// cannot be passed on.
+// reserved are flags of run that would put the results elsewhere or leave none, each with the
+// reason why it cannot be passed on.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -113,12 +113,12 @@ type Side struct {
 	Dir string
 }
 
-// stopGrace is how long a run that was told to stop has for that.
+// stopGrace is how long a run may take to stop after it was told to.
 const stopGrace = 5 * time.Second
 
 // Together runs several builds with the same flags and has them take turns: each measures a round
-// while the others wait. A build that knows no turns runs from its start to its end in one. When
-// ctx ends, the runs are interrupted, and killed if they go on.
+// while the others wait. A build that does not know turns runs from its start to its end without a
+// pause. When ctx ends, the runs are interrupted, and killed if they go on.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 				defer r.process.Close()
 				runs[i] = r
 			} else {
-				// A run that has died cannot be told; takeTurn sees its end.
+				// The write fails if the run has died; takeTurn notices that.
 				_, _ = runs[i].stdin.Write([]byte{enquiry})
 			}
 			set, err := runs[i].takeTurn(ctx)
@@ -153,7 +153,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 	return sets, nil
 }
 
-// A run is a build at work.
+// A run is a process of a build that measures.
 type run struct {
 	Side
 	process *proc.Process
@@ -185,8 +185,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, said: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn waits until the run gives up its turn, and returns nil, or until it ends, and returns
-// its records.
+// takeTurn waits until the run gives up its turn or ends. It returns nil after a turn, and the
+// records of the run at its end.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
 	if _, err := r.said.ReadString(enquiry); err == nil {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 
 // A Contest is two commands that are run in pairs: [Builds], [Programs] or [GoTests].
 type Contest interface {
-	// Pair runs each side once, and keeps what that came to.
+	// Pair runs each side once, and keeps the results.
 	Pair(ctx context.Context, oldFirst bool) error
 
 	// Compare judges what was kept so far.
@@ -20,11 +20,12 @@ type Contest interface {
 
 // A Plan says how often two commands are run, and what their comparison is to find.
 type Plan struct {
-	// Pairs are the most that are run, or more while Spend lasts; 0 leaves it to MaxTime.
+	// Pairs is how many pairs are run at most, but more are run while Spend lasts. 0 means as many
+	// as fit into MaxTime.
 	Pairs int
 	Spend time.Duration
 
-	// No pair begins that would end after MaxTime, and one that is under way then is stopped.
+	// No pair begins that would end after MaxTime. A pair that is under way at MaxTime is stopped.
 	MaxTime time.Duration // 0: DefaultMaxTime
 
 	Seed    int64 // of the order
@@ -46,10 +47,10 @@ func (p Plan) Validate() error {
 	return nil
 }
 
-// Run runs pairs until their comparison is decided, or the plan is fulfilled, or the first shows
-// that they lack a figure that the plan asks for. In each pair, chance or the pair before decides
-// which side is first. When ctx or an error stops it, it returns what the pairs before come to, nil
-// if there are none, and the error.
+// Run runs pairs until their comparison is decided, until the plan is fulfilled, or until the first
+// pair shows that a figure is missing that the plan asks for. In each pair, chance or the pair
+// before decides which side is first. When ctx or an error stops it, it returns the error and the
+// comparison of the pairs before, nil if there are none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	l := p.limit(ctx)
 	defer l.cancel()
@@ -73,8 +74,8 @@ func (p Plan) limit(ctx context.Context) limit {
 	return limit{ctx, cancel, time.Now().Add(most)}
 }
 
-// run returns what the pairs come to, and the error that stopped it. A pair that is cut off when
-// the time is up counts for nothing, and is no error if there are others.
+// run returns the comparison of the pairs, and the error that stopped it. A pair that is cut off
+// when the time is up counts for nothing, and is no error if there are others.
 func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, er
 }
 
 // nextOrder decides whether the old side goes first: by chance in every odd pair, the other way
-// round in the pair after it. So what being first costs or gains meets both sides equally often.
+// round in the pair after it. So both sides are first equally often, and neither gains by it.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0

@@ -16,8 +16,8 @@ type figure struct {
 	of         func(Start) float64
 }
 
-// The figures. Calls and their bytes are what a program decides; the system has a hand in the
-// resources.
+// The figures. A program alone decides its calls and their bytes; the other figures also depend on
+// the system.
 var (
 	reads        = figure{"reads", "", func(s Start) float64 { return float64(s.Counts.Reads) }}
 	writes       = figure{"writes", "", func(s Start) float64 { return float64(s.Counts.Writes) }}
@@ -64,8 +64,9 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. Unless figures were asked for, gates look at the CPU time alone,
-// at the time if the clock of CPU time is too coarse, or at calls and bytes if nothing was timed.
+// Compare judges the starts so far. Unless figures were asked for, gates look only at the CPU time;
+// if the clock of CPU time is too coarse, at the elapsed time; if nothing was timed, at calls and
+// bytes.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	t := table{asked: len(o.Metrics) > 0}
 	t.old.Name, t.new.Name = p.OldName, p.NewName
@@ -101,20 +102,21 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	return c, nil
 }
 
-// isCounted reports whether the system counted in every start.
+// isCounted reports whether the system counted the calls of every start.
 func (s *starts) isCounted() bool {
 	isNot := func(one Start) bool { return !one.Counted }
 	return len(s.old) > 0 && !slices.ContainsFunc(slices.Concat(s.old, s.new), isNot)
 }
 
-// have reports whether a figure is known of every start.
+// have reports whether a figure is known for every start.
 func (s *starts) have(f figure) bool {
 	isUnknown := func(one Start) bool { return f.of(one) <= 0 }
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 
-// isCoarse reports whether CPU time comes in ticks that are too long for the commands: a start has
-// none of it, or half of the first have the same as another, to the nanosecond.
+// isCoarse reports whether the clock of CPU time ticks too slowly for the commands: a start has no
+// CPU time at all, or half of the first starts have the same CPU time as another start, to the
+// nanosecond.
 func (s *starts) isCoarse() bool {
 	if !s.have(cpuTime) {
 		return true
@@ -148,7 +150,8 @@ func (p *Programs) causes(c *stat.Comparison) string {
 	return strings.Join(parts, ", and ")
 }
 
-// each writes how many bytes a call moves in the mean: as a power of two if it nearly is one.
+// each returns the mean number of bytes per call, as text. It writes a power of two if the mean is
+// close to one.
 func each(bytes figure, from []Start, calls float64) string {
 	if calls == 0 {
 		return "none"

@@ -55,8 +55,9 @@ func NewFilter(argv []string, input, folder string) Starter {
 	}
 }
 
-// peakOf returns the largest memory of a process, or 0 where it is not known: a process has what
-// its parent had before it became another program.
+// peakOf returns the largest memory of a process, or 0 if it is not known. Before a process becomes
+// another program it has its parent's memory, so a peak that is not above the parent's says
+// nothing.
 func peakOf(p *proc.Process) int64 {
 	peak, _ := p.PeakMemory()
 	own, _ := proc.PeakMemory(os.Getpid())
@@ -66,7 +67,7 @@ func peakOf(p *proc.Process) int64 {
 	return peak
 }
 
-// digest returns what tells the content of a file from others.
+// digest returns a hash of the content of a file.
 func digest(f *os.File) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("read the output: %w", err)

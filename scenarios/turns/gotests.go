@@ -33,7 +33,8 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 	return nil
 }
 
-// Compare judges the benchmarks: the i-th lines of one are a pair.
+// Compare judges the benchmarks: the i-th line of a benchmark on one side and the i-th on the other
+// are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
 	if err != nil {

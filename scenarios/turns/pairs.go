@@ -26,15 +26,15 @@ type Builds struct {
 	Flags []string // for the run command of both
 	Seed  int64    // of the first pair; it is the same for both sides
 
-	Before, After []*results.Set // what the pairs left
+	Before, After []*results.Set // the records of the pairs
 
 	old, new         Build
 	oldFile, newFile *os.File
 	scratch          string // for the folders of single runs
 }
 
-// OpenBuilds makes a contest of builds, and a file for the records of each in a folder, made if it
-// is not there. The caller closes it.
+// OpenBuilds makes a contest of two builds. It creates the folder if it is not there, and in it a
+// file for the records of each build. The caller calls Close.
 func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for pairs: %w", err)
@@ -75,7 +75,7 @@ func (b *Builds) Close() error {
 	return errors.Join(b.oldFile.Close(), b.newFile.Close())
 }
 
-// Pair runs both builds in turns, and keeps what they left if both did their work.
+// Pair runs both builds in turns, and keeps their records if both succeeded.
 func (b *Builds) Pair(ctx context.Context, oldFirst bool) error {
 	folder := filepath.Join(b.scratch, strconv.Itoa(len(b.Before)+1))
 	sides := []Side{{b.old, folder + "-old"}, {b.new, folder + "-new"}}
@@ -123,8 +123,9 @@ func keepRun(into *os.File, dir string) error {
 	return nil
 }
 
-// Read makes pairs again of the two files that [Builds] left. Files whose runs do not alternate in
-// time are an error. A last run without its partner, of a contest that was stopped, is left out.
+// Read makes the pairs again from the two files that [Builds] left. It returns an error if the runs
+// of the two files do not alternate in time. It leaves out a last run without a partner, which a
+// stopped contest leaves.
 func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
 	old, oldErr := readRuns(oldPath)
 	new, newErr := readRuns(newPath)

@@ -9,19 +9,19 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Start is what one start of a command came to.
+// A Start is what was counted and timed in one start of a command.
 type Start struct {
-	CPU  float64 // ns, or ns per message of a server; 0 where the system does not tell
+	CPU  float64 // ns, or ns per message of a server; 0 if the system does not tell
 	Wall float64 // ns, or ns per message
 
-	Counted bool // the system tells of Counts
+	Counted bool // the system has filled Counts
 	Counts  proc.Counts
-	Peak    int64  // bytes of memory; 0 where it is not known
+	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
 	Output  string // a digest of what it printed; "" of a server
 }
 
-// A Starter starts a command and returns what that came to.
+// A Starter starts a command once and returns what was counted and timed.
 type Starter func(context.Context) (Start, error)
 
 // Programs are two commands that are compared by their starts: first what is counted, in two starts
@@ -30,26 +30,26 @@ type Programs struct {
 	OldName, NewName string
 	Old, New         Starter
 
-	Counts  bool // count alone
+	Counts  bool // only count, do not time
 	Servers bool // nothing is counted, and nothing printed: only time is compared
 	Outputs bool // outputs may differ
 
 	counted, timed starts
 }
 
-// starts are those of both sides; old[i] and new[i] ran one after the other.
+// starts are the starts of both sides; old[i] and new[i] ran one after the other.
 type starts struct{ old, new []Start }
 
 const (
-	countStarts = 2 // of each side that decide what is counted
-	moreStarts  = 2 // more of each, where it differs between the sides or between starts
+	countStarts = 2 // starts of each side for the counts
+	moreStarts  = 2 // further starts of each side if the counts of any two differ
 
-	// closeEnough is the change that pairs of starts go on to exclude.
+	// closeEnough is a share: pairs of starts go on until a change as large as this is excluded.
 	closeEnough = 0.01
 )
 
 // Run counts first, and then runs pairs as the plan says. Commands that do not do the same are not
-// timed, unless that is allowed. An error loses nothing that was found before.
+// timed, unless that is allowed. With an error it still returns what was found before.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	l := plan.limit(ctx)
 	defer l.cancel()
@@ -71,7 +71,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	return found, err
 }
 
-// countBoth counts, more often where starts differ.
+// countBoth counts both sides, in more starts if the counts differ.
 func (p *Programs) countBoth(ctx context.Context) error {
 	for n := range countStarts + moreStarts {
 		if n == countStarts && !p.counted.differ() {
@@ -84,7 +84,7 @@ func (p *Programs) countBoth(ctx context.Context) error {
 	return nil
 }
 
-// add starts both commands.
+// add starts both commands once and keeps what was counted and timed.
 func (s *starts) add(ctx context.Context, p *Programs, oldFirst bool) error {
 	old, new, err := inOrder(oldFirst,
 		func() (Start, error) { return p.Old(ctx) },

@@ -1,7 +1,8 @@
 // Package turns compares two commands the way that a verdict needs: in turns, so that whatever
 // disturbs the machine disturbs both. It is for pipebench's commands and may change.
 //
-// A [Contest] is two commands that are run in pairs, and [Run] runs pairs until they are decided:
+// A [Contest] is two commands that are run in pairs, and [Run] runs pairs until their comparison is
+// decided:
 //
 //	builds, err := turns.OpenBuilds(old, new, "out")
 //	…
@@ -10,8 +11,8 @@
 // [Builds] of pipebench measure at once, a round of one and a round of the other in turn. The
 // records of each side are kept in a file of their own, pair by pair, and [Read] makes pairs of
 // them again. [Together] runs the builds of one pair. [Programs] are any two commands, compared by
-// what their starts come to: calls and bytes that the kernel counted, CPU time, and time. [GoTests]
-// are Go test binaries, compared by their benchmarks.
+// what is measured in their starts: calls and bytes that the kernel counted, CPU time, and elapsed
+// time. [GoTests] are Go test binaries, compared by their benchmarks.
 //
 // Functions may be called from several goroutines, but runs that share a machine disturb each
 // other's figures.
@@ -34,11 +35,11 @@ const (
 // any byte from standard input.
 const enquiry = '\x05'
 
-// RecordsOnly reports whether nobody wants more of this process than its records.
+// RecordsOnly reports whether this process need not make more than its records.
 func RecordsOnly() bool { return os.Getenv(recordsOnlyVariable) != "" }
 
 // InTurns reports whether this process takes turns with others. Then it is one run of many, and
-// need not start its workers several times to see how much luck is in a start.
+// need not start its workers several times to find out how much a figure depends on the start.
 func InTurns() bool { return os.Getenv(inTurnsVariable) != "" }
 
 // Turn gives up this process's turn and waits for the next. It returns at once if the process does
