@@ -32,7 +32,7 @@ type Situation struct {
 	Name   string
 	Title  string // what is done, in a line for a list
 	Advice string // what a good program does
-	Mild   bool   // if not followed, that is no failure: no protocol demands it
+	Mild   bool   // to ignore the advice is no failure: no protocol demands it
 
 	// A fault of a server may take a number of bytes. Sign is '@' before a threshold, '=' before a
 	// quantity, and 0 if the fault takes no number. Default is used if no number is given.

@@ -249,7 +249,7 @@ var faults = []Situation{
 		Advice: "remember how far the buffer was searched, and grow it by doubling"},
 }
 
-// habits are what is looked at in clients, whatever their server does.
+// habits are situations that judge a client in general, whatever its server does.
 var habits = []Situation{
 	{Name: "good-server",
 		Title:  "the server has no fault",

@@ -98,7 +98,7 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// runtimes are the names that interpreters go by.
+// runtimes lists programs by name, each with the runtime that it is or starts.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
 	{"npx", "Node"},
@@ -161,7 +161,8 @@ var marks = []struct{ text, name string }{
 	{"msvcrt", "C stdio"},
 }
 
-// lookInto reads a program: the command of its first line if it is a script, else the runtime.
+// lookInto reads a program's file. It returns the command in the first line if that is a script,
+// else the runtime of which the file has marks.
 func lookInto(path string) (script []string, name string) {
 	if _, err := buildinfo.ReadFile(path); err == nil {
 		return nil, "Go"

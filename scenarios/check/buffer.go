@@ -22,8 +22,8 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		f.ok("all is written within %s", duration(took))
 		return nil
 	}
-	// A busy machine delays lines, too. It is no chance if lines are late twice, and each time by
-	// more than two starts at a terminal differ.
+	// A busy machine delays lines, too. But it is not by chance that lines are late twice, each
+	// time by more than two starts at a terminal differ.
 	var first *outcome
 	for range 2 {
 		shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())

@@ -1,4 +1,4 @@
-// Package check judges how a program, a server or a client of others behaves at its pipes.
+// Package check judges how programs, servers and clients made by others behave at their pipes.
 //
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
@@ -132,7 +132,7 @@ func (f *finding) cannotTell(format string, args ...any) {
 	f.judge(results.CannotTell, format, args...)
 }
 
-// clear takes back what was judged so far.
+// clear removes the verdict, and what was found so far.
 func (f *finding) clear() {
 	f.Verdict = results.OK
 	f.Found = ""
@@ -157,8 +157,8 @@ func (f *finding) command(argv []string) *proc.Process {
 // parallel is how many situations are tried at once: they mostly wait.
 const parallel = 4
 
-// A trial is one situation that is tried. Done is closed when its finding is made, or its time is
-// over.
+// A trial is one situation that is tried. The channel done is closed when its finding is complete,
+// or its time is over.
 type trial struct {
 	about   catalogue.Situation
 	do      situation

@@ -12,7 +12,7 @@ import (
 const (
 	largestAnswer = 64 << 20 // bytes
 	fairLimit     = 1 << 20  // a lower limit is a fault
-	searchTime    = 6        // how many times the timeout of one visit
+	searchTime    = 6        // the search's limit, in timeouts of one visit
 )
 
 // findLimit looks for the largest answer that the client takes. A size counts as too large if it

@@ -25,7 +25,7 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON. The text of one in the middle is long bytes longer.
+// linesOf returns ten lines of JSON, each with that end. The text of line 5 gets long more bytes.
 func linesOf(long int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {
@@ -71,7 +71,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	return tries
 }
 
-// printedLines counts the lines that a client printed, blank ones at the end left out.
+// printedLines counts the lines that a client printed, without blank lines at the end.
 func (v *visit) printedLines() int {
 	text := strings.TrimSpace(v.out)
 	if text == "" {

@@ -25,7 +25,7 @@ type ClientEvidence struct {
 	Server []string `json:"server"` // the command of the server that it was given
 
 	TookNS int64  `json:"took_ns"`
-	Ended  bool   `json:"ended"` // by itself, in its time
+	Ended  bool   `json:"ended"` // whether the client ended by itself, in time
 	Code   int    `json:"exit_code"`
 	Stdout int64  `json:"stdout_bytes"`
 	Said   string `json:"stderr_tail,omitempty"`
@@ -49,7 +49,7 @@ type visit struct {
 }
 
 // visit starts the client, whose server gets these flags, and waits until it ends, or its time is
-// over. What is left of it then is counted and ended.
+// over. Then visit counts and ends the processes that it left.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	if f.o.Stdin != nil {
 		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
 	}
-	files := filesIn(f.temp) // of an earlier visit
+	files := filesIn(f.temp) // files that an earlier visit left
 	begun := time.Now()
 	if err := p.Start(ctx); err != nil {
 		return nil, err

@@ -64,8 +64,8 @@ func negotiatesVersion(s *mcpSession) error {
 // meta are the params of a request without a session.
 func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 
-// answersDiscover asks a server without a handshake. One that does not know server/discover may
-// refuse in any way it likes, but must not end: clients go on with initialize.
+// answersDiscover sends server/discover without a handshake. A server that does not know it may
+// refuse it in any way, but must not end: clients go on with initialize.
 func answersDiscover(s *mcpSession) error {
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	if err != nil {

@@ -84,7 +84,7 @@ func startSession(
 	return &mcpSession{conn: conn, ctx: ctx, patience: o.Start, asked: asked}, nil
 }
 
-// longestLine bounds what is held of a line, in bytes.
+// longestLine is the longest line that the session accepts from a server, in bytes.
 const longestLine = 64 << 20
 
 // An mcpSession speaks with a server one message at a time, and keeps what was said.
@@ -135,8 +135,8 @@ func (s *mcpSession) write(msg []byte) error {
 	return nil
 }
 
-// hear keeps a line and parses it. Lines that are no message are not judged here: another situation
-// does that.
+// hear keeps a line and parses it. It does not judge lines that are no message: another situation
+// does.
 func (s *mcpSession) hear(line []byte) heardMessage {
 	m, _ := jsonrpc.Parse(line)
 	kept := heardMessage{string(line[:min(len(line), mostKept)]), m}
@@ -185,7 +185,7 @@ func (s *mcpSession) await(should string, is func(heardMessage) bool) (heardMess
 // Versions of the protocol that do not exist.
 const (
 	noVersion     = "1999-12-31"
-	futureVersion = "2099-12-31" // servers without a handshake may take an older one for a session
+	futureVersion = "2099-12-31" // if older, a server may take it for a version with sessions
 )
 
 // An initialized is the answer to initialize.
@@ -221,7 +221,7 @@ func (s *mcpSession) discover() (discovered, error) {
 	var about discovered
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	if err == nil && m.Failure == nil {
-		_ = json.Unmarshal(m.Result, &about) // what is missing is found missing
+		_ = json.Unmarshal(m.Result, &about) // a missing field stays zero
 	}
 	return about, err
 }

@@ -32,7 +32,7 @@ type ProgramEvidence struct {
 // as endless.
 const mostCompared = 32 << 20
 
-// A program is one that is checked.
+// A program is the program that is checked, and what is known about it.
 type program struct {
 	o   Options
 	ref reference // what it does when its output is a file

@@ -83,8 +83,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case slices.Contains(crashes, o.end) && !p.ref.ends(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
-		// Writing to a terminal raises no SIGPIPE, so the program writes to another one, which has
-		// left.
+		// Writing to a terminal raises no SIGPIPE: the program wrote to another program, which has
+		// ended.
 		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
 	case o.refusesTerminal() && !p.ref.ends(o.end):
 		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())

@@ -142,8 +142,8 @@ func hideNumbers(out []byte) []byte {
 	return hidden
 }
 
-// normalLines returns the lines of an output in order, with numbers replaced, and the columns of a
-// table drawn together.
+// normalLines returns the lines of an output, sorted, with numbers replaced, and with single spaces
+// between words: columns of a table may differ in width.
 func normalLines(out []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(hideNumbers(out)) {

@@ -55,7 +55,7 @@ type treatment struct {
 	do    func(context.Context, *serverCase) error
 	pipes child.Options // the pipes that it needs
 
-	raw       bool // it starts the server itself
+	raw       bool // the function do starts the server
 	jsonRPC   bool // it is about JSON-RPC
 	processes bool // it is about all processes that the server started
 	behind    bool // a client of ours starts the server
@@ -105,11 +105,11 @@ type ServerEvidence struct {
 	*results.FailureEvidence
 	Why        string `json:"why,omitempty"`
 	WriteError string `json:"write,omitempty"`
-	// how long the server stayed, or was waited for
+	// how long the server stayed until it left, or how long we waited in vain
 	LeftAfterNS int64  `json:"left_after_ns,omitempty"`
 	Ended       string `json:"ended,omitempty"` // the verdict on its end
 	Answered    *int64 `json:"requests_answered,omitempty"`
-	Addresses   int64  `json:"address_space_bytes,omitempty"` // at most, of the server
+	Addresses   int64  `json:"address_space_bytes,omitempty"` // most that the server had
 
 	Starts *StartsEvidence `json:"starts,omitempty"`
 	Memory *MemoryEvidence `json:"memory,omitempty"`
@@ -130,7 +130,7 @@ type serverCase struct {
 	seen  ServerEvidence
 }
 
-// treat does what a treatment does.
+// treat starts the server, unless the treatment does, and applies the treatment to it.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		return &aboutOthersError{"JSON-RPC, which the server does not speak"}

@@ -60,7 +60,7 @@ func (c *serverCase) leaves(
 	return fmt.Sprintf("left %s after %s: %s", took, after, ended), true
 }
 
-// settle records the result of leaves as ok or as a failure.
+// settle records how a server left, as ok or as a failure.
 func (c *serverCase) settle(found string, fine bool) {
 	if fine {
 		c.ok("%s", found)
@@ -69,8 +69,8 @@ func (c *serverCase) settle(found string, fine bool) {
 	}
 }
 
-// closesOutput sends three requests in turn: a child that another goroutine is just starting may
-// have a copy of the output for a while.
+// closesOutput sends three requests in turn after the output was closed: a child process that
+// another goroutine is just starting may hold the output open for a while.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
 	limit := max(target.LeaveAtEnd, c.gone())

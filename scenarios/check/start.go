@@ -236,7 +236,8 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	return <-read
 }
 
-// followFile waits for a program whose output is a file. An endless one would fill the disk.
+// followFile waits for a program whose output is a file. It stops waiting when the file is larger
+// than bound, since an endless program would fill the disk.
 func (o *outcome) followFile(limit time.Duration, bound int64) {
 	for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
 		info, err := o.file.Stat()

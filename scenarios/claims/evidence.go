@@ -126,7 +126,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	e.basis = basis{From: make(map[string]any)}
 	j := c.Judge(e)
 	if j.Unsure && wasJudged {
-		return recorded, true // by evidence that this version may not know
+		return recorded, true // it may rest on evidence unknown to this version
 	}
 	f.Verdict = j.Verdict
 	f.Found = j.Why

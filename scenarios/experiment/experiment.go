@@ -93,9 +93,9 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Jobs returns the jobs of the processes that are started for these experiments, and the jobs named
-// others of their helper processes. Their pipe ends may block: a blocked call then holds a place of
-// the scheduler, and would keep the garbage collector waiting.
+// Jobs returns the jobs of the processes that are started for these experiments, and those in
+// others, for the helper processes that experiments start. Their pipe ends may block: a blocked
+// call then holds a place of the scheduler, and would keep the garbage collector waiting.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {

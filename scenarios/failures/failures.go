@@ -26,7 +26,7 @@ const (
 	Refused    = "refused"     // nothing was taken, and the reader said so
 	Grows      = "grows"       // memory grows out of proportion with what is allowed
 	Stuck      = "stuck"       // nothing moves any more, and no error says so
-	Orphaned   = "orphaned"    // a process outlived the one it was for
+	Orphaned   = "orphaned"    // a process outlived the process that it served
 	Corrupted  = "corrupted"   // what arrived is not what was sent, but looks valid
 	SilentLoss = "silent-loss" // something was lost, without an error anywhere
 )

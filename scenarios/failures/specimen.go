@@ -49,7 +49,7 @@ func printOn() error {
 	signal.Ignore(syscall.SIGPIPE)
 	for {
 		if _, err := os.Stdout.Write(output()); err != nil {
-			time.Sleep(time.Millisecond) // it does other work
+			time.Sleep(time.Millisecond) // stands for other work
 		}
 	}
 }

@@ -71,7 +71,7 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages returns messages with headers that could not be sent as lines, or would be cut.
+// awkwardMessages returns messages with headers. As lines they could not be sent, or would be cut.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
 	sent := [][]byte{

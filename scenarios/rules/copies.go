@@ -78,10 +78,11 @@ func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Durat
 	return took
 }
 
-// A zone is the differences at which copies are slow.
+// A zone describes the differences, destination less source modulo copyPage, at which copies are
+// slow.
 type zone struct {
-	slow    []int // differences at which copies are slow, ascending
-	usual   time.Duration
+	slow    []int         // differences at which copies are slow, ascending
+	usual   time.Duration // of a copy outside the zone
 	typical time.Duration // of a copy inside the zone
 }
 

@@ -163,8 +163,8 @@ func (s system) predict(step string) (any, bool) {
 	return nil, false
 }
 
-// everywhere holds what POSIX says, by step. Windows does the same, if what it does is put in the
-// words that syspipe uses for POSIX.
+// everywhere holds what POSIX says, by step. Windows does the same, as far as syspipe translates
+// what it does into these words.
 var everywhere = map[string]any{
 	"full/write":         "EAGAIN",
 	"empty/read":         "EAGAIN",

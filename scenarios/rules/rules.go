@@ -106,8 +106,8 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment that finds a step, or steps that begin so; ""
-// if none does.
+// ExperimentOf returns the name of the experiment that finds this step, or the steps that begin
+// with it; "" if none does.
 func ExperimentOf(step string) string {
 	for _, i := range inquiries() {
 		for _, found := range append(i.also, i.name) {
@@ -139,7 +139,7 @@ type Options struct {
 type Progress struct {
 	Experiment string // "fifo capacity"
 	Findings   int    // that the experiment brought
-	Done, Of   int    // experiments done, including this one, and of how many
+	Done, Of   int    // experiments done, including this one, and in all
 }
 
 // Steps returns the names of the experiments, in the order in which they run.
