@@ -292,7 +292,7 @@ func (e *End) wait(toward direction) error {
 }
 
 // SetReadDeadline sets the time after which reads fail with an error that wraps
-// [os.ErrDeadlineExceeded], also one that waits already. The zero time is no deadline. It works
+// [os.ErrDeadlineExceeded], also a read that waits already. The zero time is no deadline. It works
 // with [Poller]; with any other IO the error wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {

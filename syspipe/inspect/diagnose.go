@@ -13,7 +13,7 @@ type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"`      // their IDs
-	PID      int      `json:"pid,omitempty"` // of what concerns one process
+	PID      int      `json:"pid,omitempty"` // if it concerns one process
 
 	queued int // bytes, of Unread
 }
@@ -38,7 +38,8 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems are all kinds in words, in the order of their names. The last two need two looks.
+// problems are all kinds in words, in the order of the constants above. Only two looks can find the
+// last two.
 var problems = []string{
 	"both sides write to each other, and neither reads",
 	"both sides wait for each other's bytes",
@@ -56,7 +57,7 @@ var problems = []string{
 	"output is held back until a block is full",
 }
 
-// Problems returns what was looked for, in words: with one look, or with two.
+// Problems returns, in words, what the report looked for. A report of one look could not find all.
 func (r *Report) Problems() []string {
 	if r.Look > 0 {
 		return slices.Clone(problems)
@@ -64,8 +65,9 @@ func (r *Report) Problems() []string {
 	return slices.Clone(problems[:len(problems)-2])
 }
 
-// compare adds to a report what it tells together with an earlier one, and drops the diagnoses that
-// the earlier one does not confirm. It reports whether a longer time between them might tell more.
+// compare adds to a report what it and an earlier one tell together, and drops the diagnoses that
+// the earlier report does not confirm. It reports whether a longer time between the two might tell
+// more.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -88,7 +90,8 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// same reports whether another look found the same: its figures may differ.
+// same reports whether other, a diagnosis of another look, is about the same problem. The figures
+// may differ.
 func (d Diagnosis) same(other Diagnosis) bool {
 	if d.Kind != other.Kind || d.PID != other.PID {
 		return false
@@ -121,13 +124,13 @@ func (r *Report) diagnose() []Diagnosis {
 	for i := range r.Channels {
 		d.checkChannel(&r.Channels[i])
 	}
-	for i := range r.Channels { // less likely what a person asks about
+	for i := range r.Channels { // last: less likely the problem that the user sees
 		d.checkHolders(&r.Channels[i], r.all)
 	}
 	for _, p := range r.Processes {
 		d.checkProcess(p, r)
 	}
-	if len(d.found) == 0 { // else that is why
+	if len(d.found) == 0 { // else the diagnoses found explain it
 		for i := range r.Channels {
 			d.checkUnread(&r.Channels[i])
 		}
@@ -182,7 +185,7 @@ func waiting(list []Holder) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits })
 }
 
-// waits reports whether that process is among the holders and waits.
+// waits reports whether the process pid is among the holders and waits.
 func waits(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }
@@ -214,7 +217,8 @@ func (d *diagnosis) checkChannel(c *Channel) {
 }
 
 // checkUnread finds bytes in the standard input of a process that does not fetch them: it waits for
-// something else, or does something else. Other descriptors may be read when it suits a program.
+// something else, or does something else. For descriptors other than standard input this is no
+// problem: a program may read them when it likes.
 func (d *diagnosis) checkUnread(c *Channel) {
 	if c.Queued <= 0 || c.Full || waiting(c.Readers) {
 		return
@@ -232,7 +236,7 @@ func (d *diagnosis) checkUnread(c *Channel) {
 	}
 }
 
-// heldBy reports whether that process is the only holder.
+// heldBy reports whether the process pid is the only holder.
 func heldBy(list []Holder, pid int) bool {
 	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
 	return len(list) > 0 && !other
@@ -265,8 +269,8 @@ func idle(readers []Holder) string {
 	return strings.Join(names, " and ") + " does not read"
 }
 
-// leakCount is the number of channels that lead nowhere from which on they are called a leak:
-// programs have some to wake themselves up.
+// leakCount is how many channels that lead nowhere make a leak. Fewer are none: programs have some
+// to wake themselves up.
 const leakCount = 16
 
 // checkLeaks finds processes with many channels of which nobody else holds an end.
@@ -299,7 +303,8 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 	}
 }
 
-// checkHolders finds who shares an end with others to their harm.
+// checkHolders finds processes that share an end and so harm others: two readers of one pipe, or a
+// writer too many.
 func (d *diagnosis) checkHolders(c *Channel, all map[int]Proc) {
 	for i, a := range c.Readers {
 		for _, b := range c.Readers[i+1:] {
@@ -325,8 +330,9 @@ func (d *diagnosis) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// keptBy says why a writer is one too many: it has the end from a process that started it, and that
-// still has the end and does not wait for it, or is gone while a reader waits.
+// keptBy says why a writer is one too many. It has the end from a process that started it; and that
+// process still has the end itself and does not wait for its child, or has closed it or is gone
+// while a reader waits.
 func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	for _, other := range c.Writers {
 		if !other.awaits && descends(w.PID, other.PID, all) {
@@ -350,18 +356,18 @@ func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	return ""
 }
 
-// startedReader reports whether a process is the parent of one that reads, as a shell is of both
-// ends of its pipelines. A process whose parent has ended is given to a far ancestor, which is
-// none.
+// startedReader reports whether the process parent reads itself or is the parent of a reader, as a
+// shell is the parent of both ends of its pipelines. It is neither if it is the far ancestor to
+// which the kernel gave the writer when the writer's own parent ended.
 func startedReader(c *Channel, parent int, all map[int]Proc) bool {
 	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
 		return r.PID == parent || all[r.PID].Parent == parent
 	})
 }
 
-// descends reports whether a process was started by another, or by one that that one started.
+// descends reports whether a process was started by another, or by a descendant of that process.
 func descends(pid, ancestor int, all map[int]Proc) bool {
-	for range all { // not for ever, should they change as they are read
+	for range all { // not for ever: parents that changed meanwhile may form a circle
 		pid = all[pid].Parent
 		if pid == 0 {
 			return false
@@ -375,12 +381,12 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 
 // Thresholds of what two looks tell.
 const (
-	busyShare  = 0.9                   // of the look, in which a thread could run: it never waited
-	idleShare  = 0.5                   // of the time it could use; below it a program mostly rests
+	busyShare  = 0.9                   // of the look; a thread runnable for longer never rested
+	idleShare  = 0.5                   // of the time it could use; below this, it mostly rests
 	enoughCPU  = 50 * time.Millisecond // more than a program takes to start up and come to rest
 	manyCalls  = 100                   // calls that moved nothing
 	fewBytes   = 1024                  // what programs move to wake up their own threads
-	fullBlocks = 4                     // writes of whole blocks and nothing else are no chance
+	fullBlocks = 4                     // so many writes, all of whole blocks, are no accident
 )
 
 // checkProcess finds what is wrong with a process whatever its channels are.
@@ -429,9 +435,9 @@ func of(path string) string {
 	return " of " + path
 }
 
-// spins says what a process did in place of resting between two looks, by its busiest thread, ""
-// for nothing. That this one was never asleep is not enough to be sure: on a busy machine a program
-// that starts up waits for a CPU all the time.
+// spins says what a process did between two looks instead of resting, by its busiest thread; "" if
+// it rested. It is sure only if that thread used enough CPU time: on a busy machine a program that
+// starts up waits for a CPU all the time, and so never sleeps either.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -450,14 +456,14 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns how much of the time in which it could have run a thread did so. The time that it
-// waited for a CPU tells of other programs, not of this one.
+// share returns how much of the time in which a thread could have run it did run. The time that it
+// waited for a CPU is left out, because that depends on other programs.
 func (t turns) share(look time.Duration) float64 {
 	return float64(t.ran) / float64(max(look-t.waited, t.ran, 1))
 }
 
-// blockSize returns the size that all writes of a process had, if that is one of the usual blocks
-// and what it reads comes in smaller pieces; else 0: it passes on what it gets.
+// blockSize returns the size that all writes of a process had, if that is a usual size of a block
+// and its reads are smaller; else 0. A process that reads as large pieces just passes them on.
 func (u *Usage) blockSize() int64 {
 	if u.WriteCalls < fullBlocks {
 		return 0
@@ -471,7 +477,8 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns who holds standard output of a process, where that is a channel; else nil.
+// outputOf returns the process as the holder of its standard output, if that is a channel; else
+// nil.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

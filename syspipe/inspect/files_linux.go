@@ -21,7 +21,7 @@ type openFile struct {
 	nonBlocking   bool
 }
 
-// openFiles returns the pipes, FIFOs and sockets of a process. The error tells that its descriptors
+// openFiles returns the pipes, FIFOs and sockets of a process. An error means that its descriptors
 // may not be listed.
 func openFiles(pid int) ([]openFile, error) {
 	fds, err := procfs.Descriptors(pid)
@@ -73,15 +73,15 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	return f, true
 }
 
-// ask asks a pipe by the first end that may be asked how full it is, and whether the other side has
-// gone. It opens the end a second time, without waiting, and closes it.
+// ask finds out how full a pipe is, and whether the other side has gone. It asks the first of the
+// holders' ends that it may open: it opens the end a second time, without waiting, and closes it.
 func (c *Channel) ask(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))
 		fd, err := unix.Open(path, mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) {
 			c.Queued = -1
-			c.NoReader = true // a FIFO that nobody reads says so at once
+			c.NoReader = true // ENXIO: nobody reads this FIFO
 			return
 		}
 		if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Process looks once at a process and its descendants. A process that is gone is an error that
-// wraps [fs.ErrNotExist], one that belongs to somebody else an error that wraps [fs.ErrPermission];
-// a descendant whose descriptors may not be read is in the report and says so.
+// Process looks once at a process and its descendants. If the process is gone, the error wraps
+// [fs.ErrNotExist]; if it belongs to somebody else, the error wraps [fs.ErrPermission]. A
+// descendant whose descriptors may not be read is in the report, with the reason in Unreadable.
 func Process(pid int) (r *Report, err error) {
 	defer func() {
 		if err != nil {
@@ -49,7 +49,7 @@ func Process(pid int) (r *Report, err error) {
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
 		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
-			continue // this process only has open what its shell left it, which explains nothing
+			continue // this process only inherited descriptors from its shell: they explain nothing
 		}
 		s.read(other)
 	}
@@ -59,16 +59,16 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxDoubt is how long [Over] looks on when it cannot tell whether a process spins: on a busy
-// machine one may have got no CPU to come to rest with.
+// maxDoubt is how long [Over] goes on looking if it cannot tell whether a process spins: on a busy
+// machine, the process may not have got enough CPU time to come to rest.
 const maxDoubt = 5 * time.Second
 
 // Over looks at the processes twice, with a pause of look in between. It returns the second look,
 // and what the processes did in the pause. If it is in doubt whether a process spins or is just
-// coming to rest, it looks again after the same pause, for up to five seconds. It drops a
-// diagnosis that needs one look, if the first look did not find it: a pipe may be full for a
-// moment, and a child holds everything until it becomes another program. If the process ends in the
-// meantime, the error wraps [fs.ErrNotExist], as with [Process].
+// coming to rest, it looks again after the same pause, for up to five seconds. A diagnosis that can
+// be made from one look counts only if both looks find it: a pipe may be full for a moment, and a
+// child holds all descriptors of its parent until it becomes another program. If the process ends
+// in the meantime, the error wraps [fs.ErrNotExist], as with [Process].
 func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	for err == nil {
@@ -96,7 +96,7 @@ type errGone struct{}
 func (errGone) Error() string { return "no such process: it has ended, or never was" }
 func (errGone) Unwrap() error { return fs.ErrNotExist }
 
-// processes returns every process that can be seen and has not ended, but for the threads of the
+// processes returns every process that can be seen and has not ended, except the threads of the
 // kernel.
 func processes() (map[int]Proc, error) {
 	pids, err := procfs.PIDs()
@@ -150,7 +150,7 @@ func (s *snapshot) tree(root int) []Proc {
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
 		if pid == root || pid == os.Getpid() {
-			continue // this program is no part of the answer
+			continue // this program is not part of the answer
 		}
 		if s.procs[pid].Parent == root {
 			tree = append(tree, s.tree(pid)...)
@@ -159,7 +159,8 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns those that a process of the tree holds an end of, with all their holders.
+// channels returns the channels of which a process of the tree holds an end, with all their
+// holders.
 func (s *snapshot) channels(tree []Proc) []Channel {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -188,8 +189,8 @@ func (s *snapshot) channels(tree []Proc) []Channel {
 	return list
 }
 
-// endsOf returns the channels that an open file is an end of, with itself as the holder: both
-// directions for a connected Unix socket.
+// endsOf returns the channels that an open file is an end of, each with the process of the file as
+// its holder. A connected Unix socket is an end of two, one per direction.
 func (s *snapshot) endsOf(f openFile) []Channel {
 	p := s.procs[f.pid]
 	h := Holder{
@@ -225,8 +226,8 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so.
-// One that is stopped takes nothing, whatever it was about to do.
+// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so. A
+// stopped process reads and writes nothing, whatever call it was in.
 func (s *snapshot) waitsIn(h Holder, call string) Holder {
 	if h.stopped {
 		return h
@@ -242,7 +243,7 @@ func (s *snapshot) waitsIn(h Holder, call string) Holder {
 // measure asks the kernel how full a channel is, and whether it has lost a side.
 func (s *snapshot) measure(c *Channel) {
 	if c.Kind == "socket" {
-		// Nothing tells a socket's free space from outside; a writer that sleeps in it does.
+		// No call tells how much room a socket has. But if a writer sleeps in it, it is full.
 		c.Full = waiting(c.Writers) && c.Queued != 0
 		return
 	}

@@ -10,13 +10,13 @@
 //	}
 //
 // It reads /proc, needs no privilege for one's own processes, and does not disturb them: nothing is
-// traced, stopped, read from or written to. To ask a pipe for its fill it opens it a second time,
-// for some microseconds and in a mode in which somebody has it open already, so a reader or writer
-// who leaves in just that moment is noticed that much later by the other side.
+// traced, stopped, read from or written to. To ask how full a pipe is, it opens the pipe a second
+// time, for some microseconds and in a mode in which somebody has it open already. If a reader or
+// writer leaves in just that moment, the other side notices it some microseconds later.
 //
 // What it returns is no consistent picture: the processes go on while it looks. [Over] looks twice,
-// and so sees that nothing moves, and who is busy with nothing. Only Linux is supported; elsewhere
-// the error wraps [errors.ErrUnsupported]. Calls may run concurrently.
+// and so sees whether anything moves, and which process is busy without moving a byte. Only Linux
+// is supported; elsewhere the error wraps [errors.ErrUnsupported]. Calls may run concurrently.
 package inspect
 
 import (
@@ -30,11 +30,11 @@ type Report struct {
 	Processes []Proc      `json:"processes"` // the process first, then its descendants
 	Channels  []Channel   `json:"channels"`  // pipes, FIFOs and connected Unix sockets, by ID
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks that this rests on, 0 for one look.
+	// Look is the time between the two looks that the report rests on, 0 for one look.
 	Look time.Duration `json:"look_ns"`
 
 	taken time.Time
-	all   map[int]Proc // that can be seen
+	all   map[int]Proc // all processes that can be seen
 }
 
 // A Proc is a process of the tree.
@@ -43,12 +43,13 @@ type Proc struct {
 	Parent  int      `json:"parent"`
 	Command string   `json:"command"`
 	Threads []Thread `json:"threads"`
-	// Stopped tells that it does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
+	// Stopped says that the process does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM says what the signal does: "ends" it, is "handled" or "ignored"; "" if not known.
+	// SIGTERM says what the signal does to the process: it "ends" it, is "handled" or is "ignored";
+	// "" if not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total is what it did since it started, Recent what it did between the looks; nil where that
-	// may not be read.
+	// Total is what the process did since it started, Recent what it did between the looks; nil if
+	// that may not be read.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
 	// Unreadable says why its descriptors could not be read; then nothing is known of them.
@@ -57,8 +58,8 @@ type Proc struct {
 	ofKernel bool // a thread of the kernel
 }
 
-// A Usage counts what a process did: its reads and writes of files and pipes of every kind, and for
-// how long the thread that did so longest had a CPU or waited for one.
+// A Usage counts what a process did: its reads and writes of files and pipes of every kind, and how
+// long its busiest thread had a CPU or waited for one.
 type Usage struct {
 	ReadCalls  int64         `json:"read_calls"`
 	WriteCalls int64         `json:"write_calls"`
@@ -70,22 +71,23 @@ type Usage struct {
 	busy    turns // of the thread that was runnable longest
 }
 
-// turns are how long a thread had a CPU and waited for one, and whether it does either now.
+// turns tell how long a thread had a CPU, how long it waited for one, and whether it does either
+// now.
 type turns struct {
 	ran, waited time.Duration
 	runnable    bool
 }
 
-// A Thread is one that sleeps in the kernel on account of a descriptor, a child, or a FIFO that it
-// opens.
+// A Thread is a thread that sleeps in the kernel because it waits for a descriptor, for a child, or
+// for the other end of a FIFO that it opens.
 type Thread struct {
 	TID int    `json:"tid"`
 	In  string `json:"in"` // "read", "write", "poll", "open", or "wait" for a child
-	FD  int    `json:"fd"` // of a read or write; -1 where it is not known
-	At  string `json:"at"` // the kernel function it sleeps in, "" where that is not readable
-	// Child is the one that it waits for, 0 where it is not known or may be any of several.
+	FD  int    `json:"fd"` // of a read or write; -1 if not known
+	At  string `json:"at"` // the kernel function it sleeps in, "" if that may not be read
+	// Child is the process that it waits for, 0 if that is not known or may be any of several.
 	Child int `json:"child,omitempty"`
-	// Path is that of the FIFO that it opens; "" where it is not known.
+	// Path is the path of the FIFO that it opens; "" if not known.
 	Path string `json:"path,omitempty"`
 }
 
@@ -94,12 +96,12 @@ type Channel struct {
 	ID       string   `json:"id"`   // "pipe:[4711]", "socket:[1]>[2]"
 	Kind     string   `json:"kind"` // "anonymous", "fifo", "socket"
 	Path     string   `json:"path,omitempty"`
-	Capacity int      `json:"capacity"` // bytes; 0 where it is not known, as for sockets
-	Queued   int      `json:"queued"`   // bytes written and not yet read; -1 where it is not known
+	Capacity int      `json:"capacity"` // bytes; 0 if not known, as for sockets
+	Queued   int      `json:"queued"`   // bytes written and not yet read; -1 if not known
 	Full     bool     `json:"full"`     // a write would wait
 	Writers  []Holder `json:"writers"`  // processes that may be looked at, in the tree or not
 	Readers  []Holder `json:"readers"`
-	NoReader bool     `json:"no_reader"` // the kernel says so: what is written is lost, with EPIPE
+	NoReader bool     `json:"no_reader"` // the kernel says so: a write fails with EPIPE
 	NoWriter bool     `json:"no_writer"` // the kernel says so: end of file once it is empty
 }
 
@@ -109,11 +111,11 @@ type Holder struct {
 	Command     string `json:"command"`
 	FD          int    `json:"fd"`
 	NonBlocking bool   `json:"non_blocking"`
-	// Waits tells that a thread of it sleeps in a read or write of this descriptor.
+	// Waits says that a thread of the process sleeps in a read or write of this descriptor.
 	Waits bool `json:"waits"`
 
 	listens bool // a thread of it sleeps in a call that waits for one of several descriptors
-	awaits  bool // one waits for a child
+	awaits  bool // a thread of it waits for a child
 	stopped bool
 }
 
@@ -132,8 +134,8 @@ func (h Holder) stream() string {
 	return fmt.Sprintf("descriptor %d", h.FD)
 }
 
-// Owner returns the process that alone holds ends of the channel, as programs have some to wake
-// themselves up; false if there are several.
+// Owner returns the process that is the only holder of the channel's ends: programs have such
+// channels to wake themselves up. It returns false if there are several holders.
 func (c *Channel) Owner() (pid int, ok bool) {
 	for _, list := range [][]Holder{c.Writers, c.Readers} {
 		for _, h := range list {
@@ -157,7 +159,7 @@ func (c *Channel) fill() string {
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
 }
 
-// since returns what was done after old; nil if either is not known.
+// since returns what was done after old was read; nil if either is nil.
 func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A socket is a Unix socket as sock_diag(7) tells of it.
+// A socket is what sock_diag(7) tells about a Unix socket.
 type socket struct {
 	peer       uint64 // inode of the other socket, 0 for none
 	peerClosed bool   // it was connected, and the peer is closed
@@ -27,7 +27,7 @@ const (
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace by their inodes: none where the
+// unixSockets returns the Unix sockets of this network namespace by their inodes; none if the
 // kernel does not tell.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}

@@ -12,9 +12,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// calls are the system calls in which a thread waits for a descriptor, which is the first argument
-// of a read or a write, for a child, or for somebody to open the other end of a FIFO. An init adds
-// those that some architectures lack.
+// calls are the system calls in which a thread waits for a descriptor, for a child, or for somebody
+// to open the other end of a FIFO. The first argument of a read or write is the descriptor. An init
+// adds the calls that only some architectures have.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -26,8 +26,8 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// threads returns the threads of a process that wait on account of a descriptor or a child, as far
-// as that may be read.
+// threads returns the threads of a process that wait in one of the calls, as far as that may be
+// read.
 func threads(pid int) []Thread {
 	tids, err := procfs.Threads(pid)
 	if err != nil {
@@ -43,13 +43,13 @@ func threads(pid int) []Thread {
 }
 
 // readThread tells of a thread that waits. It reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...":
-// the number of the call and its arguments, or "running". Where that may not be read, the kernel
-// function that the thread sleeps in tells what the call was.
+// the number of the call and its arguments, or "running". If that may not be read, the kernel
+// function that the thread sleeps in tells which call it was.
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
 	at, err := procfs.Text(pid, "task", task, "wchan")
-	if err == nil && at != "0" { // else the kernel keeps it to itself
+	if err == nil && at != "0" { // "0": the kernel does not tell
 		t.At = at
 	}
 	text, err := procfs.Text(pid, "task", task, "syscall")
@@ -69,7 +69,7 @@ func readThread(pid, tid int) (Thread, bool) {
 		t.Child = awaited(pid, number, args)
 	case "open":
 		if t.At != "" && callOf(t.At) != "open" {
-			return t, false // it waits for a disk, not for a partner
+			return t, false // it waits for a disk, not for another process
 		}
 		path := args[0]
 		if number == unix.SYS_OPENAT {
@@ -143,7 +143,7 @@ func onlyChild(pid int) int {
 // maxPath is PATH_MAX of linux/limits.h.
 const maxPath = 4096
 
-// readString reads a text out of the memory of a process; "" where that is not allowed.
+// readString reads a text from the memory of a process; "" if that is not allowed.
 func readString(pid int, address uint64) string {
 	f, err := os.Open(procfs.Path(pid, "mem"))
 	if err != nil {
@@ -151,7 +151,7 @@ func readString(pid int, address uint64) string {
 	}
 	defer f.Close()
 	buf := make([]byte, maxPath)
-	n, _ := f.ReadAt(buf, int64(address)) // what is there may end at the end of a page
+	n, _ := f.ReadAt(buf, int64(address)) // no error: the memory may end right behind the text
 	text, _, found := strings.Cut(string(buf[:n]), "\x00")
 	if !found {
 		return ""
@@ -180,8 +180,8 @@ func hasSIGTERM(mask string) bool {
 	return err == nil && bits&(1<<(unix.SIGTERM-1)) != 0
 }
 
-// readUsage reads the counters of /proc/PID/io, "rchar: 4711" a line, and of each thread's
-// schedstat; nil where the former may not be read.
+// readUsage reads the counters of /proc/PID/io, one "rchar: 4711" per line, and those of each
+// thread's schedstat; nil if /proc/PID/io may not be read.
 func readUsage(pid int) *Usage {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {
@@ -202,8 +202,8 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readTurns reads "<ns with a CPU> <ns waiting for one> <turns>"; zeroes where the kernel keeps
-// none.
+// readTurns reads "<ns with a CPU> <ns waiting for one> <turns>"; zeroes if the kernel does not
+// count them.
 func readTurns(pid, tid int) turns {
 	var t turns
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

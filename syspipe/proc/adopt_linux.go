@@ -13,14 +13,13 @@ import (
 
 var (
 	adopting atomic.Bool
-	starting sync.RWMutex // held for writing while children of ours are told from adopted ones
-	children sync.Map     // the numbers of those that we started and have not waited for
+	starting sync.RWMutex // held for writing while own children are told from adopted ones
+	children sync.Map     // the numbers of the children that we started and have not waited for
 )
 
-// Adopt makes this process the parent of what its descendants leave behind: the kernel gives it
-// every process whose own parent has ended, whatever session, group or environment it has moved to.
-// So no daemon escapes [EndAdopted]. It stays so until this process ends. Adopt reports whether the
-// system can do that: Linux can.
+// Adopt makes this process the parent of every descendant whose own parent has ended, whatever
+// session, group or environment the descendant has moved to. So no daemon escapes [EndAdopted].
+// This holds until this process ends. Adopt reports whether the system can do that: Linux can.
 func Adopt() bool {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		return false
@@ -29,8 +28,8 @@ func Adopt() bool {
 	return true
 }
 
-// adopted lists the living processes that this one has adopted, and what they have started; those
-// that have ended it waits for. Known is false without [Adopt].
+// adopted lists the living processes that this one has adopted, and their descendants. It waits for
+// adopted processes that have ended, so that no zombies stay. Known is false without [Adopt].
 func adopted() (list []int, known bool) {
 	if !adopting.Load() {
 		return nil, false
@@ -54,10 +53,10 @@ func adopted() (list []int, known bool) {
 	return list, true
 }
 
-// EndAdopted waits until every process has ended that this one has adopted, with what it started.
-// Those that are still there after patience are killed, and returned as "1234 (name)". It is false
-// without [Adopt]. Nothing tells whose a process was, so call it when no other child of ours may
-// leave something behind.
+// EndAdopted waits until all processes that this one has adopted, and their descendants, have
+// ended. Processes that are still there after patience are killed, and returned as "1234 (name)".
+// Known is false without [Adopt]. Nothing tells which of our children an adopted process came from,
+// so call EndAdopted when no other child of ours may leave something behind.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) {
 		pids, known := adopted()

@@ -4,7 +4,8 @@ package proc
 
 import "time"
 
-// Adopt reports false: no such system gives a process what its descendants leave behind.
+// Adopt reports false: only on Linux can a process become the parent of what its descendants leave
+// behind.
 func Adopt() bool { return false }
 
 // EndAdopted knows nothing.

@@ -1,12 +1,12 @@
 package proc
 
-// Counts are what a process and the children that it waited for did, as the kernel counted when
-// they had ended.
+// Counts are what a process and the children that it waited for did, as the kernel had counted when
+// they ended.
 type Counts struct {
 	Reads, Writes           int64 // system calls that read and write
-	ReadBytes, WrittenBytes int64 // that these moved
+	ReadBytes, WrittenBytes int64 // bytes that these calls moved
 	Faults                  int64 // of pages
-	Forced                  int64 // switches away while it could have gone on
+	Forced                  int64 // times the kernel took the CPU away while it could have gone on
 }
 
 // Counts returns the counts of a process that has ended. It returns false if the process goes on,

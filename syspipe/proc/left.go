@@ -10,8 +10,9 @@ import (
 )
 
 // Marked lists the living processes that were started with a variable, "NAME=value", in their
-// environment. Unclear tells that a process is just being run: it has memory, and no environment
-// and arguments yet. Known is false where the system does not tell of the environments of others.
+// environment. Unclear says that some process is just becoming another program: it has memory, but
+// no environment and arguments yet. Known is false if the system does not show the environments of
+// other processes.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -31,8 +32,8 @@ func Marked(variable string) (list []int, unclear, known bool) {
 	return list, unclear, known
 }
 
-// isBeingRun tells a process that becomes another program from a zombie and from a thread of the
-// kernel, which have no environment either.
+// isBeingRun reports whether a process without an environment is just becoming another program. A
+// zombie or a thread of the kernel has no environment either, but no memory.
 func isBeingRun(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
@@ -42,23 +43,24 @@ func isBeingRun(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until every process has ended that was started with a variable, "NAME=value", in
-// its environment, which it has from those that started it, whatever group or session it has moved
-// to. Those that are still there after patience are killed, and returned as "1234 (name)". It is
-// false where the system does not tell of the environments of others.
+// EndMarked waits until all processes that were started with a variable, "NAME=value", in their
+// environment have ended. Children inherit the variable, whatever group or session they move to.
+// Processes that are still there after patience are killed, and returned as "1234 (name)". Known is
+// false if the system does not show the environments of other processes.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
 
 const (
 	leftPoll    = 20 * time.Millisecond
-	mostKilling = 5 * time.Second // how long those that fork faster than they are killed are fought
-	mostUnclear = 50              // looks at processes that are just being run
+	mostKilling = 5 * time.Second // then endAll gives up: some fork faster than they are killed
+	mostUnclear = 50              // looks while a process is just becoming another program
 )
 
-// endAll waits until list finds no process any more. Those that it finds after patience are killed,
-// again and again, since one that forks is faster than a list of it. One that is just being run, or
-// forks, may be missed by a look and gets a second.
+// endAll waits until list finds no process any more. Processes that it finds after patience are
+// killed, again and again, since a process that forks may be faster than the list. Two looks in a
+// row must find nobody, since one look may miss a process that forks or is just becoming another
+// program.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {
@@ -89,7 +91,7 @@ func endAll(
 	}
 }
 
-// kill ends a process and adds it to those that were left.
+// kill ends a process and adds its number and name to left.
 func kill(pid int, left []string) []string {
 	if s, err := procfs.ReadStat(pid); err == nil {
 		name := fmt.Sprintf("%d (%s)", pid, s.Command)

@@ -27,15 +27,15 @@
 //
 // By itself; when the context of [Process.Start] ends; by [Process.Stop], which asks before it
 // kills; by [Process.Kill]. Whatever the way, what the process leaves in its group is killed too,
-// unless it is Attached. When we die, even by SIGKILL, our children end: those that do named work
-// hang on a leash, a pipe whose end tells them to leave; Linux sends others SIGKILL (them alone,
-// not what they started), Windows ends them with the last handle to their job. Elsewhere they meet
-// the end of their standard input.
+// unless it is Attached. When we die, even by SIGKILL, our children end, too. Children that do
+// named work hold a leash: a pipe from us, at whose end of file they exit. Linux sends other
+// children SIGKILL (only them, not what they started); Windows ends them with the last handle to
+// their job. On other systems they only see the end of their standard input.
 //
 // # Who may call concurrently
 //
-// Set the fields of a [Process] before Start. Report belongs to one goroutine at a time; all else
-// may be called by any.
+// Set the fields of a [Process] before Start. Report belongs to one goroutine at a time; all other
+// methods may be called concurrently.
 package proc
 
 import (
@@ -55,25 +55,25 @@ import (
 
 // A Process is a child: a command of any program, or this program with work to do.
 type Process struct {
-	// Cmd is what is started: its streams, Env and Dir may be set until Start. Of a stream,
-	// [Process.Pipe] keeps all that the child wrote; Cmd's own pipes are closed when the child
-	// ends. Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none
-	// of Cmd's methods.
+	// Cmd is what is started: its streams, Env and Dir may be set until Start. To read all that the
+	// child wrote to a stream, use [Process.Pipe]: Cmd's own pipes are closed when the child ends.
+	// Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none of
+	// Cmd's methods.
 	Cmd *exec.Cmd
-	// Grace is how long the process has, when the context of Start ends, between being interrupted
-	// and being killed. 0: it is killed at once.
+	// When the context of Start ends, the process is interrupted, and killed after Grace. If Grace
+	// is 0, it is killed at once.
 	Grace time.Duration
-	// Attached says that the child stands for this process, as behind a wrapper: what it leaves
-	// behind goes on when it ends, and on Windows a console's Ctrl-C comes to it as to us.
+	// Attached says that this process is only a wrapper of the child: what the child leaves behind
+	// goes on when it ends, and on Windows a console's Ctrl-C reaches the child as it reaches us.
 	Attached bool
-	// Session says that the child has a session of its own, without our terminal. On Windows it has
-	// none of ours in any case.
+	// Session says that the child has a session of its own, without our terminal. It changes
+	// nothing on Windows.
 	Session bool
 
 	name      string
 	work      *assignment // nil if another program is started
 	stderr    Tail
-	childOnly []io.Closer // what only the child needs, closed once it has it or never will
+	childOnly []io.Closer // what only the child needs, closed once it has started or cannot start
 	ours      []io.Closer // ends of pipes to its standard streams, and of its reports
 
 	leash  *syspipe.End  // closing it ends named work
@@ -85,8 +85,8 @@ type Process struct {
 	mu      sync.Mutex // guards what follows, and starting and signalling the process
 	started bool
 	closed  bool
-	reaped  bool          // the name of the group may be another's from here on
-	done    chan struct{} // closed when the process has been waited for; nil before Start
+	reaped  bool          // from here on, another group may have the number of this one
+	done    chan struct{} // closed when the process was waited for; nil before Start
 	exit    error         // valid once done is closed
 	counts  Counts        // the same
 	counted bool          // counts are known
@@ -112,8 +112,8 @@ func ShellLine(argv []string) string {
 }
 
 // Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which
-// Close closes if the caller has not. Where it fails, as where Start does, the process is closed.
-// Call it before Start.
+// Close closes if the caller has not. If Pipe fails, it closes the process, as Start does. Call it
+// before Start.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -131,8 +131,8 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Connect is Pipe with a pipe of a kind and capacity, as [syspipe.Open] has them, whose end the
-// child may get in non-blocking mode. Our end waits by Go's poller.
+// Connect is Pipe with a pipe of the given kind and capacity (see [syspipe.Open]). The child's end
+// may be in non-blocking mode. Our end waits by Go's poller.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {
@@ -146,11 +146,11 @@ func (p *Process) Connect(
 	return ours, nil
 }
 
-// connect returns our end of a pipe to a standard stream, and the child's as a file.
+// connect returns our end of a pipe to a standard stream, and the child's end as a file.
 func connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, file *os.File, err error) {
-	// The child gets the mode of its end from the start.
+	// The child's end is in the mode that the child gets from the start.
 	options := syspipe.Options{Capacity: capacity, IO: syspipe.Blocking}
 	theirs, ours, err := syspipe.Open(kind, options)
 	if err != nil {

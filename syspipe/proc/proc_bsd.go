@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// TellsOfOthers says whether the system tells by /proc of other processes.
+// TellsOfOthers says whether /proc tells about other processes.
 const TellsOfOthers = false
 
-// endWithUs has nothing to do: no such system tells a process that its parent is gone.
+// endWithUs does nothing: these systems do not tell a process that its parent is gone.
 func (p *Process) endWithUs() {}
 
-// awaitExit does not wait: x/sys has no call that leaves a zombie. The group is ended right after
-// its leader was waited for, before its number can come round again.
+// awaitExit does not wait: x/sys has no call that leaves a zombie. The group is killed right after
+// its leader was waited for, before its number can be used again.
 func (p *Process) awaitExit() bool { return false }
 
 // runningCPU knows nothing: x/sys has no call that tells of another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
 // PeakMemory returns the largest resident memory of this process so far, in bytes; false for any
-// other, of which the system does not tell.
+// other process, since the system does not tell.
 func PeakMemory(pid int) (int64, bool) {
 	var r syscall.Rusage
 	known := pid == os.Getpid() && syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil
@@ -36,7 +36,7 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return residentPeak(r), ok
 }
 
-// residentPeak returns bytes; 0 for nil. macOS counts them, the others KiB.
+// residentPeak returns bytes; 0 for nil. macOS counts in bytes, the others in KiB.
 func residentPeak(r *syscall.Rusage) int64 {
 	switch {
 	case r == nil:

@@ -11,15 +11,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// TellsOfOthers says whether the system tells by /proc of other processes.
+// TellsOfOthers says whether /proc tells about other processes.
 const TellsOfOthers = true
 
-// endWithUs has the kernel kill the process when the thread that starts it ends: see run, which
+// endWithUs makes the kernel kill the process when the thread that starts it ends: see run, which
 // keeps that thread.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
-// awaitExit waits until the process has ended and leaves it a zombie: its number, and that of its
-// group, can be nobody else's then.
+// awaitExit waits until the process has ended and leaves it a zombie: so nobody else can get its
+// number, or that of its group, yet.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -39,12 +39,13 @@ func runningCPU(pid int) (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// PeakMemory returns the largest resident memory of a running process so far, in bytes; false where
+// PeakMemory returns the largest resident memory of a running process so far, in bytes; false if
 // the system does not tell.
 func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
-// peakOf returns the peak of a process that has ended. The kernel counts that of the process it was
-// forked from, us, as its own: below ours it says nothing.
+// peakOf returns the peak of a process that has ended. The kernel begins with the peak of the
+// process that it was forked from, which is us. So a value that is not above our own peak says
+// nothing.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -78,7 +79,7 @@ func readCounts(pid int) (c Counts, ok bool) {
 	return c, true
 }
 
-// addUsage adds what the kernel tells of a process that was waited for.
+// addUsage adds what the kernel tells about a process once it was waited for.
 func (p *Process) addUsage() {
 	if p.Cmd.ProcessState == nil {
 		return

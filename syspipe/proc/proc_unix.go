@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group is named by the process that leads it.
+// A group has the number of the process that leads it.
 type group struct{ leader int }
 
-// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C leaves it
-// to us, and a wrapper such as npx neither outlives what it wraps nor leaves it behind. The leader
-// of a session leads a group already.
+// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C reaches
+// only us, and we can end a wrapper such as npx together with what it wraps. The leader of a
+// session leads a group already.
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid = p.Session
 	p.Cmd.SysProcAttr.Setpgid = !p.Session
@@ -31,7 +31,7 @@ func (p *Process) signalGroup(s syscall.Signal) bool {
 	return syscall.Kill(-p.group.leader, s) == nil
 }
 
-// releaseGroup has nothing to do.
+// releaseGroup does nothing: a group on Unix is only a number.
 func (p *Process) releaseGroup() {}
 
 // Signaled returns the signal that ended a process, if one did.
@@ -46,12 +46,12 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	return int(status.Signal()), unix.SignalName(status.Signal()), true
 }
 
-// OwnCPU returns the processor time that this process has used so far; false where the system does
-// not tell.
+// OwnCPU returns the processor time that this process has used so far; false if the system does not
+// tell.
 func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
 
 // ChildrenCPU returns the processor time of the children that this process has waited for, and of
-// theirs; false where the system does not tell.
+// their children; false if the system does not tell.
 func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
 
 func cpuOf(who int) (time.Duration, bool) {

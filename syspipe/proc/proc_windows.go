@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TellsOfOthers says whether a process can learn of others by /proc. Windows has none, and that of
-// Wine tells nothing of use.
+// TellsOfOthers says whether /proc tells about other processes. Windows has no /proc, and Wine's
+// tells nothing of use.
 const TellsOfOthers = false
 
 // A group is a job, which ends with its last handle: nothing in it outlives us even if we crash.
-// Named work has none: it ends with its leash, and may be asked to start what outlives it.
+// Named work has no job: it ends with its leash, and may have to start processes that outlive it.
 type group struct{ job windows.Handle }
 
 // start starts the process suspended, so that it is in its job before it can start others.
@@ -52,11 +52,11 @@ func (p *Process) start() error {
 	return nil
 }
 
-// awaitExit does not wait: a job is still ours when its process was waited for.
+// awaitExit does not wait: a job is ours even after its process was waited for.
 func (p *Process) awaitExit() bool { return false }
 
 // resumeProcess lets a suspended process run. Go keeps no handle to the first thread, which
-// ResumeThread needs, and to find it means to list all threads of the system.
+// ResumeThread needs, and finding that thread would mean listing all threads of the system.
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 func (g *group) open() (err error) {
@@ -100,11 +100,11 @@ func (p *Process) releaseGroup() {
 // Signaled never finds a signal: Windows has exit codes alone.
 func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
 
-// OwnCPU returns the processor time that this process has used so far; false where the system does
-// not tell.
+// OwnCPU returns the processor time that this process has used so far; false if the system does not
+// tell.
 func OwnCPU() (time.Duration, bool) { return cpuTimes(windows.CurrentProcess()) }
 
-// ChildrenCPU knows nothing: only a process that runs can be asked.
+// ChildrenCPU returns false: Windows tells only about processes that still run.
 func ChildrenCPU() (time.Duration, bool) { return 0, false }
 
 func runningCPU(pid int) (time.Duration, bool) {
@@ -129,7 +129,7 @@ func ticks(t windows.Filetime) time.Duration {
 	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
 }
 
-// PeakMemory knows nothing: x/sys has no call that tells.
+// PeakMemory returns false: x/sys has no call that tells.
 func PeakMemory(int) (int64, bool) { return 0, false }
 
 func peakOf(*os.ProcessState) (int64, bool) { return 0, false }

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// errNotStarted is what can be said of the end of a process that never began.
+// errNotStarted is the error of waiting for a process that was never started.
 var errNotStarted = errors.New("it was not started")
 
-// Start starts the process, in a process group or job of its own. When ctx ends the process is
-// ended. What was opened for the child alone is closed here, whether it starts or not. A process
-// starts once, and not after Close.
+// Start starts the process, in a process group or job of its own. When ctx ends, the process is
+// ended. Start closes what was opened only for the child, whether the child starts or not. A
+// process can be started once, and not after Close.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -38,8 +38,8 @@ func (p *Process) Start(ctx context.Context) error {
 
 var errStarted = errors.New("it was started already")
 
-// run starts the process and waits for it, on one thread: Linux ends a child with the thread that
-// started it.
+// run starts the process and waits for it, on one thread, because Linux ends a child with the
+// thread that started it.
 func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -55,7 +55,7 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	})
 	defer stop()
 	started <- nil
-	if p.awaitExit() { // its number is still its own, and that of its group
+	if p.awaitExit() { // its number and its group's are still its own
 		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
 		p.reap()
 		p.exit = p.Cmd.Wait()
@@ -68,8 +68,8 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	close(done)
 }
 
-// begin starts the process, unless it was started or closed before. Nobody can signal or close it
-// in between.
+// begin starts the process, unless it was started or closed before. It holds the lock, so nobody
+// can signal or close the process meanwhile.
 func (p *Process) begin() (done chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,20 +130,20 @@ func (p *Process) pid() (int, bool) {
 	return p.Cmd.Process.Pid, true
 }
 
-// Ended reports whether the process has ended, and waits for that at most d. One that was not
-// started has not.
+// Ended reports whether the process has ended, and waits for that at most d. A process that was not
+// started has not ended.
 func (p *Process) Ended(d time.Duration) bool {
 	done := p.Done()
 	if done == nil {
 		return false
 	}
-	if d > 0 { // no timer else: CPU and PeakMemory ask this for every message that is driven
+	if d > 0 { // if 0, no timer: CPU and PeakMemory call Ended for every message driven
 		select {
 		case <-done:
 		case <-time.After(d):
 		}
 	}
-	select { // both may have come while we had no CPU
+	select { // both may have happened while we had no CPU
 	case <-done:
 		return true
 	default:
@@ -152,8 +152,8 @@ func (p *Process) Ended(d time.Duration) bool {
 }
 
 // Wait waits until the process has ended and returns how: nil for exit code 0, else an error that
-// wraps [exec.ExitError] and holds what [Process.Stderr] kept. It may be called more than once. A
-// process that was not started is an error.
+// wraps [exec.ExitError] and holds what [Process.Stderr] kept. It may be called more than once. For
+// a process that was not started it returns an error.
 func (p *Process) Wait() error {
 	done := p.Done()
 	if done == nil {
@@ -169,11 +169,11 @@ func (p *Process) Wait() error {
 	return fmt.Errorf("%s: %w", p.name, p.exit)
 }
 
-// Stderr returns the end of what the process wrote to standard error, where Cmd.Stderr was not set.
+// Stderr returns the end of what the process wrote to standard error, if Cmd.Stderr was not set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
-// Interrupt sends the group what Ctrl-C would, SIGINT, on Windows CTRL_BREAK. It reports whether
-// that was possible.
+// Interrupt sends the group SIGINT, as Ctrl-C would; on Windows it sends CTRL_BREAK. It reports
+// whether that was possible.
 func (p *Process) Interrupt() bool { return p.signal(syscall.SIGINT) }
 
 // Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that
@@ -189,9 +189,10 @@ func (p *Process) signal(s syscall.Signal) bool {
 	return p.started && !p.reaped && p.signalGroup(s)
 }
 
-// Stop ends a process that was asked to, in the way it knows: its standard input was closed, say.
-// After the first delay it is told to terminate, after the second killed. It reports whether any of
-// that was needed, and returns when the process is gone. One that was not started needs nothing.
+// Stop ends a process that the caller has already asked to end, for example by closing its standard
+// input. If the process still runs after the delay ask, Stop calls Terminate; after another delay,
+// terminate, it kills. It reports whether any of that was needed, and returns when the process is
+// gone. A process that was not started needs nothing.
 func (p *Process) Stop(ask, terminate time.Duration) (forced bool) {
 	done := p.Done()
 	if done == nil || p.Ended(ask) {
@@ -205,7 +206,7 @@ func (p *Process) Stop(ask, terminate time.Duration) (forced bool) {
 }
 
 // Close ends what is left of the process, waits until it is gone, and closes what belongs to it. It
-// may be called more than once, and whether the process was started or not.
+// may be called more than once, and also if the process was not started.
 func (p *Process) Close() {
 	p.closing.Do(func() {
 		p.mu.Lock()

@@ -12,8 +12,8 @@ func (p *Process) running() (pid int, ok bool) {
 	return pid, ok && !p.Ended(0)
 }
 
-// CPU returns the processor time that the process has used so far, or had when it ended; false
-// where the system does not tell.
+// CPU returns the processor time that the process has used so far, or had used when it ended; false
+// if the system does not tell.
 func (p *Process) CPU() (time.Duration, bool) {
 	if pid, ok := p.running(); ok {
 		return runningCPU(pid)
@@ -25,9 +25,9 @@ func (p *Process) CPU() (time.Duration, bool) {
 	return state.UserTime() + state.SystemTime(), true
 }
 
-// TreeCPU returns the processor time that the process and those that it started have used so far,
-// as far as they are still its descendants; false where the system does not tell. It takes longer
-// than [Process.CPU].
+// TreeCPU returns the processor time that the process and its descendants have used so far; false
+// if the system does not tell. Processes that are no longer its descendants do not count. It takes
+// longer than [Process.CPU].
 func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -38,7 +38,7 @@ func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 			sum += spent
 			known = true
 		}
-		// That of descendants which have ended and were waited for.
+		// The time of descendants that have ended and were waited for.
 		if s, err := procfs.ReadStat(pid); err == nil {
 			sum += time.Duration(s.ChildTicks) * 10 * time.Millisecond
 		}
@@ -46,8 +46,8 @@ func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	return sum, known
 }
 
-// Resident returns the memory that the process and those that it started have in use, in bytes;
-// false where the system does not tell, or the process does not run.
+// Resident returns the memory that the process and its descendants have in use, in bytes; false if
+// the system does not tell, or the process does not run.
 func (p *Process) Resident() (sum int64, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -62,8 +62,8 @@ func (p *Process) Resident() (sum int64, known bool) {
 	return sum, known
 }
 
-// PeakAddresses returns the largest address space of the process so far, in bytes, which memory
-// that was taken and not touched belongs to; false where it is not known, or the process does not
+// PeakAddresses returns the largest address space of the process so far, in bytes. That includes
+// memory that was allocated but never touched. It is false if not known, or if the process does not
 // run.
 func (p *Process) PeakAddresses() (int64, bool) {
 	pid, ok := p.running()
@@ -73,9 +73,9 @@ func (p *Process) PeakAddresses() (int64, bool) {
 	return procfs.StatusBytes(pid, "VmPeak")
 }
 
-// PeakMemory returns the largest resident memory of the process so far, in bytes; false where it is
-// not known. A process that has ended takes the knowledge with it on some systems, so what an
-// earlier call saw counts.
+// PeakMemory returns the largest resident memory of the process so far, in bytes; false if not
+// known. Some systems do not tell it after the process has ended; then the value of an earlier call
+// counts.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool
@@ -91,8 +91,8 @@ func (p *Process) PeakMemory() (int64, bool) {
 	return n, n > 0
 }
 
-// Runnable reports whether a thread of the process, or of those that it started, has a CPU or waits
-// for one, or for a disk; false where the system does not tell.
+// Runnable reports whether a thread of the process, or of its descendants, has a CPU or waits for
+// one, or for a disk; false if the system does not tell.
 func (p *Process) Runnable() bool {
 	root, ok := p.running()
 	if !ok {
@@ -110,6 +110,6 @@ func (p *Process) Runnable() bool {
 	return false
 }
 
-// Tree lists a process and the living ones that it started, and those that they started; none but
-// itself where the system does not tell.
+// Tree lists a process and its living descendants; only the process itself if the system does not
+// tell.
 func Tree(pid int) []int { return procfs.Tree(pid) }

@@ -12,11 +12,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// workEnv tells a process that it has work to do, and which: an assignment, as JSON.
+// workEnv is the environment variable that gives a process work to do: an assignment, as JSON.
 const workEnv = "PIPEBENCH_WORK"
 
-// workerProcs is the GOMAXPROCS of a worker: a thread in a raw system call keeps its share of the
-// scheduler, two ends may be in one each, and the rest of the runtime needs to get on meanwhile.
+// workerProcs is the GOMAXPROCS of a worker. A thread in a raw system call keeps one of these
+// places, two ends may be in such a call at a time, and the rest of the runtime has to go on
+// meanwhile.
 const workerProcs = "GOMAXPROCS=4"
 
 // An assignment is a piece of work as it travels in the environment.
@@ -26,7 +27,7 @@ type assignment struct {
 	Ends []string        `json:"ends"` // references: leash, reports, the work's own
 }
 
-// begun is the first report of all work. What never sends it does not call [Main].
+// begun is the first report of every worker. A process that never sends it does not call [Main].
 const begun = "begun"
 
 // ErrNotBegun is returned if a process that was started to work ended before it began. Usually main
@@ -34,9 +35,9 @@ const begun = "begun"
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
-// Self readies this program, started again, to do the work of that name with args (any JSON, at
-// most some 30 KiB) and pipe ends, which it inherits. The ends stay open in this process too: the
-// caller closes them after Start. The standard streams are free for what the work does with them.
+// Self prepares another process of this program, to do the work of that name with args (any JSON,
+// at most some 30 KiB) and pipe ends, which it inherits. The ends stay open in this process too:
+// the caller closes them after Start. The standard streams are not used, so the work may use them.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
 		return nil, errors.New("this process was started to work and does not: " +
@@ -63,7 +64,8 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openLeash opens the worker's leash and the pipe of its reports, and returns its ends of them.
+// openLeash opens the worker's leash and the pipe of its reports, and returns the worker's ends of
+// both.
 func (p *Process) openLeash() ([]*syspipe.End, error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
 	leash, held, err := syspipe.Open(syspipe.Anonymous, options)
@@ -82,7 +84,7 @@ func (p *Process) openLeash() ([]*syspipe.End, error) {
 	return []*syspipe.End{held, report}, reports.UsePoller()
 }
 
-// pass has the worker inherit ends.
+// pass makes the worker inherit ends.
 func (p *Process) pass(ends []*syspipe.End) error {
 	for _, e := range ends {
 		ref, err := e.Pass(p.Cmd)
@@ -102,7 +104,7 @@ func (p *Process) Begun() error {
 	var word string
 	if err := p.decode.Decode(&word); err != nil {
 		if done := p.Done(); done != nil {
-			<-done // it has closed its reports, so this is soon
+			<-done // it has closed its reports, so it ends soon
 		}
 		return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
 	}
@@ -110,8 +112,8 @@ func (p *Process) Begun() error {
 	return nil
 }
 
-// Report waits for the next report of the work. The error wraps io.EOF when it ended without
-// another one.
+// Report waits for the next report of the work. If the work ended without another report, the error
+// wraps io.EOF.
 func (p *Process) Report(v any) error {
 	if err := p.Begun(); err != nil {
 		return err
@@ -122,8 +124,8 @@ func (p *Process) Report(v any) error {
 	return nil
 }
 
-// CloseAll closes what goes to no process, or to none any more. Nobody is there to be told of an
-// error: one that is closed already says so, and that is all.
+// CloseAll closes everything in list, such as ends that no process needs any more. It ignores
+// errors: the only one to expect is that something was closed already.
 func CloseAll[C io.Closer](list []C) {
 	for _, c := range list {
 		c.Close()
@@ -142,9 +144,9 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work that this process was started for, if it was, and exits; an error of the work
-// goes to standard error and makes the exit code 1. It returns at once in a process that was not
-// started to work. Call it first in main and in TestMain of every program that calls [Self].
+// If this process was started by [Self], Main does its work and exits; an error of the work goes to
+// standard error and makes the exit code 1. It returns at once in a process that was not started to
+// work. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
@@ -196,7 +198,7 @@ func (a assignment) do(work Job) (err error) {
 	if err := leash.UsePoller(); err != nil {
 		return err
 	}
-	go func() { // ends the process when whoever holds the leash lets go, or is gone
+	go func() { // ends the process when the holder of the leash closes it, or is gone
 		leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
 		os.Exit(0)
 	}()

@@ -1,6 +1,6 @@
-// Package procfs reads what Linux tells of processes by files in /proc. Each function reads anew: a
-// process may end at any time, and what is not there any more, or may not be read, is an error or
-// is left out. On any other system nothing is there.
+// Package procfs reads what Linux tells about processes in the files of /proc. Each function reads
+// anew. A process may end at any time: if its file is gone, or may not be read, the function
+// returns an error or leaves the process out. On other systems there are no such files.
 package procfs
 
 import (
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Available says whether the system has these files. Wine has some too, that say little.
+// Available says whether the system has these files. (Wine has some of them, which say little.)
 const Available = runtime.GOOS == "linux"
 
-// Root is where the kernel tells of its processes. Only tests change it.
+// Root is the folder in which the kernel describes processes. Only tests change it.
 var Root = "/proc"
 
 // Path returns the path of a file about a process: Path(1, "fd", "0") is "/proc/1/fd/0".
@@ -93,19 +93,19 @@ type Stat struct {
 	Threads int
 	// ChildTicks is the processor time of the children that were waited for, in ticks of 10 ms.
 	ChildTicks int64
-	// Start is when it began, in ticks since the machine did: with the number it names a process
-	// for good.
+	// Start is when the process began, in ticks since the machine started. Numbers are used again,
+	// but number and Start together belong to one process only.
 	Start uint64
 }
 
 // kernelThread is PF_KTHREAD of linux/sched.h.
 const kernelThread = 0x00200000
 
-// OfKernel reports whether it is a thread of the kernel itself, which makes no system calls.
+// OfKernel reports whether s is of a thread of the kernel itself, which makes no system calls.
 func (s Stat) OfKernel() bool { return s.Flags&kernelThread != 0 }
 
-// Ended reports whether the process has ended and was not waited for. The first thread of a process
-// may end before others.
+// Ended reports whether the process has ended and was not waited for. A process whose first thread
+// has ended is a 'Z', too, but goes on while other threads run.
 func (s Stat) Ended() bool { return s.State == 'Z' && s.Threads < 2 || s.State == 'X' }
 
 // ReadStat reads the state of a process.
@@ -116,8 +116,8 @@ func ReadThread(pid, tid int) (Stat, error) {
 	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
 }
 
-// parseStat reads "1 (a command) S 0 …". The command may hold anything, blanks and brackets among
-// it.
+// parseStat reads "1 (a command) S 0 …". The command may hold any characters, also blanks and
+// brackets.
 func parseStat(text string, err error) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
@@ -143,14 +143,14 @@ func parseStat(text string, err error) (Stat, error) {
 	return s, err
 }
 
-// number returns 0 for what is no number: the kernel writes none.
+// number returns 0 for a text that is no number, but the kernel writes only numbers.
 func number(field string) int {
 	n, _ := strconv.Atoi(field)
 	return n
 }
 
-// Field returns what a text like /proc/PID/status says of a name, "name:\tvalue" in a line of its
-// own; "" if it says nothing.
+// Field returns what a text like /proc/PID/status has behind a name, "name:\tvalue" in a line of
+// its own; "" if the name is not there.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
@@ -167,8 +167,8 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment that a process was started with; nothing for one that is just
-// being run.
+// Environ returns the environment that a process was started with; nothing for a process that is
+// just becoming another program.
 func Environ(pid int) ([]string, error) {
 	text, err := Text(pid, "environ")
 	if err != nil || text == "" {
