@@ -48,7 +48,7 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 	}
 }
 
-// beforeDash checks the number of arguments before --. The words behind -- are for both of them.
+// beforeDash checks the number of arguments before --. The words behind -- are for both commands.
 func beforeDash(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		args, _ = beforeAndAfterDash(cmd, args)

@@ -141,7 +141,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		},
 		gate: func(found *results.Set) error {
 			failed := drive.AllFailed(found)
-			if failed != nil { // the server works with no message
+			if failed != nil { // no message worked
 				failed = &statusError{exitGate, failed}
 			} else if undecided := drive.Undecided(found); undecided != nil {
 				failed = &statusError{exitInconclusive, undecided}

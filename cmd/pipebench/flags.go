@@ -221,7 +221,8 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr returns a parser for a size above 0. It also accepts the word none, and gives -1 for it.
+// sizeOr returns a parser for a size above 0. It also accepts a word that means no limit, the
+// parameter none, and gives -1 for it.
 func sizeOr(none string) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if s == none {

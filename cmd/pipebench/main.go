@@ -58,7 +58,7 @@ func enoughDescriptors() error {
 			return fmt.Errorf(
 				"it may open too few files (%w): raise the limit, as with ulimit -n 256", err)
 		}
-		defer syscall.Close(fd) // does nothing if Open failed for another reason
+		defer syscall.Close(fd) // harmless if Open failed for another reason
 	}
 	return nil
 }

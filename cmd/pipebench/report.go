@@ -97,7 +97,7 @@ func sources(paths []string) []string {
 // gathered is what the files hold: all records if they are of one machine or if a program wants
 // them, or else a summary of each machine.
 type gathered struct {
-	set     *results.Set // only the problems if there are several machines
+	set     *results.Set // only the problems if there is a fleet
 	whole   bool         // keep all records of several machines, too
 	fleet   *stat.Fleet
 	members []stat.Member // nil unless there are several machines

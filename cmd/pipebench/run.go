@@ -336,7 +336,7 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		key := at.Cell.Key()
 		step := 1
 		if at.Step == bench.Finished {
-			step = left[key] // and those that the cell did not need
+			step = left[key] // all that are left, because the cell did not need them
 		}
 		step = min(step, left[key]) // never more than were planned
 		left[key] -= step

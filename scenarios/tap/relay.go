@@ -26,7 +26,7 @@ type relay struct {
 	stalled atomic.Int64          // ns of writes that the other side kept waiting
 	writing atomic.Int64          // when the current write began, in ns; 0: there is none
 	inHand  atomic.Int64          // bytes of the current write
-	failed  atomic.Pointer[error] // why a write failed; nil if the reader had left
+	failed  atomic.Pointer[error] // why a write failed; nil if none did, or if the reader had left
 	done    chan struct{}
 
 	yielded int64 // when it last let others run

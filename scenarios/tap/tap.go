@@ -18,8 +18,8 @@
 // so they are recorded only if asked for.
 //
 // After the server has ended, the tap goes on passing the server's output to the client, however
-// long the client takes. This includes the output of processes that the server left behind. It ends
-// when the output ends, when the client closes its end, or when a signal asks for it; then the
+// long the client takes. This includes the output of processes that the server left behind. The tap
+// stops when the output ends, when the client closes its end, or at a signal. After a signal the
 // recording says what the client did not take.
 //
 // Only one Run at a time is allowed in a process, because signals belong to the process. The tap
@@ -313,7 +313,8 @@ type cutEvidence struct {
 
 // drainOutput waits until all of the server's output has been passed on, or until the client has
 // closed its end. The output has not ended as long as another process holds it open. If a signal
-// ends the wait early, drainOutput returns a finding about the bytes that the client did not take.
+// ends the wait early, drainOutput returns a finding about the bytes that the client did not take,
+// if there are any.
 func (s *session) drainOutput() *results.Finding {
 	gone := make(chan struct{})
 	go func() {
