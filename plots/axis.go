@@ -15,24 +15,24 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// An Axis says what a chart lays out along one side, on which scale, in which unit.
+// An Axis says what a chart shows along one side, on which scale, in which unit.
 type Axis struct {
 	Label      string
 	Scale      Scale
 	Unit       string   // one of the units of this package, or any other
 	Categories []string // names of 0, 1, 2 … on a [Category] scale
 	FromZero   bool     // the axis begins at zero
-	AtValues   bool     // it is labelled where the points are, instead of at round values
+	AtValues   bool     // labels stand where the points are, not at round values
 }
 
 // A Scale names the function that turns values into positions.
 type Scale int
 
-// Scales of an axis. The logarithmic one gives zero a place of its own below the smallest value:
-// zero is a result ("no byte of overhead"), not an error.
+// Scales of an axis. A logarithmic axis has a place for zero below the smallest value, because zero
+// is a result ("no byte of overhead"), not an error.
 const (
 	Linear   Scale = iota
-	Log            // labels at round values, of bytes at powers of two
+	Log            // labels at round values, or at powers of two for bytes
 	Nines          // a quantile q at log10 1/(1-q): 90 %, 99 %, 99.9 % at equal distances
 	Category       // names at equal distances
 )
@@ -75,7 +75,7 @@ type fitted struct {
 	ticks    []plot.Tick
 }
 
-// fit lays the axis out for values, with as many labels as have room along its length.
+// fit lays the axis out for values, with as many labels as fit along its length.
 func (a Axis) fit(values []float64, length vg.Length, across bool) fitted {
 	f := fitted{Axis: a, length: length, across: across}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -111,10 +111,11 @@ func (f fitted) at(v float64) float64 {
 }
 
 // ninesOf returns how many nines a quantile has: 0.99 has two. Quantile 1, the largest of all
-// observations, would lie at infinity; callers keep below it.
+// observations, would lie at infinity; callers pass smaller ones, and this keeps below 1-1e-9.
 func ninesOf(q float64) float64 { return -math.Log10(1 - min(max(q, 0), 1-1e-9)) }
 
-// span returns the range of positions, never an empty one: around a single one it leaves room.
+// span returns the range of positions. The range is never empty: if there is only one position, it
+// extends by room to both sides.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -126,8 +127,8 @@ func span(positions []float64, room float64) (low, high float64) {
 	return low, high
 }
 
-// fitLinear begins at zero if the values still fill a third of the axis then: one that begins
-// elsewhere exaggerates differences.
+// fitLinear lets the axis begin at zero if the values then still fill a third of it, because an
+// axis that begins elsewhere exaggerates differences.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)
@@ -161,7 +162,7 @@ func (f *fitted) fitLog(values []float64) {
 	f.max += margin
 	low, high := math.Pow(10, f.min), math.Pow(10, f.max)
 	switch {
-	case len(positions) == 0 && len(values) > 0: // only zeros: in the middle
+	case len(positions) == 0 && len(values) > 0: // only zeros: put them in the middle
 		f.hasZero = true
 		f.zero, f.min, f.max = 0, -1, 1
 	case len(positions) < len(values):
@@ -200,8 +201,8 @@ func (f *fitted) fitNines(values []float64) {
 	}
 }
 
-// label labels the axis at the first of several lists of ascending values for which there is room,
-// and at zero.
+// label chooses the labels of the axis: the first of the candidates, lists of ascending values,
+// whose labels do not cover each other. Zero always has a label, if the axis has a place for it.
 func (f *fitted) label(candidates [][]float64) {
 	for _, values := range candidates {
 		f.ticks = nil
@@ -215,7 +216,7 @@ func (f *fitted) label(candidates [][]float64) {
 			covers := n > 0 && f.cover(f.ticks[n-1], t)
 			switch {
 			case t.Value < f.min || t.Value > f.max:
-			case covers && n == 1 && f.hasZero: // zero is dearer
+			case covers && n == 1 && f.hasZero: // keep the label of zero instead
 			default:
 				fits = fits && !covers
 				f.ticks = append(f.ticks, t)
@@ -249,8 +250,8 @@ func (f *fitted) cover(a, b plot.Tick) bool {
 	return distance < (style.Width(a.Label)+style.Width(b.Label))*0.515+3
 }
 
-// powers lists base^k times each mantissa from low to high: for every k, then for every second,
-// third and so on.
+// powers returns lists of the values base^k times a mantissa between low and high. The first list
+// has them for every k, the next for every second k, then for every third and so on.
 func powers(low, high, base float64, mantissas []float64) [][]float64 {
 	var out [][]float64
 	first := int(math.Floor(math.Log(low) / math.Log(base)))
@@ -270,8 +271,8 @@ func powers(low, high, base float64, mantissas []float64) [][]float64 {
 	return out
 }
 
-// roundValues lists multiples of 1, 2 or 5 × 10^k between low and high: ten of them, if possible,
-// then fewer and fewer.
+// roundValues returns lists of the multiples of 1, 2 or 5 × 10^k between low and high. The first
+// list has about ten values, each further one has fewer.
 func roundValues(low, high float64) [][]float64 {
 	var out [][]float64
 	magnitude := math.Pow(10, math.Floor(math.Log10((high-low)/10)))
@@ -291,7 +292,7 @@ func roundValues(low, high float64) [][]float64 {
 // isUnevenSize reports whether a size is no whole number of KiB.
 func isUnevenSize(v float64) bool { return v > 1024 && math.Mod(v, 1024) != 0 }
 
-// roundest lists values without those whose labels would cover that of a rounder one.
+// roundest leaves out the values whose labels would cover the label of a rounder value.
 func (f *fitted) roundest(values []float64) []float64 {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
 	slices.SortStableFunc(values, func(a, b float64) int {

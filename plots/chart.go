@@ -8,14 +8,14 @@
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
 // [Charts] makes a [Chart] of each thing that a set can show: plain data, with a title that says
-// what is to be seen. Drawing adds nothing to it. Whatever the records hold is drawn: a single
-// point, only zeros, an axis of no width.
+// what one sees. Drawing adds nothing to that. All records can be drawn, also if they give a single
+// point, only zeros, or an axis without width.
 //
 // [Report] adds the charts to the sections and tables of [view.Sections].
 //
 // Functions only read a set, so any number of goroutines may use one at once. The same set gives
 // the same bytes with the same version of this package; other versions may draw a picture
-// differently, but keep its name.
+// differently, but under the same name.
 package plots
 
 import (
@@ -36,22 +36,22 @@ import (
 // A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
 // can be compared.
 type Chart struct {
-	Name     string   // of the files, without an ending; the same for the same records
-	Title    string   // what is to be seen
-	Subtitle []string // lines: the machine, and what all points have in common
+	Name     string   // of the files, without an extension; the same for the same records
+	Title    string   // what one sees
+	Subtitle []string // lines about the machine, and what all points have in common
 	X, Y     Axis
 	Panels   []Panel
-	Columns  int      // panels side by side; 0 is at most three, the most there are
+	Columns  int      // panels side by side; 0 chooses up to three by their number
 	Notes    []string // small print under the picture: how to read it
 
-	kind    string // of which a page shows one at first
+	kind    string // a page shows the first chart of each kind, and folds the others
 	section string // of a page
 }
 
 // A Panel is one drawing area of a chart.
 type Panel struct {
 	Title  string
-	Y      *Axis // its own, if it does not share that of the chart
+	Y      *Axis // its own Y axis; nil: it shares that of the chart
 	Series []Series
 	Guides []Guide
 	Fails  *Failing // nil: nothing fails
@@ -61,7 +61,7 @@ type Panel struct {
 // looks the same in every picture.
 type Series struct {
 	Name      string
-	Reference bool // what the others are compared with: drawn behind them, in black
+	Reference bool // the others are compared with it: drawn behind them, in black
 	Shape     Shape
 	Points    []Point // ascending by X
 }
@@ -81,20 +81,20 @@ type Point struct {
 	X, Y, Low, High float64
 
 	Label   string // beside the point
-	Samples int    // that it was estimated from; 0 if it is exact
-	Doubt   bool   // one sample, or too wide an interval to be drawn: the marker is hollow
+	Samples int    // number of samples behind the figure; 0 if it is exact
+	Doubt   bool   // one sample, or an interval too wide to draw: the marker is hollow
 	Mark    bool   // on a [Curve]: this point has a marker
-	Last    bool   // the last that worked: its marker is a red cross
+	Last    bool   // last size that worked: the marker is a red cross
 }
 
 // A Guide is a thin line across a panel at a value worth knowing, such as a pipe's capacity.
 type Guide struct {
-	Vertical bool // at a value of X, else of Y
+	Vertical bool // the value is on the X axis, else on Y
 	Value    float64
 	Label    string
 }
 
-// A Failing is the part of a panel, from a value of X on, in which a server fails.
+// A Failing is the part of a panel in which a server fails: from the X value From on.
 type Failing struct {
 	From float64
 	How  string
@@ -142,7 +142,7 @@ func (c Chart) points() []Point {
 	return all
 }
 
-// places lists where along X there are points, each place once.
+// places lists the X values of all points, each once.
 func (c Chart) places() []float64 {
 	var xs []float64
 	for _, p := range c.points() {
@@ -152,7 +152,7 @@ func (c Chart) places() []float64 {
 	return slices.Compact(xs)
 }
 
-// A kind is a thing that records can show.
+// A kind is a kind of chart, with the function that makes such charts.
 type kind struct {
 	name    string
 	section string // of the page
@@ -173,8 +173,8 @@ var kinds = []kind{
 	{"server", "servers", serverCharts},
 }
 
-// Charts makes every chart that the records of a set allow; of several machines, those that compare
-// them.
+// Charts makes every chart that the records of a set allow. If they are from several machines, it
+// makes the charts that compare machines.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -192,8 +192,8 @@ func Charts(set *results.Set) []Chart {
 	return charts
 }
 
-// complete says of points in doubt what they are, and of a single line, which has no name beside
-// it, what it is.
+// complete adds a note if points are in doubt. If the chart has a single line, which has no name
+// beside it, complete puts the name into the subtitle.
 func (c *Chart) complete() {
 	if slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }) {
 		c.Notes = append(c.Notes, doubtNote)
@@ -211,8 +211,8 @@ func (c *Chart) complete() {
 	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], names[0])
 }
 
-// withoutSinglePoints leaves out the charts of nothing, and if there are others those of a single
-// point: one figure needs no picture.
+// withoutSinglePoints leaves out charts without points. It also leaves out charts of a single
+// point, if there are others: one figure needs no picture.
 func withoutSinglePoints(charts []Chart) []Chart {
 	var some, more []Chart
 	for _, c := range charts {
@@ -231,9 +231,10 @@ func withoutSinglePoints(charts []Chart) []Chart {
 }
 
 // Write draws charts into a folder, each as an SVG and a PNG named after the chart, and lists the
-// files. It makes the folder if needed, and replaces files of the same name atomically. Given names
-// it draws the charts of those names alone, as SVG alone, which is small enough to be kept beside a
-// program's sources; one without a chart is an error that lists those there are.
+// files. It makes the folder if needed, and replaces files of the same name atomically. If names
+// are given, it draws only the charts of those names, and only as SVG, which is small enough to be
+// kept beside a program's sources. A name without a chart is an error that lists the names of all
+// charts.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)

@@ -29,7 +29,7 @@ const (
 	smallSize    = vg.Length(8.5)
 	smallRow     = vg.Length(11.5)
 	labelSize    = vg.Length(8)
-	nameRow      = vg.Length(11) // of the name beside a line
+	nameRow      = vg.Length(11) // height of the name beside a line
 	mostNameRoom = vg.Length(170)
 	besideAxis   = vg.Length(58) // takes what is written beside and below an axis
 
@@ -39,12 +39,12 @@ const (
 	markerRadius   = vg.Length(2.7)
 )
 
-// pixelsPerInch of a PNG is twice 96, so that a picture shown at 800 pixels is sharp on a dense
-// screen too.
+// pixelsPerInch of a PNG is twice 96, so that a picture that is shown 800 pixels wide is sharp on
+// screens of twice that resolution, too.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document, in which each point says in words what it shows when a
-// mouse rests on it. The same chart gives the same bytes.
+// SVG draws the chart as an SVG document, in which a point says in words what it shows if the mouse
+// rests on it. The same chart gives the same bytes.
 func (c Chart) SVG() ([]byte, error) {
 	p, err := newPicture(c)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c Chart) SVG() ([]byte, error) {
 	svg = strings.Replace(svg, "<svg ", open, 1)
 	svg = strings.Replace(svg, "\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", "", 1)
 	svg = strings.Replace(svg, "</svg>", p.hovers()+"</svg>", 1)
-	return []byte(view.Escape(svg)), nil // what other programs are called may be no XML
+	return []byte(view.Escape(svg)), nil // other programs may have names that XML forbids
 }
 
 // An svgCanvas remembers how wide each text is.
@@ -76,8 +76,8 @@ func (c *svgCanvas) FillString(face font.Face, at vg.Point, text string) {
 	c.Canvas.FillString(face, at, text)
 }
 
-// fitTexts has the texts of a document take the room that was reckoned with. Not all machines have
-// the typeface: others of the same widths stand behind it, and what is wider still is pressed.
+// fitTexts makes every text as wide as the layout assumes. Machines that lack the typeface use the
+// next one in a list, of about the same widths, and the textLength of each text corrects the rest.
 func (c *svgCanvas) fitTexts(svg string) string {
 	parts := strings.Split(svg, "<text ")
 	for i, width := range c.widths {
@@ -109,7 +109,7 @@ func (c Chart) PNG() ([]byte, error) {
 type picture struct {
 	Chart
 	styles        map[string]style
-	title         []string // broken into lines, as the others
+	title         []string // broken into lines, as are the other texts
 	subtitle      []string
 	notes         []string
 	columns, rows int
@@ -121,7 +121,7 @@ type picture struct {
 	told          []told
 }
 
-// A told is a place in a picture with what it shows, in words.
+// A told is a place in a picture, with the words that say what it shows.
 type told struct {
 	at   vg.Point
 	text string
@@ -160,7 +160,8 @@ func newPicture(c Chart) (*picture, error) {
 	return p, nil
 }
 
-// fitX fits the X axis, which all panels share. Sizes at which a server fails lie beyond its end.
+// fitX fits the X axis, which all panels share. If a server fails, the axis goes on beyond the last
+// value, to show the sizes that fail.
 func (p *picture) fitX() {
 	const beyond = 0.12 // of the axis
 	length := p.panelWidth() - 10
@@ -174,7 +175,7 @@ func (p *picture) fitX() {
 	}
 }
 
-// panelHeight is lower for panels side by side.
+// panelHeight is the height of a panel: lower if several are side by side.
 func (p *picture) panelHeight() vg.Length {
 	if p.columns == 1 {
 		return 270
@@ -231,7 +232,7 @@ func (p *picture) draw(c draw.Canvas) {
 	smallPrint(c, p.notes, p.footer-6)
 }
 
-// smallPrint writes lines below y.
+// smallPrint writes lines in small letters below y.
 func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 	for _, line := range lines {
 		y -= smallRow
@@ -283,8 +284,8 @@ func (p *picture) hovers() string {
 	return out.String()
 }
 
-// breakText breaks lines at spaces, so that none is wider than a picture has room, in a somewhat
-// wider typeface too.
+// breakText breaks lines at spaces, so that no line is wider than its room. It leaves some spare
+// room for a machine whose typeface is wider.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	var out []string
 	for _, line := range lines {
@@ -302,8 +303,9 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread moves rows of equal height around ascending places as little as it takes for none to cover
-// another or to leave the range. A crowd stays around the mean of its places.
+// spread places rows of equal height as near as possible to the given ascending places, so that no
+// row covers another or leaves the range. Rows that have to move apart stay around the mean of
+// their places.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
 	type crowd struct{ sum, n vg.Length }
 	var crowds []crowd

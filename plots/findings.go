@@ -11,7 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// byName makes series of points, and keeps the order in which their names first come.
+// byName sorts points into series by name. The series are in the order in which their names first
+// come.
 type byName []Series
 
 func (b *byName) add(name string, p Point) {
@@ -24,8 +25,8 @@ func (b *byName) add(name string, p Point) {
 	*b = append(*b, Series{Name: name, Points: []Point{p}})
 }
 
-// fillCharts show how much a pipe takes against the size of the writes that fill it: a line for
-// each kind of pipe and one for its documented rule.
+// fillCharts show how many bytes a pipe holds, by the size of the writes that fill it: a line for
+// each kind of pipe, and one for its documented rule.
 func fillCharts(all rows) []Chart {
 	const documented = " as documented"
 	found := all.set.FindingsOf(results.AreaRule)
@@ -80,12 +81,13 @@ func predicted(f results.Finding) (float64, bool) {
 	return n, err == nil
 }
 
-// serverCharts show how long a server takes for a message against the size of it. Time that grows
-// as the size does rises by a decade a decade.
+// serverCharts show how long a server takes for a message, by the size of the message. Both axes
+// are logarithmic: if time grows in proportion to size, ten times the size takes ten times the
+// time.
 func serverCharts(all rows) []Chart {
 	var lines byName
 	fails := map[string]float64{} // by command: the smallest size that fails
-	var beyond *Failing           // of all servers
+	var beyond *Failing           // the smallest size that fails on any server
 	for _, t := range all.set.Targets {
 		name := view.CommandName(t.Command)
 		if at, failed := failedAt(t); failed {
@@ -141,7 +143,8 @@ func serverTitle(lines []Series, beyond *Failing) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size that a record says to fail: one more than a limit, or its own.
+// failedAt returns the smallest size that fails according to a record: one byte above its limit, or
+// its own size.
 func failedAt(t results.Target) (size float64, failed bool) {
 	switch {
 	case t.RequestLimit != nil:
@@ -154,7 +157,7 @@ func failedAt(t results.Target) (size float64, failed bool) {
 
 // failureText says how a server fails.
 func failureText(t results.Target) string {
-	if t.Verdict == results.VerdictOK { // of records that do not tell
+	if t.Verdict == results.VerdictOK { // the record does not say how it fails
 		return "beyond the limit"
 	}
 	return view.FailureText(t)

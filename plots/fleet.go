@@ -11,9 +11,9 @@ import (
 )
 
 // FleetCharts compares machines: the goodput of each framing relative to the raw pipe of the same
-// machine, because absolute figures of two machines say little. Each framing has a panel. Of a few
-// machines each has a line; of many there is one line of medians, and those that stand out have
-// points of their own.
+// machine, because absolute figures of two machines say little. Each framing has a panel. If there
+// are few machines, each has its own points; if there are many, there is one line of medians, and
+// machines that stand out have points of their own.
 func FleetCharts(members []stat.Member) []Chart {
 	outliers := stat.FleetOutliers(members)
 	var charts []Chart
@@ -69,7 +69,7 @@ func fleetTitle(members []stat.Member, outliers []stat.Outlier, cells []results.
 		100*least, 100*most, machines)
 }
 
-// spreadOf returns how the ratio to raw of a cell lies over machines.
+// spreadOf returns how far the ratio to raw of a cell differs between machines.
 func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	var values []float64
 	for _, m := range members {
@@ -82,8 +82,9 @@ func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	return stat.SpreadOf(values)
 }
 
-// bareCells lists the streams of bare transports at a placement that have raw beside them on a
-// machine, by size. Most is how many machines measured the one that most have.
+// bareCells lists the streams of bare transports (see isBare) at a placement that at least one
+// machine measured beside raw, by framing and size. most is the number of machines that measured
+// the most common cell.
 func bareCells(members []stat.Member, placement string) (cells []results.Cell, most int) {
 	count := make(map[results.Cell]int)
 	for _, m := range members {
@@ -97,7 +98,7 @@ func bareCells(members []stat.Member, placement string) (cells []results.Cell, m
 		}
 	}
 	for c, n := range count {
-		if 2*n >= most { // the others differ in something that few machines measured
+		if 2*n >= most { // the others are variants that few machines measured
 			cells = append(cells, c)
 		}
 	}
@@ -116,7 +117,7 @@ func framingsOf(cells []results.Cell) []string {
 	return slices.Compact(framings)
 }
 
-// eachMachine makes a line for each machine.
+// eachMachine makes a series for each machine.
 func eachMachine(members []stat.Member, cells []results.Cell, framing string) []Series {
 	var lines []Series
 	for _, m := range members {

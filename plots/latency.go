@@ -18,11 +18,12 @@ var latencyKinds = []struct{ key, title string }{
 	{"service", "From when a message was sent"},
 }
 
-// minCurveCount is the number of observations that the shortest curve takes, one up to p50.
+// minCurveCount is how many observations the shortest curve needs. It ends at p50: ten of 20
+// observations lie beyond that.
 const minCurveCount = 20
 
-// maxSizes is the number of message sizes that a distribution has panels for: of more, the
-// smallest, a middle and the largest.
+// maxSizes is the number of message sizes that have a panel. If there are more, the smallest, a
+// middle one and the largest are shown.
 const maxSizes = 3
 
 // latencyCharts show distributions of times, with a panel for each size and placement. On their
@@ -106,7 +107,7 @@ func (r rows) latencySpan(key string) string {
 	return text
 }
 
-// curveStep is the distance between two points of a curve, in nines.
+// curveStep is the distance between two points of a curve, in nines (see ninesOf).
 const curveStep = 0.05
 
 // curve reads a distribution at equal steps of its axis, up to the last percentile that has ten

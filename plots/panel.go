@@ -16,14 +16,14 @@ import (
 )
 
 // A panelDrawing draws what lies within the axes of a panel. It computes positions itself, and
-// gives them to gonum on linear axes.
+// gonum gets them as values on linear axes.
 type panelDrawing struct {
 	*picture
 	panel Panel
 	y     fitted
-	shift map[string]vg.Length // to the right, so that intervals at the same X lie side by side
-	first bool                 // in its row: the Y axis has labels
-	names bool                 // of the lines stand to the right of it
+	shift map[string]vg.Length // to the right: intervals at one X lie side by side
+	first bool                 // it is the first in its row: its Y axis has labels
+	names bool                 // the names of the lines stand to the right of it
 }
 
 func (p *picture) newPanel(i int, content Panel) *panelDrawing {
@@ -40,8 +40,9 @@ func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 	return d
 }
 
-// shifts spreads the series that are not joined around the true place of their points, and all
-// series if there is one place alone. A reference stays there.
+// shifts says by how much to move the points of each series to the side, so that they do not cover
+// each other. Series whose points are not joined are moved; if there is only one X value, all are.
+// A reference is never moved.
 func (p *picture) shifts() map[string]vg.Length {
 	onePlace := len(p.places()) == 1
 	var moved []string
@@ -78,7 +79,7 @@ func (d *panelDrawing) plot(title string) *plot.Plot {
 	if !d.first {
 		out.Y.Label.Text = ""
 		for i := range d.y.ticks {
-			d.y.ticks[i].Label = " " // the grid needs the tick
+			d.y.ticks[i].Label = " " // empty labels keep the ticks, which the grid needs
 		}
 		out.Y.Tick.Marker = plot.ConstantTicks(d.y.ticks)
 	}
@@ -86,8 +87,8 @@ func (d *panelDrawing) plot(title string) *plot.Plot {
 	return out
 }
 
-// setUpAxis styles an axis. Its grid says where its labels belong: its ticks are not seen, but keep
-// the labels away from it.
+// setUpAxis styles an axis. The grid shows where the labels belong. The ticks have the colour of
+// the background: they only keep the labels away from the axis.
 func setUpAxis(a *plot.Axis, f fitted, x draw.XAlignment, y draw.YAlignment) {
 	a.Label.Text = f.Label
 	a.Label.TextStyle = letters(9, muted, false)
@@ -106,7 +107,7 @@ func setUpAxis(a *plot.Axis, f fitted, x draw.XAlignment, y draw.YAlignment) {
 	a.Max = f.max
 }
 
-// Plot implements [plot.Plotter]: it draws the backmost first.
+// Plot implements [plot.Plotter]: it draws from back to front.
 func (d *panelDrawing) Plot(c draw.Canvas, of *plot.Plot) {
 	d.failing(c, of)
 	line := draw.LineStyle{Color: faint, Width: 0.7}
@@ -127,7 +128,7 @@ func (d *panelDrawing) Plot(c draw.Canvas, of *plot.Plot) {
 	}
 }
 
-// A placed is a point with its place in the picture, and those of the ends of its interval.
+// A placed is a point with its place in the picture, and the places of the ends of its interval.
 type placed struct {
 	Point
 	at        vg.Point
@@ -211,8 +212,8 @@ func (d *panelDrawing) tell(s Series, p Point) string {
 	return view.JoinParts(s.Name, d.X.Format(p.X), figure, samples, doubt, p.Label)
 }
 
-// guide draws a line across the panel. The label of a vertical one stands above the panel, that of
-// another at the left on it.
+// guide draws a line across the panel. A vertical line has its label above the panel; a horizontal
+// line has it at its left end.
 func (d *panelDrawing) guide(c draw.Canvas, of *plot.Plot, g Guide) {
 	atX, atY := of.Transforms(&c)
 	stroke := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
@@ -240,7 +241,7 @@ func (d *panelDrawing) failing(c draw.Canvas, of *plot.Plot) {
 		return
 	}
 	atX, _ := of.Transforms(&c)
-	most := c.Max.X - 0.1*(c.Max.X-c.Min.X) // of a limit far beyond what was tried, too, it is seen
+	most := c.Max.X - 0.1*(c.Max.X-c.Min.X) // visible even if the limit is far to the right
 	left := min(max(c.Min.X, atX(d.x.at(d.panel.Fails.From))), most)
 	from := vg.Point{X: left, Y: c.Min.Y}
 	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})

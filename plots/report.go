@@ -19,20 +19,20 @@ import (
 )
 
 // ReportLimit is the size in bytes that a report stays below, so that it can be sent and opened
-// anywhere. It names the charts beyond that, and does not draw them.
+// anywhere. If there are too many charts, it only names some of them, instead of drawing them.
 const ReportLimit = 2 << 20
 
 const (
 	pictureLimit = ReportLimit / 2 // bytes of pictures; the rest is for the tables
-	maxTableRows = 400             // of a table: a page is for reading, the file has the rest
-	fewRows      = 60              // of all tables of a section, to be shown and not folded
-	veryFewRows  = 12              // beside pictures
-	maxCSVLines  = 500             // records of which a page holds the figures for programs
+	maxTableRows = 400             // rows of a table: a page is for reading, the file has the rest
+	fewRows      = 60              // a section with more rows than this is folded
+	veryFewRows  = 12              // the same for a section with pictures
+	maxCSVLines  = 500             // with more records, the page has no figures as CSV
 )
 
 // ReportOptions are what a report says beside its records. The zero value adds nothing.
 type ReportOptions struct {
-	Title   string   // the answer where empty
+	Title   string   // if empty, the answer is the title
 	Sources []string // names of the files that the records are from
 	Command string   // the command that makes the page again
 }
@@ -55,14 +55,14 @@ type page struct {
 	Lead       string
 	Style      template.CSS
 	Script     template.JS
-	ScriptHash string // by which a browser knows that the script is this one
+	ScriptHash string // allows a browser to run this script and no other
 	Sections   []section
 	LeftOut    []string // and why
-	CSV        string   // all figures, where they are not too many
+	CSV        string   // all figures, if they are not too many
 }
 
-// A section of a page is what [view.Sections] says of a kind of record, with its tables as HTML and
-// its pictures. What few want to read is folded.
+// A section of a page is a section of [view.Sections], with its tables as HTML and its pictures.
+// Parts that few want to read are folded.
 type section struct {
 	view.Section
 	Pictures, MorePictures []template.HTML
@@ -74,9 +74,9 @@ type section struct {
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
 // record it holds, with pictures, tables, warnings and the commands that reproduce it. The page
 // fetches nothing; it is for screens, phones and paper, and is smaller than [ReportLimit]. It can
-// be read without its script, with which tables sort and are filtered. The same set gives the same
-// page. A set without any record to show is [ErrEmpty]. Of several machines it is the page that
-// [ReportFleet] writes.
+// be read without its script, which only sorts and filters tables. The same set gives the same
+// page. A set without any record to show is [ErrEmpty]. If the records are from several machines,
+// it is the page that [ReportFleet] writes.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	if len(set.Machines()) > 1 {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
@@ -87,7 +87,8 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return r.write(w, Charts(set), set.Problems)
 }
 
-// ReportFleet writes a page about several machines: which differ and in what, and which stand out.
+// ReportFleet writes a page about several machines: which of them differ and in what, and which
+// stand out.
 func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
@@ -137,7 +138,8 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle titles the page by what its most telling picture says, or by the answer.
+// setTitle sets the title of the page, if none was given: that of the picture that shows the answer
+// or, without a picture, the answer itself.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	r.options.Title = cmp.Or(r.options.Title, r.key, answer.Title)
@@ -201,7 +203,7 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, p)
-	return []byte(view.Escape(out.String())), err // strings of other programs are all over it
+	return []byte(view.Escape(out.String())), err // any part of it may have texts of other programs
 }
 
 // figuresOf returns the figures of the measurements as CSV, or of all records if there are none; ""

@@ -18,10 +18,10 @@ import (
 type rows struct {
 	set    *results.Set
 	all    []stat.Row
-	suffix string // of a chart's name: what tells these rows from those of other charts
+	suffix string // end of a chart's name: what tells these rows from those of other charts
 }
 
-// rowsOf works out the figures of the measurements of a set. Those without samples show nothing.
+// rowsOf works out the figures of the measurements of a set. Cells without samples are left out.
 func rowsOf(set *results.Set) rows {
 	r := rows{set: set}
 	for _, row := range stat.Rows(set) {
@@ -43,7 +43,7 @@ func (r rows) where(holds func(stat.Row) bool) rows {
 	return out
 }
 
-// values lists what rows have, each value once, in their order.
+// values lists what of returns for the rows, each value once, in the order of the rows.
 func values[V comparable](r rows, of func(stat.Row) V) []V {
 	var out []V
 	for _, row := range r.all {
@@ -86,8 +86,9 @@ func (r rows) of(size int) rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Size == size })
 }
 
-// apart splits rows into those that can share a chart. shown clears the fields of a cell that a
-// chart has lines, panels or an axis for; what else differs has charts of its own.
+// apart splits rows into groups that can share a chart. shown clears the fields of a cell that the
+// chart shows by lines, panels or an axis. Rows that differ in any other field go into different
+// groups.
 func (r rows) apart(shown func(*results.Cell)) []rows {
 	keyOf := func(row stat.Row) results.Cell {
 		shown(&row.Cell)
@@ -105,16 +106,16 @@ func (r rows) apart(shown func(*results.Cell)) []rows {
 	return out
 }
 
-// notInNames matches what cannot stand in the name of a file.
+// notInNames matches characters that the name of a file should not have.
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9.+-]`)
 
-// fileName writes a text so that it can stand in the name of a file.
+// fileName writes a text as a part of a file's name.
 func fileName(text string) string {
 	return notInNames.ReplaceAllString(strings.ReplaceAll(text, " ", ""), "_")
 }
 
-// subtitle says where the rows were measured, and in a second line what they have in common of the
-// fields that decide a figure, but for those that the picture tells elsewhere.
+// subtitle says where the rows were measured and, in a second line, which fields of the cells all
+// rows have in common. It leaves out the fields that the picture shows elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
 	var cells []results.Cell
 	for _, row := range r.all {
@@ -149,7 +150,7 @@ func nonEmpty(lines ...string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// capacities lists what the pipes said that they hold.
+// capacities lists the capacities that the pipes themselves reported.
 func (r rows) capacities() []int {
 	var out []int
 	for _, row := range r.all {
@@ -162,7 +163,7 @@ func (r rows) capacities() []int {
 	return out
 }
 
-// figure returns the point at x that a metric of a row makes; false if it has none.
+// figure returns the point at x for a metric of a row; false if the row does not have the metric.
 func figure(row stat.Row, metric string, x float64) (Point, bool) {
 	e, ok := row.Estimates[metric]
 	if !ok || e.N == 0 {
@@ -171,17 +172,16 @@ func figure(row stat.Row, metric string, x float64) (Point, bool) {
 	return pointOf(x, e, stat.MustMetric(metric).Values(row.Pooled())), true
 }
 
-// A pointer returns the point that a row makes; false if it makes none.
+// A pointer is a function that returns the point of a row; false if the row has none.
 type pointer func(stat.Row) (Point, bool)
 
-// along returns a function that makes a row a point: place(row) on the X axis, the metric on the Y
-// axis.
+// along returns a pointer that has place(row) on the X axis and the metric on the Y axis.
 func along(metric string, place func(stat.Row) float64) pointer {
 	return func(row stat.Row) (Point, bool) { return figure(row, metric, place(row)) }
 }
 
-// panels makes a panel for each title that rows have, with a line for each name. Raw is what the
-// others are compared with.
+// panels makes a panel for each titleOf(row), with a line for each nameOf(row). Raw is the
+// reference that the others are compared with.
 func (r rows) panels(titleOf, nameOf func(stat.Row) string, shape Shape, point pointer) []Panel {
 	var panels []Panel
 	for _, title := range values(r, titleOf) {
@@ -218,12 +218,13 @@ func panelName(r stat.Row) string {
 func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
 func sizeName(r stat.Row) string    { return messagesOf(r.Cell.Size) }
 
-// always names all rows the same.
+// always returns a function that gives all rows the same name.
 func always(name string) func(stat.Row) string {
 	return func(stat.Row) string { return name }
 }
 
-// pointOf is an estimate with its interval, or with the range of values too few for one.
+// pointOf returns the point of an estimate, with its interval or, if there are too few values for
+// one, with their range.
 func pointOf(x float64, e stat.Estimate, values []float64) Point {
 	p := exact(x, e.Median)
 	p.Samples = e.N
@@ -237,7 +238,7 @@ func pointOf(x float64, e stat.Estimate, values []float64) Point {
 	return p
 }
 
-// doubtNote is said of charts that have points in doubt.
+// doubtNote is the note of a chart that has points in doubt.
 var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an interval or range "+
 	"wider than ±%d %%.", view.MaxShownSpread)
 

@@ -22,14 +22,14 @@ var (
 const ratiosNote = "Points are medians of the ratios taken round by round, so that what slows " +
 	"the whole machine drops out; bars are the 95 % interval."
 
-// isBare reports whether a cell is a transport alone: its messages are sent as they come, from
-// memory that is there, to a reader that does nothing with them. Charts that compare framings have
-// bare cells only.
+// isBare reports whether a cell measures only the transport: messages are written whole, from
+// memory that is ready, to a reader that does nothing with them. Charts that compare framings have
+// only bare cells.
 func isBare(c results.Cell) bool {
 	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
 }
 
-// isStream selects bare cells of closed loops one way.
+// isStream selects bare cells that send one way, as fast as they can, to a reader that stays.
 func isStream(r stat.Row) bool {
 	c := r.Cell
 	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
@@ -40,7 +40,8 @@ func isRaw(framing string) bool { return family(framing) == results.FramingRaw }
 // streams selects the cells that compare framings.
 func (r rows) streams() rows { return r.withoutLevers().where(isStream) }
 
-// perSetting splits rows into those that can share a chart of framings, sizes and placements.
+// perSetting splits rows into groups that differ only in framing, size and placement, and so can
+// share a chart.
 func (r rows) perSetting() []rows {
 	return r.apart(func(c *results.Cell) { c.Framing, c.Size, c.Placement = "", 0, "" })
 }
@@ -56,7 +57,7 @@ func (r rows) streamChart(point pointer, shape Shape) Chart {
 	return c
 }
 
-// meanSize returns the size of a cell's messages; of recorded ones, which have sizes of their own,
+// meanSize returns the size of a cell's messages. Recorded messages differ in size: for them it is
 // the mean.
 func meanSize(row stat.Row) float64 {
 	if row.Cell.Size > 0 {
@@ -82,7 +83,7 @@ func (r rows) capacityGuide() []Guide {
 	return []Guide{{Vertical: true, Value: float64(capacities[0]), Label: "pipe capacity"}}
 }
 
-// goodputCharts show goodput against message size.
+// goodputCharts show goodput by message size.
 func goodputCharts(all rows) []Chart {
 	var out []Chart
 	for _, own := range all.streams().perSetting() {
@@ -125,7 +126,8 @@ func spanOf(r rows, metric string) (low, high float64, ok bool) {
 	return low, high, low <= high
 }
 
-// ratioCharts show the goodput of each framing relative to raw at the same size: what it costs.
+// ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
+// costs.
 func ratioCharts(all rows) []Chart {
 	var out []Chart
 	for _, own := range all.streams().perSetting() {
@@ -182,8 +184,8 @@ func ratioTitle(r rows) string {
 	return fmt.Sprintf("Framing costs %.0f to %.0f %%%s", max(least, 0), most, place)
 }
 
-// overheadCharts show the bytes that a framing adds against message size. They are exact, and the
-// same in every placement and on every machine.
+// overheadCharts show the bytes that a framing adds, by message size. These are exact, and the same
+// in every placement and on every machine.
 func overheadCharts(all rows) []Chart {
 	r := all.where(func(row stat.Row) bool {
 		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
@@ -220,11 +222,11 @@ func overheadCharts(all rows) []Chart {
 	}}
 }
 
-// chunkSize is the place of a row along the size of chunks.
+// chunkSize is the place of a row on an axis of chunk sizes.
 func chunkSize(row stat.Row) float64 { return float64(results.ChunkSize(row.Cell.Framing)) }
 
-// chunkCharts show goodput against chunk size if a run tried at least three: a line for each
-// message size.
+// chunkCharts show goodput by chunk size, if a run tried at least three chunk sizes: a line for
+// each message size.
 func chunkCharts(all rows) []Chart {
 	r := all.where(func(row stat.Row) bool {
 		return isStream(row) && row.Cell.Size > 0 && chunkSize(row) > 0 && !isRaw(row.Cell.Framing)

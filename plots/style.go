@@ -16,7 +16,7 @@ var (
 	foreground = color.RGBA{0x24, 0x29, 0x2f, 0xff}
 	muted      = color.RGBA{0x57, 0x60, 0x6a, 0xff}
 	faint      = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
-	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // of what fails, never of a series
+	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // for what fails; no series has it
 )
 
 // colors of the series are those of Okabe and Ito ("Color Universal Design", 2008), which can be
@@ -32,7 +32,7 @@ var colors = []color.RGBA{
 	{0x7a, 0x4b, 0x1e, 0xff}, // brown
 }
 
-// dashes are in points, the length of a stroke and that of the gap behind it.
+// dashes are in points: the length of a stroke, then of the gap behind it, and so on.
 var dashes = [][]vg.Length{nil, {6, 2.5}, {11, 3}, {7, 2, 1.5, 2}, {1.5, 2}, {6, 2.5}, {11, 3}}
 
 var markers = []draw.GlyphDrawer{
@@ -57,7 +57,7 @@ type style struct {
 }
 
 // styleAt returns the i-th style. The first seven have the colour, dashes and marker of the same
-// index, further ones other combinations; after 49 they repeat.
+// index, further styles are other combinations. There are 49; after that they repeat.
 func styleAt(i int) style {
 	n := len(colors)
 	round := i / n
@@ -91,8 +91,8 @@ func family(name string) string {
 }
 
 // assignStyles gives each series of a chart the style of its family if that is free, else one that
-// no other series of the chart has. Names that are a family's own, or chunks of the usual size,
-// choose first, so that they look the same in all charts.
+// no other series of the chart has. Series that are named like their family, and chunks of the
+// usual size, get their styles first, so that they look the same in all charts.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	taken := make(map[int]bool)
@@ -114,8 +114,8 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// freeStyle returns the index of the style of a name's family, or the next that is not taken: of
-// the first seven, which have colours of their own, then of the others.
+// freeStyle returns the index of the style of a name's family or, if that is taken, of the next
+// free style: first among the seven that each have a colour of their own, then among the others.
 func freeStyle(name string, taken map[int]bool) int {
 	i := fixedStyles[family(name)] // 0 for other names
 	n := len(colors)

@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// waitingCharts show what writers meet that do not block: how often the kernel refuses a write, the
+// waitingCharts are about writers that do not block: how often the kernel refuses a write, the
 // goodput that each way of waiting keeps, and how long it takes to learn that the reader left.
 func waitingCharts(all rows) []Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
@@ -56,8 +56,8 @@ func (r rows) waitingChart() Chart {
 	return c
 }
 
-// addWriters adds a panel with a column for each way in which writers wait: a figure for each
-// message size.
+// addWriters adds a panel of one metric. It has a column for each way in which writers wait, and in
+// each column a point for each message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	column := func(row stat.Row) float64 {
 		return float64(slices.Index(c.X.Categories, writersIO(row)))
@@ -68,8 +68,8 @@ func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	}
 }
 
-// pauseKeeps returns the largest share of poll's goodput that a pausing writer keeps, 1 if the two
-// were not measured.
+// pauseKeeps returns the goodput of a writer that sleeps as a share of that of a writer that polls:
+// the largest of all message sizes, or 1 if the two were not measured.
 func (r rows) pauseKeeps() float64 {
 	most := 0.0
 	for _, size := range values(r, sizeOf) {

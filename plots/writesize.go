@@ -12,8 +12,8 @@ import (
 
 func writeSizeOf(r stat.Row) int { return r.Cell.WriteSize }
 
-// withoutLevers leaves out the cells of other capacities than most have, if write sizes differ:
-// those belong to a chart of both.
+// withoutLevers leaves out the cells of all but the usual capacity, if write sizes differ: those
+// cells belong to the chart of capacity and write size.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
@@ -22,7 +22,8 @@ func (r rows) withoutLevers() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
-// usualCapacity returns the capacity that most cells ask for; of two, the smaller.
+// usualCapacity returns the capacity that most cells ask for. If two are equally frequent, it is
+// the smaller one.
 func (r rows) usualCapacity() int {
 	counts := map[int]int{}
 	usual := 0
@@ -36,8 +37,9 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
-// addLevers adds to a chart of goodput what moves it more than the framing does, where it was
-// measured: the largest pipe, and the smallest writes, each alone.
+// addLevers adds lines to a chart of goodput for two things that change goodput more than the
+// framing does, if they were measured: the largest pipe, and the smallest writes. Each of the two
+// lines changes only one of them.
 func (c *Chart) addLevers(own, all rows) {
 	first := own.all[0]
 	usual := first.Cell.Capacity
@@ -76,7 +78,7 @@ func (c *Chart) addLevers(own, all rows) {
 		") spare sleeps: a write that fills the pipe puts both ends to sleep in turns.")
 }
 
-// leverName names what differs from the usual pipe and whole messages.
+// leverName names in what a row differs from whole messages through the usual pipe.
 func leverName(row stat.Row) string {
 	if row.Cell.WriteSize > 0 {
 		return "writes of " + results.FormatSize(int64(row.Cell.WriteSize))
@@ -133,8 +135,8 @@ func (r rows) writeSizeChart(usual int) Chart {
 	return c
 }
 
-// capacityName names the line of a row by the capacity that was read back from its pipes, or by the
-// one that was asked for.
+// capacityName names the line of a row by the capacity that its pipes reported or, if that is not
+// known, by the capacity that was asked for.
 func capacityName(row stat.Row) string {
 	back := rows{all: []stat.Row{row}}.capacities()
 	if len(back) == 1 && back[0] > 0 {

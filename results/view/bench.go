@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// WriteBench writes the set's samples as Go benchmark text, a line each, which benchstat reads as
-// it is. An error other than the writer's is [ErrNothing].
+// WriteBench writes the set's samples as Go benchmark text for benchstat, a line per sample. A set
+// without samples is [ErrNothing]; other errors come from the writer.
 func WriteBench(w io.Writer, s *results.Set) error {
 	var lines []benchfmt.Record
 	for _, r := range s.Records {
@@ -34,15 +34,16 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig is what go test prints of a machine too, and no more: benchstat compares only what
-// agrees in all of it. A value is on one line, whatever the file says.
+// benchConfig returns the lines about the machine that go test prints, too, and no others, because
+// benchstat compares results only if all these lines agree. A line break in a value is replaced,
+// since a value must be on one line.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}
 	for _, c := range keys {
 		oneLine := strings.Join(strings.Fields(Escape(c.value)), " ")
 		if oneLine != "" {
-			// without File the writer drops it
+			// the writer drops values that are not marked as File
 			config = append(config, benchfmt.Config{Key: c.key, Value: []byte(oneLine), File: true})
 		}
 	}

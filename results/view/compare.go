@@ -37,9 +37,9 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 // framings and sizes.
 const mostChanges = 12
 
-// comparisonPage says first what changed. Then come the times: of files a table of framings and
-// sizes, of pairs and benchmark text a row for each; then the counts that changed, and all counts
-// of two programs. Without detail a terminal has what fits it.
+// comparisonPage says first what changed. Then come the times: for files a table of framings and
+// sizes, for pairs and benchmark text a row per time. Then come the counts that changed, or for two
+// programs all counts. Without Options.Detail a terminal shows only what fits on it.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -88,9 +88,9 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 
 func informs(ch stat.Change) bool { return ch.Before.Metric.Informs }
 
-// sortedChanges are the changes that a page shows, by the table that they are in.
+// sortedChanges are the changes that a page shows, one list per table.
 type sortedChanges struct {
-	counts   []stat.Change // those that changed, or all of two programs
+	counts   []stat.Change // counts that changed, or all counts of two programs
 	times    []stat.Change
 	relative []stat.Change // times beside raw
 }
@@ -106,7 +106,7 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 		case isCount:
 		case isOfFiles && ch.Interval != nil:
 			s.relative = append(s.relative, ch)
-		case !isOfFiles: // of the others a note says why there is no verdict
+		case !isOfFiles: // for files, a note says why there is no verdict
 			s.times = append(s.times, ch)
 		}
 	}
@@ -116,15 +116,15 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 // isOfPrograms reports whether the comparison is of two programs, which have few figures.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
-// mostSignificant returns the first of changes by significance, as many as have room.
+// mostSignificant returns the most significant changes, at most room of them.
 func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	sorted := slices.Clone(changes)
 	slices.SortStableFunc(sorted, bySignificance)
 	return sorted[:min(len(sorted), room)]
 }
 
-// basisNotes say what the verdicts on times rest on, or why there is none: each basis once, with
-// the number of its times.
+// basisNotes say on what the verdicts on times rest, or why there is no verdict: each reason once,
+// with the number of times that it is about.
 func basisNotes(times []stat.Change) []string {
 	var order []string
 	count := make(map[string]int)
@@ -148,8 +148,8 @@ func basisNotes(times []stat.Change) []string {
 	return out
 }
 
-// bySignificance sorts what was established first, what is worse before what is better, and then by
-// how far figures moved.
+// bySignificance sorts established changes first, changes for the worse before changes for the
+// better, and then by how far figures moved.
 func bySignificance(a, b stat.Change) int {
 	return cmp.Compare(significance(b), significance(a))
 }
@@ -171,8 +171,9 @@ func significance(ch stat.Change) float64 {
 // mostWorse is how many changes for the worse the first line names.
 const mostWorse = 3
 
-// comparisonVerdict answers in a few sentences: what became worse, what better, and within what the
-// rest did not change. It is good where something is known and nothing is worse.
+// comparisonVerdict answers in a few sentences: what became worse, what became better, and by how
+// much at most the rest may have changed. The tone is good if something is known and nothing is
+// worse.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	var a tally
 	for _, ch := range c.Changes {
@@ -214,9 +215,9 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	return tone, text + strings.Join(append([]string{answer}, a.rest()...), "; ") + "."
 }
 
-// A tally is what a comparison comes to.
+// A tally sorts and counts the figures of a comparison by their verdicts.
 type tally struct {
-	judged        int // figures that do not only inform
+	judged        int // figures that count for the verdict, not only inform
 	worse, better []stat.Change
 	times, counts int // that did not change
 	notWorse      int // times that did not get worse, and may have got better
@@ -305,7 +306,7 @@ func (a *tally) rest() []string {
 	return parts
 }
 
-// worseWord is "slower" where nothing that is counted changed, else "worse".
+// worseWord is "slower" if all of the changes are in time, else "worse".
 func worseWord(worse []stat.Change) string {
 	for _, ch := range worse {
 		if ch.Verdict != stat.Slower {
@@ -315,7 +316,7 @@ func worseWord(worse []stat.Change) string {
 	return "slower"
 }
 
-// namedChanges names the largest of changes, and counts the others.
+// namedChanges names the most significant changes, and says how many others there are.
 func namedChanges(changes []stat.Change, most int) string {
 	shown := mostSignificant(changes, most)
 	var names []string

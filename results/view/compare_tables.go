@@ -9,8 +9,8 @@ import (
 )
 
 // changeTables shows the changes of cells: a table for each placement and pattern, with a row for
-// each framing and a column for each size. What a framing as a whole changed by is in the last
-// column of its streams.
+// each framing and a column for each size. The last column of a table of streams says how much each
+// framing changed as a whole.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var order []group
@@ -87,7 +87,8 @@ func changeTable(changes []stat.Change, whole map[string]stat.Change) Table {
 	return t.dropEmpty()
 }
 
-// briefChange is a change in a table of many: established ones are marked.
+// briefChange is a change as a table of many changes shows it: an established one has a "!" behind
+// it, one that is too noisy is in parentheses.
 func briefChange(ch stat.Change) Value {
 	v := changeVerdict(ch)
 	text := signedPercent(*ch.Ratio) + " %"
@@ -136,7 +137,8 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	return t
 }
 
-// changeVerdict shows the verdict on a change: bad is only what is established and worse.
+// changeVerdict shows the verdict on a change. Its tone is bad only if the change is established
+// and for the worse.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	switch {
@@ -153,7 +155,7 @@ func changeVerdict(ch stat.Change) Value {
 	return v
 }
 
-// sideValue is one side of a change: the median, or the range of a count that may vary.
+// sideValue shows one side of a change: the median, or the range if it is a count that may vary.
 func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
@@ -192,11 +194,11 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// A change by more than leapRatio is written as "from … to …" instead of in percent: a limit that
-// has gone, for example.
+// If a figure grew by more than leapRatio, the change is written as "from … to …" instead of in
+// percent: for example if a limit disappeared.
 const leapRatio = 1e4
 
-// changeText is "+10.2 % [+8.1, +12.0]", or what came from nothing.
+// changeText is "+10.2 % [+8.1, +12.0]", or "from … to …" if there is no ratio or a very large one.
 func changeText(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric
@@ -210,7 +212,7 @@ func changeText(c stat.Change) string {
 	return text
 }
 
-// signedPercent is a ratio as a change, with enough digits to see a small one.
+// signedPercent writes a ratio as a change in percent, with enough digits to show a small change.
 func signedPercent(ratio float64) string {
 	text := results.FormatNumber(100*(ratio-1), 3)
 	if ratio > 1 {

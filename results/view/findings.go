@@ -10,9 +10,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// WriteFindings writes the findings of a set. For people that is how many hold or fail, a table of
-// those that a person has to look at (with Options.Detail of all), and advice; as CSV a row for
-// each finding; as JUnit XML a test case for each; as SARIF a result for each that fails.
+// WriteFindings writes the findings of a set. For people it writes how many hold or fail, a table
+// of the findings that a person has to look at (with Options.Detail, of all findings), and advice.
+// CSV has a row per finding, JUnit XML a test case per finding, and SARIF a result per finding that
+// fails.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -50,8 +51,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 }
 
 // isRemarkable reports whether a person has to look at a finding. Claims that hold under a
-// condition are too many: the first screen names them, and checks that are about other programs or
-// systems.
+// condition are not shown, as there are too many of them, nor checks that are for other programs or
+// systems: the first screen only names these.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:
@@ -64,7 +65,7 @@ func isRemarkable(f results.Finding) bool {
 	return true
 }
 
-// unremarkable names the other findings by their verdict.
+// unremarkable names the findings that are not remarkable, a line per verdict.
 func unremarkable(all []results.Finding) []string {
 	var lines []string
 	for _, v := range results.Verdicts() {
@@ -90,7 +91,8 @@ func sorted(all []results.Finding) []results.Finding {
 	})
 }
 
-// remarkableTable shows a person the findings to look at: of failures that end alike the first.
+// remarkableTable shows the findings that a person has to look at. Of failures that end alike it
+// shows only the first.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var first []results.Finding
 	var names []string
@@ -105,8 +107,9 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable has a row for each finding. Without detail a terminal shows what was done or said of
-// claims alone. The command stands there if there are several.
+// findingTable has a row for each finding. Without detail, a terminal shows the column "what was
+// done or said" only for claims. The column for the command is shown only for checks of several
+// commands.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	claims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	isCheck := len(all) > 0 && all[0].Area() == results.AreaCheck
@@ -146,8 +149,8 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	return t
 }
 
-// likeness is the same for failures that are one experiment and end in the same way; no other
-// findings are alike.
+// likeness returns a key that is equal for failures of the same experiment that end in the same
+// way. All other findings have keys of their own.
 func likeness(f results.Finding) string {
 	if f.Area() != results.AreaFailure {
 		return f.ID + "\x00" + f.Run
@@ -165,7 +168,8 @@ func alikeName(alike []results.Finding) string {
 	return name
 }
 
-// findingName returns what tells the findings of one area apart: of a check without the side.
+// findingName returns the part of an ID that tells the findings of one area apart. For a check it
+// leaves out the side that was checked.
 func findingName(f results.Finding) string {
 	name := f.Name()
 	if f.Area() == results.AreaCheck {
@@ -174,7 +178,8 @@ func findingName(f results.Finding) string {
 	return name
 }
 
-// aboutOneCommand reports whether all findings are about one command, which its user knows.
+// aboutOneCommand reports whether all findings are about one command of one run. Then the user
+// knows the command, and a table need not show it.
 func aboutOneCommand(all []results.Finding) bool {
 	for _, f := range all {
 		if !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
@@ -201,7 +206,8 @@ func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []
 	return own
 }
 
-// findingTone is that of findings together: Good where none fails and none of a check is open.
+// findingTone returns the tone of all findings together: Good if none fails and no check is
+// undecided.
 func findingTone(all []results.Finding) Tone {
 	switch {
 	case len(FailedFindings(all)) > 0:
@@ -219,11 +225,12 @@ func anyOpen(all []results.Finding) bool {
 	})
 }
 
-// referenceID is the finding of what a program does when its output is a file.
+// referenceID is the ID of the finding about what a program does if its output is a file.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether none of the findings came to a verdict. That the reference of a
-// program is right counts only where nothing else was tried: the others are held against it.
+// AllUndecided reports whether none of the findings came to a verdict. An OK of the reference
+// counts as a verdict only if nothing else was tried: the reference is only what the other runs of
+// the program are compared with.
 func AllUndecided(all []results.Finding) bool {
 	for _, f := range all {
 		held := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -234,9 +241,9 @@ func AllUndecided(all []results.Finding) bool {
 	return true
 }
 
-// findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at
-// 65,536 B; …", "PASS: ok 18 of 18", "INCOMPLETE: cannot tell 3, ok 15 of 18", or, of sentences,
-// "57 claims: 41 hold, 12 refuted".
+// findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at 65,536
+// B; …", "PASS: ok 18 of 18", "INCOMPLETE: cannot tell 3, ok 15 of 18", or for claims "57 claims:
+// 41 hold, 12 refuted".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
@@ -273,7 +280,7 @@ func findingSummary(all []results.Finding) string {
 	return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
 }
 
-// mostCauses is how many of them the first line names.
+// mostCauses is how many causes of failure the first line names.
 const mostCauses = 3
 
 // namesOf lists the names of findings.
@@ -300,8 +307,8 @@ func countVerdicts(all []results.Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// findingAdvice says what to do about what is not right: each piece of advice once, with the
-// shortest shell line that shows it.
+// findingAdvice says what to do about problems: each piece of advice once, with the shortest shell
+// line that shows the problem.
 func findingAdvice(all []results.Finding) []string {
 	var out []string
 	for _, alike := range grouped(all, func(f results.Finding) string { return f.Advice }) {
@@ -323,8 +330,8 @@ func findingAdvice(all []results.Finding) []string {
 	return out
 }
 
-// areas are the areas of findings, in the order in which a page shows them, each with the command
-// that looks at it.
+// areas are the areas of findings, in the order in which a page shows them, each with the pipebench
+// command that makes such findings.
 var areas = []struct{ area, title, command string }{
 	{results.AreaRule, "What the pipes do", "pipebench probe"},
 	{results.AreaClaim, "Common claims about stdio, and whether they hold here",
@@ -337,8 +344,8 @@ var areas = []struct{ area, title, command string }{
 		"pipebench probe --machine"},
 }
 
-// findingSections has a section for each area of findings. Without detail it holds what a person
-// has to look at.
+// findingSections has a section for each area of findings. Without detail a section has only the
+// findings that a person has to look at.
 func findingSections(s *results.Set, detail bool) []Section {
 	var sections []Section
 	for _, a := range areas {
@@ -361,8 +368,8 @@ func findingSections(s *results.Set, detail bool) []Section {
 	return sections
 }
 
-// findingSentences sum up findings: those of each area and, if programs were tested, of each
-// command. What disturbs the machine is said where the machine is.
+// findingSentences sum up findings: a sentence per area or, for checks of programs, per command.
+// What disturbs the machine is left out here, because the section about the machine says it.
 func findingSentences(s *results.Set) []string {
 	var out []string
 	for _, a := range areas {

@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetSections lists what a page says about several machines: which differ and in what, which
-// stand out and why, where something went wrong, and on which answers they disagree. What one
-// machine measured in full is on its own page.
+// FleetSections lists what a page says about several machines: which of them differ and in what,
+// which stand out and why, on which something went wrong, and on which answers they disagree. The
+// full figures of each machine are on its own page.
 func FleetSections(members []stat.Member) []Section {
 	if isEmptyFleet(members) {
 		return nil
@@ -49,7 +49,7 @@ func FleetSections(members []stat.Member) []Section {
 	return append([]Section{answer}, shown...)
 }
 
-// fleetAnswer says in sentences what the machines of a set come to.
+// fleetAnswer sums up the machines of a set in sentences.
 func fleetAnswer(s *results.Set) []string {
 	sections := FleetSections(stat.FleetOf(s).Members())
 	if len(sections) == 0 {
@@ -124,7 +124,7 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 	return p.Write(w, format, o)
 }
 
-// A factor is something in which machines differ, and by which figures may.
+// A factor is a property of machines, such as the kernel, on which figures may depend.
 type factor struct {
 	name string
 	of   func(e results.Environment) string
@@ -181,14 +181,15 @@ func groupsBy(members []stat.Member, f factor) []group {
 	return groups
 }
 
-// FewMachines is how many machines have a line each.
+// FewMachines is up to how many machines a table has a line per machine.
 const FewMachines = 6
 
 // mostGroups is how many groups of machines a table has.
 const mostGroups = 12
 
-// differenceSection says in what machines differ: the ratios of framings to raw by whatever tells
-// machines apart, where the ratios differ with it. Of a few machines each has a line.
+// differenceSection says in what machines differ. A few machines have a line each, with the ratio
+// to raw of each framing. Many machines are grouped, in a table for each factor on which the ratios
+// depend.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	views := fleetCells(members)
@@ -228,12 +229,12 @@ func differenceSection(members []stat.Member) Section {
 
 // fleetCellsAt are the streams of one placement and message size, which many machines measured.
 type fleetCellsAt struct {
-	cell     results.Cell // but for the framing
+	cell     results.Cell // without the framing
 	framings []string
 }
 
-// fleetCells picks of each placement the stream that most machines measured, at the size nearest to
-// what a pipe usually holds.
+// fleetCells picks, for each placement, the streams that most machines measured, at the message
+// size nearest to the usual capacity of a pipe.
 func fleetCells(members []stat.Member) []fleetCellsAt {
 	count := make(map[results.Cell]int)
 	framings := make(map[results.Cell][]string)
@@ -274,7 +275,7 @@ func fleetCells(members []stat.Member) []fleetCellsAt {
 	return out
 }
 
-// measured returns the members that have a share of any framing.
+// measured returns the members on which at least one framing has a ratio to raw.
 func (v fleetCellsAt) measured(members []stat.Member) []stat.Member {
 	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
 		return !slices.ContainsFunc(v.framings, func(framing string) bool {
@@ -382,7 +383,8 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue is a share with its interval, of several machines the median with its range.
+// sharesValue shows the share on one machine with its interval, or the median of several machines
+// with its range.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:
@@ -395,8 +397,8 @@ func sharesValue(all []stat.Estimate) Value {
 	return figureValue(s.Median, text)
 }
 
-// byFactors makes a table for each factor with which the ratios differ, and names the one with
-// which they differ most.
+// byFactors makes a table for each factor on which the ratios depend, and names the factor with the
+// largest differences.
 func (v fleetCellsAt) byFactors(members []stat.Member) (tables []Table, sentence string) {
 	most := 1.0
 	for _, f := range factors {
@@ -435,7 +437,8 @@ type extreme struct {
 	share float64
 }
 
-// extremes finds the groups that keep least and most, and whether the groups differ beyond chance.
+// extremes finds the groups with the smallest and the largest share, and whether the groups differ
+// beyond chance.
 func (v fleetCellsAt) extremes(groups []group, framing string) (low, high extreme, differ bool) {
 	var values [][]float64
 	for _, g := range groups {
@@ -530,7 +533,7 @@ func spreadSection(members []stat.Member) Section {
 
 func shareValue(v float64) Value { return figureValue(v, fmt.Sprintf("%.2f", v)) }
 
-// memberSection describes the machines, a line each, without what all have in common.
+// memberSection describes the machines, a line each. It leaves out what all have in common.
 func memberSection(members []stat.Member) Section {
 	about := Section{ID: "machines", Title: "The machines", Folded: true}
 	t := Table{Columns: []Column{{Title: "machine", Key: true}, {Title: "runs", Right: true}}}

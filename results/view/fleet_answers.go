@@ -8,11 +8,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostColumns is how many groups of machines stand beside each other.
+// mostColumns is how many groups of machines a table shows side by side.
 const mostColumns = 6
 
-// answerSection sets beside each other what machines found out in an area: a line for each answer
-// on which they disagree, a column for machines that answer alike.
+// answerSection compares what machines found out in an area: a table with a line per question on
+// which they disagree, and a column for each group of machines that answer alike.
 func answerSection(members []stat.Member, area, title string) Section {
 	out := Section{ID: area + "-findings", Title: title}
 	if area == stat.AreaServer {
@@ -42,9 +42,9 @@ func answerSection(members []stat.Member, area, title string) Section {
 type matrix struct {
 	machines  []stat.Member
 	questions []string
-	columns   []ruleColumn // of a machine each, and once grouped of several that answer alike
-	members   [][]int      // of each column
-	alike     int          // questions with one answer
+	columns   []ruleColumn // one per machine; after group, per machines that answer alike
+	members   [][]int      // the machines of each column, after group
+	alike     int          // number of questions to which all answers are the same
 }
 
 // matrixOfVerdicts has a line for each finding of an area.
@@ -147,8 +147,8 @@ func matrixOfRules(machines []stat.Member) matrix {
 	return out
 }
 
-// group puts the columns of machines together that answer alike, the largest group first, and
-// leaves out the questions to which all have one answer.
+// group joins the columns of machines that answer alike, the largest group first, and leaves out
+// the questions to which all answers are the same.
 func (m *matrix) group() {
 	var grouped []ruleColumn
 	var members [][]int
@@ -175,7 +175,7 @@ func (m *matrix) group() {
 	m.keepDiffering()
 }
 
-// keepDiffering leaves out the questions to which all groups have one answer.
+// keepDiffering leaves out the questions to which all groups give the same answer.
 func (m *matrix) keepDiffering() {
 	var questions []string
 	cells := make([][]Value, len(m.columns))

@@ -15,8 +15,8 @@ const mostNamedMachines = 3
 // mostMachines is how many machines a table of outliers or of failures has.
 const mostMachines = 50
 
-// outlierSection lists the machines that do not belong with those of their kind, and why if a
-// record tells.
+// outlierSection lists the machines whose figures are far from those of other machines of their
+// kind, and says why if the records tell.
 func outlierSection(members []stat.Member, outliers []stat.Outlier) Section {
 	out := Section{ID: "outliers", Title: "Machines that stand out"}
 	measured := 0
@@ -88,7 +88,8 @@ func outlierValue(c results.Cell, v float64) Value {
 	return shareValue(v)
 }
 
-// reasons lists what the records of an outlier say that those of most of its peers do not.
+// reasons lists what the records of an outlier say, but the records of most of its peers do not
+// say.
 func reasons(members []stat.Member, o stat.Outlier) []string {
 	own := members[o.Member]
 	usual := make(map[string]map[stat.Answer]int) // by ID: how many peers gave an answer
@@ -135,7 +136,7 @@ func reasons(members []stat.Member, o stat.Outlier) []string {
 	return why
 }
 
-// frequentWarnings are those that a machine has in a third of its cells at least.
+// frequentWarnings returns the warnings that a machine has in at least a third of its cells.
 func frequentWarnings(m stat.Member) []string {
 	count := make(map[string]int)
 	var ids []string
@@ -215,7 +216,7 @@ func failuresOf(m stat.Member) []string {
 	return all
 }
 
-// noisyFigures counts the ratios of a machine that are too noisy, of all.
+// noisyFigures counts the ratios to raw of a machine, and those of them that are too noisy.
 func noisyFigures(m stat.Member) (noisy, all int) {
 	for _, f := range m.Figures {
 		if f.ToRaw.N == 0 {

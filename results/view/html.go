@@ -42,8 +42,8 @@ func (t Table) HTML() template.HTML {
 	return template.HTML(out.String())
 }
 
-// cell writes a value of the column, whose text is escaped. What a page sorts by stands beside the
-// text if it is another.
+// cell writes a value of the column, whose text is escaped. If the page should sort by something
+// other than the text, that is written beside it.
 func (c Column) cell(v Value, text string) string {
 	class := ""
 	switch {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A column of words that is one of many keeps as many characters on a line: leastWidth in any case
-// (brokenWidth if it may be broken anywhere), and easyWidth as long as other columns can go.
+// How many characters a column of words keeps on a line: never fewer than leastWidth (or
+// brokenWidth, if its text may be broken anywhere). Before it gets narrower than easyWidth, columns
+// that are no keys are left out.
 const (
 	brokenWidth = 8
 	leastWidth  = 10
@@ -49,14 +50,15 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// spared lists the columns that have no room in a width: of those that are no keys, the last ones.
-// With all, the table has further parts below, each of which has one of them at least.
+// spared lists the columns for which a width has no room: the last of those that are no keys. If
+// all is set, fit puts these columns into further tables below, so at least one column that is no
+// key stays.
 func (t Table) spared(extents []extent, width int, all bool) []int {
 	easy := easyWidth
 	if all {
 		easy = leastWidth
 	}
-	room := func(i int) int { // that a column is to have beside the others
+	room := func(i int) int { // the width that a column should have
 		e := extents[i]
 		return 2 + max(e.least, min(e.natural, easy))
 	}
@@ -79,7 +81,8 @@ func (t Table) spared(extents []extent, width int, all bool) []int {
 	return spared[kept:]
 }
 
-// narrow takes from the widest column until all fit a width, as far as they can.
+// narrow makes the widest column narrower, again and again, until all fit a width or none can get
+// narrower.
 func narrow(extents []extent, width int) []int {
 	var widths []int
 	wide := 0
@@ -102,9 +105,10 @@ func narrow(extents []extent, width int) []int {
 	return widths
 }
 
-// fit makes a table as narrow as a screen, if it can: without columns that are no keys, the last
-// of them first, and then with more lines for the widest words. With all, what was spared stands in
-// tables below, beside the keys; else the titles of what was spared are returned.
+// fit makes a table as narrow as a screen, if it can: first it leaves out columns that are no keys,
+// from the last one on; then it breaks the texts of the widest columns into lines. If all is set,
+// the columns that were left out follow in tables below, beside the keys; otherwise their titles
+// are returned.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	left := t.spared(t.extents(), width, all)
 	part := t.only(func(i int) bool { return !slices.Contains(left, i) })
@@ -130,7 +134,7 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	return parts, dropped
 }
 
-// broken breaks lines of one long word.
+// broken breaks lines that are longer than width, even within words.
 func broken(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
@@ -141,8 +145,8 @@ func broken(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks lines of text between words so that they fit. What follows the first part of a line
-// is indented.
+// Wrap breaks lines of text between words so that they fit. Every part of a line but the first is
+// indented.
 func (o Options) Wrap(lines []string) []string {
 	var out []string
 	for _, line := range lines {

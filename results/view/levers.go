@@ -35,8 +35,8 @@ func leverAt(rows []stat.Row, place string) (l lever, ok bool) {
 // gainThatCounts is a ratio of goodputs that is worth a change of a program.
 const gainThatCounts = 1.1
 
-// leverSentence says how many times as fast a large message passes a larger pipe, in each place and
-// as far as the intervals tell. The table has the rates.
+// leverSentence says how many times as fast a large message passes through a larger pipe, for each
+// placement, as far as the intervals show it. The table has the rates.
 func leverSentence(levers []stat.Row) string {
 	var parts []string
 	var whole results.Cell

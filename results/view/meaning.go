@@ -24,7 +24,8 @@ type runRows struct {
 }
 
 // splitRun sorts rows by the question that they answer. The large message through the usual pipe
-// answers two of them. Without all that a comparison of levers takes, they are bare transports.
+// answers two questions, so its row is in bare and in levers. If the rows are not enough to compare
+// levers, those of levers count as bare transports.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {
@@ -60,8 +61,8 @@ func splitRun(rows []stat.Row) runRows {
 	return s
 }
 
-// meaning says in plain sentences what rows mean for the person. It claims nothing that the
-// interval of the figure does not carry.
+// meaning says in plain sentences what rows mean for a person. It claims only what the intervals of
+// the figures show.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	sentences := append(transportSentences(run.bare),
@@ -73,7 +74,7 @@ func meaning(rows []stat.Row) []string {
 	return nonEmpty(sentences)
 }
 
-// mostPlaces is how many series of cells sentences tell of; the tables have the others.
+// mostPlaces is how many series of cells have a sentence; the others are only in the tables.
 const mostPlaces = 4
 
 // transportSentences say, for each place, what share of raw's goodput each framing keeps if nothing
@@ -116,9 +117,9 @@ func capitalised(text string) string {
 // A series is the rows that differ in framing and size alone.
 type series struct {
 	cell  results.Cell // framing and size left out
-	where string       // "on one CPU", and what else tells it from the other series
+	where string       // "on one CPU", and the other fields in which the series differ
 	short string       // the same in few words, for a title: "one CPU"
-	size  int          // at which most framings can be compared
+	size  int          // the message size at which the series is summed up, see tellingSize
 	rows  []stat.Row
 }
 
@@ -147,7 +148,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 		one.short = shortPlacement(one.cell.Placement)
 		for _, name := range differ {
 			value := one.cell.Field(name)
-			if value != "" { // a field that is off is what people take for granted
+			if value != "" { // a field that is not set needs no word
 				one.where += " with " + name + " " + FieldValue(name, value)
 				one.short += ", " + FieldPhrase(name, value)
 			}
@@ -159,11 +160,12 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 	return all
 }
 
-// usualSize is about what a pipe holds on Linux, and where people choose chunk sizes.
+// usualSize is the usual capacity of a pipe on Linux, in bytes, and close to the chunk sizes that
+// people choose.
 const usualSize = 65_536
 
-// tellingSize is the size next to the usual one, of those at which a framing is set beside raw if
-// there are any.
+// tellingSize is the size nearest to usualSize. Sizes at which a framing is compared with raw come
+// first.
 func tellingSize(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -181,11 +183,11 @@ func tellingSize(rows []stat.Row) int {
 // sizeDistance is how far a size is from the usual one, as the logarithm of a ratio.
 func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
 
-// besideRaw reports whether a row says for sure how it stands to raw.
+// besideRaw reports whether a row has a ratio to raw with an interval.
 func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
 // kept returns the rows of a series at its size that keep a known share of raw's goodput, best
-// first, and whether others are too noisy to be told.
+// first, and whether other rows are too noisy to say.
 func (s series) kept() (all []stat.Row, noisy bool) {
 	for _, r := range s.rows {
 		switch {
@@ -202,18 +204,19 @@ func (s series) kept() (all []stat.Row, noisy bool) {
 	return all, noisy
 }
 
-// alikeShare is how far the shares of two framings may lie apart and still change their order from
-// one run to the next.
+// alikeShare is a distance between the shares of two framings: if they are closer, their order may
+// change from one run to the next.
 const alikeShare = 0.01
 
-// sharesAlike reports whether the shares of two rows are not known to differ.
+// sharesAlike reports whether the shares of two rows may be the same: their intervals overlap, or
+// nearly do.
 func sharesAlike(a, b stat.Row) bool {
 	return a.ToRaw.Interval.Lo <= b.ToRaw.Interval.Hi+alikeShare &&
 		b.ToRaw.Interval.Lo <= a.ToRaw.Interval.Hi+alikeShare
 }
 
-// sharesText lists framings with their shares, "" if there are none. Framings whose shares are not
-// known to differ stand together.
+// sharesText lists framings with their shares, "" if there are none. Framings whose shares may be
+// the same are named together.
 func (s series) sharesText() string {
 	all, noisy := s.kept()
 	switch {
@@ -254,7 +257,7 @@ func rangeText(all []stat.Row) string {
 const littleCost = 0.9
 
 // programSentence says what is left of a framing's cost in a program that makes each message and
-// looks at it. It speaks of the first placement, whose figures are steadiest.
+// looks at it. It is about the first placement, because its figures are the steadiest.
 func programSentence(program []stat.Row) string {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {

@@ -63,7 +63,8 @@ func cellTable(rows []stat.Row) Table {
 	return t
 }
 
-// A figure is a column of a detailed table, "" where a cell does not have it.
+// A figure is the text of a cell in a column of a detailed table, "" if the cell does not have the
+// figure.
 type figure struct{ title, text string }
 
 // figuresOf are the figures of a cell. A round trip has its time instead of a goodput.
@@ -157,7 +158,8 @@ func metricText(r stat.Row, metric string) string {
 	return stat.MustMetric(metric).Format(e.Median)
 }
 
-// refusalText shows what ends meet that do not block.
+// refusalText shows a count that only non-blocking ends have, such as refused writes; "" for
+// blocking ends.
 func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
@@ -192,7 +194,7 @@ func countText(v float64) string {
 	return results.FormatNumber(v, 3)
 }
 
-// percentileText shows a percentile of the latency that is felt.
+// percentileText shows a percentile of the row's primary latency.
 func percentileText(r stat.Row, name string) string {
 	l, _ := r.PrimaryLatency()
 	return quantileValue(l, name).Text

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes says what has to be known to read the rows rightly. Without detail that is what a person
-// can do something about. Each note is there only if it applies.
+// notes says what a reader of the rows has to know. Without detail it has only notes that a person
+// can act on. Each note is there only if it applies.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows)
 	out = append(out, cpuNote(rows))
@@ -149,8 +149,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why cells ended early. Most runs stop at the time allowed, which only details
-// say.
+// stoppedNotes say why cells ended early. Most runs stop at the time allowed; that is said only
+// with detail.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -172,7 +172,7 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	return out
 }
 
-// rowWarnings returns all that is to be said of a row.
+// rowWarnings returns the warnings of a row, and why it failed or is unsupported.
 func rowWarnings(r stat.Row) []string {
 	var out []string
 	if r.Unsupported != "" {
@@ -184,14 +184,14 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warned is a warning, and the name of what it is about, "" if that goes without saying.
+// A warned is a warning, with the name of what it is about; "" if that is obvious.
 type warned struct{ about, text string }
 
 // mostNamed is how many things the note on a warning names.
 const mostNamed = 3
 
 // warningNotes say each warning once, with what it is about: a few things by name, many by their
-// number. Of warnings that differ in their figures alone, the first stands for all.
+// number. If warnings differ only in their figures, the first is shown for all.
 func warningNotes(all []warned, things int) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warned) string { return withoutDigits(w.text) }) {

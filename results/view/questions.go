@@ -9,8 +9,8 @@ import (
 // A question is a row of the table of rules.
 type question struct {
 	asks  string
-	steps []string // the first that was found answers; one that ends in "/" is any step under it
-	least bool     // of many such findings the least value, or the one that says yes
+	steps []string // findings that answer it; "name/" stands for all that begin so
+	least bool     // of several answers, take the least value, or one that says yes
 }
 
 var pipeQuestions = []question{
@@ -58,8 +58,8 @@ var machineQuestions = []question{
 		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
 }
 
-// answers reports whether a step is one that the question asks for. An experiment that came to no
-// result answers for all that it would have found.
+// answers reports whether a finding answers the question. A finding that says that an experiment
+// came to no result answers all questions of that experiment.
 func (q question) answers(step string, f results.Finding) bool {
 	noResult := f.Verdict == results.CannotTell || f.Verdict == results.Unsupported
 	for _, asked := range q.steps {
@@ -75,7 +75,7 @@ func (q question) answers(step string, f results.Finding) bool {
 	return false
 }
 
-// answer returns what findings about one kind of pipe answer to a question.
+// answer returns the one of the findings about a kind of pipe that answers the question best.
 func (q question) answer(all []results.Finding) (best results.Finding, ok bool) {
 	for _, f := range all {
 		_, step := kindOf(f)
@@ -92,7 +92,8 @@ func (q question) answer(all []results.Finding) (best results.Finding, ok bool) 
 	return best, ok
 }
 
-// notSeen is what chance did not bring about, which does not say that it cannot be.
+// notSeen is the answer if something that depends on chance did not happen. It may still be
+// possible.
 const notSeen = "not seen"
 
 // cell words the answer that a finding gives. It has a Base if it is the same in every run: neither

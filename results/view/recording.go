@@ -12,8 +12,8 @@ const (
 	// maxUnanswered is the number of requests without an answer that are named.
 	maxUnanswered = 10
 
-	// notableStall is the least that is said of stalls, in ns: below, they are the wake-ups of an
-	// idle CPU.
+	// notableStall is the shortest stall, in ns, that is reported. Shorter ones are the time that
+	// an idle CPU takes to wake up.
 	notableStall = 1e8
 
 	// maxMethods is the number of methods of a recording that a table lists.
@@ -95,7 +95,7 @@ func unansweredText(unanswered []results.Message) string {
 	return text + "."
 }
 
-// stallText says how long messages waited for a side to read them, "" if that is not worth a word.
+// stallText says how long messages waited for a side to read them, "" if no wait is worth telling.
 func stallText(messages []results.Message, dir, side string) string {
 	var sum, longest int64
 	for _, m := range messages {

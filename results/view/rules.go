@@ -21,9 +21,10 @@ type DocumentedSystem struct {
 // A DocumentedRule is one rule of a system in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what was found about pipes. For people that is a table with a row for each
-// question: a column for each kind of pipe or, of several machines and systems, for each of those.
-// With detail every finding stands below. Programs get every finding in any case.
+// WriteRules writes what was found about pipes. For people it writes a table with a row per
+// question, and a column per kind of pipe. If there are several machines or systems, it writes a
+// table per kind of pipe, with a column per machine or system. With detail, all findings follow
+// below. Formats for programs always have all findings.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -54,13 +55,13 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	return p.Write(w, format, o)
 }
 
-// isBeside reports whether machines or systems stand beside each other.
+// isBeside reports whether the tables compare machines or systems.
 func isBeside(set *results.Set, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(set.Machines()) > 1
 }
 
 // ruleTables answer the questions about pipes, and name what differs from the documented rules or
-// came to no result. Of one machine the kinds of pipe stand beside each other, of several the
+// came to no result. For one machine the columns are the kinds of pipe, for several they are the
 // machines.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
@@ -100,8 +101,8 @@ func ruleSummary(all []results.Finding) string {
 	return text + "."
 }
 
-// latestRules returns the findings about rules. Of what a machine found more than once, the last
-// counts.
+// latestRules returns the findings about rules. If a machine has several findings of the same name,
+// the last counts.
 func latestRules(set *results.Set) []results.Finding {
 	var rules []results.Finding
 	at := make(map[string]int)
@@ -117,8 +118,8 @@ func latestRules(set *results.Set) []results.Finding {
 	return rules
 }
 
-// machineHeads describes each machine on which rules were found out, and when; several have
-// letters.
+// machineHeads describes each machine on which rules were tested, and says when. If there are
+// several, each line begins with the letter of the machine's column.
 func machineHeads(set *results.Set) []string {
 	var heads []string
 	machines := probedMachines(set)
@@ -153,7 +154,7 @@ func onMachine(set *results.Set, all []results.Finding, machine string) []result
 	})
 }
 
-// letter names a machine's column: "A", "B", and "M26" where the letters end.
+// letter names a machine's column: "A", "B" and so on, and "M26" after the last letter.
 func letter(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))
@@ -202,8 +203,9 @@ func aboutKind(all []results.Finding, kind string) []results.Finding {
 	})
 }
 
-// A ruleColumn is what machines that answer alike found, or what a system documents: an answer to
-// each question. An answer that is the same in every run has a Base, by which machines are alike.
+// A ruleColumn has an answer to each question: what machines that answer alike found, or what a
+// system documents. An answer that should be the same in every run has a Base; machines are alike
+// if these are equal.
 type ruleColumn struct {
 	title string
 	cells []Value
@@ -220,7 +222,7 @@ func answers(title string, found []results.Finding, questions []question) ruleCo
 	return c
 }
 
-// answers makes the column of what the system is said to answer.
+// answers makes the column of the answers that the system's documented rules give.
 func (s DocumentedSystem) answers(questions []question) ruleColumn {
 	c := ruleColumn{title: s.Name + "*", cells: make([]Value, len(questions))}
 	for i, q := range questions {
@@ -252,7 +254,8 @@ func (c ruleColumn) differs(o ruleColumn, i int) bool {
 	return a != "" && b != "" && a != b
 }
 
-// join adds a machine that answers alike. Its answers fill in what the others were not asked.
+// join adds the column of a machine that answers alike. Its answers fill in those that the column
+// does not have.
 func (c *ruleColumn) join(o ruleColumn) {
 	c.title += " " + o.title
 	for i := range c.cells {
@@ -282,8 +285,8 @@ func questionTable(title string, questions []question, columns []ruleColumn) Tab
 	return t
 }
 
-// rulesBeside sets what machines found about a kind of pipe and what systems document beside each
-// other. An answer that differs from that of the first is marked.
+// rulesBeside makes a table of what machines found about a kind of pipe and what systems document.
+// An answer that differs from that of the first column is marked.
 func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
 	own []results.Finding) Table {
 	questions, title := pipeQuestions, "What "+pipeNames[kind]+" does"

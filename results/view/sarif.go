@@ -66,7 +66,7 @@ type sarifSuppression struct {
 	Kind string `json:"kind"`
 }
 
-// A sarifInvocation says what could not be judged: it is no result.
+// A sarifInvocation lists what could not be judged, because that is no result.
 type sarifInvocation struct {
 	Successful    bool                `json:"executionSuccessful"`
 	Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
@@ -77,7 +77,7 @@ type sarifNotification struct {
 	Message sarifText `json:"message"`
 }
 
-// writeSARIF writes what fails as results; expected failures are suppressed ones.
+// writeSARIF writes the findings that fail as results, and expected failures as suppressed results.
 func writeSARIF(w io.Writer, set *results.Set) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver.Name = "pipebench"
@@ -138,9 +138,9 @@ func sarifRules(findings []results.Finding) []sarifRule {
 	return rules
 }
 
-// sarifLocationOf returns where a failure of a command is shown, since code scanning shows none
-// without a file: the first argument that looks like one ("build/server.js" of "node
-// build/server.js"), else the program.
+// sarifLocationOf returns the file at which a failure of a command is shown: the first argument
+// that looks like a file ("build/server.js" of "node build/server.js"), else the program. Code
+// scanning shows no result without a file.
 func sarifLocationOf(command []string) sarifLocation {
 	file := "pipebench"
 	if len(command) > 0 {

@@ -13,15 +13,16 @@ import (
 // mostSeries is how many series have a table each on a first screen.
 const mostSeries = 12
 
-// screenTables show measurements on a first screen: for each placement framings down and message
-// sizes across, streams before round trips, then what a program comes to, what a larger pipe and
-// smaller writes do, and last the writers that do not block.
+// screenTables show measurements on a first screen. First comes a table per placement, with
+// framings down and message sizes across, for streams and then for round trips. Then follow the
+// cost in a whole program, the effect of a larger pipe and of smaller writes, and last the writers
+// that do not block.
 func screenTables(rows []stat.Row) []Table {
 	var p Page
 	run := splitRun(rows)
 	bare := append(seriesIn(run.bare, patternStream),
 		seriesIn(run.bare, results.PatternRoundtrip)...)
-	if len(bare) > mostSeries { // too many tables: those of --detail are fewer and longer
+	if len(bare) > mostSeries { // too many tables; those of --detail are fewer, and longer
 		return cellTables(rows)
 	}
 	for _, one := range bare {
@@ -39,14 +40,15 @@ func screenTables(rows []stat.Row) []Table {
 // A pivot lays rows out by two things in which they differ.
 type pivot struct {
 	title  string
-	heads  []Column                // of what tells the lines apart
+	heads  []Column                // the columns that tell the lines apart
 	line   func(stat.Row) []string // the texts below the heads
-	across func(stat.Row) string   // the title of the column that a row's value stands in
-	key    string                  // the column that stays however narrow the screen is
+	across func(stat.Row) string   // the title of the column for a row's value
+	key    string                  // the title of the column that stays on a narrow screen
 	value  func(stat.Row) Value
 }
 
-// table has a line and a column for each that the rows have, in their order.
+// table makes a line for each different line(row), and a column for each different across(row), in
+// the order of the rows.
 func (p pivot) table(rows []stat.Row) Table {
 	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
 	lines := make(map[string]int)
@@ -93,7 +95,7 @@ func (s series) table() Table {
 	}.table(rows)
 }
 
-// sizeTitle names a size, which a recording does not have.
+// sizeTitle names a message size. Recorded messages have no common size: it is 0.
 func sizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
@@ -133,8 +135,9 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue is the figure of a cell with half its interval: what it has of raw's, or what raw
-// has. Good costs nothing that can be seen, bad is half of raw or less.
+// screenValue shows the main figure of a cell: p99 if its messages have a rate, else the ratio to
+// raw with half the interval, or goodput or time if there is no ratio. The tone is good if no cost
+// can be seen, and bad if the cell surely takes more than twice as long as raw.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
@@ -168,16 +171,17 @@ func slowdown(r stat.Row) stat.Estimate {
 	return r.ToRaw.Inverse()
 }
 
-// MaxShownSpread is the half-width of an interval, in percent, beyond which a figure is no figure.
+// MaxShownSpread is the largest half-width of an interval, in percent, at which the figure is still
+// shown.
 const MaxShownSpread = 50
 
-// isTooNoisy reports whether a row's ratio to raw is one that tables do not print.
+// isTooNoisy reports whether a row's ratio to raw is too noisy to be shown.
 func isTooNoisy(r stat.Row) bool {
 	percent, _ := r.ToRaw.Spread()
 	return percent > MaxShownSpread
 }
 
-// emptyWord stands where a cell without samples has no figure.
+// emptyWord is shown instead of the figure of a cell without samples.
 func emptyWord(r stat.Row) string {
 	switch {
 	case r.Unsupported != "":
@@ -200,5 +204,5 @@ func withSpread(figure string, e stat.Estimate) string {
 	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
-// tooNoisy stands in the place of a figure that its interval makes none.
+// tooNoisy is shown instead of a figure whose interval is too wide.
 const tooNoisy = "too noisy"

@@ -16,13 +16,13 @@ type Section struct {
 	Lead     []string // sentences that go with the tables
 	Tables   []Table
 	Notes    []string // small print after them
-	Commands []string // that reproduce it
+	Commands []string // that reproduce what it shows
 	Folded   bool     // few want to read it
 }
 
-// Sections lists what a page says about a set, in the order in which a person asks: the answer,
-// with what it comes to as its title, then each kind of record that the set holds, and last where
-// it was measured. Without a record it is empty.
+// Sections lists what a page says about a set, in the order in which a person asks: first the
+// answer, titled by its result, then each kind of record that the set holds, and last the machine.
+// Without records the list is empty.
 func Sections(s *results.Set) []Section {
 	if isEmpty(s) {
 		return nil

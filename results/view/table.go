@@ -34,7 +34,7 @@ type Column struct {
 	Data   string // the title in CSV, with the unit; "" if it is Title
 	Right  bool   // aligned to the right, as figures are
 	Detail bool   // left out on a terminal and in Markdown
-	Key    bool   // tells rows apart: stays however narrow the screen is
+	Key    bool   // tells rows apart: stays on the narrowest screen
 	Style  Style  // of its values on a page
 }
 
@@ -44,13 +44,13 @@ type Style int
 // The styles.
 const (
 	Plain   Style = iota
-	Code          // what is typed somewhere
+	Code          // text that people type, such as a command
 	Long          // a text that needs room, and may be broken anywhere
 	Verdict       // coloured by what it means for a person, see [Tone]
 )
 
-// A Value is a figure or text as a person reads it, and in base units as a program does. The zero
-// value is a figure that is not known.
+// A Value is a figure or text, as people read it (Text) and as programs read it (Base, in base
+// units). The zero value is a figure that is not known.
 type Value struct {
 	Text, Base string
 	Tone       Tone // what a verdict means for a person
@@ -84,7 +84,7 @@ func (t *Table) AppendValues(row ...Value) {
 	t.Rows = append(t.Rows, row)
 }
 
-// textValue is a text that programs read as people do.
+// textValue is a text that is the same for people and programs.
 func textValue(s string) Value { return Value{Text: s, Base: s} }
 
 // countValue is a count.
@@ -122,8 +122,8 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// writeText writes the table for a terminal. With Options.Detail columns that have no room stand in
-// tables below; else a line names them.
+// writeText writes the table for a terminal. Columns that have no room follow in tables below with
+// Options.Detail; without it, a line names them.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
 		Borders: tw.BorderNone,
@@ -162,8 +162,8 @@ func (t Table) writeText(w io.Writer, o Options) error {
 	return err
 }
 
-// painted colours the values that mean something for a person. A value of several lines stays as it
-// is: a colour would go on into the next column.
+// painted colours the values that have a tone. A value of several lines stays as it is: a colour
+// would go on into the next column.
 func (t Table) painted(o Options) Table {
 	out := t
 	out.Rows = nil
@@ -230,7 +230,8 @@ func (t Table) render(w io.Writer, r tw.Renderer) error {
 
 func escaped(_ int, text string) string { return Escape(text) }
 
-// texts writes each title and text anew, with the number of its column.
+// texts returns the table with each title and text replaced by what write makes of it. write also
+// gets the number of the column.
 func (t Table) texts(write func(column int, text string) string) Table {
 	out := t
 	out.Columns = slices.Clone(t.Columns)
@@ -286,7 +287,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return failedTo("write JSON", err)
 }
 
-// failedTo says of an error what was to be done.
+// failedTo adds to an error what could not be done.
 func failedTo(do string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", do, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteDrive writes what records say about the servers that were driven. For people that is whether
-// the server passed, a table of sizes and loads, then the limits, the growth, and advice; as CSV a
-// row for each record; as JSON the records below the [DriveResult].
+// WriteDrive writes what records say about the servers that were driven. For people it writes
+// whether the server passed, a table of sizes and loads, then the limits, the growth, and advice.
+// CSV has a row per record; JSON has the [DriveResult], then the records.
 func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if len(set.Targets) == 0 {
 		return ErrNothing
@@ -35,7 +35,8 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	return p.Write(w, format, o)
 }
 
-// drivenBy says what was driven, and how. A server's framing may be found out on the way.
+// drivenBy says what was driven, and how. It looks at the last record, because the framing of a
+// server may be found out only during the run.
 func drivenBy(set *results.Set) string {
 	t := set.Targets[len(set.Targets)-1]
 	command := strings.Join(t.Command, " ")
@@ -86,8 +87,8 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 	return t.dropEmpty()
 }
 
-// targetRow are the values of a record. Those of a load are about all its requests, those of a size
-// about single ones.
+// targetRow returns the values of a record. A record of a load is about all its requests together,
+// a record of a size about single requests.
 func targetRow(s *results.Set, t results.Target) []Value {
 	var inFlight, asked, time, p50, p99, rate, perByte, bothWays, outOfOrder, trips Value
 	ns := stat.MedianTime(t.Samples)
@@ -188,11 +189,11 @@ func quantileTexts(l results.Latency, longestName string) []string {
 	return out
 }
 
-// latencyOf is that of all samples of a target together; of an open loop, from when requests were
-// due.
+// latencyOf returns the latency of all samples of a target together. In an open loop it is counted
+// from when requests were due.
 func latencyOf(t results.Target) results.Latency {
 	l, err := results.MergeLatencies(t.Samples, "roundtrip", "due")
-	if err != nil { // one that is damaged shows nothing
+	if err != nil { // a damaged latency is shown as none
 		return results.Latency{}
 	}
 	return l
@@ -239,7 +240,8 @@ func targetSentences(targets []results.Target) []string {
 	return out
 }
 
-// targetSentence says what a record is about that is not about one size; "" for one that is.
+// targetSentence sums up a record of a limit, of growth or of a replay; "" for a record of one
+// size.
 func targetSentence(t results.Target) string {
 	switch {
 	case t.RequestLimit != nil:
@@ -265,8 +267,8 @@ func targetSentence(t results.Target) string {
 	return ""
 }
 
-// FailureText returns a target's verdict in words. What wrote errors before it ended did not do so
-// silently.
+// FailureText returns a target's verdict in words. A target that wrote errors is not said to have
+// exited silently.
 func FailureText(t results.Target) string {
 	return EndText(t.Verdict, wroteErrors(t))
 }
@@ -289,7 +291,7 @@ func limitSentence(what string, n int64, t results.Target) string {
 	atTwice, often := "", ""
 	if e := t.Evidence.Limit; e != nil {
 		if e.Side == "request" && int64(e.FailedAt) > n+1 {
-			// the time was too short for the exact byte
+			// there was no time to find the exact byte
 			above = stat.FormatBytes(int64(e.FailedAt))
 		}
 		if e.AtTwice != t.Verdict {
@@ -351,12 +353,12 @@ func targetNotes(targets []results.Target) []string {
 	return warningNotes(all, len(targets))
 }
 
-// A DriveResult is what was found about a server, in short.
+// A DriveResult sums up what was found out about a server.
 type DriveResult struct {
 	Passed bool `json:"passed"`
 
-	// Limit is the bytes of the largest message that works, on the side that breaks first.
-	// Failure is the verdict on what lies beyond it.
+	// Limit is the bytes of the largest message that works, on the side that breaks first. Failure
+	// is the verdict on larger messages.
 	Limit   int64  `json:"limit,omitempty"`
 	Failure string `json:"failure,omitempty"`
 
@@ -364,8 +366,8 @@ type DriveResult struct {
 	tone Tone
 }
 
-// resultOf sums up what was found. A server that refuses large messages with an error passes; one
-// that is silent, or answers wrongly, does not.
+// resultOf sums up what was found. A server that refuses large messages with an error passes; a
+// server that is silent, or answers wrongly, does not.
 func resultOf(targets []results.Target) DriveResult {
 	var served int64
 	var failed *results.Target  // the first size that fails
@@ -419,14 +421,15 @@ func resultOf(targets []results.Target) DriveResult {
 	return r
 }
 
-// failsAnyway reports whether a server that had served requests failed, and fails over small ones,
-// too.
+// failsAnyway reports whether a server failed after some requests for a reason other than their
+// size: it fails over small ones, too.
 func failsAnyway(t results.Target) bool {
 	f := t.Evidence.Failure
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge decides whether a server passes that works to the limit and fails beyond it, and says so.
+// judge decides whether a server passes, from the limit to which it works and how it fails beyond
+// that, and writes the result in a line.
 func (r *DriveResult) judge(failed *results.Target, breaks, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
@@ -467,7 +470,7 @@ func breakingText(t results.Target) string {
 	return "breaks at " + stat.FormatBytes(at) + ": "
 }
 
-// failingText says where a server failed of which no limit is known.
+// failingText says where a server failed whose limit is not known.
 func failingText(t results.Target) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
@@ -476,7 +479,7 @@ func failingText(t results.Target) string {
 	return text + ": "
 }
 
-// replayResult is what came of a recording that was replayed as a whole.
+// replayResult sums up the replay of a whole recording.
 func replayResult(t results.Target) DriveResult {
 	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
 	switch {

@@ -7,12 +7,12 @@
 //	}
 //	return view.Write(os.Stdout, set, view.FormatTable, view.Options{})
 //
-// [Write] shows a set of any kinds of records, [WriteComparison] a comparison, and a [Table]
-// whatever rows a command has. A view shows nothing that is not in the file.
+// [Write] shows a set of any kinds of records, and [WriteComparison] a comparison. A [Table] shows
+// other rows that a command has. A view shows nothing that is not in the file.
 //
-// Functions do not keep or change what they are given, and may run at the same time as long as
-// nobody writes to it. The wording and layout of tables and sentences may change with any version;
-// scripts read the file, CSV, JSON or Go benchmark text instead.
+// Functions do not keep or change their arguments, and may run at the same time as long as nobody
+// changes the arguments meanwhile. The wording and layout of tables and sentences may change with
+// any version; scripts read the file, CSV, JSON or Go benchmark text instead.
 package view
 
 import (
@@ -33,9 +33,9 @@ type Format string
 const (
 	FormatTable    Format = "table"    // for a terminal, as wide as it is
 	FormatMarkdown Format = "markdown" // for a pull request
-	FormatCSV      Format = "csv"      // one row a cell, figures in base units
+	FormatCSV      Format = "csv"      // one row per cell, figures in base units
 	FormatJSON     Format = "json"     // the same, with what it means
-	FormatBench    Format = "bench"    // Go benchmark text, a line a sample, for benchstat
+	FormatBench    Format = "bench"    // Go benchmark text for benchstat, a line per sample
 )
 
 // Formats of [WriteFindings] alone, for CI systems.
@@ -60,7 +60,7 @@ func ParseFormat(name string) (Format, error) {
 
 // Options change how a view is written. The zero value is what a person at a terminal wants.
 type Options struct {
-	Detail bool // of measurements the tables with all figures, instead of what fits a screen
+	Detail bool // show tables with all figures, not only what fits a screen
 	Width  int  // columns of the terminal; 0 is 80, more than 100 is 100
 	Colour bool // mark what is good and what is bad by colours
 }
@@ -86,7 +86,7 @@ const (
 	red    = "\x1b[31m"
 )
 
-// paint colours a text by what it means, where the terminal can.
+// paint colours a text by its tone, if colours are on.
 func (o Options) paint(text string, tone Tone) string {
 	colour := ""
 	switch tone {
@@ -108,8 +108,8 @@ func (o Options) paint(text string, tone Tone) string {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, its findings, servers and
-// messages. A set without any is [ErrNothing]. CSV and bench hold the measurements alone where
-// there are any.
+// messages. A set without any is [ErrNothing]. CSV and bench hold only the measurements, if there
+// are any.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing
@@ -146,7 +146,7 @@ func isEmpty(s *results.Set) bool {
 	return len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0
 }
 
-// dataTables are those of findings, servers and messages, for programs.
+// dataTables returns the tables of findings, servers and messages that programs read.
 func dataTables(s *results.Set) []Table {
 	var p Page
 	for _, a := range areas {
@@ -172,7 +172,7 @@ func Summarise(s *results.Set) Summary {
 	if len(s.Machines()) > 1 {
 		sentences = fleetAnswer(s)
 	}
-	return Summary{ // its lists are never null
+	return Summary{ // append makes nil lists empty: JSON has [] and not null
 		Environments: append([]results.Environment{}, s.Environments...),
 		Rows:         append([]stat.Row{}, rows...),
 		Meaning:      sentences,
@@ -180,7 +180,7 @@ func Summarise(s *results.Set) Summary {
 	}
 }
 
-// setJSON is the summary and what else a set holds, but for problems, as one object.
+// setJSON is one object with the summary of a set and all its records that are no measurements.
 type setJSON struct {
 	Summary
 	Findings []results.Finding `json:"findings,omitempty"`

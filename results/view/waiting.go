@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// waitingTables show what writers meet that do not block: a table for each place, with readers that
-// stay before those that leave.
+// waitingTables show what happens to writers that do not block: a table per placement, with readers
+// that stay before readers that leave.
 func waitingTables(rows []stat.Row) []Table {
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
 		return cmp.Or(
@@ -54,8 +54,8 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// refusalSentence says how often a writer is refused that does not block and then polls, what
-// pausing instead costs, and when it learns that its reader left.
+// refusalSentence is about writers that do not block: how often the kernel refuses a write if they
+// poll, how much slower they are if they sleep instead, and when they learn that the reader left.
 func refusalSentence(waiting []stat.Row) string {
 	var refused, paused, left *stat.Row
 	for i, r := range waiting {

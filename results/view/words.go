@@ -14,9 +14,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Escape spells what could steer a terminal, or make a page or picture ill-formed, as Go would in a
-// string: control characters but line ends and tabs, marks that turn the direction of text, and
-// bytes that are no UTF-8. Names, errors and last words of other programs are shown through it.
+// Escape writes some characters as Go escapes them in a string, because they could control a
+// terminal or make a page or picture invalid: control characters except line ends and tabs, marks
+// that change the direction of text, and bytes that are no UTF-8. All that comes from other
+// programs (names, errors, output) is shown through it.
 func Escape(s string) string {
 	if !strings.ContainsFunc(s, hidden) && utf8.ValidString(s) {
 		return s
@@ -43,7 +44,7 @@ func hidden(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
 
-// VerdictText returns a verdict of the file in words.
+// VerdictText returns a verdict, given as in the results file, in words.
 func VerdictText(verdict string) string {
 	switch verdict {
 	case "deaf":
@@ -65,7 +66,7 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is VerdictText for a program that wrote to its standard error, or did not.
+// EndText is VerdictText for a program of which it is known whether it wrote to its standard error.
 func EndText(verdict string, wrote bool) string {
 	if verdict == "exit 0" && wrote {
 		return "exited (code 0)"
@@ -73,7 +74,7 @@ func EndText(verdict string, wrote bool) string {
 	return VerdictText(verdict)
 }
 
-// toneOf returns what a verdict of the file means for a person. One that is not listed is a way to
+// toneOf returns what a verdict means for a person. All verdicts that are not listed are ways to
 // fail.
 func toneOf(verdict string) Tone {
 	switch verdict {
@@ -105,7 +106,7 @@ func SourceTitle(seed string) string {
 	return seed
 }
 
-// absentFields say what it means that a field of a cell is not set.
+// absentFields says, for each field of a cell, what it means if the field is not set.
 var absentFields = map[string]string{
 	"drain":        "full speed",
 	"rate":         "full",
@@ -137,7 +138,7 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
-// FieldPhrase returns a field of a cell as titles and sentences have it.
+// FieldPhrase returns a field of a cell, with its name, as it is written in titles and sentences.
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {
@@ -160,8 +161,8 @@ func FieldPhrase(name, value string) string {
 	return name + " " + text
 }
 
-// SizeText writes a size with its unit, and groups the digits of one that is no whole number of
-// KiB: "64 KiB", "65,000 B".
+// SizeText writes a size with its unit. If it is no whole number of KiB, its digits are grouped:
+// "64 KiB", "65,000 B".
 func SizeText(n int) string {
 	text := results.FormatSize(int64(n))
 	if n < 10_000 || !strings.HasSuffix(text, " B") {
@@ -180,7 +181,7 @@ var placements = []struct{ name, short, phrase string }{
 	{"free", "unpinned", "where the scheduler puts them"},
 }
 
-// placementIndex is the place of a placement in that order.
+// placementIndex is the index of a placement in placements.
 func placementIndex(placement string) int {
 	for i, p := range placements {
 		if p.name == placement {
@@ -198,7 +199,7 @@ func PlacementPhrase(placement string) string {
 	return "with placement " + placement
 }
 
-// shortPlacement is the same in a title.
+// shortPlacement says the same in the few words of a title.
 func shortPlacement(placement string) string {
 	if i := placementIndex(placement); i < len(placements) {
 		return placements[i].short
