@@ -7,10 +7,10 @@ import (
 	"regexp"
 )
 
-// Anonymize has the lines that follow name no host and no user: a hash stands for the host name,
-// for the labels that name a node or a pod, and for the name of each user's folder in any text. The
-// same name has the same hash everywhere, so hosts can still be told apart. A hash does not keep a
-// name from somebody who guesses it.
+// Anonymize makes all lines written after it name no host and no user: a hash stands for the host
+// name, for the labels that name a node or a pod, and for the name of each user's folder in any
+// text. The same name has the same hash everywhere, so hosts can still be told apart. A hash does
+// not hide a name from somebody who guesses the name.
 func (w *Writer) Anonymize() { w.anonymous = true }
 
 // anonymous returns an environment without the name of its host.
@@ -25,8 +25,8 @@ func anonymous(e Environment) Environment {
 	return e
 }
 
-// userFolder matches the folder of a user. On Windows, where names have blanks, it goes on until
-// the next part of the path.
+// userFolder matches the folder of a user. On Windows names may have blanks, so there the match
+// ends only at the next part of the path.
 var userFolder = regexp.MustCompile(
 	`(?i)((?:/home|/users)/+)([^/\\\s"',;:]+)|(\\users\\+)([^/\\"']+)`)
 

@@ -47,7 +47,7 @@ type Cell struct {
 	Drain       int64   `json:"drain,omitempty"`        // bytes per second that it allows itself
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages after which it closes its end
 
-	// Older is what cells cannot be any more, from older files: "peer=thread".
+	// Older is what a cell of an older file had that cells cannot have any more: "peer=thread".
 	Older string `json:"older,omitempty"`
 }
 
@@ -61,8 +61,8 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
-// UsualCell returns messages of JSON through a pipe as the system makes it, between ends that
-// block, with nothing out of the ordinary.
+// UsualCell returns a cell of JSON messages through an anonymous pipe of the system's capacity,
+// between ends that block. All other fields have their defaults.
 func UsualCell(framing, pattern, placement string, size int) Cell {
 	return Cell{
 		Framing:   framing,
@@ -130,9 +130,9 @@ func (c Cell) Field(name string) string {
 	return f.Text(c)
 }
 
-// Validate reports all that is wrong with a cell as plain data: a text that every cell has and this
-// one lacks, a negative count, a rate that is no number. Whether the framing, pipe or placement
-// exists is for those who run it.
+// Validate reports all that is wrong with a cell as plain data: a missing text that every cell has,
+// a negative count, a rate that is no number. It does not know which framings, pipes and placements
+// exist: whoever runs the cell does.
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range fields {
@@ -153,8 +153,8 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
-// IsWaiting reports whether the cell shows what a writer that does not block meets, and how it
-// waits: its io is "poll/blocking", say. Views show such cells apart from those that compare
+// IsWaiting reports whether the cell shows how a writer that does not block waits when the pipe is
+// full: its io is "poll/blocking", for example. Views show such cells apart from those that compare
 // framings.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
@@ -191,8 +191,8 @@ func ShortID(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel returns "ndjson 64 KiB stream same", and then those of the fields named that the cell
-// has: "io=poll/poller".
+// CellLabel returns "ndjson 64 KiB stream same", followed by those of the fields named in differ
+// that the cell has: "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

@@ -38,8 +38,9 @@ type Environment struct {
 	Version        string   `json:"version"` // of pipebench
 	Hostname       string   `json:"hostname"`
 	Load1          *float64 `json:"load1,omitempty"` // the load average of a minute
-	// Imitation is what stands in for the system or the processor, as in "imitated by gVisor" and
-	// "emulated by QEMU": semantics can be compared, speed says nothing of the real one.
+	// Imitation is what imitates the system or emulates the processor: "imitated by gVisor",
+	// "emulated by QEMU". Semantics can then be compared, but speed says nothing about the real
+	// one.
 	Imitation   string  `json:"imitation,omitempty"`
 	ClockNS     float64 `json:"clock_ns,omitempty"`      // what one reading of the clock costs
 	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // the smallest step it was seen to make
@@ -47,8 +48,8 @@ type Environment struct {
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 
-	// Labels are what the user called the run, and what the system that started it says: the commit
-	// and branch in CI; the node, job and task of a scheduler.
+	// Labels are names that the user gave the run, and facts from the system that started it: the
+	// commit and branch in CI; the node, job and task of a scheduler.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
@@ -59,15 +60,16 @@ func (e Environment) run() string { return e.Run }
 var lastRun atomic.Int64
 
 // NewRun makes the unique name of a run, which its environment line and all its records carry: a
-// UUID of version 7 (RFC 9562), so names sort by the time they were made; those of a process do
-// even where its clock stands still for milliseconds. A library for it imports net, and each worker
-// of the engine would initialise that, and all that sorts before it.
+// UUID of version 7 (RFC 9562), so names sort by the time they were made. Names made in one process
+// do so even if its clock stands still for milliseconds. No library is used for it: that would
+// import net, and each worker of the engine would initialise net and all packages that sort before
+// it.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)
 	}
-	const step = 245 // nanoseconds, of 4096 in a millisecond: what a name can tell apart
+	const step = 245 // nanoseconds that names can tell apart: a millisecond has 4096 such steps
 	var now int64
 	for named := false; !named; {
 		last := lastRun.Load()

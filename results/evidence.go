@@ -14,8 +14,8 @@ import (
 // struct once, and [Evidence.Decode] gives it back. The empty Evidence is an object without fields.
 type Evidence string
 
-// NewEvidence returns v, a struct or a map, as it stands in the file. What is no JSON object is an
-// error.
+// NewEvidence returns v, a struct or a map, as it stands in the file. It is an error if v does not
+// make a JSON object.
 func NewEvidence(v any) (Evidence, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -28,7 +28,7 @@ func NewEvidence(v any) (Evidence, error) {
 	return e, nil
 }
 
-// MustEvidence makes evidence of plain data, of which [NewEvidence] has no error.
+// MustEvidence is [NewEvidence] for plain data, which cannot fail; it panics on an error.
 func MustEvidence(v any) Evidence {
 	e, err := NewEvidence(v)
 	if err != nil {

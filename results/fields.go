@@ -14,13 +14,13 @@ import (
 type Field struct {
 	Name    string // in the file
 	Help    string // one line, for a flag or a list
-	Default string // what a cell is that does not have the field, in words
+	Default string // what it means if a cell lacks the field, in words
 
 	kind fieldKind
 	at   func(*Cell) any // a pointer to the field
 }
 
-// A fieldKind says how a field is read, and how a person reads it.
+// A fieldKind says how the text of a field is parsed, and how it is shown to a person.
 type fieldKind int
 
 const (
@@ -251,9 +251,9 @@ func (f Field) parseNumber(s string) (int, error) {
 	return int(n), err
 }
 
-// PageOffsets is how many offsets a page of memory has that [Cell.PayloadOffset] and
-// [Cell.ReadOffset] may ask for, in bytes. What copies cost depends on offsets modulo this,
-// whatever the system's pages are.
+// PageOffsets is one more than the largest [Cell.PayloadOffset] and [Cell.ReadOffset], in bytes.
+// The cost of a copy depends on offsets modulo this number, whatever the size of the system's
+// pages.
 const PageOffsets = 4096
 
 // ParseOffset reads a position within a page of memory, in bytes.

@@ -17,9 +17,9 @@ import (
 const FileName = "results.jsonl"
 
 // Find lists the results files that paths stand for, in their order. A folder stands for the
-// [FileName] in it. One that has none stands for all files in it and below whose names end in
-// .jsonl, .jsonl.gz or .jsonl.zst. A path that does not exist is a pattern as [filepath.Match]
-// takes it. "-" is standard input. A path that stands for no file is an error.
+// [FileName] in it. A folder without it stands for all files in it and below whose names end in
+// .jsonl, .jsonl.gz or .jsonl.zst. A path that does not exist is taken as a pattern for
+// [filepath.Match]. "-" is standard input. A path that stands for no file is an error.
 func Find(paths ...string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
@@ -71,7 +71,7 @@ func isResultsName(name string) bool {
 }
 
 // Open opens one results file: "-" is standard input, and a folder stands for the [FileName] in it.
-// One whose name ends in .gz or .zst is decompressed.
+// A file whose name ends in .gz or .zst is decompressed.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
@@ -90,7 +90,7 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	return path, text, nil
 }
 
-// decompressed returns what a file holds, and closes it with that.
+// decompressed returns a reader of what a file holds. Closing the reader closes the file.
 func decompressed(path string, file *os.File) (io.ReadCloser, error) {
 	type reader struct {
 		io.Reader

@@ -66,7 +66,7 @@ type Finding struct {
 	Value any    `json:"value,omitempty"` // the figure that decided: a number, a text or a bool
 	Unit  string `json:"unit,omitempty"`  // "B", "ns"
 
-	Found     string   `json:"found"` // one sentence with the figure; of "cannot-tell": why
+	Found     string   `json:"found"` // one sentence with the figure; if it is "cannot-tell": why
 	Advice    string   `json:"advice,omitempty"`
 	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows it without pipebench
 	Evidence  Evidence `json:"evidence,omitempty"`
@@ -87,7 +87,7 @@ func (f Finding) Name() string {
 	return name
 }
 
-// Number returns the value if it is a number: a float64 once it was in a file.
+// Number returns the value if it is a number. A number that was read from a file is a float64.
 func (f Finding) Number() (float64, bool) { return number(f.Value) }
 
 func number(v any) (float64, bool) {
@@ -102,7 +102,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// Validate reports what is wrong with a finding: no name, or a verdict that there is not.
+// Validate reports what is wrong with a finding: no ID, or an unknown verdict.
 func (f Finding) Validate() error {
 	if f.ID == "" {
 		return errors.New("a finding without an id")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// runsRead is what is kept of all runs while files are read, to tell which of them are unlike the
+// runsRead remembers the runs in the files that are read, to tell which of them are unlike the
 // others.
 type runsRead struct {
 	environments []Environment
@@ -24,7 +24,8 @@ func (r *runsRead) add(line Line) {
 }
 
 // short names the runs that ended early: those that have fewer cells than another run of the same
-// command on the same kind of system. Only `run` measures a number of cells that is known before.
+// command on the same kind of system. Only runs of `pipebench run` are looked at: for other
+// commands it is not known beforehand how many cells they measure.
 func (r *runsRead) short() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {
@@ -47,7 +48,8 @@ func (r *runsRead) short() []Problem {
 	return short
 }
 
-// A plan is what decides how many cells a run has: their places depend on the topology.
+// A plan is what decides how many cells a run has. The topology is part of it because it decides
+// the placements.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan { return plan{e.Command, e.Version, e.OS, e.Topology} }

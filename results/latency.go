@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is a distribution of times. A percentile is there only where at least ten observations
-// lie beyond it (p99 takes 1,000, p99.9 takes 10,000): one that rests on fewer is an anecdote.
+// Latency is a distribution of times. A percentile is there only if at least ten observations lie
+// beyond it (p99 takes 1,000, p99.9 takes 10,000): one that rests on fewer is an anecdote.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -17,8 +17,8 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	// Over is the number of observations above the histogram's range, which it keeps at its end.
-	// MaxNS is exact.
+	// Over is the number of observations above the histogram's range. The histogram counts them at
+	// the end of its range; MaxNS is exact.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
@@ -34,8 +34,8 @@ const MinTailCount = 10
 // significant digits, 221 KB.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
-// Observe records a time in a histogram made by [NewHistogram]. One above its range is kept at the
-// range's end, so that percentiles know of it, and told.
+// Observe records a time in a histogram made by [NewHistogram]. A time above the histogram's range
+// is counted at the end of the range, so that percentiles include it, and over is then true.
 func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	over = ns > maxLatencyNS
 	within := min(max(ns, 0), maxLatencyNS) // a clock of coarse steps may read zero, never less
@@ -84,7 +84,7 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// carried returns the percentile if n observations carry it, else nil.
+// carried returns a percentile if n observations are enough for it, else nil: see [MinTailCount].
 func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
 	if float64(n)*(100-percentile) < MinTailCount*100-1e-6 {
 		return nil
@@ -95,7 +95,8 @@ func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
 // Quantiles name the points of a latency that are kept, see [Latency.Quantile].
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
-// Quantile returns one of the [Quantiles] in nanoseconds, nil where too few observations carry it.
+// Quantile returns one of the [Quantiles] in nanoseconds, nil if there are too few observations for
+// it.
 func (l Latency) Quantile(name string) *int64 {
 	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
 	if i := slices.Index(Quantiles, name); i >= 0 && l.Count > 0 {
@@ -113,9 +114,9 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies puts the distributions of several samples together, those with one of the keys, so
-// that percentiles which no single one carries may be had from all. Its Count is 0 where there are
-// none.
+// MergeLatencies merges the distributions that the samples have under any of the keys. The result
+// may have percentiles for which a single sample has too few observations. Its Count is 0 if there
+// are no such distributions.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {
@@ -135,7 +136,7 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		// A writer may have left out observations above the range.
+		// The program that wrote the file may have left out observations above the range.
 		outside := merged.Merge(h) + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {
 			return Latency{}, fmt.Errorf("merge latencies: %w", err)

@@ -15,11 +15,11 @@ type Message struct {
 	Run  string `json:"run"`
 
 	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
-	T      int64           `json:"t_ns"` // when its write had returned, since the recording began
+	T      int64           `json:"t_ns"` // from the recording's start to the return of its write
 	Size   int64           `json:"size"` // message bytes, terminator not counted
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`
-	Error  bool            `json:"error,omitempty"`    // it answers by an error
+	Error  bool            `json:"error,omitempty"`    // it is an error reply
 	Stall  int64           `json:"stall_ns,omitempty"` // how long the other side did not take it
 	Body   string          `json:"body,omitempty"`
 

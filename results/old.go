@@ -9,7 +9,8 @@ import (
 )
 
 // An oldLine is a line of a kind that earlier versions wrote: probe, fault, claim, check, tune or
-// noise. It has the fields of all of them; a name that several kinds have means the same in each.
+// noise. It has the fields of all these kinds; a field that several of them have means the same in
+// each.
 type oldLine struct {
 	Run  string
 	Time time.Time
@@ -45,8 +46,8 @@ type oldLine struct {
 	Spread float64   // noise: the largest ratio between two of them, less 1
 }
 
-// decodeOld reads a line of a kind that is not written any more as what it would be today: a
-// finding, or the measurement of a chunk size.
+// decodeOld reads a line of a kind that is no longer written. It returns what the line would be
+// today: a finding, or the measurement of a chunk size.
 func decodeOld(kind string, text []byte) (Line, error) {
 	var old oldLine
 	if err := json.Unmarshal(text, &old); err != nil {

@@ -22,8 +22,8 @@ func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 // say nothing, and there may be a hundred of them.
 const mostPercent = 1e6
 
-// FormatPercent writes a share given in percent so that what is small but there does not read as
-// nothing: "6.2 %", "0.075 %", "0 %".
+// FormatPercent writes a share given in percent: "6.2 %", "0.075 %", "0 %". A small share does not
+// read as zero.
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -62,8 +62,8 @@ func FormatLabel(v float64, unit string) string {
 	return strings.TrimSpace(number + " " + unit)
 }
 
-// scaled writes v in the largest unit of which it holds one, or in the smallest. What would round
-// up to 1000 moves on to the next unit.
+// scaled writes v in the largest unit of which it holds one, or in the smallest. A number that
+// would round up to 1000 gets the next unit instead.
 func scaled(v float64, scales []scale) string {
 	fits := func(s scale) bool { return math.Abs(v) >= s.size*0.9995 || s.size == 1 }
 	s := scales[slices.IndexFunc(scales, fits)]

@@ -22,8 +22,9 @@ var ErrEmpty = errors.New("no results in it")
 
 // Read reads any number of results files into one set, in any order. "-" is standard input, and a
 // folder or a pattern stands for the files that [Find] finds. It returns an error if a path stands
-// for no file, or if no file can be read. The set's problems name files, if others could be read,
-// and single lines that could not be read, runs that ended early, and runs of another time.
+// for no file, or if no file can be read. The set's problems name files that could not be read
+// while others could, single lines that could not be read, runs that ended early, and runs of
+// another time.
 func Read(paths ...string) (*Set, error) {
 	set := &Set{}
 	problems, err := Each(set.Add, paths...)
@@ -139,21 +140,22 @@ type fileReader struct {
 	problems        ProblemList
 	seen            seenLines
 	taken, repeated int
-	positions       map[string]int // of a run's last message, since its environment
+	positions       map[string]int // by run: the number of its messages since its environment
 }
 
-// seenLines are the files that lines were first read from: a run given twice must not count twice,
-// or its intervals would narrow by nothing but the copying.
+// seenLines says from which file each line was read first. A run that is given twice must not count
+// twice: the copies would make its intervals narrower without any new measurement.
 type seenLines map[lineID]string
 
-// A lineID is the beginning of a line's hash. Two measurements never are equal, to the nanosecond.
-// Messages may be: they have their position in the run, too.
+// A lineID is the beginning of a line's hash. Two measurements are never equal to the nanosecond,
+// so equal hashes mean a copy. Messages may be equal: their position in the run is part of the ID,
+// too.
 type lineID struct {
 	hash     [16]byte
 	position int
 }
 
-// identify returns what a line has that only a copy of it has.
+// identify returns an ID that a line shares only with its copies.
 func (f *fileReader) identify(line Line, text []byte) lineID {
 	sum := sha256.Sum256(text)
 	id := lineID{hash: [16]byte(sum[:16])}
@@ -167,7 +169,7 @@ func (f *fileReader) identify(line Line, text []byte) lineID {
 	return id
 }
 
-// line reads one line. One that tells nothing is skipped and said.
+// line reads one line. A line that cannot be used is skipped, and becomes a problem.
 func (f *fileReader) line(number int, text []byte, torn bool) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(text) == 0 {
@@ -195,8 +197,9 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds the whole line that follows a torn one without a newline between them: where
-// cat put two files behind each other. The torn line may hold a few objects that begin alike.
+// lineAfterTorn finds the whole line that follows a torn one without a newline between them, as
+// when cat joined two files. It tries several beginnings, because the torn line may hold a few
+// objects that begin as a line does.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 {
 		next := bytes.Index(text[1:], lineStart)
@@ -229,7 +232,7 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 	}
 	f.seen[id] = f.problems.File
 	if r, ok := line.(Record); ok && !r.Disturbed {
-		// Versions before there was the field said so in no other way than by a warning.
+		// Older versions did not have the field. They said the same only by a warning.
 		r.Disturbed = slices.ContainsFunc(r.Warnings, func(warning string) bool {
 			id, _, _ := strings.Cut(warning, ": ")
 			return slices.Contains([]string{"load", "steal", "throttled"}, id)
@@ -274,7 +277,7 @@ func decode(text []byte) (Line, error) {
 }
 
 // kindOf returns the kind of a line. A writer of this package puts it first; any other line has to
-// be decoded for it.
+// be decoded to find it.
 func kindOf(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, []byte(`{"kind":"`)); first {
 		kind, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -294,8 +297,8 @@ func decodeAs[L Line](text []byte) (Line, error) {
 	return line, nil
 }
 
-// A Problem is what a reader could not take from a file, and skipped. It is for the person to know,
-// not a failure.
+// A Problem is something that could not be read from a file and was skipped, or that is odd about a
+// run. A person should know of it, but it is not a failure.
 type Problem struct {
 	File string `json:"file"` // "" if the problem is a run's
 	Line int    `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
@@ -322,8 +325,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
 }
 
-// A ProblemList collects what is wrong with one file, the same thing once: a file of a newer
-// version may have a thousand lines of a kind not known here.
+// A ProblemList collects what is wrong with one file, and lists the same problem only once: a file
+// of a newer version may have a thousand lines of a kind not known here.
 type ProblemList struct {
 	File string
 	All  []Problem
@@ -343,7 +346,7 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete adds a problem with which measurements are missing from this line on.
+// AddIncomplete adds a problem because of which measurements from this line on are missing.
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true
@@ -360,7 +363,8 @@ type lineReader struct {
 }
 
 // next returns the next line without its newline, valid until the next call; torn if the file ends
-// before its newline. A line above max is read past and given as errLongLine; reading can go on.
+// before its newline. For a line longer than max the error is errLongLine; the line is skipped, and
+// reading can go on.
 func (l *lineReader) next() (text []byte, torn bool, err error) {
 	l.buf.Reset()
 	l.number++

@@ -68,7 +68,7 @@ type Record struct {
 	Failed      string   `json:"failed,omitempty"` // what went wrong and stopped the run
 	Warnings    []string `json:"warnings,omitempty"`
 
-	// Disturbed says that others had what the cell needed while it was measured: a warning says
+	// Disturbed says that others used what the cell needed while it was measured; a warning says
 	// what. Times by the clock are then worth little; CPU time is worth more.
 	Disturbed bool `json:"disturbed,omitempty"`
 }
@@ -93,8 +93,8 @@ func (r Record) run() string { return r.Run }
 // ratio is taken between them.
 //
 // The clock starts when both ends are ready, at the reader's go, and stops when the reader has the
-// last message (in a round trip: the writing end the last answer). Counters cover the same time.
-// Warm-up is apart.
+// last message (in a round trip: when the writing end has the last answer). Counters cover the same
+// time. The warm-up is not included.
 type Sample struct {
 	Fork  int `json:"fork,omitempty"`  // from 1; 0 in files written before there were forks
 	Round int `json:"round,omitempty"` // from 1, within the run; 0 as for Fork
@@ -119,11 +119,11 @@ type Sample struct {
 	// Latency by what was timed: "roundtrip", "oneway", "due" (open loop: from when the message was
 	// due), "service", "lateness" (the generator's own).
 	Latency map[string]Latency `json:"latency,omitempty"`
-	Load    *Load              `json:"load,omitempty"`   // open loop alone
-	Closed  *Closed            `json:"closed,omitempty"` // of a reader that closes its end
+	Load    *Load              `json:"load,omitempty"`   // only in an open loop
+	Closed  *Closed            `json:"closed,omitempty"` // only if the reader closes its end
 
 	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
-	// StealNS, InvoluntarySwitches and RunQueueNS tell. How fast the sample was has no part in it.
+	// StealNS, InvoluntarySwitches and RunQueueNS tell. The speed of the sample plays no part.
 	Disturbed string `json:"disturbed,omitempty"`
 	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the ends' CPUs
 }
@@ -135,7 +135,8 @@ type Warmup struct {
 }
 
 // Counters are what one end did while the clock ran. A counter that the operating system or the io
-// strategy cannot give is nil, and absent from the file; zero means counted, and none.
+// strategy cannot give is nil, and absent from the file; zero means that the counter works and
+// counted nothing.
 type Counters struct {
 	Calls int64 `json:"calls"` // read, write and writev calls
 	Bytes int64 `json:"bytes"` // moved by them
@@ -157,20 +158,20 @@ type Counters struct {
 
 	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process
 	PeakBytes *int64 `json:"peak_bytes,omitempty"` // peak resident memory of the end's process
-	CPUs      []int  `json:"cpus,omitempty"`       // that it was seen on, ascending
+	CPUs      []int  `json:"cpus,omitempty"`       // that the end was seen on, ascending
 }
 
-// Load is how well an open loop kept its promise.
+// Load says how well an open loop kept its rate.
 type Load struct {
 	Due      int64   `json:"due"`      // messages that fell due while the clock ran
-	Sent     int64   `json:"sent"`     // of them, sent
+	Sent     int64   `json:"sent"`     // how many of these were sent
 	Late     int64   `json:"late"`     // sent later than the generator's own slack explains
 	Unsent   int64   `json:"unsent"`   // never sent
 	Achieved float64 `json:"achieved"` // messages a second that arrived
 }
 
-// Closed is what became of a writer that went on when its reader had closed its end, until it was
-// told. The sample's other figures are of the messages before.
+// Closed says what happened after the reader closed its end: the writer went on until the system
+// told it. The sample's other figures cover only the messages before that.
 type Closed struct {
 	// LostBytes is how many bytes the pipe took beyond the messages that the reader took.
 	LostBytes int64  `json:"lost_bytes"`

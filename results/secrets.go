@@ -38,7 +38,7 @@ const (
 	// secretName matches the name of a secret, and whatever is joined to it.
 	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
 		`|signature|private|login|jwt)[\w.@\[\]-]*`
-	// secretWords are words behind which a secret stands, without a sign between them.
+	// secretWords are words that a secret follows without a sign between them.
 	secretWords = `pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic`
 	// givesValue matches what stands between a name and its value: the end of a quoted name, the
 	// sign itself, also as URLs escape it, and the quotation mark that begins the value.
@@ -52,7 +52,8 @@ var (
 	beginsGiven = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	endsGiven   = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
-	// userFlag takes user:password. shortPassword is that of mysql and others, with its value.
+	// userFlag matches a flag whose value is user:password. shortPassword matches the -p of mysql
+	// and others, with its value joined to it.
 	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
@@ -70,7 +71,7 @@ var (
 // inHost matches what may stand in the host of a URL.
 const inHost = `[^/?#:@\s]`
 
-// announcesSecret reports whether the word behind this one is a secret.
+// announcesSecret reports whether the word after this one is a secret.
 func announcesSecret(word string) bool {
 	return secretFlag.MatchString(word) || secretWord.MatchString(word) ||
 		endsGiven.MatchString(word) || userFlag.MatchString(word)
@@ -89,8 +90,8 @@ func hideInWord(word string) string {
 	return text
 }
 
-// hideInText hides what is secret in words with blanks between them. It reports whether the last of
-// them says that another one would be a secret.
+// hideInText hides what is secret in words with blanks between them. It reports whether the last
+// word says that the next one is a secret.
 func hideInText(text string) (_ string, secret bool) {
 	var out strings.Builder
 	for text != "" {
@@ -146,8 +147,8 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// hideInToken hides what is secret in a word without blanks. Behind the name of a secret nothing of
-// the word is kept, as nobody knows where its value ends.
+// hideInToken hides what is secret in a word without blanks. After the name of a secret the whole
+// rest of the word is hidden, because nobody knows where its value ends.
 func hideInToken(word string) string {
 	word = knownToken.ReplaceAllString(word, Redacted)
 	word = urlUser.ReplaceAllString(word, "${1}"+Redacted+"@")
@@ -168,7 +169,7 @@ func hideInToken(word string) string {
 	return word
 }
 
-// isRandom reports whether a text looks as keys do that programs make: long, with letters of both
+// isRandom reports whether a text looks like a key that a program made: long, with letters of both
 // cases and digits.
 func isRandom(text string) bool {
 	return randomText.MatchString(text) && strings.ContainsFunc(text, unicode.IsUpper) &&

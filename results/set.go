@@ -45,8 +45,8 @@ func (s *Set) Machines() []string {
 }
 
 // MachineName returns a short name that differs between the machines of the set: the system and
-// architecture, and what imitates them; if several machines have those, the host name too; if
-// several have that, the beginning of the hash.
+// architecture, and what imitates them; if several machines share these, the host name too; if
+// several share that as well, the beginning of the hash instead.
 func (s *Set) MachineName(id string) string {
 	var own Environment
 	for _, e := range s.Environments {
@@ -116,7 +116,7 @@ func Merge(sets ...*Set) *Set {
 }
 
 // OfRun returns what the set holds of one run: its environment and all its lines, of whatever kind.
-// The problems of the files are not a run's.
+// It has no problems: they belong to files, not to a run.
 func (s *Set) OfRun(run string) *Set {
 	return &Set{
 		Environments: linesOf(run, s.Environments),

@@ -26,8 +26,7 @@ type Target struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts on a target that those who read the file tell apart. The other verdicts are ways to
-// fail.
+// Verdicts on a target that readers of the file treat apart. The other verdicts are ways to fail.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -143,11 +142,11 @@ type LimitEvidence struct {
 	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked
 
 	Flaky      bool `json:"flaky,omitempty"`       // tried again, the limit did not hold
-	ByRequests bool `json:"by_requests,omitempty"` // replies were searched as far as requests go
+	ByRequests bool `json:"by_requests,omitempty"` // replies were searched up to the request limit
 }
 
-// GrowthEvidence says how time grows with size: the server's CPU time where WallSlope is there,
-// else the time that passed.
+// GrowthEvidence says how time grows with size: the server's CPU time if WallSlope is set, else the
+// time that passed.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of its interval
@@ -166,8 +165,8 @@ type ReplayEvidence struct {
 	LargestBytes    int `json:"largest_bytes"`
 	FailedAtMessage int `json:"failed_at_message,omitempty"` // from 1; 0: none
 	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
-	Different       int `json:"different,omitempty"`         // of them, that are not as it has them
-	Undecided       int `json:"cannot_tell,omitempty"`       // of them, where too much was redacted
+	Different       int `json:"different,omitempty"`         // how many of these differ
+	Undecided       int `json:"cannot_tell,omitempty"`       // of these: too much was redacted
 }
 
 // TrafficEvidence is what passed between a recorded client and its server.

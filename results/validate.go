@@ -54,8 +54,7 @@ func (t Target) Validate() error {
 	)
 }
 
-// Validate reports what is wrong with a message: a direction that there is not, or a negative size
-// or time.
+// Validate reports what is wrong with a message: an unknown direction, or a negative size or time.
 func (m Message) Validate() error {
 	return cmp.Or(
 		oneOf("dir", m.Dir, "request", "reply"),
@@ -79,8 +78,8 @@ type figure struct {
 	value *int64
 }
 
-// notNegative refuses a number that no count and no time can be, which every rate and ratio would
-// trip over.
+// notNegative refuses negative counts and times: every rate and ratio made from them would be
+// wrong.
 func notNegative(figures []figure) error {
 	for _, f := range figures {
 		if f.value != nil && *f.value < 0 {

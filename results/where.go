@@ -22,12 +22,11 @@ type Filter struct {
 // A condition is what one field of an environment or one label has to be.
 type condition struct {
 	key, value string
-	part       bool // the value is a part of it
+	part       bool // the value need only be a part of it
 }
 
 // ParseFilter reads conditions: "os=linux" asks for a field or label that is linux, "kernel~6.1"
-// for one that contains 6.1. Letters may be large or small. Fields have the names that they have in
-// the file.
+// for one that contains 6.1. Letters may be large or small. Fields are named as in the file.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -49,7 +48,7 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 }
 
 // Through returns a function that gives take the lines that pass, for [Each]. The lines of a run
-// wait until its environment is there.
+// wait until its environment was read.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take
@@ -109,8 +108,8 @@ func (f *Filter) Err() error {
 	return fmt.Errorf("%w: no run fits all conditions", ErrEmpty)
 }
 
-// environmentFields returns the fields of an environment and its labels as texts, by their names. A
-// field goes before a label of its name.
+// environmentFields returns the fields of an environment and its labels as texts, by their names.
+// If a label has the name of a field, the field counts.
 func environmentFields(e Environment) map[string]string {
 	fields := make(map[string]string)
 	for key, value := range e.Labels {

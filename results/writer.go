@@ -16,14 +16,14 @@ type Writer struct {
 	close     func() error
 	name      string
 	anonymous bool
-	err       error // the first failure: what follows a torn line would be lost with it
+	err       error // the first failure; nothing is written after it, since a line may be torn
 }
 
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
 // one begins on a line of its own.
 func Append(path string) (*Writer, error) {
-	// No link is followed out of the folder: in one that others may write to, such a link would
-	// have the user overwrite a file of their own.
+	// No link out of the folder is followed: in a folder that others can write to, such a link
+	// could make this program write to another file of the user's.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
@@ -44,7 +44,7 @@ func Append(path string) (*Writer, error) {
 	return &Writer{w: f, close: f.Close, name: path}, nil
 }
 
-// makePrivate takes a file from others that was there before, and that they may read.
+// makePrivate makes a file that existed before, and that others may read, the user's alone.
 func makePrivate(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
@@ -131,9 +131,9 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// prepare returns the line as it goes into the file: its kind filled in, which the type knows
-// better than the caller, the secrets of its command lines hidden, and empty lists for missing ones
-// that readers in other languages should not meet as null.
+// prepare returns the line as it goes into the file: with the kind of its type, whatever the caller
+// set, and with the secrets in command lines hidden. Where the file needs a list, a missing one
+// becomes an empty one, so that readers in other languages do not meet null.
 func prepare(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
@@ -163,8 +163,9 @@ func prepare(line Line) (Line, error) {
 		"give the value, not a pointer", line)
 }
 
-// ReplaceFile writes a file beside its place and renames it, so that nobody ever sees half of it,
-// what was there stays if writing fails, and no link is followed. Its mode is perm less the umask.
+// ReplaceFile writes a new file beside path and renames it to path. So nobody ever sees half of it,
+// the old file stays if writing fails, and a link at path is not followed. The file's mode is perm
+// less the umask.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
 	name := filepath.Join(filepath.Dir(path), hidden)
