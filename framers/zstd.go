@@ -10,10 +10,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The compressed form of the chunked framing makes one of these of a message, and splits it into
-// frames:
+// The compressed form of the chunked framing turns a message into one of these two, and splits that
+// into frames:
 //
-//	0 message                  as it is, where it is small or does not shrink
+//	0 message                  as it is, if it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
 //
 // So no frame holds a newline, though a message may.

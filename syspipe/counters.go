@@ -29,7 +29,7 @@ type counter struct {
 	since                              time.Time // of that refusal
 }
 
-// moved counts a call that moved n bytes of the asked ones.
+// moved counts a call that was asked to move asked bytes and moved n.
 func (m *counter) moved(asked, n int) {
 	m.calls++
 	m.bytes += uint64(n)

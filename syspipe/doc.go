@@ -17,7 +17,7 @@
 //
 // # Who may call concurrently
 //
-// One goroutine at a time may read from an end, and one may write to it; both at once is fine where
+// One goroutine at a time may read from an end, and one may write to it. Both may do so at once if
 // the kind has two directions ([SocketPair]). Close may be called by anyone at any time, and ends a
 // call that is under way. Counters and the rest belong to the goroutine that reads or writes.
 //

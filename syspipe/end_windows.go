@@ -14,8 +14,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// besidePoller is how an end waits that Go's poller does not take, that of an anonymous pipe, which
-// is synchronous. The Go scheduler sees these calls, and a call blocks only its own thread.
+// besidePoller is how an end waits if Go's poller does not take it: anonymous pipes are
+// synchronous. The Go scheduler sees these calls, and a call blocks only its own thread.
 const besidePoller = Blocking
 
 // descriptor is what an end consists of on Windows.

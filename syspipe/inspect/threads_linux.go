@@ -42,9 +42,9 @@ func threads(pid int) []Thread {
 	return list
 }
 
-// readThread tells of a thread that waits. It reads /proc/PID/task/TID/syscall, "0 0x3 0x7ffd...":
-// the number of the call and its arguments, or "running". If that may not be read, the kernel
-// function that the thread sleeps in tells which call it was.
+// readThread describes a thread, and reports whether it waits. It reads /proc/PID/task/TID/syscall,
+// "0 0x3 0x7ffd...": the number of the call and its arguments, or "running". If that may not be
+// read, the kernel function that the thread sleeps in tells which call it was.
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)

@@ -8,7 +8,7 @@ import "time"
 // behind.
 func Adopt() bool { return false }
 
-// EndAdopted knows nothing.
+// EndAdopted does nothing and returns false.
 func EndAdopted(time.Duration) (left []string, known bool) { return nil, false }
 
 func (p *Process) startChild() error { return p.start() }

@@ -19,7 +19,7 @@ func (p *Process) endWithUs() {}
 // its leader was waited for, before its number can be used again.
 func (p *Process) awaitExit() bool { return false }
 
-// runningCPU knows nothing: x/sys has no call that tells of another process.
+// runningCPU returns false: x/sys has no call that tells about another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
 // PeakMemory returns the largest resident memory of this process so far, in bytes; false for any
