@@ -31,7 +31,7 @@ const (
 	labelSize    = vg.Length(8)
 	nameRow      = vg.Length(11) // height of the name beside a line
 	mostNameRoom = vg.Length(170)
-	besideAxis   = vg.Length(58) // takes what is written beside and below an axis
+	besideAxis   = vg.Length(58) // room for the labels of an axis
 
 	lineWidth      = vg.Length(1.5)
 	referenceWidth = vg.Length(2.2)

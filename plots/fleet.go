@@ -138,7 +138,7 @@ func eachMachine(members []stat.Member, cells []results.Cell, framing string) []
 // mostOutliers is how many machines have points of their own.
 const mostOutliers = 10
 
-// allMachines makes a line of the median machine, and points of those that stand out.
+// allMachines makes a line of the median machine, and the points of each machine that stands out.
 func allMachines(members []stat.Member, outliers []stat.Outlier, cells []results.Cell,
 	framing string) []Series {
 	line := Series{Name: "median machine", Shape: Line}

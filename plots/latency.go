@@ -82,8 +82,8 @@ func (r rows) distribution(key, title string) Chart {
 	return c
 }
 
-// latencySpan says what the smallest messages take in the first placement: ", 256 B on one CPU: p50
-// 2.8 to 4.1 µs, p99 3.2 to 4.8 µs".
+// latencySpan says how long the smallest messages take in the first placement: ", 256 B on one CPU:
+// p50 2.8 to 4.1 µs, p99 3.2 to 4.8 µs".
 func (r rows) latencySpan(key string) string {
 	placement := r.all[0].Cell.Placement
 	size := r.sizes()[0]

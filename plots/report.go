@@ -49,7 +49,7 @@ var (
 	pageScript string
 )
 
-// A page is what the template is filled with.
+// A page is the data for the template.
 type page struct {
 	ReportOptions
 	Lead       string

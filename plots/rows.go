@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are the cells of one machine, with their figures: what the charts of measurements
-// are made of. They come in the order in which views show them.
+// rows are the cells of one machine, with their figures: the data for the charts of measurements.
+// They come in the order in which views show them.
 type rows struct {
 	set    *results.Set
 	all    []stat.Row

@@ -69,8 +69,8 @@ func styleAt(i int) style {
 	}
 }
 
-// fixedStyles holds the style of each known name. Other names (chunk sizes, machines) take one that
-// is free.
+// fixedStyles holds the style of each known name. Other names (chunk sizes, machines) get any style
+// that is free.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
@@ -90,8 +90,8 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart the style of its family if that is free, else one that
-// no other series of the chart has. Series that are named like their family, and chunks of the
+// assignStyles gives each series of a chart the style of its family or, if that is taken, a style
+// that no other series of the chart has. Series that are named like their family, and chunks of the
 // usual size, get their styles first, so that they look the same in all charts.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)

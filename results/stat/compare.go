@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Verdict is what a comparison says of one metric of one case.
+// A Verdict is the result of comparing one metric of one case.
 type Verdict string
 
 // The verdicts. A metric that is timed gets slower (worse) or faster (better), a metric that is
@@ -94,15 +94,16 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is new over old, or the mean of the pairs' ratios. It is nil from or to nothing.
+	// Ratio is new over old, or the mean of the pairs' ratios. It is nil if one of the figures is
+	// zero.
 	Ratio    *float64  `json:"ratio,omitempty"`
-	Interval *Interval `json:"interval,omitempty"` // of the ratio of what is timed
+	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
 	Exact   bool    `json:"exact,omitempty"` // a counter that is the same in every sample of a side
 	Verdict Verdict `json:"verdict"`
 	Basis   string  `json:"basis"`
 
-	Before Series `json:"-"` // what was compared with After
+	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`
 
 	worst  float64 // how much worse, as a share, the new side may be at most
@@ -115,8 +116,8 @@ func (c Change) Established() bool {
 }
 
 // Worse returns by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or
-// 10 % less goodput. It is negative where the new side is better, and infinite where there was
-// nothing before.
+// 10 % less goodput. It is negative if the new side is better. If the old side was zero, it is
+// infinite.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -491,7 +492,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	change.Exact = exact(old) && exact(new)
 	oldLeast, oldMost := stats.Bounds(old.Values)
 	newLeast, newMost := stats.Bounds(new.Values)
-	gap := max(newLeast-oldMost, oldLeast-newMost) // negative where the sides overlap
+	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
 	differs := gap > max(slack(old), slack(new))
 	if change.Before.Metric.ByRange { // a few values do not show all of a range
 		differs = gap > max(oldMost-oldLeast, newMost-newLeast)

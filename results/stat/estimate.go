@@ -31,8 +31,9 @@ type Estimate struct {
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
-// An Interval is where a figure lies with about the given confidence: in simulations intervals of
-// 95 % held the truth in 92 to 99 of 100 cases, depending on how alike the samples of a fork are.
+// An Interval holds the true figure with about the given confidence: in simulations intervals of 95
+// % held the truth in 92 to 99 of 100 cases, depending on how similar the samples of a fork are to
+// each other.
 type Interval struct {
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
@@ -47,7 +48,7 @@ func Median(values []float64) Estimate {
 	if len(values) == 0 {
 		return Estimate{}
 	}
-	sorted := slices.Clone(values) // the sample sorts what it is given
+	sorted := slices.Clone(values) // a benchmath sample sorts its values in place
 	sample := benchmath.NewSample(sorted, &benchmath.DefaultThresholds)
 	sum := benchmath.AssumeNothing.Summary(sample, Confidence)
 	e := Estimate{N: len(values), Median: sum.Center}

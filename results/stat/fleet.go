@@ -20,7 +20,7 @@ type Fleet struct {
 	texts map[string]string // each text once, because lines repeat the same texts
 }
 
-// A fleetRun is what is kept of a run.
+// A fleetRun is the part of a run that the fleet keeps.
 type fleetRun struct {
 	environment results.Environment
 	records     []fleetRecord

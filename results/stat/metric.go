@@ -36,11 +36,11 @@ func (b Better) String() string {
 type Metric struct {
 	Name   string // "goodput"
 	Title  string // "goodput, payload bytes a second"
-	Unit   string // what its values are in: "B/s", "ns", "%", "B", "" for a count
+	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
 	Better Better
 
-	// Counter is set for what is counted, not timed. A counter that is the same in every sample of
-	// a cell is exact, and any change of it is real.
+	// Counter is set if the metric is counted, not timed. A counter that is the same in every
+	// sample of a cell is exact, and any change of it is real.
 	Counter bool
 
 	// ByRange is set for a counter that may differ a little between equal starts of a program: it
@@ -271,7 +271,7 @@ var allMetrics = sync.OnceValue(func() []Metric {
 			}
 			m.count = func(s *results.Sample) *int64 {
 				k := key
-				if k == "" { // the latency that is felt
+				if k == "" { // each sample's primary latency
 					k, _ = primaryLatency(s.Latency)
 				}
 				return s.Latency[k].Quantile(name)

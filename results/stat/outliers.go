@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine whose figures do not belong with those of other machines of its kind.
+// An Outlier is a machine whose figures are far from those of other machines of its kind.
 //
 // Machines of a kind have the same system, processor and virtualisation. If there are fewer than
 // [LeastPeers] of a kind, each is compared with all machines. Figures are compared by their

@@ -1,5 +1,5 @@
-// Package stat works out what results say: the figures of each cell, and whether two files or pairs
-// of runs differ.
+// Package stat computes the figures of each cell from results, and whether two files or pairs of
+// runs differ.
 //
 //	old, err := stat.ReadDataset("before.jsonl")
 //	…
@@ -261,7 +261,7 @@ func (r *Row) witness(base *Row) {
 	}
 	byCPU := PairedRatio(MustMetric("cpu"), r.Records, base.Records)
 	if byCPU.Median <= 0 {
-		return // a system that counts CPU time in ticks, of which a slice may have none
+		return // the system counts CPU time in ticks, and most slices had none
 	}
 	if r.Cell.Pattern != results.PatternRoundtrip {
 		byCPU = byCPU.Inverse() // goodput is payload over time

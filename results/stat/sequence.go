@@ -7,8 +7,8 @@ import (
 )
 
 // priorWeight is the weight of the prior in a [Sequence], in observations: the smaller it is, the
-// larger the changes that the sequence finds early. With 0.2 the 95 % interval of five pairs
-// is at most 2.4 times as wide as Student's, that of twenty 1.9 times.
+// larger the changes that the sequence finds early. With 0.2 the 95 % interval of five pairs is at
+// most 2.4 times as wide as Student's, and the interval of twenty pairs at most 1.9 times.
 const priorWeight = 0.2
 
 // blockSize is how many values a block of [Sequence] has.

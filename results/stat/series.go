@@ -22,7 +22,7 @@ type Series struct {
 	Figure   Estimate      `json:"-"`        // of the values
 	Messages int64         `json:"messages"` // the smallest number of messages behind a value
 
-	records []results.Record // what the values are from
+	records []results.Record // the records with the values
 }
 
 // Compared returns the metrics in which two measurements of a cell are compared: counters, which

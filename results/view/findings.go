@@ -83,7 +83,7 @@ func unremarkable(all []results.Finding) []string {
 	return lines
 }
 
-// sorted returns findings with what a person has to look at first.
+// sorted sorts findings by verdict: those that a person has to look at come first.
 func sorted(all []results.Finding) []results.Finding {
 	order := results.Verdicts()
 	return slices.SortedStableFunc(slices.Values(all), func(a, b results.Finding) int {

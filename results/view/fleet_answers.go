@@ -82,8 +82,8 @@ func matrixOfVerdicts(machines []stat.Member, area string) matrix {
 	return out
 }
 
-// answerValue shows how something turned out. Verdicts that decide nothing do not tell machines
-// apart.
+// answerValue shows how something turned out. A verdict that decides nothing has no Base, so
+// machines do not differ by it.
 func answerValue(a stat.Answer) Value {
 	v := verdictValue(string(a.Verdict))
 	switch a.Verdict {
@@ -103,7 +103,8 @@ func answerValue(a stat.Answer) Value {
 	return v
 }
 
-// asked are the kinds of pipe whose rules are compared. A FIFO follows those of anonymous pipes.
+// asked are the kinds of pipe whose rules are compared. FIFOs are left out, because they follow the
+// rules of anonymous pipes.
 var asked = []string{"anonymous", "named", "socketpair"}
 
 // matrixOfRules has a line for each question about each kind of pipe.

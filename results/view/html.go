@@ -12,8 +12,8 @@ import (
 const maxCellText = 1000
 
 // HTML returns the table as an element of a page, without the columns that are empty in all rows.
-// The page's own style sheet decides what its classes look like: code, long, right, and good, bad
-// and mixed for verdicts. Texts are escaped, and cut where they are very long.
+// Its classes are code, long and right, and good, bad and mixed for verdicts; the page's own style
+// sheet says how they look. Texts are escaped, and very long texts are cut.
 func (t Table) HTML() template.HTML {
 	t = t.dropEmpty()
 	var out strings.Builder

@@ -34,7 +34,7 @@ func machineLine(e results.Environment) string {
 	return JoinParts(e.Hostname, e.CPU, cpus, system, e.Imitation, e.Virtualisation)
 }
 
-// loadText is the load average before a run, "-" where the system does not tell.
+// loadText is the load average before a run, "-" if the system does not tell.
 func loadText(e results.Environment) string {
 	if e.Load1 == nil {
 		return "-"

@@ -17,7 +17,7 @@ const patternStream = "stream"
 // runRows are rows by the question that they answer.
 type runRows struct {
 	bare    []stat.Row // what a framing costs as a bare transport
-	program []stat.Row // what it costs a program that makes its messages and looks at them
+	program []stat.Row // its cost in a program that makes messages and looks at them
 	levers  []stat.Row // one large message, with larger pipes and smaller writes
 	mixed   []stat.Row // small messages behind large ones
 	waiting []stat.Row // writers that do not block

@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables lays rows out with all their figures: a table for each placement and pattern.
-// The title says what all cells of a table share; each thing they differ in has a column.
+// cellTables lays rows out with all their figures: a table for each placement and pattern. The
+// title says what all cells of a table share; each field in which they differ has a column.
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
@@ -186,7 +186,7 @@ func callsText(r stat.Row) string {
 	return countText(writer.Median) + " + " + countText(reader.Median)
 }
 
-// countText writes a count a message: two decimals, fewer where it is large.
+// countText writes a count per message: with two decimals, or fewer if it is large.
 func countText(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.2f", v)

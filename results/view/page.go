@@ -14,7 +14,7 @@ type Page struct {
 	Answer      []string // sentences before the tables
 	Tables      []Table
 	Conclusions []string // sentences after them
-	Notes       []string // what has to be known to read the tables
+	Notes       []string // how to read the tables
 }
 
 // addTable adds a table, if it has a row.
@@ -24,8 +24,8 @@ func (p *Page) addTable(t Table) {
 	}
 }
 
-// Write writes the page as text or markdown. CSV is the tables alone; the other formats are
-// errors.
+// Write writes the page as text or markdown. As CSV it writes only the tables. The other formats
+// are errors.
 func (p Page) Write(w io.Writer, format Format, o Options) error {
 	var text strings.Builder
 	switch format {

@@ -30,8 +30,8 @@ func recordingSection(s *results.Set) Section {
 	}
 }
 
-// recordingSummary says what was recorded, what of it went wrong (requests without an answer,
-// answers that are errors, times in which a side took nothing), and how the servers ended. What the
+// recordingSummary says what was recorded, what went wrong (requests without an answer, answers
+// that are errors, times in which a side took nothing), and how the servers ended. What the
 // recorded programs wrote is escaped.
 func recordingSummary(s *results.Set) []string {
 	var out []string
@@ -49,7 +49,7 @@ func recordingSummary(s *results.Set) []string {
 	return out
 }
 
-// messagesSummary says what passed, and what of it went wrong.
+// messagesSummary says how many messages passed, and what went wrong.
 func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0

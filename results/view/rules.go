@@ -10,11 +10,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A DocumentedSystem is what the rules of an operating system say of its pipes, wherever that was
-// read.
+// A DocumentedSystem has the documented rules of an operating system about its pipes.
 type DocumentedSystem struct {
 	Name    string                                 // as people call it: "macos"
-	Predict func(step string) (value any, ok bool) // what the rules say that a probe finds
+	Predict func(step string) (value any, ok bool) // result of a probe step by the rules
 	Rules   []DocumentedRule
 }
 
@@ -319,7 +318,7 @@ func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
 	return questionTable(title, questions, columns)
 }
 
-// documentedTable is what the rules of the systems say in words, and where that was read.
+// documentedTable has the rules of the systems in words, with their sources.
 func documentedTable(systems []DocumentedSystem) Table {
 	var names []string
 	t := Table{Columns: []Column{
@@ -341,8 +340,7 @@ func documentedTable(systems []DocumentedSystem) Table {
 	return t
 }
 
-// exactValue writes sizes as exact numbers, whatever program or file they come from, and times
-// shortly.
+// exactValue writes sizes as exact numbers, and times and rates with few digits.
 func exactValue(value any, unit string) string {
 	n, isNumber := (results.Finding{Value: value}).Number()
 	switch {

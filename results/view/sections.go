@@ -189,8 +189,8 @@ func serverSection(s *results.Set) Section {
 	return out
 }
 
-// sizeGrowth says how the time of a server grows with the size. It says nothing if drive has, which
-// measures that in pipes of every capacity.
+// sizeGrowth says how the time of a server grows with the size. It says nothing if drive recorded
+// the growth: drive measures it in pipes of several capacities.
 func sizeGrowth(targets []results.Target) []string {
 	for _, t := range targets {
 		if t.Evidence.Growth != nil {

@@ -59,7 +59,8 @@ func loadTable(s *results.Set, targets []results.Target) Table {
 	return t.only(func(i int) bool { return t.Columns[i].Style != Code })
 }
 
-// targetTable has a row for each record about a server. Times are those of what was answered.
+// targetTable has a row for each record about a server. Times are only of requests that were
+// answered.
 func targetTable(s *results.Set, targets []results.Target) Table {
 	t := Table{Columns: []Column{
 		{Title: "command", Style: Code, Detail: true},
