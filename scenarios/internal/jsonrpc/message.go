@@ -15,9 +15,9 @@
 //		finish(string(e.ID))
 //	}
 //
-// Names are matched exactly, and an id keeps its text, so that 1, 1.0 and "1" stay three ids. Both
-// look at the members of the outermost object alone, so an "id" inside a result does not mislead
-// them. Batches are not messages.
+// Names are matched exactly, and an id keeps its text, so that 1, 1.0 and "1" stay three ids. Parse
+// and Scan look only at the members of the outermost object, so an "id" inside a result does not
+// mislead them. Batches are not messages.
 //
 // The functions share nothing and may be called concurrently.
 package jsonrpc
@@ -48,8 +48,8 @@ const (
 // stands for none.
 type ID string
 
-// Null and Empty are the ids of answers to what has no id that can be known: JSON-RPC's choice, and
-// the one of clients whose ids cannot be null.
+// Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC says null;
+// clients whose ids cannot be null need Empty.
 const (
 	Null  ID = `null`
 	Empty ID = `""`
@@ -95,8 +95,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// ParseError reads the member "error" of an answer. One that is not of JSON-RPC's form is kept as
-// the data of an error with code 0.
+// ParseError reads the member "error" of an answer. If it is not of JSON-RPC's form, it becomes the
+// data of an error with code 0.
 func ParseError(text []byte) *Error {
 	var e Error
 	err := json.Unmarshal(text, &e)
@@ -146,8 +146,7 @@ func AppendError(dst []byte, id ID, e Error) []byte {
 	return AppendFailure(dst, id, append(failure, '}'))
 }
 
-// AppendFailure appends an answer that says that the request id failed, in the JSON text of an
-// error.
+// AppendFailure is AppendError for an error that is JSON text already.
 func AppendFailure(dst []byte, id ID, failure []byte) []byte {
 	return appendAnswer(dst, id, `,"error":`, failure)
 }
@@ -163,7 +162,7 @@ func appendAnswer(dst []byte, id ID, member string, value []byte) []byte {
 
 // AppendString appends a text as a JSON string.
 func AppendString[T ~string | ~[]byte](dst []byte, text T) []byte {
-	dst, _ = jsontext.AppendQuote(dst, text) // its error says that what is no UTF-8 was replaced
+	dst, _ = jsontext.AppendQuote(dst, text) // the error only says that invalid UTF-8 was replaced
 	return dst
 }
 
@@ -183,7 +182,7 @@ func (m *Message) Kind() Kind {
 	return kindOf(m.named, m.ID != "", m.Failure != nil, m.Result != nil)
 }
 
-// A SyntaxError is returned for what is not one JSON value in valid UTF-8.
+// A SyntaxError is returned for a line that is not exactly one JSON value in valid UTF-8.
 type SyntaxError struct{ Err error }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("parse message: not JSON: %v", e.Err) }
@@ -197,9 +196,9 @@ type FormError struct {
 
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
-// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. An escape of half a
-// surrogate pair, such as "\ud83d", is taken, as JSON's grammar has it: encoders of other languages
-// write it for a text that was cut there.
+// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. It accepts an escape of
+// half a surrogate pair, such as "\ud83d", since JSON's grammar allows it: encoders of other
+// languages write it for a text that was cut there.
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
 		return Message{}, &SyntaxError{Err: errors.New("it is no UTF-8")}
@@ -264,7 +263,7 @@ func (e *members) object(dec *jsontext.Decoder) error {
 	return err
 }
 
-// members are the values of those members of a message that memberNames names, in its order.
+// members holds the values of the members that memberNames lists, in the same order.
 type members struct {
 	values [6]jsontext.Value
 	twice  string // a member that came twice

@@ -11,12 +11,12 @@ import (
 // their sender likes.
 const maxKept = 128
 
-// An Envelope is what Scan finds in a message. Its slices are the message's own, but for a method
-// that is no UTF-8.
+// An Envelope is what Scan finds in a message. Its slices point into the message, except a Method
+// that was not valid UTF-8.
 type Envelope struct {
 	// Raw JSON, quotes and all; empty if there is none, or it is longer than 128 bytes.
 	ID []byte
-	// Without its quotes, escapes as they stand, what is no UTF-8 as U+FFFD; cut at 128 bytes.
+	// Without its quotes. Escapes stay as they are, invalid UTF-8 becomes U+FFFD; cut at 128 bytes.
 	Method []byte
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
@@ -31,8 +31,8 @@ func (e *Envelope) Kind() Kind {
 	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
 }
 
-// Scan reads a message, or the beginning of one. What is not JSON is None or a guess, never a
-// panic.
+// Scan reads a message, or the beginning of one. For text that is not JSON the kind is None or a
+// guess; there is never a panic.
 func Scan(msg []byte) Envelope {
 	var e Envelope
 	text := bytes.TrimLeft(msg, " \t\r\n")
@@ -82,8 +82,8 @@ func Scan(msg []byte) Envelope {
 	return e
 }
 
-// stringEnd returns where the string ends that begins at i: the place of its closing quotation
-// mark, or len(text).
+// stringEnd returns where the string that begins at i ends: the index of its closing quotation
+// mark, or len(text) if there is none.
 func stringEnd(text []byte, i int) int {
 	for begin := i + 1; ; {
 		quote := bytes.IndexByte(text[begin:], '"')
@@ -121,7 +121,7 @@ func (e *Envelope) setText(member, value []byte) {
 	e.setID(member, value)
 }
 
-// setID takes the value of a member, if that is the id.
+// setID takes the value of a member, if the member is the id.
 func (e *Envelope) setID(member, value []byte) {
 	if string(member) != "id" {
 		return

@@ -46,7 +46,7 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	return r.explain(reply)
 }
 
-// checkLine judges a line that should be the one that was sent.
+// checkLine judges a line that should equal the line that was sent.
 func (r *Request) checkLine(reply []byte) Outcome {
 	out := compare(r.msg, reply)
 	more := len(reply) - len(r.msg)
@@ -102,10 +102,10 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
-// headBytes is how much of a payload marks where it begins in an answer.
+// headBytes is how many bytes of a payload are searched for, to find where it begins in an answer.
 const headBytes = 16
 
-// compare holds the payload against a text that begins like it, and may go on behind it.
+// compare compares the payload with a text that begins like it. The text may be longer.
 func compare(payload, text []byte) Outcome {
 	if bytes.HasPrefix(text, payload) {
 		return fine
@@ -127,7 +127,7 @@ func compare(payload, text []byte) Outcome {
 	return wrong(Corrupt, i, "%s", why)
 }
 
-// texts yields every text of a JSON value, and the names in it.
+// texts yields every string of a JSON value, the names of members included.
 func texts(value []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		dec := jsontext.NewDecoder(

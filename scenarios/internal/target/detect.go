@@ -10,11 +10,11 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// headstart is how long the first attempt may be without success before the second begins beside
-// it: most servers answer in less, and one that waits for headers would wait for ever.
+// headstart is how long the first attempt runs alone before the second begins beside it. Most
+// servers answer sooner, and a server that waits for headers would wait for ever.
 const headstart = 1500 * time.Millisecond
 
-// An attempt is what came of speaking to a server of which nothing is known.
+// An attempt is the result of speaking to a server whose protocol is not known.
 type attempt struct {
 	s       *Server // that was greeted; nil if err is set
 	err     error
@@ -22,7 +22,7 @@ type attempt struct {
 }
 
 // settles reports whether nothing else need be tried: the server was greeted, or refused to be, or
-// another framing would not end its endless message either.
+// it sent a message without end, which another framing would not change.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	return !ok || failed.Verdict == Endless || failed.Verdict == ErrorReply
@@ -80,15 +80,14 @@ func endOther(over <-chan attempt) {
 	}
 }
 
-// otherFramings are those that no protocol has as its own. A server that speaks lines, or headers,
-// has answered before they are tried.
+// otherFramings are the framings that no protocol has as its own. They are tried last, when a
+// server that speaks in lines or with headers would have answered.
 var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 
 // otherTime is how long a server has to answer in a framing that few servers have.
 const otherTime = 2 * time.Second
 
-// tryOthers speaks to the server in one framing after another that few servers have; nil if it
-// speaks none.
+// tryOthers speaks to the server in otherFramings, one after another; nil if it answers in none.
 func tryOthers(ctx context.Context, o Options) *Server {
 	if o.Framing != "" {
 		return nil
@@ -115,8 +114,8 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	return approach(ctx, o, f, speakMCP)
 }
 
-// bothFailed makes one error of those of two attempts: an act of the server's says more than its
-// silence.
+// bothFailed joins the errors of two attempts. It prefers an attempt in which the server did
+// something, since that says more than silence.
 func bothFailed(lines, headers error) error {
 	e, _ := errors.AsType[*HandshakeError](lines)
 	other, _ := errors.AsType[*HandshakeError](headers)
@@ -128,7 +127,7 @@ func bothFailed(lines, headers error) error {
 	return e
 }
 
-// A speaker speaks to a server that has just been started, until it knows what that speaks.
+// A speaker speaks to a server that has just been started, and returns the protocol that it found.
 type speaker func(greeting) (*Protocol, error)
 
 // approach starts a server and speaks to it.
@@ -152,7 +151,7 @@ func approach(
 		s.Shutdown(false)
 		return tryFraming(ctx, o, other.spec)
 	}
-	if errors.Is(err, errSpeaksMCP) { // it was greeted as by an editor, and is started again
+	if errors.Is(err, errSpeaksMCP) { // it was greeted as by an editor: start it again
 		s.Shutdown(false)
 		return approach(ctx, o, wire, speakMCP)
 	}
@@ -164,8 +163,8 @@ type otherFraming struct{ spec string }
 
 func (e *otherFraming) Error() string { return "it answers in " + e.spec }
 
-// speakMCP speaks as an MCP client of the newest revision does, and takes the answer for what it
-// is.
+// speakMCP speaks as an MCP client of the newest revision does, and tells the protocol by the
+// answer.
 func speakMCP(g greeting) (*Protocol, error) {
 	o, err := g.open()
 	reply := o.reply
@@ -191,8 +190,8 @@ func speakMCP(g greeting) (*Protocol, error) {
 }
 
 // knowsNoInitialize reports whether a server refused initialize as a method that it does not have.
-// It speaks JSON-RPC without a protocol above it then. One that refuses for another reason is not
-// ready to be driven, whatever else it answers.
+// Then it speaks JSON-RPC without a protocol above it. A server that refuses for another reason is
+// not ready to be driven, whatever else it answers.
 func knowsNoInitialize(err error) bool {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
@@ -212,8 +211,8 @@ func speakLSP(g greeting) (*Protocol, error) {
 	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
-// checkFilter tells a filter, which gives a line for each that was sent, from a program that just
-// writes, which is an error.
+// checkFilter returns nil for a filter, which gives one line for each line that was sent, and an
+// error for a program that just writes.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)
@@ -224,7 +223,7 @@ func (g greeting) checkFilter(sent int64) error {
 	return nil
 }
 
-// answersLines reports whether a program gives a line for a line, twice.
+// answersLines reports whether a program answers each of two lines with a line.
 func (g greeting) answersLines() bool {
 	for _, line := range []string{`"pipebench"`, `"pipebench again"`} {
 		if _, err := g.ask("a line", []byte(line)); err != nil {

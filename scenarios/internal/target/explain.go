@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// After a failure a small request is sent: it meets one of these.
+// Results of the small request that is sent after a failure.
 const (
 	probeAnswered = "answered"
 	probeSilent   = "silent"
@@ -21,8 +21,8 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed: whether it lives, how it ended, and what it used since
-// before.
+// Explain finds out how a server failed: whether it lives, how it ended, and what it has used since
+// the Usage before.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
@@ -62,7 +62,7 @@ func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStderr = ifKnown(s.StderrUnread())
 }
 
-// explainSilence finds a better word for a server that was not heard of.
+// explainSilence finds a more exact verdict for a server that did not answer.
 func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome) {
 	e := out.Evidence
 	switch {
@@ -84,7 +84,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		e.Probe = probeRefused
 		explainFull(out)
 	default:
-		partial := s.Partial() // the answer to the probe would end it
+		partial := s.Partial() // read before the probe, whose answer would end the message
 		e.Probe = s.probe(ctx)
 		if out.cameLate() {
 			return
@@ -120,7 +120,8 @@ func (o *Outcome) cameLate() bool {
 	}
 }
 
-// explainFull names the deadlock if a server that takes no request waits for a reader itself.
+// explainFull gives the verdict Deadlock if a server takes no request while it waits for somebody
+// to read what it wrote.
 func explainFull(out *Outcome) {
 	stream := "standard error"
 	unread := out.Evidence.UnreadStderr
@@ -163,7 +164,7 @@ func (s *Server) ExitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// A record quotes so much of standard error.
+// How much of standard error a record quotes.
 const (
 	quotedLines = 5
 	quotedText  = 300 // characters of a line
@@ -180,7 +181,8 @@ var (
 )
 
 // StderrLines returns the last lines on standard error, shortened, without those of a stack trace.
-// The last that looks like an error is among them: a program may say much after it.
+// The last line that looks like an error is always among them, even if the program wrote much after
+// it.
 func (s *Server) StderrLines() []string {
 	var out []string
 	failure := -1 // the last line that looks like one

@@ -19,21 +19,22 @@ var (
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
 )
 
-// callID is the id of the handshake's requests: they follow each other, and are the only ones
-// meanwhile.
+// callID is the id of each request of the handshake. One id is enough, since each request waits for
+// the answer to the one before; helloID is for the exception.
 const callID = "1"
 
-// slowStarts is how many times the time for an answer a server has that is at work.
+// A server that is at work gets up to slowStarts times the usual time for an answer.
 const slowStarts = 3
 
-// A greeting is what is said to a server that has just been started.
+// A greeting is the handshake with a server that has just been started.
 type greeting struct {
 	*Server
 	ctx    context.Context
 	within time.Duration // for each answer
 }
 
-// decode reads the result of an answer. One that is an error is returned as a *jsonrpc.Error.
+// decode reads the result of an answer. If the answer is an error, decode returns that, a
+// *jsonrpc.Error.
 func decode(m child.Message, result any) error {
 	a, err := child.ReadAnswer(m)
 	if a.Failure != nil {
@@ -48,7 +49,7 @@ func decode(m child.Message, result any) error {
 	return nil
 }
 
-// patient returns a context for one step.
+// patient returns a context for one step of the handshake.
 func (g greeting) patient() (context.Context, context.CancelFunc) {
 	return g.Patient(g.ctx, g.within, slowStarts*g.within)
 }
@@ -65,7 +66,8 @@ func (g greeting) call(method, params string) (child.Message, error) {
 	return g.ask(method, jsonrpc.AppendRequest(nil, callID, method, []byte(params)))
 }
 
-// ask sends a message, which errors call by a name, and waits for the answer: the next that comes.
+// ask sends a message and waits for the answer, the next message that comes. Errors call the
+// message by name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	m, err := g.askOnce(msg)
 	if err == nil && m.Envelope.Kind() == jsonrpc.Request {
@@ -86,8 +88,8 @@ func (g greeting) askOnce(msg []byte) (child.Message, error) {
 	return g.Next(ctx)
 }
 
-// settle is how long after a line that is no answer the answer may still come: some servers greet
-// in words first.
+// settle is how long to wait for the answer after a line that is no answer: some servers greet in
+// words first.
 const settle = time.Second
 
 // askFirst sends the first request to a server of which nothing is known, and waits for its answer.
@@ -123,7 +125,8 @@ func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }
 
-// hear returns the next answer, or the next line that is no JSON-RPC or a request of our own.
+// hear returns the next message that is an answer, is no JSON-RPC, or is a request of ours that the
+// server sends back.
 func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	m, err := g.Expect(ctx, func(m child.Message) bool {
 		kind := m.Envelope.Kind()

@@ -35,7 +35,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-// An editor greets a server that turns out to be of another kind.
+// Errors of an editor's greeting, if the server turns out to be of another kind.
 var (
 	errSpeaksMCP = errors.New("it is an MCP server")
 	errNotLSP    = errors.New("it is no language server")
@@ -71,7 +71,7 @@ func (l *lsp) greet(g greeting) error {
 	}
 	var hello struct {
 		Capabilities    json.RawMessage
-		ProtocolVersion string // which language servers have none of
+		ProtocolVersion string // language servers do not name one
 	}
 	err = decode(reply, &hello)
 	switch {
@@ -94,16 +94,16 @@ func (l *lsp) request(kind Kind, size int) *Request {
 	return l.document.template(l.root, size)
 }
 
-// editorCapabilities are what we say in an editor's place that we can: a server may then ask for
-// settings, announce what it is at, and register what it can.
+// editorCapabilities are the capabilities that we name in place of an editor. With them a server
+// may ask for settings, announce its progress, and register capabilities of its own.
 const editorCapabilities = `{"workspace":{"configuration":true,"workspaceFolders":true,` +
 	`"applyEdit":true,"didChangeConfiguration":{"dynamicRegistration":true}},` +
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
 	`"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}},` +
 	`"window":{"workDoneProgress":true}}`
 
-// editorAnswers are to requests that language servers make, without answers to which some never go
-// on: what is agreed to, refused, or left unchosen.
+// editorAnswers are the results for requests that language servers make; some servers do not go on
+// without them. Each agrees, refuses, or chooses nothing.
 var editorAnswers = map[string]json.RawMessage{
 	"client/registerCapability":        []byte("null"),
 	"client/unregisterCapability":      []byte("null"),
@@ -126,7 +126,7 @@ var editorAnswers = map[string]json.RawMessage{
 type document struct {
 	language      string // as LSP calls it, its languageId
 	suffix        string // of its file
-	before, after string // the room: the inside of a comment, or of a value
+	before, after string // around the room, which is inside a comment or a value
 }
 
 var documents = []document{
@@ -143,7 +143,7 @@ var documents = []document{
 	{"java", "java", "class pipebench {} // ", "\n"},
 }
 
-// documentOf returns the document of a language. That of an unknown one is a text of letters.
+// documentOf returns the document of a language. For an unknown language it is a text of letters.
 func documentOf(language string) *document {
 	for _, d := range documents {
 		if d.language == language {
@@ -153,7 +153,7 @@ func documentOf(language string) *document {
 	return &document{language: language, suffix: "txt"}
 }
 
-// Languages lists the languages of which a document has a symbol.
+// Languages lists the languages for which there is a document with a symbol.
 func Languages() []string {
 	var names []string
 	for _, d := range documents {
@@ -162,8 +162,9 @@ func Languages() []string {
 	return slices.Clip(names)
 }
 
-// template makes the document, opened by a message of exactly size bytes, its symbols asked for,
-// and closed when they came. It lies in the folder in name alone, since its text is sent.
+// template makes a message of exactly size bytes that opens the document, a query for its symbols,
+// and a message that closes it once they have come. There is no such file in the folder, since the
+// text of the document is sent.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
 	at := `{"textDocument":{"uri":` + quoted(uri)

@@ -17,16 +17,16 @@ import (
 )
 
 // mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
-// initialize; a server that does not know it is greeted in the old way.
+// initialize; a server that does not know server/discover is greeted with initialize.
 type mcp struct {
 	Protocol
-	known bool     // its revision and tools are
-	kind  string   // of Requests
+	known bool     // its revision and tools are known
+	kind  string   // one of Requests
 	tool  ToolCall // that takes the payload; its zero value is none
 	sized ToolCall // that answers with as many bytes as it is asked for, if there is one
 }
 
-// A ToolCall is a tool with the argument that is ours to fill: with text, or with a number of
+// A ToolCall is a tool and the name of the argument that we fill: with text, or with a number of
 // bytes.
 type ToolCall struct {
 	Name, Arg string
@@ -43,7 +43,7 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	return m
 }
 
-// discoverParams are what each request of the newest revision carries.
+// discoverParams are the params that each request of the newest revision carries.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
 func (m *mcp) greet(g greeting) error {
@@ -60,8 +60,8 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter ends the handshake with a server that said something, or did so when it was first started,
-// in the way of its era.
+// enter completes the handshake, with initialize if the server's revision has that. o is what the
+// server said so far; it is empty if the revision is known from an earlier start.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	if decode(o.reply, &about) == nil &&
@@ -81,7 +81,8 @@ func (m *mcp) enter(g greeting, o opening) error {
 	return m.chooseTools(g)
 }
 
-// initialize ends the handshake with a server that answered initialize, or is now asked to.
+// initialize completes the handshake of a revision with initialize. reply is the answer to
+// initialize; if it is empty, initialize is sent now.
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
@@ -115,8 +116,8 @@ type tool struct {
 	}
 }
 
-// argument returns the first argument of a type, by name: the only one that is required, or else
-// the first of the alphabet; "" if there is none.
+// argument returns the name of an argument of one of the types: the first that is required, or else
+// the first, both by the alphabet; "" if there is none.
 func (t tool) argument(kinds ...any) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
@@ -131,8 +132,8 @@ func (t tool) argument(kinds ...any) string {
 	return first
 }
 
-// chooseTools finds the tools to call. None is called but one that is asked for or named echo, and
-// for replies one that only makes bytes: a tool may do anything.
+// chooseTools finds the tools to call. A tool may do anything. So only these are called: one that
+// was asked for, one named echo and, for replies, one that only makes bytes.
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if err != nil {
@@ -141,7 +142,7 @@ func (m *mcp) chooseTools(g greeting) error {
 	var list struct{ Tools []tool }
 	err = decode(reply, &list)
 	_, refuses := errors.AsType[*jsonrpc.Error](err)
-	if err != nil && !refuses { // a server without any may refuse
+	if err != nil && !refuses { // a server without tools may refuse
 		return fmt.Errorf("tools/list: %w", err)
 	}
 	m.known = true
@@ -189,8 +190,9 @@ func bytesTool(tools []tool) ToolCall {
 	return ToolCall{}
 }
 
-// complete finds the tool among those of the server, and its first argument of a type if none is
-// named. A tool that is not there is an error if it is demanded, else it is none.
+// complete finds the tool among the tools of the server, and its first argument of a type if no
+// argument is named. If there is no such tool, that is an error if the tool is demanded; else
+// complete returns the zero ToolCall.
 func (call ToolCall) complete(tools []tool, demanded bool, kinds ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -212,7 +214,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, kinds ...any) (ToolCa
 	return call, nil
 }
 
-// template makes a call, its argument the text between before and after, which make up its size.
+// template makes a call of size bytes, or of as few as it takes. Its argument is before, the
+// payload and after.
 func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,

@@ -69,8 +69,8 @@ func (s *Server) Greet(ctx context.Context) error {
 		err = p.greet(g)
 	}
 	if err == nil && s.Out.Bytes() == 0 {
-		// Nothing was asked in the handshake: a first sign of life keeps the start of the server
-		// out of the time that a later answer has.
+		// Nothing was asked in the handshake: waiting for a first sign of life keeps the start of
+		// the server out of the time for a later answer.
 		_, err = g.ask("a first request", p.Smallest(Transport).Number(0))
 	}
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Server) Greet(ctx context.Context) error {
 }
 
 // learn makes first requests, for which the server has as long as for its start, and learns how it
-// refuses and whether its answers hold what was sent. It returns the server, or another one in the
-// place of one that failed, or nil beside an error if none runs.
+// refuses and whether its answers hold what was sent. It returns the server, or another one if the
+// server failed. If none runs it returns nil and an error.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)

@@ -42,7 +42,7 @@ func (g greeting) open() (opening, error) {
 }
 
 // hearBoth waits for the answer to initialize, and for the one to server/discover if that comes
-// first. A filter gives two lines back, as they were sent or others.
+// first. A filter answers with two lines, the same as were sent or others.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -6,18 +6,18 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Pace predicts how long a server takes, after what it took for another size.
+// A Pace predicts how long a server takes from the time that it took for another size.
 type Pace struct {
 	Size int // bytes of the largest message that was answered
 	Took time.Duration
 }
 
-// firstGuess is for a server of which nothing is known: twice the slowest that was measured, an SDK
-// example that logs what it gets.
+// firstGuess is the pace of a server of which nothing is known: twice that of the slowest server
+// that was measured, an SDK example that logs what it gets.
 const firstGuess = 800 * time.Nanosecond // a byte
 
-// Predict returns how long a message of size bytes takes if time grows as size does. What a small
-// message took is mostly what every one costs, and says little about a large one.
+// Predict returns how long a message of size bytes takes if time grows as size does. The time for a
+// small message is mostly a cost that every message has, and says little about a large one.
 func (p Pace) Predict(size int) time.Duration {
 	switch {
 	case p.Size == 0:
@@ -33,8 +33,8 @@ func (p Pace) Predict(size int) time.Duration {
 // Margin is how much slower than predicted a server may be.
 const Margin = 10
 
-// Limit returns how long a server of that pace has for a request of size bytes, beside the least
-// that it has for any.
+// Limit returns how long a server of that pace may take for a request of size bytes: patience,
+// which it has for any request, and Margin times the predicted time.
 func (p Pace) Limit(patience time.Duration, size int) time.Duration {
 	return patience + Margin*p.Predict(size)
 }

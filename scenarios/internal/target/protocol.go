@@ -16,7 +16,7 @@ import (
 type Protocol struct {
 	Name    string // for the record, with its revision: "mcp 2025-11-25"
 	Framing framers.Framing
-	JSONRPC bool // messages have ids; else whatever comes is an answer to us
+	JSONRPC bool // messages have ids; else every message counts as an answer
 	Echoes  bool // answers hold what was sent
 	// Demand makes a request for an answer of about n bytes; nil if there is no such request.
 	Demand    func(n int) *Request
@@ -25,8 +25,8 @@ type Protocol struct {
 	Paces [2]Pace
 
 	sends    string   // what requests exercise, in words; "" for unknownMethod
-	requests []string // that it has, of Requests
-	tryEcho  bool     // whether answers hold what was sent is to be found out by a request
+	requests []string // those of Requests that it has
+	tryEcho  bool     // a first request is to find out whether answers hold what was sent
 	refusal  string   // the code of the error for an unknown method
 	ignores  bool     // it does not answer an unknown method
 	meta     string   // what each request carries, followed by a comma; "" in most protocols
@@ -43,7 +43,7 @@ type Kind uint8
 
 // Kinds of requests.
 const (
-	Tool      Kind = iota // the tool, or what stands for one: the way a user's request takes
+	Tool      Kind = iota // the tool, or what a protocol has instead: what users ask for
 	Transport             // nothing but reading, framing, and a refusal
 )
 
@@ -63,7 +63,7 @@ func Requests() []string {
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// Close removes what servers of the protocol needed.
+// Close removes the folder that servers of the protocol were told of.
 func (p *Protocol) Close() { os.RemoveAll(p.folder) }
 
 // HasTools reports whether the protocol has tools that can be called.
@@ -113,10 +113,12 @@ func (p *Protocol) plain(size int) *Request {
 	return refusable(size, p.meta)
 }
 
-// Unknown makes a request for a method that no server knows, whether the server ignores it or not.
+// Unknown makes a request for a method that no server knows, even if the server ignores such
+// methods.
 func (p *Protocol) Unknown() *Request { return refusable(0, p.meta) }
 
-// check reports what was asked for that the protocol does not have.
+// check returns an error if the options ask for a request or a tool that the protocol does not
+// have.
 func (p *Protocol) check(o Options) error {
 	request := o.Request
 	if request == "" {
@@ -193,7 +195,7 @@ func newLines(wire framers.Framing, echoes bool) *Protocol {
 // unknownMethod is one that no server has: its refusal is the shortest way through a server.
 const unknownMethod = "pipebench/unknown"
 
-// listMethod is asked for instead of a server that ignores methods that it does not know.
+// listMethod takes the place of unknownMethod if a server ignores methods that it does not know.
 const listMethod = "tools/list"
 
 // quoted returns a text as JSON.

@@ -21,11 +21,11 @@ type Request struct {
 	Silent bool // nobody answers it
 	// bytes of payload that the answer is to have; 0 if it is to have those of the message
 	Demands int
-	Query   *Request // sent after a message that gets no answer, to be answered; else nil
+	Query   *Request // sent after a message that itself gets no answer; its answer counts; else nil
 	Release *Request // sent when the answer has come; nil if nothing is due
 
-	// Heard, if set, is given an answer that is no echo, by the goroutine that reads. It may keep
-	// it during the call alone.
+	// Heard, if set, gets an answer that is no echo. The reading goroutine calls it, and the answer
+	// is valid only during the call.
 	Heard func(answer []byte)
 
 	msg      []byte
@@ -33,8 +33,8 @@ type Request struct {
 	id       int    // the first of them; -1 if there is none
 	from, to int    // the payload
 	at       int    // where in an answer the payload stood last time
-	errs     bool   // an error is the answer that is due
-	refusal  string // its code; "" is any
+	errs     bool   // an error is a right answer
+	refusal  string // the code of that error; "" is any
 	wants    []byte // the id of a message that was recorded; nil if it has none
 
 	// held to number a copy and to check an answer: another goroutine checks late ones
@@ -55,8 +55,8 @@ const StampDigits = 8
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// period is after how many bytes a payload repeats: prime, so that a chunk that takes another's
-// place shows.
+// A payload repeats after period bytes. That is a prime, so that a chunk in the place of another is
+// noticed.
 const period = 65521
 
 // newRequest makes a request of size bytes, or of as few as it takes; before holds idMark wherever
@@ -96,16 +96,16 @@ func refusable(size int, meta string) *Request {
 	return r
 }
 
-// Unanswerable makes a notification of size bytes, or of as few as it takes. Both protocols have
-// those that are not known ignored.
+// Unanswerable makes a notification of size bytes, or of as few as it takes. MCP and LSP both say
+// that unknown ones are ignored.
 func Unanswerable(size int) *Request {
 	r := newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
 	r.Silent = true
 	return r
 }
 
-// Again makes a request of a message that was recorded, which has its own id, or nil. An error may
-// be the answer that it deserves.
+// Again makes a request of a recorded message. id is the message's own, nil if it has none. An
+// error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }
@@ -125,7 +125,7 @@ func (r *Request) WithID(id string) []byte {
 	return bytes.Join([][]byte{r.msg[:r.id], []byte(id), r.msg[r.id+idDigits:]}, nil)
 }
 
-// Clone copies the request over a buffer of its own, for the goroutine that checks answers.
+// Clone copies the request and its buffer, for the goroutine that checks answers.
 func (r *Request) Clone() *Request {
 	c := *r
 	c.msg = bytes.Clone(r.msg)

@@ -12,14 +12,14 @@ type Search struct {
 	First  int // the size that is tried first
 	Factor int // by which sizes grow until one fails
 	Most   int // the largest size that is tried
-	// the smallest size that there is, tried if First fails; 0 works and need not be tried
+	// the smallest possible size, tried if First fails; 0: there is none to try
 	Least int
 
 	Low  int // the largest size so far that worked; 0 if none did
 	High int // the smallest that did not; 0 if there is none
 }
 
-// roundSizes are those at which programmers put limits.
+// roundSizes are sizes at which programmers put limits.
 var roundSizes = []int{
 	1e3, 1e4, 1e5, 1e6, 1e7, 5e7,
 	4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
@@ -27,9 +27,9 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run tries sizes until Low and High are a byte apart, the largest works, or the time is up; the
-// zero time is never. Round sizes come first: a wrong guess costs no more than a step of bisection
-// that is a little off the middle.
+// Run tries sizes until Low and High are a byte apart, the largest works, or until has passed; a
+// zero until sets no end. Round sizes come first: a wrong guess costs no more than a step of
+// bisection that is a little off the middle.
 func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
 	size := min(s.First, s.Most)
 	for until.IsZero() || time.Now().Before(until) {
@@ -62,8 +62,8 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 // IsLate reports whether the time was up before a size failed, or the largest worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
-// between returns a size between Low and High: the round one that is nearest to their middle on a
-// scale of powers or, for a limit that is one byte off, a neighbour of it, or else the middle.
+// between returns a size between Low and High: the round size that is nearest to their geometric
+// mean; or, for a limit that is a byte or two off, a neighbour of a round size; or else the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Strays are what a server said beside answers that were waited for.
+// Strays are what a server wrote besides the answers that were waited for.
 type Strays struct {
 	Unasked atomic.Int64 // answers that nobody waited for
 
@@ -21,7 +21,7 @@ type Strays struct {
 // strayText bounds how much of a line is kept, in characters.
 const strayText = 120
 
-// add counts what should not be on a standard output, and keeps the first for the record.
+// add counts a line that does not belong on standard output, and keeps the first for the record.
 func (s *Strays) add(msg []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Strays) endsInHalf() bool {
 	return s.cut
 }
 
-// forget drops what was taken for no message and was one.
+// forget drops the lines so far: they were messages after all.
 func (s *Strays) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,14 +32,14 @@ type Options struct {
 	Dir     string   // where it runs; "" is where we run
 	// New readies a process for a start; nil starts Command with Env in Dir.
 	New    func() (*proc.Process, error)
-	Behind bool // that process is the server's client, and starts the server itself
+	Behind bool // the process of New is the server's client, and starts the server itself
 
 	Protocol string // one of Protocols; "" is "auto"
 	Framing  string // a framers spec; "" is the protocol's own
 	Lenient  bool   // malformed lines of a header are skipped
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	Tool, ReplyTool ToolCall // of MCP: takes a payload, makes one; the zero value is a usual one
+	Tool, ReplyTool ToolCall // MCP: one takes a payload, one makes it; zero is a usual tool
 	Language        string   // of LSP's documents
 
 	Pipes    child.Options // Respond, Divert and Reading are ours
@@ -47,7 +47,7 @@ type Options struct {
 	Patience time.Duration // the least that an answer may take
 	Longest  time.Duration // the most that it is predicted to take
 
-	Observe func(step string) // if set, is told what an answer is waited for
+	Observe func(step string) // if set, gets a text that says what is waited for
 }
 
 func (o Options) observe(step string) {
@@ -94,7 +94,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 type Server struct {
 	*child.Conn
 	o        Options
-	client   int                      // the process that the server is told is its client
+	client   int                      // number of the process that the server is told is its client
 	protocol atomic.Pointer[Protocol] // nil until it is known
 	receive  atomic.Pointer[Receiver]
 	ignoring atomic.Bool
@@ -114,7 +114,8 @@ type Receiver func(child.Message)
 // MostInflight is how many requests may be under way at once.
 const MostInflight = 1 << 16
 
-// launch starts a server of which nothing is known yet. It ends when it is told to, not with ctx.
+// launch starts a server of which nothing is known yet. The server does not end with ctx, only when
+// it is told to.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p, err := o.process()
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 // InChunks reports whether the server has answered in chunks where it is sent lines.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
-// Receive has f take what may be an answer, instead of Next; nil ends it.
+// From Receive on, f gets each message that may be an answer, instead of Next; nil ends that.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)
@@ -162,10 +163,11 @@ func (s *Server) Receive(f Receiver) {
 	s.receive.Store(&f)
 }
 
-// Ignore has answers that nobody waits for counted and dropped.
+// From Ignore on, answers that nobody waits for are counted and dropped.
 func (s *Server) Ignore() { s.ignoring.Store(true) }
 
-// ourMethods are of requests that only a client makes: a server that makes one echoes it.
+// ourMethods are the methods of requests that only a client makes: a server that sends one echoes
+// it.
 var ourMethods = []string{
 	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
 	"textDocument/documentSymbol",
@@ -180,8 +182,9 @@ func (s *Server) respond(m child.Message) []byte {
 	return p.respond(m.Raw, m.Envelope)
 }
 
-// sort sees each message first. It takes what is no answer, as far as that is known, and gives what
-// may be one to the receiver. It leaves the rest to respond and Next.
+// sort sees each message first, and reports whether it took the message. It takes a message that is
+// known to be no answer, and gives one that may be an answer to the receiver. It leaves the rest to
+// respond and Next.
 func (s *Server) sort(m child.Message) bool {
 	if m.Err != nil {
 		s.Strays.add(m.Raw)
@@ -220,8 +223,8 @@ const (
 	LeaveAtTerm = time.Second
 )
 
-// Shutdown ends the server and everything that served it. A polite one lets it leave by itself
-// first.
+// Shutdown ends the server and everything in its process group. If politely is set, the server may
+// leave by itself first.
 func (s *Server) Shutdown(politely bool) {
 	s.Out.Resume()
 	if politely {

@@ -12,13 +12,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 )
 
-// An Outcome is what came of one request.
+// An Outcome is the result of one request.
 type Outcome struct {
 	Verdict Verdict
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
-	// how the server failed; nil if nothing did, or nobody looked yet
+	// how the server failed; nil if it did not, or nobody looked yet
 	Evidence *results.FailureEvidence
 
 	answer   <-chan Outcome // holds an answer that came too late
@@ -43,8 +43,8 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 // mostPatience is how many times its limit a server gets while it is at work.
 const mostPatience = 10
 
-// LimitOf returns how long the server has to take so many bytes of requests of a kind, and again to
-// answer them.
+// LimitOf returns how long the server may take to accept so many bytes of requests of a kind, and
+// as long again to answer them.
 func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
@@ -54,8 +54,8 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 }
 
 // Trip sends the request's i-th copy and waits for its answer, longer than the limit if the server
-// is at work. Its error is that ctx ended. The outcome holds all that the server does wrong; unless
-// the outcome Lives, nothing else can be asked of the server.
+// is at work. It returns an error only if ctx ended. The outcome holds all that the server does
+// wrong; unless the outcome Lives, nothing else can be asked of the server.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	limit := s.LimitOf(r.Kind, r.Size())
@@ -79,7 +79,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	return out, nil
 }
 
-// SendWithin sends messages that the server has so long to take, or longer if it is at work.
+// SendWithin sends messages. The server has to take them within limit, or later if it is at work.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
 	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
 	defer stop()
@@ -91,8 +91,9 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// exchange sends and waits. Its verdicts are provisional if nothing came: Explain finds out why,
-// and a late answer is still received meanwhile. The caller ends the receiving.
+// exchange sends the request and waits for its answer. If none came, the verdict is provisional:
+// Explain finds out why, and a late answer is still received meanwhile. The caller ends the
+// receiving.
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
@@ -114,8 +115,8 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	return out
 }
 
-// explainUnsent is the outcome of a request that was not taken, unless the server answered before
-// it left.
+// explainUnsent returns the outcome of a request that was not taken or, if the server answered
+// before it left, that answer.
 func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
 	var out Outcome
 	out.fail(Deaf, "%s", why)
@@ -142,8 +143,9 @@ func WhyNotTaken(err error, accepted int64) string {
 	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
-// expect has the next answer to the request's message checked and handed over. The request began to
-// be sent at a time. An answer to another request goes to whoever received before.
+// expect returns a channel that gets the next answer to the request, checked. began is when the
+// sending of the request began. An answer to another request goes to the receiver that was set
+// before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	before := s.receive.Load()

@@ -5,11 +5,11 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Usage is what both sides had done at a time. Of processor time, in ns, what the system does not
-// tell is nil.
+// A Usage is what both sides had done at a time. Processor times are in ns; nil if the system does
+// not tell.
 type Usage struct {
-	Sent, Received int64  // bytes that the pipe took of ours, and that came
-	Calls          int64  // ours, to write and to read
+	Sent, Received int64  // bytes of ours that the pipe took, and bytes that came
+	Calls          int64  // our calls, to write and to read
 	Stderr         int64  // bytes that the server wrote there
 	CPU            *int64 // that the server used
 
@@ -17,7 +17,7 @@ type Usage struct {
 	OwnCPU  *int64 // that we used; read by Account alone
 }
 
-// Usage reads where both sides are.
+// Usage returns what both sides have done so far.
 func (s *Server) Usage() Usage {
 	return Usage{
 		Sent: s.In.Bytes(), Received: s.Out.Bytes(),
@@ -26,7 +26,7 @@ func (s *Server) Usage() Usage {
 	}
 }
 
-// Account reads where both sides are, for a sample.
+// Account is Usage with the processor times that a sample needs as well.
 func (s *Server) Account() Usage {
 	now := s.Usage()
 	now.OwnCPU = ifKnown(proc.OwnCPU())
@@ -34,8 +34,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample says what both sides did since. The writer is this process, the reader is the server,
-// which alone knows how many calls it made.
+// Sample says what both sides did since. The writer is this process, the reader is the server. How
+// many calls the server made is not known.
 func (s *Server) Sample(before Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - before.Sent

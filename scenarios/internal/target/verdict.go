@@ -9,13 +9,14 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Verdict is how a server met a request. Two of them carry a number: "exit 3", "signal SIGKILL".
+// A Verdict says how a server dealt with a request. Two of them carry a number: "exit 3", "signal
+// SIGKILL".
 type Verdict string
 
 // Verdicts.
 const (
 	OK Verdict = results.VerdictOK
-	// answered, in over ten times what the size before it suggests
+	// answered, but after over ten times what the size before it suggests
 	Slow       Verdict = results.VerdictSlow
 	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
 	// lives and answers others; this request got nothing
@@ -117,8 +118,9 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
-// Advice is that of the verdict. Of a server that lives and is silent it says where its reading
-// stopped, and that a command has it do so again for long enough to be looked at.
+// Advice returns the advice of the verdict. For a server that lives and is silent it says where the
+// server stopped reading, and to run command: that repeats the request and waits long enough to
+// inspect the server.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	if o.Verdict != Deaf || e == nil {
@@ -129,7 +131,7 @@ func (o *Outcome) Advice(command string) string {
 		"if the server is only slow, it needs no more than --patience"
 }
 
-// readingText says how much of a request a server read that did not answer it.
+// readingText says how much of a request the server read before it failed to answer.
 func readingText(e *results.FailureEvidence) string {
 	read := e.Accepted
 	stopped := e.Unsent
@@ -156,7 +158,7 @@ type HandshakeError struct {
 	Verdict Verdict
 	Why     string   // what was tried
 	Stderr  []string // its last lines on standard error
-	Wrote   bool     // anything to its output or its standard error
+	Wrote   bool     // whether it wrote to its output or its standard error
 }
 
 func (e *HandshakeError) Error() string {
@@ -168,8 +170,8 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Advice says what to look at first. That of a verdict on a message would not do: there was none of
-// a size yet.
+// Advice says what to look at first. The advice of its verdict would not fit: that is about
+// messages of a size, and none was sent yet.
 func (e *HandshakeError) Advice() string {
 	switch e.Verdict {
 	case Corrupt:
