@@ -157,8 +157,8 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages it receives, as it does in all but plain
-// raw cells.
+// checks reports whether this end looks at the messages it receives. Only in plain raw cells it
+// does not.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
 // checker returns the function that checks a received message: by its number and length while the

@@ -208,7 +208,7 @@ func (e *endpoint) finishMixed() error {
 // With larger reads the pipe would run in jerks, and a small message would wait for one.
 const readQuantum = 4 << 10
 
-// A slowReader reads no more bytes a second than its pace allows, as a program does that works on
+// A slowReader reads no more bytes per second than its pace allows, like a program that works on
 // each byte. It belongs to one goroutine.
 type slowReader struct {
 	in    io.Reader
@@ -217,7 +217,7 @@ type slowReader struct {
 	spin  bool // the CPU is the reader's own: it works there, as such a program would
 }
 
-// Read first waits until the pace allows more bytes than those of the reads before.
+// Read first waits until the pace has made up for the bytes of the reads before.
 func (s *slowReader) Read(p []byte) (int, error) {
 	s.clock.await(s.pace.Next, s.spin)
 	n, err := s.in.Read(p[:min(len(p), readQuantum)])

@@ -56,8 +56,8 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. The controller does
-// this, because it makes garbage, which a worker does not collect.
+// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. It is called in the
+// controller, because it makes garbage, and a worker does not collect garbage.
 func addRoundTrips(s *results.Sample, trips []int64) error {
 	if len(trips) == 0 {
 		return nil

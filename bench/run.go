@@ -289,8 +289,8 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish keeps the records of the groups that are done, which are those for which why returns a
-// reason. If the run was stopped, a cell that was not begun gets no record.
+// finish keeps the records of the groups that are done: those for which why returns a reason. If
+// the run was stopped, a cell that was not begun gets no record.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil

@@ -12,9 +12,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job has compareBytes of messages, which are some pipes' worth, but at least
-// minCompare messages and each of a recording's, and at most maxCompare others, which are quickly
-// made.
+// The untimed job has about compareBytes of messages, which are some pipes' worth: at least
+// minCompare messages, and at most maxCompare, which are quickly made. From a recording it sends
+// each message at least once.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
@@ -57,15 +57,15 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	timer := reports.timer()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
 	c.size = float64(timer.PayloadBytes) / float64(j.Messages)
-	c.rate = rate(j.Messages, timer.ElapsedNS) // low, as comparing is slower than checking
+	c.rate = rate(j.Messages, timer.ElapsedNS) // low: comparing is slower than checking
 	c.capacity = reports.origin().Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 	return nil
 }
 
-// calibrations is how many calibrating slices a cell takes at most. One tells how many messages fit
-// into its length, but if it is far too short the first messages, which are slow, are a large part
-// of it.
+// calibrations is how many calibrating slices a cell takes at most. A slice tells how many messages
+// fit into its length. But if it is far too short, the first messages, which are slow, are a large
+// part of it, and another slice is needed.
 const calibrations = 3
 
 // calibrate takes short slices that nobody keeps, until one tells how many messages fill the time.

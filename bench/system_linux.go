@@ -26,7 +26,7 @@ func (c *clock) sleepUntil(moment int64) {
 // 20 µs for some milliseconds more, so a part of each slice has the watchdog awake in either case.
 const quietTime = 250 * time.Microsecond
 
-// quiesce sleeps in a raw system call, of which the scheduler does not know: telling it would only
+// quiesce sleeps in a raw system call. The scheduler does not know of it: telling it would only
 // wake more threads.
 func quiesce() {
 	t := unix.NsecToTimespec(quietTime.Nanoseconds())
@@ -62,8 +62,8 @@ func openRunQueue() runQueue {
 
 // waited returns how many nanoseconds the thread waited in a run queue, or -1 if the system does
 // not tell. The kernel's file has three numbers: nanoseconds on a CPU, nanoseconds in a run queue,
-// and turns. As the clock is about to start, waited allocates nothing, and its system call is a raw
-// one, of which Go's scheduler does not know.
+// and turns. Because the clock is about to start, waited allocates nothing and makes a raw system
+// call, without telling Go's scheduler.
 func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),

@@ -21,7 +21,7 @@ type usage struct {
 	heap  runtime.MemStats
 }
 
-// cpuTime is processor time and switches of a thread or a process, each -1 where it is not known.
+// cpuTime is processor time and switches of a thread or a process, each -1 if it is not known.
 type cpuTime struct {
 	cpu                    int64 // nanoseconds
 	voluntary, involuntary int64

@@ -40,7 +40,7 @@ type job struct {
 	Seed      int64
 	Recording string // path of the recorded messages, if the cell replays some
 
-	Offset   int   // of messages within a page, if the cell does not say where they begin
+	Offset   int   // where in a page messages begin, if the cell does not say
 	Warmup   int64 // messages before the clock starts
 	Messages int64 // messages while it runs
 	Compare  bool  // compare every byte: an untimed sample

@@ -62,8 +62,8 @@ func FormatLabel(v float64, unit string) string {
 	return strings.TrimSpace(number + " " + unit)
 }
 
-// scaled writes v in the largest unit of which it holds one, or in the smallest. A number that
-// would round up to 1000 gets the next unit instead.
+// scaled writes v in the largest unit that is not larger than v, or else in the smallest. A number
+// that would round up to 1000 gets the next unit instead.
 func scaled(v float64, scales []scale) string {
 	fits := func(s scale) bool { return math.Abs(v) >= s.size*0.9995 || s.size == 1 }
 	s := scales[slices.IndexFunc(scales, fits)]

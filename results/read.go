@@ -346,7 +346,8 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete adds a problem because of which measurements from this line on are missing.
+// AddIncomplete adds a problem and marks it: because of it measurements are missing from this line
+// on.
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true

@@ -26,8 +26,7 @@ func (s *Set) Environment(run string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Machine returns the hash of the machine that a run was measured on, "" where the file does not
-// tell.
+// Machine returns the hash of the machine that a run was measured on, "" if the file does not tell.
 func (s *Set) Machine(run string) string {
 	e, _ := s.Environment(run)
 	return e.Machine

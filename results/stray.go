@@ -15,7 +15,7 @@ func (r *runsRead) stray() []Problem {
 	for _, e := range r.environments {
 		byCommand[e.Command] = append(byCommand[e.Command], e)
 	}
-	delete(byCommand, "") // those of old files
+	delete(byCommand, "") // runs of old files, which lack the command
 	var problems []Problem
 	for _, command := range slices.Sorted(maps.Keys(byCommand)) {
 		problems = append(problems, strayRunsOf(byCommand[command])...)

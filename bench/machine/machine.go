@@ -1,4 +1,5 @@
-// Package machine describes where a run takes place, so that its figures are never read without it.
+// Package machine describes the machine on which a run takes place, because its figures mean
+// nothing without that.
 //
 //	env := machine.Describe("20261121-1", 1)
 //

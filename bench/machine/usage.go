@@ -19,7 +19,7 @@ type Usage struct {
 	CPUs      int
 
 	quotas   bool            // the system tells of throttling
-	stolenOf map[int]float64 // Stolen by CPU, where the system tells
+	stolenOf map[int]float64 // Stolen by CPU, if the system tells
 	at       time.Time
 }
 
@@ -28,7 +28,7 @@ type Usage struct {
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at = time.Now()
-	self, _ := proc.OwnCPU() // 0 where it is not known
+	self, _ := proc.OwnCPU() // 0 if it is not known
 	children, _ := proc.ChildrenCPU()
 	u.Own = (self + children).Seconds()
 	return u
@@ -51,7 +51,7 @@ func (u Usage) Since(from Usage) Usage {
 }
 
 // StolenFrom returns how much time the hypervisor took from two CPUs, or from one given twice;
-// false where the system does not tell.
+// known is false if the system does not tell.
 func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 	seconds, known := u.stolenOf[a]
 	if a != b {

@@ -26,7 +26,7 @@ const stampLen = 8
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
 	copies [][]byte // of the only body, to be sent in turn; nil if it is sent from one place
-	head   int      // where a generated message carries its number, -1 where it is too small
+	head   int      // where a generated message carries its number, -1 if it is too small
 	tail   int
 }
 
@@ -250,7 +250,7 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// characters of one to four bytes, those of one the most frequent, as in text.
+// characters have one to four bytes. Those of one byte are the most frequent, as in text.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {

@@ -18,10 +18,10 @@ import (
 // A Message is one that once passed between two programs.
 type Message struct {
 	Dir    string          // "request" (client to server) or "reply"; "" if unknown
-	Method string          // "" where the recording does not tell
-	ID     json.RawMessage // nil where the recording does not tell
+	Method string          // "" if the recording does not tell
+	ID     json.RawMessage // nil if the recording does not tell
 	Size   int             // bytes of the message, terminator not counted
-	Body   []byte          // the message; nil where the recording kept none
+	Body   []byte          // the message; nil if the recording kept none
 
 	Redacted bool // values in the body were overwritten
 }
@@ -147,7 +147,7 @@ func ReadRecording(path string) (*Recording, error) {
 	return NewRecording(all), nil
 }
 
-// NewRecording makes a recording of messages, which it keeps.
+// NewRecording makes a recording of messages. It keeps the slice.
 func NewRecording(messages [][]byte) *Recording {
 	h := sha256.New()
 	for _, m := range messages {

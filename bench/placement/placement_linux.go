@@ -71,8 +71,8 @@ func pin(thread, cpu int) error {
 
 // Read finds the CPUs that this process may use, and from sysfs which of them share a core or a
 // cache. If sysfs does not tell (in some containers), each CPU counts as a core of its own, and all
-// of them share one cache. Read looks only once in the life of a process, which has to be before
-// any of its threads is bound.
+// of them share one cache. Read looks only once in the life of a process. Its first call has to
+// come before any thread is bound to a CPU.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
