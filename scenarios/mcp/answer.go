@@ -56,8 +56,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// frames counts the frames that a message goes in, up to most; 0 for a framing that has none. To
-// count one takes as long as to make it.
+// frames counts the frames of a message, up to most; 0 for a framing without frames. Counting a
+// frame takes as long as making it.
 func frames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -74,13 +74,13 @@ func frames(f framers.Framing, msg []byte, most int) int {
 }
 
 // A ChunkLog logs messages that go in several chunks, at debug level: their size, their frames and
-// how long they took. What they carry is not logged.
+// how long they took. Their content is not logged.
 type ChunkLog struct {
 	Logger  *slog.Logger
 	Framing framers.Framing // of what is sent
 }
 
-// Received is told of each chunk that comes, as by [framers.WithProgress].
+// Received takes each chunk that comes: it is a function for [framers.WithProgress].
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
 		took := time.Since(c.Began)
@@ -88,7 +88,7 @@ func (l ChunkLog) Received(c framers.Chunk) {
 	}
 }
 
-// Sent is told of a message that has been written, and when that began.
+// Sent takes a message that has been written, and when the writing began.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -103,7 +103,7 @@ func (l ChunkLog) Sent(msg []byte, began time.Time) {
 // maxRecorded is the largest message that is recorded with its body, in bytes.
 const maxRecorded = 8 << 10
 
-// record keeps a message that has passed, if all are to be kept.
+// record records a message that was read or written, if the session is recorded.
 func (s *Server) record(dir string, msg []byte) {
 	if s.opts.Record == nil {
 		return
@@ -121,7 +121,7 @@ func (s *Server) record(dir string, msg []byte) {
 	if len(msg) <= maxRecorded {
 		m.Body = string(msg)
 	}
-	_ = s.keep(m) // the last line fails too, and is told of
+	_ = s.keep(m) // the last record fails, too, and that error is logged
 }
 
 func (s *Server) keep(l results.Line) error {
@@ -136,10 +136,10 @@ func closedByPeer(err error) bool {
 		errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
-// maxErrorText bounds what an error repeats of what the client sent, in bytes.
+// maxErrorText is how many bytes of the client's text an error repeats at most.
 const maxErrorText = 256
 
-// clip shortens what may be as long as the client likes, at a character's end.
+// clip shortens a text of the client, which may be of any length. It cuts between characters.
 func clip(s string) string {
 	if len(s) <= maxErrorText {
 		return s

@@ -15,9 +15,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// serve does what a request asks for, and has it answered. It is called in the order of the
-// requests, and returns at once but for the writing of a short answer: what may take long goes on
-// beside.
+// serve carries a request out and answers it. It is called in the order of the requests. It returns
+// at once, except for the writing of a short answer: what may take long runs in another goroutine.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	handshake := r.method == "initialize" || r.method == "ping"
@@ -72,7 +71,7 @@ func decode(r *request, into any) *jsonrpc.Error {
 		return invalidParams(r.method + " needs params")
 	}
 	err := jsonv2.Unmarshal(r.params, into,
-		// Half a surrogate pair is none.
+		// Half a surrogate pair is not valid UTF-8.
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return invalidParams("those of " + r.method + " have another form")
@@ -80,8 +79,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// findRevision looks whether the params of a request name a revision, as those of a revision
-// without a handshake do, and whether it is spoken here.
+// findRevision finds out whether the params of a request name a revision, as they do in a revision
+// without a handshake. It returns an error if this server does not speak that revision.
 func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
@@ -158,7 +157,7 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// mayBeKept says how long a client may keep an answer that no session belongs to: not at all.
+// mayBeKept adds how long a client may keep a result that belongs to no session: not at all.
 func mayBeKept(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
@@ -186,7 +185,7 @@ func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	return result, nil
 }
 
-// setLevel takes any level of logs: none are sent.
+// setLevel accepts every level of logs, since no logs are sent.
 func setLevel(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Level string `json:"level"`
@@ -204,15 +203,15 @@ func setLevel(r *request) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// answerResult answers a request by what is to be its result, or by an error. In a revision without
-// sessions a result says that it is whole, and who it is from.
+// answerResult answers a request with its result, or with an error. In a revision without sessions
+// a result says that it is complete, and which server it is from.
 func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	if failed != nil {
 		s.answerError(r, failed)
 		return
 	}
 	text, err := jsonv2.Marshal(result, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil { // of what is made here it is none
+	if err != nil { // results that are made here always marshal
 		s.log.Error("Request failed", "method", clip(r.method), "error", err)
 		s.answerError(r, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal error"})
 		return
@@ -220,11 +219,11 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	if r.stateless {
 		text = s.withResultType(text, "")
 	}
-	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer tells of its error
+	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer logs its error
 }
 
-// withResultType adds what a stateless result begins with to the JSON text of an object. A result
-// of a subscription names it by the id of its request.
+// withResultType adds the members that begin a stateless result to the JSON text of an object. The
+// result of a subscription names the subscription by the id of its request.
 func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 	about, _ := json.Marshal(s.about()) // texts always marshal
 	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
@@ -239,12 +238,12 @@ func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 }
 
 func (s *Server) answerError(r *request, err *jsonrpc.Error) {
-	_ = s.answer(r, jsonrpc.AppendError(nil, r.id, *err)) // answer tells of its error
+	_ = s.answer(r, jsonrpc.AppendError(nil, r.id, *err)) // answer logs its error
 }
 
-// listen serves a subscription until the client or the server ends it; at once if the client asks
-// for nothing that changes. It is told of all changes that come after the acknowledgement, and of
-// none before.
+// listen serves a subscription until the client or the server ends it. If the client asks for
+// nothing that changes, it ends at once. The client is told of all changes that come after the
+// acknowledgement, and of none before.
 func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {

@@ -18,15 +18,16 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves, as scenarios/catalogue lists them. Its spec
-// is a kind, and a size in bytes where the kind takes one:
+// A Fault is a way in which a server misbehaves, as scenarios/catalogue lists them. Its spec is a
+// kind, and a size in bytes if the kind takes one:
 //
 //	deaf@1MiB    messages up to 1 MiB are served; the first larger one triggers the fault
 //	trickle=16B  a quantity of the fault itself
 //	reorder      takes none
 //
-// Sizes are of the message, its terminator not counted. A threshold of 0 is met by the first
-// message after the handshake, or its answer, whatever their sizes. The zero Fault is none.
+// Sizes are bytes of a message, without its terminator. A threshold of 0 is reached by the first
+// message after the handshake, or by the answer to it, whatever their sizes. The zero Fault is no
+// fault.
 type Fault struct {
 	Kind  string // a name of the catalogue
 	Bytes int64  // threshold or quantity
@@ -74,12 +75,12 @@ type faultInjector struct {
 	Fault
 	s      *Server
 	deaf   bool
-	past   atomic.Bool // the handshake is behind the answer that is sent
+	past   atomic.Bool // the answer that is being sent comes after the handshake
 	order  reverser
 	parent int // the process that started this one
 }
 
-// reader returns what the server reads its messages by.
+// reader returns the reader of the server's messages.
 func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	in := f.s.in
 	limit := f.s.opts.MaxMessage
@@ -107,8 +108,8 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// truncate writes to w up to the first frame larger than a size, ends in the middle of that, and
-// ends the server.
+// truncate writes to w until the first frame that is larger than Bytes. It writes only the
+// beginning of that frame, and ends the server.
 func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	gone := false
 	at := int(f.Bytes)
@@ -179,11 +180,11 @@ func (f *faultInjector) stopReading() {
 	<-f.s.drained.Done()
 }
 
-// oddVersions are the versions of the protocol that faults answer with, where initialize is asked:
-// so they refuse server/discover, which clients may ask instead.
+// oddVersions are the versions of the protocol with which faults answer initialize. Servers with
+// these faults refuse server/discover, which clients may send instead.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// reply gets each answer before it is sent; done is to be called after.
+// reply gets each answer before it is sent; done must be called after that.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
 	case "stderr-flood":
@@ -240,8 +241,8 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBoundary returns where the character that text ends inside begins, or the length of a text
-// that ends with a whole one.
+// lastBoundary returns where the last character of text begins if it is incomplete, else the length
+// of text.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		at := len(text) - i
@@ -252,8 +253,8 @@ func lastBoundary(text []byte) int {
 	return len(text)
 }
 
-// A quadraticReader reads lines as a program does that joins all it has with each chunk that comes
-// and searches the whole for a newline: the time for a byte grows with the message.
+// A quadraticReader reads lines as some programs do: it joins each chunk with all that came before,
+// and searches the whole for a newline. The time per byte grows with the message.
 type quadraticReader struct {
 	r     io.Reader
 	chunk []byte
@@ -281,7 +282,7 @@ func (q *quadraticReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// A writerFunc is the Write of a stream that gets one frame a call.
+// A writerFunc is the Write of a stream that gets one frame per call.
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
@@ -332,8 +333,8 @@ func flood(w io.Writer, n int64) {
 	}
 }
 
-// corrupt alters one letter or digit near the middle of msg, or in the text it brings where that
-// comes later; msg stays JSON.
+// corrupt alters one letter or digit: near the middle of msg, or at the beginning of its text if
+// that comes later. msg stays JSON.
 func corrupt(msg []byte) {
 	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
 	for i := max(len(msg)/2, text); i < len(msg); i++ {
@@ -356,7 +357,7 @@ const reorderWindow = 20 * time.Millisecond
 // A reverser sends the answers of a window in the reverse order, one at a time.
 type reverser struct {
 	mu sync.Mutex
-	// Gives the turn to the answer that came last in the window; nil: it has none.
+	// Closed to let the answer that came last in the window be sent; nil: no answer waits.
 	last chan struct{}
 }
 

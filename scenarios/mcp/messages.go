@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// The revisions of the protocol between which the opening of a session changed: the last that has
-// initialize, and the first in which every request carries what that said.
+// The opening of a session changed between these two revisions of the protocol: the last with
+// initialize, and the first in which every request carries what initialize said.
 const (
 	LastWithHandshake = "2025-11-25"
 	FirstWithout      = "2026-07-28"
@@ -18,15 +18,15 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
 }
 
-// Methods by which a client of [FirstWithout] asks to be told of changes. The answer to Listen
-// comes when nothing more will be told; the notification Acknowledged comes first.
+// Methods by which a client of [FirstWithout] asks to be told of changes. The notification
+// Acknowledged comes first; the answer to Listen comes when no more changes will be told.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"
 	toolsChanged = "notifications/tools/list_changed"
 )
 
-// OpeningMethods are the methods of the messages that a client begins with, and looks around by.
+// OpeningMethods are the methods with which a client begins, and asks what a server has.
 var OpeningMethods = []string{
 	"initialize", "notifications/initialized", "server/discover", "ping",
 	"tools/list", "prompts/list", "resources/list", Listen,
@@ -51,28 +51,28 @@ func Meta(version string) string {
 
 // MaxFrameSize is the experimental capability by which two ends agree on the largest message, in
 // bytes. It is no part of MCP, where experimental capabilities are objects: so a server names it
-// only to a client that did.
+// only to a client that named it.
 const MaxFrameSize = "maxFrameSize"
 
 // codeUnsupportedRevision refuses a request whose _meta names a revision that the server does not
 // speak.
 const codeUnsupportedRevision = -32022
 
-// An Implementation is what an end says that it is.
+// An Implementation is the name and version that a client or a server gives itself.
 type Implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// A ToolInfo is a tool as tools/list tells of it.
+// A ToolInfo is a tool as tools/list describes it.
 type ToolInfo struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// A Content is a piece of what a tool answers. Those of other types than text carry members that
-// are left out here.
+// A Content is a piece of what a tool answers. A Content of another type than text has more
+// members, which are left out here.
 type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

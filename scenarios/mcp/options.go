@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A zero option stands for these.
+// Defaults of Options.
 const (
 	DefaultMaxMessage      = 10 << 20 // bytes
 	DefaultMaxInFlight     = 256      // requests
@@ -34,19 +34,20 @@ type Options struct {
 
 	Framing framers.Framing // NDJSON
 	// MaxMessage is the largest request in bytes, its terminator not counted: DefaultMaxMessage;
-	// negative: no limit, as with a Fault.
+	// negative: no limit, which is the default with a Fault.
 	MaxMessage int
-	// MaxInFlight is how many requests are served at a time, others wait: DefaultMaxInFlight. Each
-	// stands for 256 KiB, of requests and of answers.
+	// MaxInFlight is how many requests are served at a time, while others wait: DefaultMaxInFlight.
+	// MaxInFlight × 256 KiB also bounds the bytes of these requests, and the bytes of their
+	// answers.
 	MaxInFlight int
-	// Wait has the size of frames be chosen so that a message waits about so long for a frame of
-	// another one; 0: frames have the size of the framing.
+	// Wait is about how long a message may wait for a frame of another message; the size of frames
+	// is chosen for that. 0: frames have the size of the framing.
 	Wait time.Duration
-	// Lenient skips lines of a header that are malformed; of content-length alone.
+	// Lenient skips malformed lines of a header; only with content-length.
 	Lenient bool
 
-	// NullParseErrorID answers what has no id that can be known with the id null, as JSON-RPC says.
-	// Without it that id is "", as clients whose ids are strings need it.
+	// NullParseErrorID answers a message whose id is not known with the id null, as JSON-RPC says.
+	// Without it the id of that answer is "", which clients need whose ids are strings.
 	NullParseErrorID bool
 
 	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with
@@ -58,9 +59,10 @@ type Options struct {
 	StrictLifecycle bool
 
 	ToolTimeout time.Duration // DefaultToolTimeout; negative: none
-	// EOFGrace is how long what was read may go on when reading ends: DefaultEOFGrace; negative:
-	// not at all. FlushTimeout is how long its answers may take from then on: DefaultFlushTimeout;
-	// negative: no time. ShutdownTimeout bounds both together: DefaultShutdownTimeout.
+	// EOFGrace is how long requests may still be served after reading has ended: DefaultEOFGrace;
+	// negative: not at all. FlushTimeout is how long their answers may take from then on:
+	// DefaultFlushTimeout; negative: no time. ShutdownTimeout bounds both together:
+	// DefaultShutdownTimeout.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
 	// Playback answers what it can in place of the tools; nil: nothing.
@@ -79,12 +81,13 @@ type Options struct {
 	Logger *slog.Logger // nil: none. It is never given the values of arguments
 }
 
-// complete fills in the defaults and reports all that cannot be.
+// complete fills in the defaults and reports all options that are invalid.
 func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "pipebench")
 	o.Version = cmp.Or(o.Version, "(devel)")
 	if o.Fault.Kind != "" {
-		o.MaxMessage = cmp.Or(o.MaxMessage, -1) // the fault's threshold is to be found, not this
+		// clients are to meet the fault's threshold, not this limit
+		o.MaxMessage = cmp.Or(o.MaxMessage, -1)
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)

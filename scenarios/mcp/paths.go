@@ -25,8 +25,8 @@ func withoutPaths(err error) error {
 	return err
 }
 
-// paths are absolute ones in a text, of any system, and those below a home: behind a quotation mark
-// up to the next one, else up to white space or a sign that ends a clause.
+// paths matches absolute paths of any system, and paths below a home directory. A path after a
+// quotation mark ends at the next one; any other ends at white space or punctuation.
 var paths = regexp.MustCompile(
 	`(["'])` + pathRoot + `[^"']+|(^|[\s(=\[])` + pathRoot + `[^\s"'():;,\[\]]+`)
 
@@ -34,7 +34,7 @@ var paths = regexp.MustCompile(
 const pathRoot = `(?:~?/|[A-Za-z]:[\\/]|\\\\)`
 
 // hidePaths replaces paths in the text of an error, which may have been made by anybody. A place in
-// a JSON schema is none: it tells a client which of its arguments is wrong.
+// a JSON schema looks like a path and is kept: it tells a client which of its arguments is wrong.
 func hidePaths(text string) string {
 	return paths.ReplaceAllStringFunc(text, func(path string) string {
 		if strings.Contains(path, "/properties/") {

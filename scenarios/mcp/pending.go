@@ -7,7 +7,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A State is where a Server is in its life, which goes one way.
+// A State is a stage in the life of a Server, which goes through them in this order.
 type State int
 
 const (
@@ -30,11 +30,11 @@ type request struct {
 	stateless bool
 	size      int   // bytes of the message
 	weight    int64 // in the server's inFlight, while it is served
-	bytes     int64 // in its answers
+	bytes     int64 // in the server's answers
 
-	ctx      context.Context // ends by cancel; nil if nothing is to be done but to answer
+	ctx      context.Context // ends by cancel; nil if the answer is known already
 	cancel   context.CancelFunc
-	unwanted bool // the client has cancelled it, and is sent no answer; of the table's lock
+	unwanted bool // the client has cancelled it, and gets no answer; the table's mu guards it
 }
 
 // A pendingTable keeps what was read and is not answered yet, and the server's state.
@@ -79,7 +79,7 @@ func (t *pendingTable) add(r *request) (reading, free bool) {
 	return true, true
 }
 
-// renounce returns the request of an id, or nil. It is to get no answer, and so its id is free.
+// renounce returns the request of an id, or nil. The request will get no answer, so its id is free.
 func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,8 +102,8 @@ func (t *pendingTable) release(r *request) (wanted bool) {
 	return !r.unwanted
 }
 
-// finish counts a request as answered. One whose answer could not be sent stays open, and so is
-// counted as dropped.
+// finish counts a request as answered. A request whose answer could not be sent stays open, and so
+// counts as dropped.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +135,7 @@ func (t *pendingTable) unanswered() bool {
 	return t.waiting > 0
 }
 
-// close ends the counting: what is answered later does not count.
+// close ends the counting and returns the counts: answers that come later do not count.
 func (t *pendingTable) close() (flushed, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,22 +12,22 @@ import (
 )
 
 // A Playback answers requests from a recording of a client and a server: a request with the same
-// method and params as a recorded one gets that one's answer, another the answers to its method, in
-// their order and then again from the first.
+// method and params as a recorded request gets the answer to that. Any other request gets the
+// answers to its method in turn, and then from the first again.
 //
-// Of a recording without bodies the sizes are answered: each answer has as many bytes as the
-// recorded one. The answers that open a session need content that a client understands, so they are
-// left to the server then.
+// If the recording has no bodies, each answer has as many bytes as the recorded one. The answers
+// that open a session need content that a client understands, so in that case the server makes
+// them.
 //
 // It may be used by many goroutines.
 type Playback struct {
 	mu sync.Mutex
-	// To a method, and to an exact request; the next is the first.
+	// By method, and by exact request. The first answer of a list is the next to be given.
 	answers map[string][]recordedAnswer
 }
 
 // exact identifies a request by its method and a hash of its params, which may be large; the method
-// alone stands for any params.
+// alone, as a key, is for any params.
 func exact(m jsonrpc.Message) string {
 	hash := sha256.Sum256(m.Params)
 	return m.Method + "\n" + string(hash[:])
@@ -35,11 +35,11 @@ func exact(m jsonrpc.Message) string {
 
 // A recordedAnswer is a result or an error, or a size alone.
 type recordedAnswer struct {
-	result, failure []byte // JSON text; both nil where only the size is known
+	result, failure []byte // JSON text; both nil if only the size is known
 	size            int    // bytes of the message
 }
 
-// NewPlayback makes a playback of a recording, of which it keeps the bodies.
+// NewPlayback makes a playback of a recording, and keeps the bodies of the recording.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{answers: map[string][]recordedAnswer{}}
 	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
@@ -68,7 +68,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. A client takes those apart that it begins with.
+// add keeps the answer to a request. If the content of the answer is unknown, it is not kept for
+// OpeningMethods: clients read such answers.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// read handles messages until the input ends, and returns why it did: nil at its end.
+// read handles messages until the input ends or fails. It returns nil at the end of the input.
 func (s *Server) read() error {
 	opts := []framers.Option{
 		framers.WithPolicy(framers.Resync),
@@ -44,7 +44,7 @@ func (s *Server) read() error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			s.sendParseError("Parse error: the input ends inside a message")
 			return nil
-		// The deadline that ended the read is this server's own.
+		// This server has set the deadline that ended the read.
 		case err == io.EOF, s.State() != Running:
 			return nil
 		default:
@@ -54,7 +54,7 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handle takes one message, as it came and parsed.
+// handle takes one message that was parsed. size is that of its text.
 func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	form, misformed := errors.AsType[*jsonrpc.FormError](malformed)
 	switch {
@@ -92,15 +92,15 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 }
 
 const (
-	// maxWaiting bounds what is read ahead of the requests being served, in bytes. Reading goes on
-	// up to it, since the end of the input and cancellations come behind what waits.
+	// maxWaiting is how many bytes are read ahead of the requests being served. Reading ahead is
+	// needed to see the end of the input, and cancellations, behind requests that wait.
 	maxWaiting = 1 << 20
-	// itemOverhead is charged for each message that waits beside its bytes, so that room bounds the
-	// number of them, too.
+	// itemOverhead is added to the bytes of each message that waits, so that room bounds the number
+	// of messages, too.
 	itemOverhead = 512
-	// requestWeight is what a request in flight weighs at least, and a byte of it weighs one: so
-	// one semaphore bounds the number of requests and their bytes. MaxInFlight times it is how many
-	// bytes of requests are served at a time, and as many of answers.
+	// A request in flight weighs as much as it has bytes, but at least requestWeight: so one
+	// semaphore bounds the number of requests and their bytes. MaxInFlight × requestWeight is how
+	// many bytes of requests are served at a time, and how many bytes their answers may have.
 	requestWeight = 256 << 10
 )
 
@@ -110,9 +110,9 @@ type waitingItem struct {
 	do   func()
 }
 
-// enqueue has do called in its turn. It waits if too much waits already, and drops the message if
-// the client has left and nothing that waits has been taken up for a while: what it is about stays
-// unanswered and is counted so.
+// enqueue puts do in the queue, to be called in its turn. If too much waits already, enqueue waits
+// as well. It drops the message if the client has left and nothing was taken from the queue within
+// stallTime: the request then counts as unanswered.
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
 	for taken := s.room.TryAcquire(item.size); !taken; {
@@ -130,7 +130,7 @@ func (s *Server) enqueue(size int, do func()) {
 	s.waiting <- item
 }
 
-// takeTurns does what waits, until nothing more is to be answered.
+// takeTurns handles what waits, item by item, until nothing more is to be answered.
 func (s *Server) takeTurns() {
 	for {
 		select {
@@ -173,8 +173,8 @@ func (s *Server) cancel(m jsonrpc.Message) {
 	}
 }
 
-// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever:
-// to its id, if that stands in the first KiB.
+// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever.
+// The answer has the message's id if that is in the first KiB.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	if e.Declared {
 		s.logOversize(e)
@@ -212,7 +212,8 @@ func (s *Server) sendParseError(why string) {
 	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// sendError answers what is not served. The answer to an empty id has that of parse errors.
+// sendError answers a message that is not served. If id is empty, the answer has the id of parse
+// errors.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = jsonrpc.Empty

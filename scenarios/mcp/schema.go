@@ -2,7 +2,7 @@ package mcp
 
 import "encoding/json"
 
-// A Param is an argument of a tool, or a member of one that is an object.
+// A Param is an argument of a tool, or a member of an argument that is an object.
 type Param struct {
 	Name        string
 	Description string
@@ -24,7 +24,7 @@ var (
 
 func typeNamed(name string) Type { return Type{map[string]any{"type": name}} }
 
-// OneOf is the type of a text that is one of some.
+// OneOf is the type of a string that must be one of texts.
 func OneOf(texts ...string) Type {
 	return Type{map[string]any{"type": "string", "enum": texts}}
 }
@@ -59,7 +59,7 @@ func (t Type) Between(least, most float64) Type {
 	return Type{bounded}
 }
 
-// with returns the schema of t, and what is said of it if anything is.
+// with returns a copy of the schema of t, with a description if that is not empty.
 func (t Type) with(description string) map[string]any {
 	schema := map[string]any{}
 	for key, value := range t.schema {
@@ -74,7 +74,7 @@ func (t Type) with(description string) map[string]any {
 // Schema returns the schema of a tool's arguments.
 func Schema(params ...Param) json.RawMessage {
 	text, err := json.Marshal(Object(params...).schema)
-	// Texts, lists and numbers; a bound that is no number is a mistake of the caller.
+	// Texts, lists and numbers always marshal; a bound such as NaN is a mistake of the caller.
 	if err != nil {
 		panic(err)
 	}

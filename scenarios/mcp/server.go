@@ -6,16 +6,16 @@
 //	...
 //	err = s.Wait() // until the client closes stdin, or Stop
 //
-// An oversized, malformed or half message costs one answer and never the session, ids are answered
-// in the text they came in, answers never interleave, and the end of stdin lets what was asked be
-// answered, for a bounded time.
+// An oversized, malformed or half message gets one error as its answer and never ends the session.
+// An answer has the id in the same text as its request. Answers never interleave. After the end of
+// stdin the requests that were read are still answered, for a bounded time.
 //
 //	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
 //	stdout <- framers.Mux <------------------------------'-----------'
 //
 // Reading waits for neither tools nor the output, up to [maxWaiting] bytes: so the end of the input
-// and cancellations are seen behind requests that wait. Beyond that the system is asked whether the
-// client still holds its end.
+// and cancellations are seen behind requests that wait. If more waits, the server asks the system
+// whether the client still holds its end of stdin.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test theirs. Package client is the other end.
@@ -68,29 +68,30 @@ type Server struct {
 	fault    *faultInjector
 
 	waiting  chan waitingItem    // what was read and has not had its turn
-	room     *semaphore.Weighted // bytes of it
+	room     *semaphore.Weighted // bounds the bytes of what waits
 	taken    atomic.Int64        // items that have had their turn
 	inFlight *semaphore.Weighted // the weights of requests that are served
 	answers  *semaphore.Weighted // bytes that tools say their answers have, until those are written
-	capacity int64               // of both
+	capacity int64               // of inFlight and of answers
 
 	initialized atomic.Bool // initialize was answered
 	listening   sync.Mutex
-	subscribed  []*request // whose clients are told of changes; of listening
+	subscribed  []*request // subscriptions that are told of changes; listening guards it
 
-	deserted bool // the input's end stands behind what is not read yet; of the reading goroutine
+	// the client has left, but its messages are not all read; of the reading goroutine
+	deserted bool
 	workers  sync.WaitGroup
 
 	began     time.Time
 	recording sync.Mutex
 
 	pending pendingTable
-	err     error // of Wait; set before stopped is closed
+	err     error // what Wait returns; set before stopped is closed
 }
 
 // NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out.
-// Where they have deadlines (as pipes of os.Pipe and network connections do), it uses them to end a
-// read or a write that blocks.
+// If they have deadlines (as pipes of os.Pipe and network connections do), the server uses those to
+// end a read or a write that blocks.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	err := opts.complete()
 	if err != nil {
@@ -139,8 +140,9 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// EndOfInput is the verdict of the last record of a session whose client closed the input; that of
-// one that was told to stop is another, and one that a signal killed has none.
+// EndOfInput is the verdict in the last record of a session whose client closed the input. A
+// session that was told to stop has another verdict there; one that a signal killed has no such
+// record.
 const EndOfInput = "end of input"
 
 // State returns where the server is in its life.
@@ -150,22 +152,23 @@ func (s *Server) State() State {
 	return s.pending.state
 }
 
-// Stop has the server read no more and end as at the end of its input. It returns at once; Wait
-// waits.
+// Stop makes the server read no more and end as at the end of its input. It returns at once; Wait
+// waits for the end.
 func (s *Server) Stop() { s.stop() }
 
 // ErrLost is in the error of a server whose client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
-// Wait returns when the server, which has been started, is over: nil after the end of its input,
-// Stop, and a client that closed the output; else why it could not go on reading or writing, or
-// ErrLost with the number of answers that could not be given in time.
+// Wait returns when the server, which must have been started, has ended. It returns nil after the
+// end of the input, after Stop, or if the client closed the output. Else it returns why reading or
+// writing failed, or ErrLost with the number of answers that could not be given in time.
 func (s *Server) Wait() error {
 	<-s.stopped
 	return s.err
 }
 
-// supervise reads until something ends that, and shuts the server down.
+// supervise reads until the input ends, the output fails or the server is stopped. Then it shuts
+// the server down.
 func (s *Server) supervise(ctx context.Context) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.read() }()
@@ -191,7 +194,7 @@ func (s *Server) supervise(ctx context.Context) {
 			why, flushed, dropped))
 		s.recordEnd(!reading && s.err == nil)
 	}
-	boundRead(s.in, time.Time{}) // the streams are given back as they came
+	boundRead(s.in, time.Time{}) // the streams are given back without deadlines
 	boundWrite(s.out, time.Time{})
 	close(s.stopped)
 }
@@ -251,8 +254,8 @@ func (s *Server) whyOver(reading bool, failure error) string {
 //	     |--------------|------------|-----------|----------|----------|
 //	                    <--------- ShutdownTimeout at most ----------->
 //
-// Requests that wait are taken up as long as that goes on: a client may send more than is served at
-// a time and close its end at once.
+// Requests that wait are still taken up, unless none was within stallTime: a client may send more
+// requests than are served at a time, and close its end at once.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
 	boundRead(s.in, time.Unix(1, 0))
@@ -281,7 +284,7 @@ func (s *Server) drain() {
 	}
 	over := make(chan struct{})
 	go func() {
-		s.workers.Wait() // they end when what they write does
+		s.workers.Wait() // workers end when their writes end
 		close(over)
 	}()
 	select {
@@ -290,7 +293,7 @@ func (s *Server) drain() {
 	}
 }
 
-// stallTime is how long nothing that waits is taken up before the server ends without it.
+// If nothing that waits is taken up within stallTime, the server ends without it.
 const stallTime = time.Second
 
 // awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports
@@ -312,19 +315,19 @@ func (s *Server) abort(err error) {
 	s.pending.advance(Running, Draining)
 }
 
-// An abortError is the end that a fault makes: with err, or with nil.
+// An abortError says that a fault ended the server. Wait returns its err, which may be nil.
 type abortError struct{ err error }
 
 func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 
-// boundRead ends a read that still blocks at a time, and reports whether it can: in needs
-// deadlines. Without them, as stdin of most programs, the read ends with the process.
+// boundRead ends a read that still blocks at the time at, and reports whether it can: in needs
+// deadlines. Stdin of most programs has none; then the read ends with the process.
 func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(at) == nil
 }
 
-// boundWrite ends a write that still blocks at a time, and reports whether it can: out needs
+// boundWrite ends a write that still blocks at the time at, and reports whether it can: out needs
 // deadlines. An inherited pipe or terminal has none.
 func boundWrite(out any, at time.Time) bool {
 	d, ok := out.(interface{ SetWriteDeadline(time.Time) error })

@@ -25,12 +25,13 @@ type Tool struct {
 	// answers that wait for the client by this size, so a tool must set it if its answers are
 	// larger than its arguments.
 	Size func(args json.RawMessage) int
-	// Content is what it answers in place of the text that Call returns: a JSON array of contents
-	// as MCP has them, such as images; nil: the text.
+	// Content is the answer in place of the text that Call returns: a JSON array of contents as in
+	// MCP, such as images; nil: the text.
 	Content json.RawMessage
-	// Call does it and returns the text of the answer. args is a JSON object that fits Schema. An
-	// error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error] becomes an
-	// error of the protocol. When ctx ends the client is answered, whether Call returns or not.
+	// Call does the work and returns the text of the answer. args is a JSON object that fits
+	// Schema. An error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error]
+	// becomes an error of the protocol. When ctx ends the client is answered, whether Call returns
+	// or not.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 
@@ -127,7 +128,7 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	return s.outcome(t.Tool, text, failed)
 }
 
-// arguments checks what the client gave and returns it: an object, empty where there is none.
+// arguments checks and returns the arguments of the client: an object, empty if there are none.
 func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Error) {
 	if len(args) == 0 || bytes.Equal(args, []byte("null")) {
 		args = json.RawMessage("{}")
@@ -143,7 +144,7 @@ func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Err
 	return args, nil
 }
 
-// call runs a tool until it is done, cancelled or out of time. One that panics has failed.
+// call runs a tool until it is done, cancelled or out of time. A tool that panics has failed.
 func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
 	type outcome struct {
 		text string
@@ -173,7 +174,7 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string
 	return o.text, o.err
 }
 
-// outcome returns the answer to a call that brought a text, or failed.
+// outcome returns the answer to a call that returned a text, or failed.
 func (s *Server) outcome(t Tool, text string, err error) (any, *jsonrpc.Error) {
 	var coded *jsonrpc.Error
 	switch {
@@ -197,7 +198,7 @@ func (s *Server) outcome(t Tool, text string, err error) (any, *jsonrpc.Error) {
 	return textResult(err.Error(), true), nil
 }
 
-// A caller is who called a tool, as Notify and Progress need it.
+// A caller is the client that called a tool, as Notify and Progress need it.
 type caller struct {
 	server *Server
 	token  json.RawMessage // by which the client wants to be told of progress; nil: it does not
@@ -206,7 +207,8 @@ type caller struct {
 // callerKey is where the context of a call has its caller.
 type callerKey struct{}
 
-// Notify sends a notification to the client that called a tool, whose Call was given ctx.
+// Notify sends a notification to the client that called a tool. ctx is the one that the tool's Call
+// got.
 func Notify(ctx context.Context, method string, params any) error {
 	c, ok := ctx.Value(callerKey{}).(*caller)
 	if !ok {

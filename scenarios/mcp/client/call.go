@@ -12,16 +12,17 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// Call sends a request and returns the result of its answer. params is what json.Marshal takes;
-// none are sent for a nil of any type.
+// Call sends a request and returns the result of its answer. params is a value for json.Marshal; if
+// it is a nil of any type, no params are sent.
 //
 // The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if it was
 // lost before it answered, a [*FrameError] if the request, or under ErrorOnOversize the answer, is
-// too large, ErrClosed, or that of ctx or the RequestTimeout; then the server is told that the
-// answer is not wanted any more.
+// too large, ErrClosed, or the error of ctx or of the RequestTimeout. In the last two cases the
+// server is told that the answer is not wanted any more.
 //
-// A subscription, by [mcp.Listen], lasts until the server answers it, ctx ends, or the connection
-// is closed: a server that is started again gets it again, before any other request.
+// A subscription, made with [mcp.Listen], lasts until the server answers it, ctx ends, or the
+// connection is closed. If the server is started again, it gets the subscription again, before any
+// other request.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
@@ -48,8 +49,9 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
 }
 
-// marshal returns params as JSON; nil, for none, where they are a nil of any type: servers drop a
-// request whose params are null. Only JSON text that says null is sent as it is.
+// marshal returns params as JSON. If they are a nil of any type, it returns nil, for no params:
+// servers drop a request whose params are null. Only a json.RawMessage that says null is sent as it
+// is.
 func marshal(params any) ([]byte, error) {
 	if text, ok := params.(json.RawMessage); ok && len(text) == 0 {
 		return nil, nil
@@ -105,8 +107,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up, and tells the server why if that has it; a late answer counts in
-// Stats.Late.
+// abandon gives a call up, and tells the server why if the server has the request. A late answer
+// counts in Stats.Late.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +121,8 @@ func (c *Conn) abandon(p *pendingCall, why error) {
 	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
-// withMeta returns the params of a request with what each carries in a revision without a
-// handshake.
+// withMeta adds to the params of a request the _meta that each request carries in a revision
+// without a handshake.
 func (c *Conn) withMeta(params []byte) []byte {
 	if !c.opts.stateless() {
 		return params
@@ -141,18 +143,18 @@ func (c *Conn) withMeta(params []byte) []byte {
 
 // A pendingCall is a request that waits for its answer.
 type pendingCall struct {
-	id      jsonrpc.ID  // a subscription has another with each link
+	id      jsonrpc.ID  // a subscription gets a new one with each link
 	answer  chan answer // has room for one
-	listens []byte      // the params of a subscription; nil of others
+	listens []byte      // the params of a subscription; nil for other requests
 }
 
 type answer struct {
-	result []byte // the caller's
+	result []byte // belongs to the caller
 	err    error
 }
 
-// addCall gives out an id. The caller has the lock, as those of remove, failPending and
-// subscribeAgain have.
+// addCall adds a call with a new id. Its caller holds the lock; so do the callers of remove,
+// failPending and subscribeAgain.
 func (c *Conn) addCall() *pendingCall {
 	p := &pendingCall{id: c.nextID(), answer: make(chan answer, 1)}
 	c.pending[p.id] = p
@@ -164,8 +166,8 @@ func (c *Conn) nextID() jsonrpc.ID {
 	return jsonrpc.Number(c.lastID)
 }
 
-// remove takes a call off the table. If it is not there, late reports whether it ever was: every id
-// that was given out counts up to the last.
+// remove takes a call off the table. If it is not there, late reports whether it was there once:
+// all ids from 1 to lastID were.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {
@@ -176,7 +178,7 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	return nil, err == nil && n > 0 && n <= c.lastID
 }
 
-// offer queues a message if there is room: those that the server can do without.
+// offer queues a message if there is room. It is for messages that the server can do without.
 func (l *link) offer(msg []byte) {
 	select {
 	case l.queue <- outgoing{msg: msg}:
@@ -184,7 +186,7 @@ func (l *link) offer(msg []byte) {
 	}
 }
 
-// Notify sends a notification. It returns when that is queued.
+// Notify sends a notification. It returns when the notification is queued.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	body, err := marshal(params)
 	if err != nil {
@@ -258,7 +260,7 @@ func callFor[Result any](
 	return result, nil
 }
 
-// respond answers what the server asks: this client does nothing for servers but to answer a ping.
+// respond answers a request of the server: this client answers a ping and refuses all else.
 func (l *link) respond(m *jsonrpc.Message) {
 	if m.Method == "ping" {
 		l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
@@ -268,8 +270,8 @@ func (l *link) respond(m *jsonrpc.Message) {
 	l.offer(jsonrpc.AppendError(nil, m.ID, unknown))
 }
 
-// deliver hands a message to the call that waits for it. The caller has the lock; after is to be
-// called without. m is valid during the call.
+// deliver hands a message to the call that waits for it. The caller holds the lock, and releases it
+// before it calls after. m is valid during the call.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

@@ -7,8 +7,8 @@
 //	tools, err := client.ListTools(ctx, c)
 //	answer, err := client.CallTool(ctx, c, "echo", map[string]any{"message": "hi"})
 //
-// A connection is a state machine. Whatever goes wrong with the server fails the requests in flight
-// with one typed error, and starts the server again after a while:
+// A connection is a state machine. If anything goes wrong with the server, the requests in flight
+// fail with one typed error, and the server is started again after a while:
 //
 //	            started               initialized
 //	Starting ------------> Initializing ---------> Ready
@@ -20,12 +20,12 @@
 //
 //	and from every state, with Close: Closing
 //
-// A [Conn] and a [Pool] are for many goroutines. Requests carry ids and answers may come in any
-// order.
+// A [Conn] and a [Pool] may be used by many goroutines at once. Requests carry ids and answers may
+// come in any order.
 //
-// Not promised: requests but subscriptions are not sent again when a server fails (they might take
-// effect twice), and what a server asks of the client is refused, ping excepted: there is no
-// sampling, and there are no roots.
+// Not promised: if a server fails, the requests to it are not sent again (they might take effect
+// twice), except subscriptions. Requests of a server to the client are refused, except ping: there
+// is no sampling, and there are no roots.
 package client
 
 import (
@@ -44,8 +44,8 @@ type Conn struct {
 
 	mu      sync.Mutex
 	state   State
-	link    *link         // the server of Initializing and Ready; nil else
-	last    *link         // the one before, or the same: the next start waits for its end
+	link    *link         // the server while Initializing or Ready; else nil
+	last    *link         // the server that was started last: the next start waits for its end
 	ready   chan struct{} // closed while the state is Ready, and when it is Closing
 	over    chan struct{} // closed when the state is Closing
 	pending map[jsonrpc.ID]*pendingCall
@@ -65,9 +65,9 @@ type Stats struct {
 	Violations int   // frames beyond the limit
 	Noise      int64 // lines that were no message, and messages that were malformed
 	Late       int64 // answers to requests that had failed already
-	Strays     int64 // answers to nothing that was asked
+	Strays     int64 // answers to no request of ours
 	Stderr     int64 // bytes
-	InFlight   int   // requests, now
+	InFlight   int   // requests that wait for an answer now
 }
 
 // Open starts the server and returns at once. Requests wait until it is ready.
@@ -104,11 +104,11 @@ func (c *Conn) Server() *mcp.ServerInfo {
 	return c.server
 }
 
-// Wait returns when the connection is ready. Its error is ErrClosed, with the reason, or that of
-// ctx.
+// Wait returns when the connection is ready. It fails with ErrClosed and the reason, or with the
+// error of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
-// whenReady waits as Wait does, and then calls do with the lock.
+// whenReady waits as Wait does, and then calls do while it holds the lock.
 func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	for {
 		c.mu.Lock()
@@ -139,8 +139,9 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	}
 }
 
-// Close ends the connection: requests in flight fail, the server's stdin is closed, and it is given
-// time to end before it is told to and then killed. Close returns when the server is gone.
+// Close ends the connection: requests in flight fail, the server's stdin is closed, and the server
+// gets time to end before it is told to end, and then is killed. Close returns when the server is
+// gone.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
@@ -150,9 +151,9 @@ func (c *Conn) Close() error {
 // Done is closed when the connection is Closing: by Close, or because it gave its server up.
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Exit returns how the server that was last started has ended: its code, or 128 + the signal that
-// ended it, and whether it had to be told to end, or made to, after its stdin was closed. The code
-// is -1 if it has not ended, or never ran.
+// Exit returns how the server that was started last has ended. code is its exit code, or 128 + the
+// signal that ended it; -1 if it has not ended, or never ran. forced is set if closing its stdin
+// was not enough, and it had to be told to end, or killed.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last

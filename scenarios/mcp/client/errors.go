@@ -20,8 +20,8 @@ const (
 )
 
 // A TransportError is returned for a request that was in flight when the connection to the server
-// was lost. Whether the server carried it out is not known. All requests of that moment get the
-// same one.
+// was lost. Whether the server carried it out is not known. All requests in flight at that moment
+// get the same TransportError.
 type TransportError struct {
 	Reason string // one of the Reason constants
 	Err    error

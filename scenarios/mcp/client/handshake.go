@@ -12,7 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// stateless reports whether the revision has no handshake: each request says what initialize did.
+// stateless reports whether the revision has no handshake: then each request says what initialize
+// would have said.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }
 
 // opening is the method of the first request.
@@ -92,8 +93,8 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 	c.dispatch(l, initialized, eventData{})
 }
 
-// subscribeAgain sends the subscriptions that outlived the link before, for which a new one has
-// room. The caller has the lock.
+// subscribeAgain sends the subscriptions that outlived the link before. The queue of a new link has
+// room for them. The caller has the lock.
 func (l *link) subscribeAgain() {
 	c := l.c
 	for _, p := range slices.Collect(maps.Values(c.pending)) {

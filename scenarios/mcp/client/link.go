@@ -14,18 +14,18 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A link is one server in the life of a connection.
+// A link is one process of the server. A connection has one after another.
 type link struct {
 	c     *Conn
 	proc  *Process
 	queue chan outgoing // to be written
-	begun chan struct{} // closed when the handshake begins: nothing is looked at before
+	begun chan struct{} // closed when the handshake begins: no message is looked at before
 	down  chan struct{} // closed when the link is left
 	ended chan struct{} // closed when the process is gone
 	force bool          // it did not go by itself; set before ended is closed
-	init  jsonrpc.ID    // of the handshake
+	init  jsonrpc.ID    // id of the first request
 	limit int           // of requests, in bytes; negative: none
-	noise int           // lines in a row that were no message; the reader's alone
+	noise int           // lines in a row that were no message; of the reading goroutine
 	tasks sync.WaitGroup
 }
 
@@ -41,11 +41,11 @@ const queueSize = 64
 // newLink starts a server.
 func newLink(c *Conn) (*link, error) {
 	c.mu.Lock()
-	listens := len(c.pending) // all else failed with the link before
+	listens := len(c.pending) // subscriptions: all other calls failed with the link before
 	c.mu.Unlock()
 	l := &link{
 		c: c,
-		// The handshake's are beside the requests'.
+		// The two messages of the handshake have places of their own.
 		queue: make(chan outgoing, queueSize+2+listens),
 		begun: make(chan struct{}),
 		down:  make(chan struct{}),
@@ -84,16 +84,16 @@ func (l *link) pipes() child.Options {
 	return child.Options{Divert: l.take, Reading: reading, Stderr: stderrSink{l.c}}
 }
 
-// What a process that has ended wrote is in the pipe already, but a process that it left behind may
-// hold the other end open. So after drainTimeout nothing more is waited for if nothing is there to
-// be read, and after mostDrains of these in any case.
+// Once a process has ended, all that it wrote is in the pipe, but a process that it left behind may
+// hold the other end open. So ends looks every drainTimeout, and gives up if there is nothing to be
+// read, or after mostDrains looks.
 const (
 	drainTimeout = 250 * time.Millisecond
 	mostDrains   = 40
 )
 
-// ends waits for the end of the output of a process that has ended, of which unread bytes are still
-// to be read, and reports whether it came.
+// ends waits for the end of the output of a process that has ended, and reports whether the end
+// came. over is closed at the end; unread says how many bytes are still to be read.
 func ends(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range mostDrains {
 		select {
@@ -138,7 +138,8 @@ func (l *link) write() {
 		select {
 		case o := <-l.queue:
 			began := time.Now()
-			// A write outlives the call that it is for: half a message would be the last.
+			// A write goes on even if its call is given up: after half a message nothing more can
+			// be sent.
 			if err := l.proc.Conn.Send(context.Background(), o.msg); err != nil {
 				l.fail(gone, ReasonGone, fmt.Errorf("write request: %w", err))
 				return
@@ -158,8 +159,8 @@ func (l *link) fail(e event, reason string, err error) {
 	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
-// take takes a message that has come. The events of a link that is left are dropped, but it is read
-// to its end, so that the server can finish what it writes.
+// take takes a message that has come. A link that is left is still read to its end, so that the
+// server can finish what it writes, but its events are dropped.
 func (l *link) take(m child.Message) bool {
 	select {
 	case <-l.begun:
@@ -183,7 +184,8 @@ func (l *link) take(m child.Message) bool {
 	return true
 }
 
-// invalidMessage counts what is no message, of which there may be so much in a row.
+// invalidMessage counts a line that is no message. After more than MaxNoise of them in a row, the
+// link fails.
 func (l *link) invalidMessage(err error) {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.c.dispatch(l, malformed, eventData{})
@@ -194,7 +196,7 @@ func (l *link) invalidMessage(err error) {
 	}
 }
 
-// rejectOversized ends the link over a frame beyond the limit.
+// rejectOversized ends the link because of a frame beyond the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	size := &FrameError{Size: e.Size, Limit: e.Limit}
 	if !e.Declared {
@@ -208,8 +210,8 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 	l.c.dispatch(l, oversized, data)
 }
 
-// sendOversizeError tells the server what it did, if its stdin takes it soon: the frame has to be
-// dealt with now.
+// sendOversizeError tells the server that its frame was too large. It waits at most
+// oversizeErrorTimeout until the server takes that: the frame has to be dealt with now.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -231,8 +233,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink takes the server's stderr, which is read to its end: a server that logs into a full
-// pipe stands still. So an error of the writer behind it does not end the reading.
+// stderrSink passes the server's stderr on to Options.Stderr. An error of that writer does not end
+// the reading: a server that logs into a full pipe stands still.
 type stderrSink struct{ *Conn }
 
 func (s stderrSink) Write(p []byte) (int, error) {

@@ -7,14 +7,14 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A State is where a connection is.
+// A State is the state of a connection.
 type State int
 
 const (
 	Starting     State = iota // the server's process is being started
 	Initializing              // it runs; the handshake is under way
 	Ready                     // requests are sent
-	Backoff                   // it failed; the next start is a matter of time
+	Backoff                   // it failed; it is started again after a wait
 	Closing                   // it is over for good
 )
 
@@ -59,7 +59,7 @@ const (
 	handshake                       // start the handshake
 	deliver                         // hand the message to the call that waits for it
 	countNoise                      // count what is no message
-	drop                            // forget it
+	drop                            // ignore the event
 )
 
 // A step is one cell of the machine's table.
@@ -68,8 +68,8 @@ type step struct {
 	do   action
 }
 
-// machine is the whole table: what is not listed leaves the state as it is and drops the event. A
-// process that starts when nobody wants it any more is disconnected at once.
+// machine is the whole table: an event that is not listed is dropped, and leaves the state as it
+// is. A process that has started but is not wanted any more is disconnected at once.
 var machine = map[State]map[event]step{
 	Starting: {
 		started:     {Initializing, handshake},
@@ -192,7 +192,7 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	return nil
 }
 
-// leave ends the server. What it still writes is read if it is left politely.
+// leave ends the server. If politely is set, what the server still writes is read.
 func (l *link) leave(politely bool) {
 	close(l.down)
 	l.proc.Conn.CloseInput()
@@ -205,8 +205,9 @@ func (l *link) leave(politely bool) {
 	close(l.ended)
 }
 
-// failPending fails the calls that wait for their answer, but for subscriptions, which wait for the
-// next server. The one that an oversized frame was the answer to fails with its size.
+// failPending fails the calls that wait for their answer, except subscriptions, which wait for the
+// next server. If an oversized frame was the answer to a call, that call fails with the size of the
+// frame.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {
@@ -247,7 +248,7 @@ func (c *Conn) schedule(lost *TransportError) {
 	c.timer = c.opts.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
 }
 
-// start starts the server, when the one before is gone.
+// start starts the server, once the process before is gone.
 func (c *Conn) start() {
 	c.stats.Starts++
 	before := c.last

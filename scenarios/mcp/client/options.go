@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// What Options stand for where they are zero.
+// Defaults of Options.
 const (
 	// Bytes: room for a document or an image, and a thousand times HTTP/2's default.
 	DefaultMaxMessage     = 16 << 20
@@ -34,14 +34,14 @@ const (
 	CloseOnOversize Policy = iota
 	// Unlimited takes frames of every size.
 	Unlimited
-	// ErrorOnOversize answers with a JSON-RPC error to the id that stands in the frame's first KiB,
-	// or null, and closes the connection. The request of that id fails with a *FrameError of its
-	// own.
+	// ErrorOnOversize answers with a JSON-RPC error and closes the connection. The error has the id
+	// that is in the frame's first KiB, or null if there is none. The request with that id fails
+	// with a *FrameError of its own.
 	ErrorOnOversize
-	// Negotiate is CloseOnOversize with the smaller of the limits that both ends name in
-	// capabilities.experimental.maxFrameSize when they shake hands; this end's, if the server names
-	// none. It holds for requests too. MCP has experimental capabilities be objects, so a server
-	// that checks may refuse the number.
+	// Negotiate is CloseOnOversize with a limit that both ends agree on in the handshake: the
+	// smaller of the two that they name in capabilities.experimental.maxFrameSize; this end's, if
+	// the server names none. The limit holds for requests, too. In MCP experimental capabilities
+	// are objects, so a server that checks may refuse the number.
 	Negotiate
 )
 
@@ -49,16 +49,16 @@ const (
 type Options struct {
 	Name    string // of the client, for the server: "pipebench"
 	Version string // "(devel)"
-	// The MCP revision to ask for: DefaultProtocol. From [mcp.FirstWithout] on servers that have no
-	// other are refused.
+	// The MCP revision to ask for: DefaultProtocol. If it is [mcp.FirstWithout] or later, a server
+	// that does not speak it is refused.
 	Protocol string
 
 	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
 	Policy     Policy          // CloseOnOversize
-	Lenient    bool            // skip malformed lines of a header; of content-length alone
-	// Lines in a row that are no message, before the server is given up: DefaultMaxNoise; negative:
-	// none may be.
+	Lenient    bool            // skip malformed lines of a header; only with content-length
+	// How many lines in a row may be no message; after more the server counts as lost:
+	// DefaultMaxNoise; negative: none.
 	MaxNoise int
 
 	// For a request whose context has no deadline: DefaultRequestTimeout; negative: none.
@@ -68,23 +68,23 @@ type Options struct {
 	// Restarts is how often in a row the server is started again; 0: without end, negative: never.
 	// A handshake that succeeds begins the count anew.
 	Restarts int
-	// The longest first wait before a start: DefaultBackoffFirst; it doubles each time.
+	// Upper bound of the first wait before a start: DefaultBackoffFirst. It doubles each time.
 	BackoffFirst time.Duration
-	BackoffMost  time.Duration  // and ends here: DefaultBackoffMost
+	BackoffMost  time.Duration  // the largest bound: DefaultBackoffMost
 	Random       func() float64 // in [0, 1), for the backoff: a random one
 
-	// AfterFunc is the clock of the backoff and the handshake: time.AfterFunc, and its Stop, which
-	// may be called when f has run, and twice.
+	// AfterFunc sets the timers of the backoff and the handshake: time.AfterFunc. stop may be
+	// called after f has run, and more than once.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 
-	Stderr io.Writer    // where the server's stderr goes, which is read always; nil: nowhere
+	Stderr io.Writer    // gets the server's stderr; if nil, it is read and dropped
 	Logger *slog.Logger // nil: none. It is never given what messages carry
 
 	// The following are called from the connection's goroutines and must return soon. Nil is fine.
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
-	// Of a message of several, as it comes; its slices are valid during the call.
+	// Gets each chunk of a message of several, as it comes; its slices are valid during the call.
 	OnChunk func(framers.Chunk)
 }
 
@@ -117,7 +117,7 @@ func (o *Options) complete() error {
 		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))
 	}
 	if o.Policy == Unlimited {
-		o.MaxMessage = -1 // as framers have it
+		o.MaxMessage = -1 // no limit, in package framers
 	}
 	return errors.Join(faults...)
 }

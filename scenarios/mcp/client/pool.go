@@ -41,7 +41,8 @@ func (p *Pool) Done() <-chan struct{} { return p.over }
 
 // Call sends a request to the server that is ready and has the fewest in flight; if none is, to the
 // first that becomes ready. Errors are those of [Conn.Call]; the RequestTimeout is the first
-// connection's. A request is sent once: one that fails with its server is not tried on another.
+// connection's. A request is sent once: if it fails because its server does, it is not tried on
+// another.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Launcher starts servers, whose messages are framed and read in a way.
+// A Launcher starts servers. Their messages are framed by f, and they are read as o says.
 type Launcher interface {
 	Launch(f framers.Framing, o child.Options) (*Process, error)
 }
@@ -27,7 +27,7 @@ type Process struct {
 	// reports whether waiting was not enough, and returns when the process is gone.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when it has ended
-	ExitCode func() int      // once it has: the code, or 128 + the signal
+	ExitCode func() int      // once it has ended: the code, or 128 + the signal
 }
 
 // DefaultGrace is the time that a child has to end after its stdin was closed, and again after it
@@ -53,8 +53,8 @@ type Limits struct {
 	Files uint64 // descriptors
 }
 
-// NewCommand returns the command that runs a server: by node where path ends in .js, by python3
-// where it ends in .py, and else by itself.
+// NewCommand returns the command that runs a server: with node if path ends in .js, .mjs or .cjs,
+// with python3 if it ends in .py, and else directly.
 func NewCommand(path string, args ...string) Command {
 	interpreter := ""
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -69,8 +69,8 @@ func NewCommand(path string, args ...string) Command {
 	return Command{Path: interpreter, Args: append([]string{path}, args...)}
 }
 
-// Launch starts the child in a process group or job of its own: what it starts ends with it, and
-// Ctrl-C is this process's to act on.
+// Launch starts the child in a process group or job of its own: what the child starts ends with the
+// child, and Ctrl-C reaches only this process.
 func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	if runtime.GOOS != "linux" && c.Limits != (Limits{}) { // before anything runs without them
 		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",

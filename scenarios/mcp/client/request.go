@@ -15,11 +15,11 @@ type Request struct {
 	Method string
 	Params json.RawMessage // nil for none
 	Notice bool            // wants no answer
-	id     jsonrpc.ID      // of the answer's line; on the wire it has another
+	id     jsonrpc.ID      // for the line of the answer; the request on the wire has another
 }
 
-// ParseRequest reads a line: a message, a method with params, or a tool with arguments. One that
-// brings no id gets the line's number.
+// ParseRequest reads a line: a message, a method with params, or a tool with arguments. A line
+// without an id gets its number as the id.
 func ParseRequest(line []byte, number int64) (Request, error) {
 	if line[0] == '{' {
 		m, err := jsonrpc.Parse(line)
@@ -52,8 +52,9 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 	return q, nil
 }
 
-// Send makes the request and returns the message that answers it. If none comes from the server, it
-// is an error of our own, so that each request still has an answer. A tool that failed has failed.
+// Send makes the request and returns the message that answers it. If the server gives no answer,
+// Send makes an error of its own, so that each request still has an answer. failed is also set if a
+// tool failed.
 func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
 	result, err := c.Call(ctx, q.Method, q.Params)
 	if err == nil {
@@ -68,7 +69,7 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 	return jsonrpc.AppendError(nil, q.id, *remote), true
 }
 
-// codeOfOurOwn is the first of those that JSON-RPC leaves to implementations.
+// codeOfOurOwn is the first of the codes that JSON-RPC leaves to implementations.
 const codeOfOurOwn = -32000
 
 // Notification returns the message that OnNotification was told of.
