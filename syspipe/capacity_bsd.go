@@ -33,7 +33,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 	return nil
 }
 
-// fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int). x/sys has it for neither system.
+// fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int). x/sys has it
+// neither for macOS nor for FreeBSD.
 const fionread = 0x4004667f
 
 // buffered asks the reading end only: the pipes of FreeBSD have two directions, and the writing end

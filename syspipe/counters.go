@@ -15,8 +15,8 @@ type Counters struct {
 	Waits    uint64        // times the end had to wait: all refusals up to the next success are one
 	WaitTime time.Duration // time between the first of these refusals and the success
 
-	// SeesEAGAIN says that EAGAIN is known, SeesWaits that Waits and WaitTime are known. If the
-	// system or the end's io does not tell them, the counters are 0 and say nothing.
+	// SeesEAGAIN says whether EAGAIN is counted, SeesWaits whether Waits and WaitTime are. A field
+	// that is not counted, because the system or the end's io does not tell it, is 0.
 	SeesEAGAIN, SeesWaits bool
 }
 

@@ -8,7 +8,8 @@ import (
 
 // TryWrite makes one non-blocking call and returns its result, without waiting and trying again as
 // Write does: a short count with a nil error, or syscall.EAGAIN (by errors.Is) if the kernel
-// refuses for now. The end's io must be other than [Blocking]; on Windows [Spin] or [Sleep].
+// refuses for now. The end's io must not be [Blocking]; on Windows it must be [Spin] or
+// [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeThreads makes every system call in which this process waits either return or start over.
-// Go's scheduler itself sends SIGURG to its threads all the time; its handler does nothing else.
-// For thr_kill(2), -1 is every thread but the caller's.
+// wakeThreads makes every system call in which this process waits either return or start over. It
+// sends SIGURG to each thread. That is harmless: Go's scheduler sends it all the time. For
+// thr_kill(2), -1 is every thread but the caller's.
 func wakeThreads() error {
 	_, _, errno := unix.Syscall(unix.SYS_THR_KILL, ^uintptr(0), uintptr(unix.SIGURG), 0)
 	if errno != 0 {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeThreads makes every system call in which this process waits either return or start over. Go's
-// scheduler itself sends SIGURG to its threads all the time; its handler does nothing else.
+// wakeThreads makes every system call in which this process waits either return or start over. It
+// sends SIGURG to each thread. That is harmless: Go's scheduler sends it all the time.
 func wakeThreads() error {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

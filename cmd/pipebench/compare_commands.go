@@ -43,8 +43,11 @@ func commandWords(word string) ([]string, error) {
 // argvOf returns the words of a command, followed by the words that both commands get.
 func argvOf(word string, more []string) ([]string, error) {
 	words, err := commandWords(word)
-	if err != nil || len(words) == 0 {
+	if err != nil {
 		return nil, usage(fmt.Errorf("%q is no command: %w", word, err))
+	}
+	if len(words) == 0 {
+		return nil, usage(errors.New("a command is empty"))
 	}
 	b, err := turns.Find(words[0])
 	if err != nil {

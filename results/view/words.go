@@ -236,7 +236,7 @@ func joinAnd(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Truncate cuts a text that is longer than most characters.
+// Truncate shortens a text to so many characters, and marks that it did.
 func Truncate(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:max(0, most)]) + "…"

@@ -49,7 +49,7 @@ type Condition struct {
 // An Outcome is how a condition turned out.
 type Outcome string
 
-// The outcomes. If the samples do not give the figure, the condition never holds.
+// The outcomes. A condition on a figure that the samples do not have never holds.
 const (
 	Holds      Outcome = "holds"
 	Fails      Outcome = "fails"

@@ -35,7 +35,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-// Errors of an editor's greeting, if the server turns out to be of another kind.
+// Errors for a server that does not answer initialize as a language server does.
 var (
 	errSpeaksMCP = errors.New("it is an MCP server")
 	errNotLSP    = errors.New("it is no language server")
