@@ -31,7 +31,8 @@ const (
 
 // A chunkReader receives frames and puts messages together. The data of a frame are received into
 // the read buffer, as a lineReader receives a line. A message of one frame is delivered from that
-// buffer; the frames of a longer message are copied to its partialMessage.
+// buffer. The frames of a longer message are copied to its partialMessage, unless all of them are
+// in the read buffer (see joined).
 //
 // Everything that the chunkReader knows of a frame under way is in its fields, so that an error of
 // the stream loses nothing.

@@ -56,8 +56,12 @@ func FleetCharts(members []stat.Member) []Chart {
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, cells []results.Cell) string {
 	machines := results.FormatCount(len(members), "machine")
 	if len(outliers) > 0 {
-		return fmt.Sprintf("%d of %s stand out in what framings keep of raw's goodput",
-			len(outliers), machines)
+		stand := "stand"
+		if len(outliers) == 1 {
+			stand = "stands"
+		}
+		return fmt.Sprintf("%d of %s %s out in what framings keep of raw's goodput",
+			len(outliers), machines, stand)
 	}
 	least, most := 1.0, 0.0
 	for _, cell := range cells {
@@ -103,7 +107,8 @@ func bareCells(members []stat.Member, placement string) (cells []results.Cell, m
 		}
 	}
 	slices.SortFunc(cells, func(a, b results.Cell) int {
-		return cmp.Or(cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size))
+		return cmp.Or(cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
+			cmp.Compare(a.Key(), b.Key()))
 	})
 	return cells, most
 }

@@ -25,10 +25,9 @@ func anonymous(e Environment) Environment {
 	return e
 }
 
-// userFolder matches the folder of a user. On Windows names may have blanks, so there the match
-// ends only at the next part of the path.
+// userFolder matches the folder of a user. On Windows names may have blanks.
 var userFolder = regexp.MustCompile(
-	`(?i)((?:/home|/users)/+)([^/\\\s"',;:]+)|(\\users\\+)([^/\\"']+)`)
+	`(?i)([a-z]:/+users/+|\\users\\+)([^/\\"',;:]+)|((?:/home|/users)/+)([^/\\\s"',;:]+)`)
 
 // hideUsers hides the names of users' folders in a line of JSON.
 func hideUsers(text []byte) []byte {

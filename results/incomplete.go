@@ -39,6 +39,7 @@ func (r *runsRead) short() []Problem {
 			continue
 		}
 		short = append(short, Problem{
+			Runs: []string{e.Run},
 			What: fmt.Sprintf(
 				"run %s of %s ended early: it has %d of the %d cells that others have",
 				ShortID(e.Run), cmp.Or(e.Hostname, namelessHost), r.cells[e.Run], all),

@@ -300,10 +300,11 @@ func decodeAs[L Line](text []byte) (Line, error) {
 // A Problem is something that could not be read from a file and was skipped, or that is odd about a
 // run. A person should know of it, but it is not a failure.
 type Problem struct {
-	File string `json:"file"` // "" if the problem is a run's
-	Line int    `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
-	What string `json:"what"`
-	More int    `json:"more,omitempty"` // further lines of the file, or runs, with the same problem
+	File string   `json:"file"` // "" if the problem is a run's
+	Line int      `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
+	What string   `json:"what"`
+	More int      `json:"more,omitempty"` // further lines, or runs, with the same problem
+	Runs []string `json:"-"`              // that have the problem; none if it is a file's
 
 	// Incomplete says that measurements are missing: the file holds none or ends midway, or a run
 	// ended early.

@@ -45,7 +45,11 @@ func strayRunsOf(runs []Environment) []Problem {
 	what := fmt.Sprintf("by its clock, run %s of %s began at %s, and %d others of its command "+
 		"around %s", ShortID(first.Run), cmp.Or(first.Hostname, namelessHost),
 		first.Time.UTC().Format(minute), len(runs)-len(stray), usual.UTC().Format(minute))
-	return []Problem{{What: what, More: len(stray) - 1}}
+	var names []string
+	for _, e := range stray {
+		names = append(names, e.Run)
+	}
+	return []Problem{{Runs: names, What: what, More: len(stray) - 1}}
 }
 
 const namelessHost = "a machine without a name"

@@ -26,7 +26,8 @@ type condition struct {
 }
 
 // ParseFilter reads conditions: "os=linux" asks for a field or label that is linux, "kernel~6.1"
-// for one that contains 6.1. Letters may be large or small. Fields are named as in the file.
+// for one that contains 6.1. Letters of a value may be large or small. Fields are named as in the
+// file.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -92,6 +93,16 @@ func (f *Filter) Fits(e Environment) bool {
 		}
 	}
 	return true
+}
+
+// Relevant drops the problems of runs of which none passed.
+func (f *Filter) Relevant(problems []Problem) []Problem {
+	return slices.DeleteFunc(problems, func(p Problem) bool {
+		left := slices.ContainsFunc(p.Runs, func(run string) bool {
+			return len(f.conditions) == 0 || f.fits[run]
+		})
+		return len(p.Runs) > 0 && !left
+	})
 }
 
 // Err says why no line passed a filter that has conditions. A key that no environment has is named.

@@ -139,6 +139,8 @@ func namesResults(word string) (bool, error) {
 	_, notFound := turns.Find(program)
 	info, err := os.Stat(word)
 	switch {
+	case err != nil && noCommand == nil && len(words) == 0:
+		return false, usage(errors.New("a command is empty"))
 	case err != nil && noCommand != nil:
 		return false, fmt.Errorf("%s: no such file, and no command: %w", word, noCommand)
 	case err != nil && notFound != nil:

@@ -141,7 +141,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		},
 		gate: func(found *results.Set) error {
 			failed := drive.AllFailed(found)
-			if failed != nil { // no message worked
+			if failed != nil {
 				failed = &statusError{exitGate, failed}
 			} else if undecided := drive.Undecided(found); undecided != nil {
 				failed = &statusError{exitInconclusive, undecided}

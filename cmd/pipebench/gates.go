@@ -104,8 +104,7 @@ func hint(c *stat.Comparison) string {
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
 	case c.Pairs > 0:
-		return "give it more time (--max-time) or pairs (--pairs), fewer figures (--metric), " +
-			"or a quieter machine"
+		return "give it more time (--max-time), fewer figures (--metric), or a quieter machine"
 	}
 	return "compare the builds themselves, as in: pipebench compare ./old ./new"
 }

@@ -113,6 +113,7 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	if err != nil {
 		return err
 	}
+	problems = filter.Relevant(problems)
 	reportProblems(cmd, problems)
 	g.set.Problems = problems
 	if g.fleet != nil {

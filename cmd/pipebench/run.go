@@ -264,7 +264,7 @@ func printPlan(w io.Writer, p bench.Plan, runs int) error {
 	estimate := min(p.Estimate(), p.MaxTime).Round(100*time.Millisecond) * time.Duration(runs)
 	_, err := fmt.Fprintf(w, "%d cells of up to %d samples: about %s of measuring "+
 		"(--max-time %s),\nthen some seconds for the page and the pictures\n",
-		here, p.Samples, estimate, p.MaxTime*time.Duration(runs))
+		here, p.Samples, estimate, (p.MaxTime * time.Duration(runs)).Round(time.Millisecond))
 	return err
 }
 

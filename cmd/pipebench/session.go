@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -262,7 +263,10 @@ func (s *session) finish(measured error, t task) error {
 func (s *session) leave(all *results.Set) error {
 	kept := append([]string{recordsFile}, s.kept...)
 	var text bytes.Buffer
-	err := view.Write(&text, all, view.FormatBench, view.Options{})
+	err := view.ErrNothing
+	if !slices.Contains(s.kept, benchFile) { // it is a comparison's
+		err = view.Write(&text, all, view.FormatBench, view.Options{})
+	}
 	if err == nil {
 		err = results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
 		kept = append(kept, benchFile)

@@ -68,6 +68,7 @@ func (l *layout) add(line string) {
 	switch {
 	case strings.HasPrefix(line, "|"):
 		l.flushText()
+		l.flushBlock()
 		if strings.Trim(line, "|:- ") != "" { // no rule below the titles
 			l.rows = append(l.rows, tableCells(line))
 		}

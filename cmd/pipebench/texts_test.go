@@ -73,6 +73,11 @@ func TestATextIsLaidOut(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
 	out.Reset()
+	writeText(&out, "    code\n\n| a | b |\n|---|---|\n| c | d |\n", view.Options{Width: 16})
+	if want := "    code\n\n a  b\n──────\n c  d\n"; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+	out.Reset()
 	writeText(&out, "    twelve chars\n      more\n", view.Options{Width: 14})
 	if want := "twelve chars\n  more\n"; out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)

@@ -180,7 +180,22 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// addTarget keeps one answer for each server and run: the one with the worst verdict.
+// tellsMore reports whether an answer about a server tells more than another that is as bad: it has
+// a limit, or a smaller one, or the server was not tried to its end.
+func tellsMore(a, other Answer) bool {
+	limit, known := a.Value.(float64)
+	otherLimit, otherKnown := other.Value.(float64)
+	switch {
+	case known && otherKnown:
+		return limit < otherLimit
+	case known != otherKnown:
+		return known
+	}
+	return a.Verdict == results.VerdictNotTried
+}
+
+// addTarget keeps one answer for each server and run: the one with the worst verdict, and of
+// several such the one with the smallest limit.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -198,7 +213,8 @@ func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 			continue
 		}
 		before, _ := severity(string(other.Verdict))
-		if now, _ := severity(t.Verdict); now > before {
+		now, _ := severity(t.Verdict)
+		if now > before || now == before && tellsMore(a, other) {
 			run.answers[i] = a
 		}
 		return

@@ -243,7 +243,9 @@ func fleetCells(members []stat.Member) []fleetCellsAt {
 		for _, f := range m.Figures {
 			c := f.Cell
 			c.Framing = ""
-			if f.ToRaw.Interval == nil || c.Pattern != patternStream {
+			isProgram := c.Source != "" || c.Touch || c.Work != 0 // not a bare transport
+			if f.ToRaw.Interval == nil || c.Pattern != patternStream || isProgram ||
+				c.WriteSize != 0 {
 				continue
 			}
 			if count[c] == 0 {

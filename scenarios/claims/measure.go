@@ -93,6 +93,7 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 		}
 		return check.Server(ctx, check.Options{
 			Run: o.Run, Command: command, Only: []string{dirtyLine, endInFlight},
+			Timeout: time.Minute,
 		}, keep)
 	}
 	if name, ok := strings.CutPrefix(need, results.AreaFailure+"/"); ok {

@@ -254,7 +254,7 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 			o := server(job)
 			o.Protocol, o.Budget = "lines", 50*time.Millisecond
 			if job == "rests 20" {
-				o.Patience = time.Second
+				o.Patience = 3 * time.Second
 			}
 			d, set := begin(t, o), new(results.Set)
 			if err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 2 << 10, 4 << 10}},

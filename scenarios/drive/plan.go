@@ -70,7 +70,9 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		r.add(limits)
 	}
-	err = errors.Join(err, d.keepNotTried(p.Sizes, r, sink))
+	if err == nil || ctx.Err() == context.DeadlineExceeded {
+		err = errors.Join(err, d.keepNotTried(p.Sizes, r, sink))
+	}
 	smallPipe := cmp.Or(p.SmallPipe, defaultSmallPipe)
 	if err != nil || smallPipe < 0 || r.anySize {
 		return err

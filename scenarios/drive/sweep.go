@@ -91,8 +91,11 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// mostSmall is how many small requests are made to see whether a failure is one of size.
-const mostSmall = 1000
+// Bounds of the small requests that are made to see whether a failure is one of size.
+const (
+	mostSmall     = 1000
+	mostSmallTime = 10 * time.Second
+)
 
 // tryWithSmall sends small requests to another process, as many as the failed process had served,
 // and notes if one of them fails, too: then the size is not to blame. It ignores errors of its own,
@@ -105,6 +108,7 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	}
 	d.observe("trying whether the size is to blame")
 	r := d.protocol.Smallest(target.Tool)
+	began := time.Now()
 	for i := range failure.ServedBefore + 2 { // the handshake may have taken one request more
 		out, err := d.trip(ctx, r, i+1)
 		if err != nil {
@@ -112,6 +116,9 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 		}
 		if out.Verdict != target.OK {
 			failure.AnySize = true
+			return
+		}
+		if time.Since(began) > mostSmallTime {
 			return
 		}
 	}

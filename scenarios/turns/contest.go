@@ -87,7 +87,7 @@ func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, er
 	var longest time.Duration
 	for n := 0; ; n++ {
 		start := time.Now()
-		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest > p.Spend
+		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest >= p.Spend
 		if n > 0 && (isEnough || start.Add(longest).After(l.until)) {
 			return c.Compare(p.Options)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // NewFilter returns what starts a command that reads a file, or nothing if input is "", and prints
-// into another file: one that reads /dev/null may skip its work. The folder holds the output.
+// into another file: one that prints into /dev/null may skip its work. The folder holds the output.
 func NewFilter(argv []string, input, folder string) Starter {
 	return func(ctx context.Context) (Start, error) {
 		p := proc.Command(argv[0], argv[1:]...)
@@ -34,7 +34,11 @@ func NewFilter(argv []string, input, folder string) Starter {
 		defer out.Close()
 		p.Cmd.Stdout = out
 		began := time.Now()
-		if err := p.Start(ctx); err != nil {
+		err = p.Start(ctx)
+		if err != nil && ctx.Err() != nil {
+			return Start{}, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
+		}
+		if err != nil {
 			return Start{}, err
 		}
 		ended := p.Wait()

@@ -49,7 +49,8 @@ const (
 )
 
 // Run counts first, and then runs pairs as the plan says. Commands that do not do the same are not
-// timed, unless that is allowed. With an error it still returns what was found before.
+// timed, unless that is allowed. With an error in the pairs it still returns what was found
+// before.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	l := plan.limit(ctx)
 	defer l.cancel()
