@@ -37,7 +37,8 @@ func TestAnonymousLinesNameNoHostAndNoUser(t *testing.T) {
 	}
 	env.Command = `pipebench drive --out /home/alice/out -- 'C:\Users\Jane Doe\server.exe' /x`
 	target := results.Target{
-		Run: env.Run, Command: []string{"node", "/Users/alice/server.js", "/home/bob", "C:/Users/Jane Doe/x"},
+		Run:     env.Run,
+		Command: []string{"node", "/Users/alice/server.js", "/home/bob", "C:/Users/Jane Doe/x"},
 		Verdict: "ok",
 	}
 	finding := results.Finding{

@@ -97,7 +97,8 @@ func TestHelpShowsAGuide(t *testing.T) {
 func TestAGuideIsFoundByItsPlainName(t *testing.T) {
 	for args, want := range map[string]string{
 		"help claims": "# Common claims",
-		"help pipes":  "# What pipes do", "claims": "has another name now: pipebench probe --claims",
+		"help pipes":  "# What pipes do",
+		"claims":      "has another name now: pipebench probe --claims",
 	} {
 		var out strings.Builder
 		run(t.Context(), strings.Fields(args), nil, &out, &out)

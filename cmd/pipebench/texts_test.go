@@ -43,10 +43,11 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestErrorsFitATerminal(t *testing.T) {
 	for _, line := range []string{
 		"zork", "rum", "run word", "run --zork", "run --size 2x56", "run --framing nope",
-		"run --pipe tube", "run --preset none", "run --preset limits --size 64", "run --format yaml",
-		"run --payload random", "run --assert nonsense", "run --assert zork>1", "run --placement near",
-		"run --samples 0", "run --max-time -1s", "run --capacity x", "run --io nope", "tune --size 1",
-		"tune --framing chunked", "tune --objective x", "probe --only x --failures", "probe --step x",
+		"run --pipe tube", "run --preset none", "run --preset limits --size 64",
+		"run --format yaml", "run --payload random", "run --assert nonsense",
+		"run --assert zork>1", "run --placement near", "run --samples 0", "run --max-time -1s",
+		"run --capacity x", "run --io nope", "tune --size 1", "tune --framing chunked",
+		"tune --objective x", "probe --only x --failures", "probe --step x",
 		"inspect", "inspect x", "inspect 0", "call", "check", "drive", "tap", "report",
 		"report none.jsonl", "report --charts x none", "compare", "compare a", "compare none none2",
 		"serve --fault nope", "drive --size x -- cat", "check --only nope -- cat", "ab x",

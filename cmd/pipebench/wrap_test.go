@@ -104,8 +104,10 @@ func TestUnwrappingGivesBackWhatWasWrapped(t *testing.T) {
 // of the same name.
 func TestServersOfOneNameAreTwo(t *testing.T) {
 	for config, want := range map[string][]string{
-		`{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}`:            {"x", "y"},
-		`{"mcpServers":{"a":{"command":"x"},"a":{"args":[]},"a":{"command":"y"}}}`:        {"x", "y"},
+		`{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}`: {"x", "y"},
+
+		`{"mcpServers":{"a":{"command":"x"},"a":{"args":[]},"a":{"command":"y"}}}`: {"x", "y"},
+
 		`{"servers":{"a":["b","c"],"d":7,"e":{"command":"x","env":{"command":"other"}}}}`: {"x"},
 	} {
 		entries, err := serverEntries([]byte(config))

@@ -57,7 +57,9 @@ func TestMeasurementsFitTheWidth(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := screenOf(t, tt.set, Options{Width: tt.width})
 			for _, line := range lines {
-				if n := utf8.RuneCountInString(line); n > (Options{Width: tt.width}).Columns() && tt.width != 40 || n > 100 {
+				n := utf8.RuneCountInString(line)
+				tooWide := n > Options{Width: tt.width}.Columns()
+				if tooWide && tt.width != 40 || n > 100 {
 					t.Errorf("%d columns: %s", n, line)
 				}
 			}
@@ -67,7 +69,8 @@ func TestMeasurementsFitTheWidth(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, text)
 				}
 			}
-			if left := strings.Contains(text, "columns left out"); left != (len(tt.set.Records) > 200 || tt.width == 40) {
+			left := strings.Contains(text, "columns left out")
+			if want := len(tt.set.Records) > 200 || tt.width == 40; left != want {
 				t.Errorf("of what is left out it says %v in\n%s", left, text)
 			}
 		})

@@ -155,8 +155,8 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 	s := Sections(set)[0]
 	said := strings.Join(append([]string{s.Title}, s.Lead...), "\n")
 	for _, want := range []string{
-		"Messages of 4 KiB, on one CPU: framings keep this much of raw's goodput on most machines: " +
-			"ndjson 40 to 91 %.",
+		"Messages of 4 KiB, on one CPU: framings keep this much of raw's goodput on most " +
+			"machines: ndjson 40 to 91 %.",
 		"The machines differ in kernel (darwin; linux), processor (arm64; amd64).",
 	} {
 		if !strings.Contains(said, want) {

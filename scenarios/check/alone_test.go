@@ -65,8 +65,8 @@ func TestAFailureIsTriedAgainAlone(t *testing.T) {
 	}
 }
 
-// Where the time is over, what was judged by then is recorded. What failed beside others, and was not
-// tried again, has not failed.
+// When the time is over, whatever was judged by then is recorded. A situation that failed beside
+// others, and was not tried again, has not failed.
 func TestWhatWasJudgedIsRecordedWhereTheTimeIsOver(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

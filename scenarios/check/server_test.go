@@ -82,9 +82,13 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"twice":             {"pipelined": "answers or more came to no request, or as the second to one"},
 		"leaky":             {"memory-growth": "memory grows by "},
 		"loses":             {"both-write": "corrupt: byte "},
-		"ours deaf@65536B": {"large-request": "to a request of 65,537 B: no reply, process alive; to one of 65,536 B: an answer",
-			"nonblocking-stdout": "cannot tell: a request of 256 KiB is not served in any case: no reply, process alive"},
-		"ours exit0@1000B":    {"large-request": "to a request of 1,001 B: exited silently (code 0); to one of 1,000 B: an answer"},
+		"ours deaf@65536B": {
+			"large-request": "to a request of 65,537 B: no reply, process alive; " +
+				"to one of 65,536 B: an answer",
+			"nonblocking-stdout": "cannot tell: a request of 256 KiB is not served in any case: no reply, process alive",
+		},
+		"ours exit0@1000B": {"large-request": "to a request of 1,001 B: exited silently (code 0); " +
+			"to one of 1,000 B: an answer"},
 		"ours stderr-flood":   {"unread-stderr": "deadlock"},
 		"chatty":              {"unread-stderr": "deadlock"}, // 103 bytes a request
 		"ours split-utf8=100": {"split-utf8": "corrupt: "},

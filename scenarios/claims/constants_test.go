@@ -36,7 +36,8 @@ func TestTheGuideHasEveryConstant(t *testing.T) {
 		if rows[id] == "" {
 			t.Errorf("the guide does not tell of %s", id)
 		}
-		if _, err := Find(id); err == nil || !strings.Contains(err.Error(), "pipebench help claims ") {
+		_, err := Find(id)
+		if err == nil || !strings.Contains(err.Error(), "pipebench help claims ") {
 			t.Errorf("%s: %v does not say where it is", id, err)
 		}
 	}

@@ -527,8 +527,8 @@ func TestClaimsOnPipesNameMacOS(t *testing.T) {
 	}
 }
 
-// A server that speaks with headers cannot be asked what it makes of dirty lines, and one that is no
-// MCP server says nothing about MCP.
+// A server that speaks with headers cannot be asked what it makes of dirty lines, and a server that
+// does not speak MCP says nothing about MCP.
 func TestOnlyServersThatCanBeAskedCount(t *testing.T) {
 	c, err := Find("002-malformed-skipped")
 	if err != nil {

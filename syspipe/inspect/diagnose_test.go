@@ -34,7 +34,8 @@ func TestDiagnose(t *testing.T) {
 		}, MutualRead, "both sides are reading and neither writes"},
 		{"stderr full", []Channel{
 			{ID: "e", Writers: server(2, true), Readers: client(6, false), Full: true, Queued: 65536, Capacity: 65536},
-		}, Undrained, "stderr is full and nobody reads it: 2 (server) is writing (e, 65536 of 65536 bytes), and 1 (client) does not read"},
+		}, Undrained, "stderr is full and nobody reads it: 2 (server) is writing " +
+			"(e, 65536 of 65536 bytes), and 1 (client) does not read"},
 		{"full, and the reader is out of sight", []Channel{
 			{ID: "e", Writers: server(1, true), Full: true},
 		}, Undrained, "stdout is full and nobody reads it"},
