@@ -3,6 +3,8 @@ package machine
 import (
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,23 +41,41 @@ func systemUsage() Usage {
 	return u
 }
 
-// throttled returns how long this process's group was kept from running by its quota: cgroup 2
-// counts microseconds, cgroup 1 nanoseconds.
+// throttled returns how long quotas of this process's group, and of the groups above it, kept
+// processes from running. Version 2 of cgroups counts microseconds, version 1 nanoseconds.
 func throttled() (seconds float64, ok bool) {
-	for _, source := range []struct {
-		file, key string
-		unit      float64
-	}{
-		{"sys/fs/cgroup/cpu.stat", "throttled_usec", 1e6},
-		{"sys/fs/cgroup/cpu/cpu.stat", "throttled_time", 1e9},
-	} {
-		for line := range strings.Lines(read(source.file)) {
-			if f := strings.Fields(line); len(f) == 2 && f[0] == source.key {
-				return number(f[1]) / source.unit, true
-			}
+	var unified, ofCPU string
+	for line := range strings.Lines(read("proc/self/cgroup")) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(f) < 3:
+		case f[1] == "":
+			unified = f[2]
+		case slices.Contains(strings.Split(f[1], ","), "cpu"):
+			ofCPU = f[2]
 		}
 	}
-	return 0, false
+	seconds, ok = throttledIn("sys/fs/cgroup", unified, "throttled_usec", 1e6)
+	if !ok {
+		seconds, ok = throttledIn("sys/fs/cgroup/cpu", ofCPU, "throttled_time", 1e9)
+	}
+	return seconds, ok
+}
+
+// throttledIn adds what the groups on the way from the top to a group say of key in units of a
+// second. In a container the way is often not to be seen, but the top is its group.
+func throttledIn(top, group, key string, unit float64) (seconds float64, ok bool) {
+	for way := path.Join("/", group); ; way = path.Dir(way) {
+		for line := range strings.Lines(read(path.Join(top, way, "cpu.stat"))) {
+			if f := strings.Fields(line); len(f) == 2 && f[0] == key {
+				seconds += number(f[1]) / unit
+				ok = true
+			}
+		}
+		if way == "/" {
+			return seconds, ok
+		}
+	}
 }
 
 // read returns a file's text, "" if there is no such file, as on an old kernel or in a container.

@@ -90,6 +90,30 @@ func TestUsageFromProc(t *testing.T) {
 		got.Throttled != 0.25 || !got.quotas || got.CPUs != 2 {
 		t.Errorf("got %+v", got)
 	}
+	for _, files := range []map[string]string{
+		{ // of a service: its group has a quota, and so has the slice above it
+			"proc/self/cgroup":                             "0::/a.slice/b.service",
+			"sys/fs/cgroup/cpu.stat":                       "usage_usec 5",
+			"sys/fs/cgroup/a.slice/cpu.stat":               "throttled_usec 1000000",
+			"sys/fs/cgroup/a.slice/b.service/cpu.stat":     "throttled_usec 250000",
+			"sys/fs/cgroup/a.slice/other.service/cpu.stat": "throttled_usec 5000000",
+		},
+		{ // version 1
+			"proc/self/cgroup":                 "4:memory:/m\n1:cpuacct,cpu:/a\n0::/",
+			"sys/fs/cgroup/cpu/cpu.stat":       "throttled_time 0",
+			"sys/fs/cgroup/cpu/a/cpu.stat":     "throttled_time 1250000000",
+			"sys/fs/cgroup/unified/a/cpu.stat": "usage_usec 5",
+		},
+		{ // in a container that does not see its way, the top is its own group
+			"proc/self/cgroup":       "0::/docker/0123",
+			"sys/fs/cgroup/cpu.stat": "throttled_usec 1250000",
+		},
+	} {
+		under(t, files)
+		if got, ok := throttled(); got != 1.25 || !ok {
+			t.Errorf("%v: %v s, %v", files, got, ok)
+		}
+	}
 	under(t, nil)
 	if u := systemUsage(); u.Known {
 		t.Errorf("usage of nothing: %+v", u)
