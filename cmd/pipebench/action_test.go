@@ -33,7 +33,12 @@ func runAction(t *testing.T, settings ...string) actionRun {
 	}
 	folder := t.TempDir()
 	summary, output := filepath.Join(folder, "summary"), filepath.Join(folder, "output")
-	cmd := exec.Command("bash", filepath.Join("..", "..", ".ci", "action"))
+	script, err := filepath.Abs(filepath.Join("..", "..", ".ci", "action"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", script)
+	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "RUNNER_TEMP="+folder, "RUNNER_OS=Linux", "RUNNER_ARCH=X64",
 		"GITHUB_STEP_SUMMARY="+summary, "GITHUB_OUTPUT="+output, "VERSION=latest", "BINARY=",
 		"no_proxy=*") // releases are served on this machine
@@ -66,6 +71,17 @@ func TestActionShowsTheVerdict(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(folder, "results.jsonl")); err != nil {
 		t.Error(err)
+	}
+}
+
+// What compare of two commands keeps lies in the same place.
+func TestActionKeepsAComparison(t *testing.T) {
+	binary := program(t, "mkdir -p pipebench-out/now && echo > pipebench-out/now/results.jsonl")
+	run := runAction(t, "BINARY="+binary, "RUN=compare ./old ./new")
+	_, folder, _ := strings.Cut(run.output, "results=")
+	folder, _, _ = strings.Cut(folder, "\n")
+	if _, err := os.Stat(filepath.Join(folder, "results.jsonl")); err != nil {
+		t.Errorf("%v: %+v", err, run)
 	}
 }
 
