@@ -25,10 +25,11 @@ type compareFlags struct {
 	pairs       int  // for builds
 
 	// For two commands that are not builds of pipebench.
-	stdin     string
-	counts    bool
-	drive     bool
-	different bool
+	stdin        string
+	counts       bool
+	instructions bool
+	drive        bool
+	different    bool
 
 	sharedFlags // for commands, except the flags for what is printed
 }
@@ -48,6 +49,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.stdin, "stdin", "", "a file that both commands read as standard input")
 	flags.BoolVar(&f.counts, "counts", false,
 		"count calls and bytes alone, which a busy machine does not change")
+	flags.BoolVar(&f.instructions, "instructions", false,
+		"count instructions, too: under valgrind, which is 20 to 50 times slower")
 	flags.BoolVar(&f.drive, "drive", false,
 		"the commands are servers (MCP, LSP, JSON-RPC or lines): compare the time per message")
 	flags.BoolVar(&f.different, "allow-different-output", false,
@@ -63,8 +66,9 @@ var (
 	fileFlags    = []string{"across", "interleaved"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
-	ownFlags     = []string{"stdin", "counts", "drive", "allow-different-output"} // for programs
-
+	ownFlags     = []string{ // for programs
+		"stdin", "counts", "instructions", "drive", "allow-different-output",
+	}
 	recordFlags = []string{"label", "anonymous"} // for the records of two programs
 )
 

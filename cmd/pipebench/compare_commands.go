@@ -182,8 +182,10 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
+	var noInstructions error // why they cannot be counted
 	if f.drive {
-		err := refuseFlags(cmd, []string{"stdin", "counts"}, "is not for servers")
+		refused := []string{"stdin", "counts", "instructions"}
+		err := refuseFlags(cmd, refused, "is not for servers")
 		if err != nil {
 			return err
 		}
@@ -196,9 +198,16 @@ func (f *compareFlags) comparePrograms(
 		defer os.RemoveAll(folder)
 		programs.Old = turns.NewFilter(old, f.stdin, folder)
 		programs.New = turns.NewFilter(new, f.stdin, folder)
+		if f.instructions {
+			noInstructions = programs.CountInstructions(old, new, f.stdin, folder)
+		}
 	}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
-		return programs.Run(ctx, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+		c, err := programs.Run(ctx, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+		if c != nil && noInstructions != nil {
+			c.Notes = append(c.Notes, "instructions are unsupported: "+noInstructions.Error())
+		}
+		return c, err
 	})
 	return f.do(cmd, nil, t)
 }
@@ -216,6 +225,7 @@ func (f *compareFlags) plan(usual time.Duration) turns.Plan {
 // observed returns the plan with an observer. It shows the progress of the pairs, and warns if a
 // pair takes so long that there is no time for a verdict.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
+	began := time.Now()
 	p.Observe = func(pair int, took time.Duration) {
 		took = took.Round(time.Millisecond)
 		if p.Pairs > 0 {
@@ -223,7 +233,7 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 		} else {
 			s.progress.step(fmt.Sprintf("pair %d: %s", pair, took))
 		}
-		needed := stat.LeastPairs * took
+		needed := time.Since(began) + (stat.LeastPairs-1)*took
 		if pair == 1 && needed > p.MaxTime {
 			f.say(cmd, "a pair takes %s, and a verdict %d of them: give it --max-time %s", took,
 				stat.LeastPairs, (needed + needed/5).Round(time.Second))
@@ -293,27 +303,35 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 // driven returns a function that starts a server, sends it messages, and measures the time per
 // message.
 func driven(argv []string) turns.Starter {
-	const size = 4 << 10 // bytes of a message
 	return func(ctx context.Context) (turns.Start, error) {
-		d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
-		if err != nil {
-			return turns.Start{}, err
+		s, err := driveOnce(ctx, argv)
+		if err != nil && ctx.Err() != nil {
+			return s, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
 		}
-		defer d.Close()
-		var s turns.Start
-		_, err = d.Sweep(ctx, []int{size}, func(line results.Line) error {
-			t, ok := line.(results.Target)
-			if !ok || t.Size != size {
-				return nil
-			}
-			if !t.Served() {
-				return fmt.Errorf("%s: a message of %s: %s",
-					argv[0], results.FormatSize(size), view.VerdictText(t.Verdict))
-			}
-			s.Wall = stat.MedianTime(t.Samples)
-			s.CPU = stat.ServerCPU(t.Samples)
-			return nil
-		})
 		return s, err
 	}
+}
+
+func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
+	const size = 4 << 10 // bytes of a message
+	d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
+	if err != nil {
+		return turns.Start{}, err
+	}
+	defer d.Close()
+	var s turns.Start
+	_, err = d.Sweep(ctx, []int{size}, func(line results.Line) error {
+		t, ok := line.(results.Target)
+		if !ok || t.Size != size {
+			return nil
+		}
+		if !t.Served() {
+			return fmt.Errorf("%s: a message of %s: %s",
+				argv[0], results.FormatSize(size), view.VerdictText(t.Verdict))
+		}
+		s.Wall = stat.MedianTime(t.Samples)
+		s.CPU = stat.ServerCPU(t.Samples)
+		return nil
+	})
+	return s, err
 }

@@ -180,11 +180,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		a.add(ch)
 	}
 	if c.Different != "" {
-		text = strings.ToUpper(c.Different[:1]) + c.Different[1:]
-		if c.Pairs == 0 {
-			text += "; times are not compared (--allow-different-output does)"
-		}
-		text += ". "
+		text = strings.ToUpper(c.Different[:1]) + c.Different[1:] + ". "
 	}
 	if c.Calls != "" {
 		text += "The new one makes " + c.Calls + ". "

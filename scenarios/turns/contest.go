@@ -69,7 +69,7 @@ func (p Plan) limit(ctx context.Context) limit {
 	if most == 0 {
 		most = DefaultMaxTime
 	}
-	tooLong := fmt.Errorf("it did not end within %s, and was stopped", most)
+	tooLong := fmt.Errorf("it did not end before %s were over, and was stopped", most)
 	ctx, cancel := context.WithTimeoutCause(ctx, most, tooLong)
 	return limit{ctx, cancel, time.Now().Add(most)}
 }

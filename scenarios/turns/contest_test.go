@@ -94,7 +94,7 @@ func TestTimeEndsPairs(t *testing.T) {
 		t.Errorf("the third pair never ends: %+v, %v; want those before", found, err)
 	}
 	found, err = Run(t.Context(), hangs(1), Plan{MaxTime: time.Millisecond})
-	if err == nil || !strings.Contains(err.Error(), "did not end within 1ms") || found.Pairs > 0 {
+	if err == nil || !strings.Contains(err.Error(), "did not end before 1ms were over") || found.Pairs > 0 {
 		t.Errorf("no pair ends: %+v, %v", found, err)
 	}
 }

@@ -28,12 +28,15 @@ var (
 		{"forced switches", "", func(s Start) float64 { return float64(s.Counts.Forced) }},
 		{"peak memory", "B", func(s Start) float64 { return float64(s.Peak) }},
 	}
+	instructions = figure{"instructions", "", executed}
+
 	cpuTime = figure{"CPU time", "ns", func(s Start) float64 { return s.CPU }}
 	elapsed = figure{"time", "ns", func(s Start) float64 { return s.Wall }}
 )
 
 func readBytes(s Start) float64    { return float64(s.Counts.ReadBytes) }
 func writtenBytes(s Start) float64 { return float64(s.Counts.WrittenBytes) }
+func executed(s Start) float64     { return float64(s.Instructions) }
 
 // A table is the figures of both sides.
 type table struct {
@@ -81,6 +84,9 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 			}
 		}
 	}
+	if len(p.instructed.old) > 0 {
+		t.add(instructions, p.instructed, isTimed)
+	}
 	isCoarse := isTimed && p.timed.isCoarse()
 	if isTimed && !isCoarse {
 		t.add(cpuTime, p.timed, false)
@@ -91,6 +97,9 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	c := stat.CompareTextPairs(t.old, t.new, o)
 	c.Pairs = len(p.timed.old)
 	c.Different = p.different()
+	if c.Different != "" && !p.Outputs {
+		c.Different += ": --allow-different-output compares them all the same"
+	}
 	c.Calls = p.causes(c)
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+

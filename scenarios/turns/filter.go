@@ -15,48 +15,58 @@ import (
 // NewFilter returns what starts a command that reads a file, or nothing if input is "", and prints
 // into another file: one that prints into /dev/null may skip its work. The folder holds the output.
 func NewFilter(argv []string, input, folder string) Starter {
-	return func(ctx context.Context) (Start, error) {
-		p := proc.Command(argv[0], argv[1:]...)
-		defer p.Close()
-		if input != "" {
-			in, err := os.Open(input)
-			if err != nil {
-				return Start{}, err
-			}
-			defer in.Close()
-			p.Cmd.Stdin = in
-		}
-		out, err := os.CreateTemp(folder, "output-")
-		if err != nil {
-			return Start{}, fmt.Errorf("a file for the output: %w", err)
-		}
-		defer os.Remove(out.Name())
-		defer out.Close()
-		p.Cmd.Stdout = out
-		began := time.Now()
-		err = p.Start(ctx)
-		if err != nil && ctx.Err() != nil {
-			return Start{}, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
-		}
+	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
+	return f.start
+}
+
+// A filter is a command that reads a file and prints.
+type filter struct {
+	name          string // in errors
+	argv          []string
+	input, folder string
+}
+
+func (f filter) start(ctx context.Context) (Start, error) {
+	p := proc.Command(f.argv[0], f.argv[1:]...)
+	defer p.Close()
+	if f.input != "" {
+		in, err := os.Open(f.input)
 		if err != nil {
 			return Start{}, err
 		}
-		ended := p.Wait()
-		s := Start{Wall: float64(time.Since(began)), Exit: p.ExitCode()}
-		if ctx.Err() != nil {
-			return s, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
-		}
-		if _, signal, killed := proc.Signaled(p.Cmd.ProcessState); killed {
-			return s, fmt.Errorf("%s was ended by %s: %w", argv[0], signal, ended)
-		}
-		if cpu, ok := p.CPU(); ok {
-			s.CPU = float64(cpu)
-		}
-		s.Counts, s.Counted = p.Counts()
-		s.Peak = peakOf(p)
-		s.Output, err = digest(out)
-		return s, err
+		defer in.Close()
+		p.Cmd.Stdin = in
 	}
+	out, err := os.CreateTemp(f.folder, "output-")
+	if err != nil {
+		return Start{}, fmt.Errorf("a file for the output: %w", err)
+	}
+	defer os.Remove(out.Name())
+	defer out.Close()
+	p.Cmd.Stdout = out
+	began := time.Now()
+	err = p.Start(ctx)
+	if err != nil && ctx.Err() != nil {
+		return Start{}, fmt.Errorf("%s: %w", f.name, context.Cause(ctx))
+	}
+	if err != nil {
+		return Start{}, err
+	}
+	ended := p.Wait()
+	s := Start{Wall: float64(time.Since(began)), Exit: p.ExitCode()}
+	if ctx.Err() != nil {
+		return s, fmt.Errorf("%s: %w", f.name, context.Cause(ctx))
+	}
+	if _, signal, killed := proc.Signaled(p.Cmd.ProcessState); killed {
+		return s, fmt.Errorf("%s was ended by %s: %w", f.name, signal, ended)
+	}
+	if cpu, ok := p.CPU(); ok {
+		s.CPU = float64(cpu)
+	}
+	s.Counts, s.Counted = p.Counts()
+	s.Peak = peakOf(p)
+	s.Output, err = digest(out)
+	return s, err
 }
 
 // peakOf returns the largest memory of a process, or 0 if it is not known. Before a process becomes

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,8 @@ type Start struct {
 	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
 	Output  string // a digest of what it printed; "" of a server
+
+	Instructions int64 // 0 if they were not counted
 }
 
 // A Starter starts a command once and returns what was counted and timed.
@@ -34,7 +37,9 @@ type Programs struct {
 	Servers bool // nothing is counted, and nothing printed: only time is compared
 	Outputs bool // outputs may differ
 
-	counted, timed starts
+	oldInstructions, newInstructions Starter // nil: see CountInstructions
+
+	counted, instructed, timed starts
 }
 
 // starts are the starts of both sides; old[i] and new[i] ran one after the other.
@@ -55,8 +60,12 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	l := plan.limit(ctx)
 	defer l.cancel()
 	if !p.Servers {
-		if err := p.countBoth(l.ctx); err != nil {
-			return nil, err
+		if err := p.count(l.ctx); err != nil {
+			if len(p.counted.old) < countStarts {
+				return nil, err
+			}
+			found, _ := p.Compare(plan.Options) // the first error says more
+			return found, err
 		}
 		if p.Counts || p.different() != "" && !p.Outputs {
 			return p.Compare(plan.Options)
@@ -72,24 +81,35 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	return found, err
 }
 
-// countBoth counts both sides, in more starts if the counts differ.
-func (p *Programs) countBoth(ctx context.Context) error {
+// count counts calls, and instructions if they were asked for.
+func (p *Programs) count(ctx context.Context) error {
+	if err := p.counted.count(ctx, p.Old, p.New); err != nil {
+		return err
+	}
+	if p.oldInstructions == nil {
+		return nil
+	}
+	return p.instructed.count(ctx, p.oldInstructions, p.newInstructions)
+}
+
+// count starts both sides for their counts, and some more times if the counts differ.
+func (s *starts) count(ctx context.Context, old, new Starter) error {
 	for n := range countStarts + moreStarts {
-		if n == countStarts && !p.counted.differ() {
+		if n == countStarts && !s.differ() {
 			return nil
 		}
-		if err := p.counted.add(ctx, p, true); err != nil {
-			return err
+		if err := s.add(ctx, old, new, true); err != nil {
+			return fmt.Errorf("start %d for the counts: %w", n+1, err)
 		}
 	}
 	return nil
 }
 
 // add starts both commands once and keeps what was counted and timed.
-func (s *starts) add(ctx context.Context, p *Programs, oldFirst bool) error {
+func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst bool) error {
 	old, new, err := inOrder(oldFirst,
-		func() (Start, error) { return p.Old(ctx) },
-		func() (Start, error) { return p.New(ctx) })
+		func() (Start, error) { return startOld(ctx) },
+		func() (Start, error) { return startNew(ctx) })
 	if err != nil {
 		return err
 	}
@@ -98,18 +118,45 @@ func (s *starts) add(ctx context.Context, p *Programs, oldFirst bool) error {
 	return nil
 }
 
-// Pair starts both commands, for their time.
+// Pair starts both commands, for their time. It returns an error if one did something else than in
+// the starts for the counts, unless outputs may differ.
 func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
-	return p.timed.add(ctx, p, oldFirst)
+	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {
+		return err
+	}
+	if p.Outputs || len(p.counted.old) == 0 {
+		return nil
+	}
+	last := len(p.timed.old) - 1
+	if err := sameAs(p.counted.old[0], p.timed.old[last]); err != nil {
+		return fmt.Errorf("the old one %w", err)
+	}
+	if err := sameAs(p.counted.new[0], p.timed.new[last]); err != nil {
+		return fmt.Errorf("the new one %w", err)
+	}
+	return nil
 }
 
-// differ reports whether calls of any two starts differ.
+// sameAs returns an error if a start of a command ended differently than an earlier one.
+func sameAs(earlier, start Start) error {
+	if start.Exit != earlier.Exit {
+		return fmt.Errorf("exited with %d, and with %d before", start.Exit, earlier.Exit)
+	}
+	if start.Output != earlier.Output {
+		return errors.New("printed something else than before")
+	}
+	return nil
+}
+
+// differ reports whether the calls or the instructions of any two starts differ.
 func (s *starts) differ() bool {
+	instructions := s.old[0].Instructions
 	first := s.old[0].Counts
 	for _, one := range slices.Concat(s.old[1:], s.new) {
 		c := one.Counts
 		if c.Reads != first.Reads || c.Writes != first.Writes ||
-			c.ReadBytes != first.ReadBytes || c.WrittenBytes != first.WrittenBytes {
+			c.ReadBytes != first.ReadBytes || c.WrittenBytes != first.WrittenBytes ||
+			one.Instructions != instructions {
 			return true
 		}
 	}

@@ -179,11 +179,49 @@ func TestCountsOutliveAPairThatNeverEnds(t *testing.T) {
 	new := func(context.Context) (Start, error) { return counted, nil }
 	p := Programs{Old: old, New: new}
 	c, err := p.Run(t.Context(), Plan{MaxTime: 50 * time.Millisecond})
-	if err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
+	if err == nil || !strings.Contains(err.Error(), "did not end before 50ms were over") {
 		t.Errorf("the first pair never ends: %v", err)
 	}
 	if f := changeOf(t, c, "reads"); f.Verdict != stat.NoChange || c.Pairs != 0 {
 		t.Errorf("reads: %q, and %d pairs", f.Verdict, c.Pairs)
+	}
+}
+
+// A command that does something else in one of many starts is found out, and what was counted is
+// kept.
+func TestAStartThatDiffersEndsTheComparison(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		other Start
+		want  string
+	}{
+		{"another end", Start{Exit: 3}, "pair 3: the new one exited with 3, and with 0 before"},
+		{"another output", Start{Output: "b"}, "pair 3: the new one printed something else"},
+	} {
+		counted := Start{Counted: true, CPU: 1, Counts: proc.Counts{Reads: 3}}
+		old := func(context.Context) (Start, error) { return counted, nil }
+		n := 0
+		new := func(context.Context) (Start, error) {
+			n++
+			if n == countStarts+3 {
+				return tt.other, nil
+			}
+			return counted, nil
+		}
+		p := Programs{Old: old, New: new}
+		c, err := p.Run(t.Context(), Plan{MaxTime: time.Hour})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+		if f := changeOf(t, c, "reads"); f.Verdict != stat.NoChange {
+			t.Errorf("%s: reads are %q", tt.name, f.Verdict)
+		}
+		n = 0
+		p = Programs{Old: old, New: new, Outputs: true}
+		c, err = p.Run(t.Context(), Plan{Pairs: stat.LeastPairs})
+		if err != nil || c.Pairs != stat.LeastPairs {
+			t.Errorf("%s, allowed: %v, %+v", tt.name, err, c)
+		}
 	}
 }
 

@@ -1,0 +1,83 @@
+package turns
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// CountInstructions has Run also start both commands under valgrind, to count the instructions that
+// each and its children execute. Their number does not depend on how busy the machine is, and
+// counting them takes no counters in the processor, which most virtual machines lack. The error
+// says why valgrind cannot be started.
+func (p *Programs) CountInstructions(old, new []string, input, folder string) error {
+	valgrind, err := exec.LookPath("valgrind")
+	if err != nil {
+		return err
+	}
+	p.oldInstructions = underValgrind(valgrind, old, input, folder)
+	p.newInstructions = underValgrind(valgrind, new, input, folder)
+	return nil
+}
+
+func underValgrind(valgrind string, argv []string, input, folder string) Starter {
+	name := strings.Join(argv, " ") + ", under valgrind"
+	return func(ctx context.Context) (Start, error) {
+		files, err := os.MkdirTemp(folder, "instructions-")
+		if err != nil {
+			return Start{}, fmt.Errorf("a folder for what valgrind counts: %w", err)
+		}
+		defer os.RemoveAll(files)
+		log := filepath.Join(files, "log")
+		under := []string{
+			valgrind, "--quiet", "--tool=cachegrind", "--cache-sim=no", "--trace-children=yes",
+			"--log-file=" + log, "--cachegrind-out-file=" + filepath.Join(files, "count-%p"),
+		}
+		f := filter{name: name, argv: append(under, argv...), input: input, folder: folder}
+		if _, err := f.start(ctx); err != nil {
+			return Start{}, err
+		}
+		counted, err := countedInstructions(files)
+		if err != nil {
+			return Start{}, fmt.Errorf("%s: %w", name, err)
+		}
+		if counted == 0 {
+			said, _ := os.ReadFile(log) // it is only there if valgrind came so far
+			return Start{}, fmt.Errorf("%s: it counted nothing: %s", name, bytes.TrimSpace(said))
+		}
+		return Start{Instructions: counted}, nil
+	}
+}
+
+// countedInstructions returns the sum of what valgrind counted in each process. It wrote a file for
+// each, which has a line "summary: 123".
+func countedInstructions(folder string) (int64, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "count-*"))
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(text)) {
+			count, isSummary := strings.CutPrefix(strings.TrimSpace(line), "summary: ")
+			if !isSummary {
+				continue
+			}
+			n, err := strconv.ParseInt(count, 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("a count of valgrind: %w", err)
+			}
+			sum += n
+		}
+	}
+	return sum, nil
+}
