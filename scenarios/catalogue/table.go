@@ -186,7 +186,7 @@ var lives = []Situation{
 		Title:  "MCP: tools are listed, and one called that there is not",
 		Advice: "refuse a call of an unknown tool with -32602"},
 	{Name: "mcp-schema",
-		Title:  "MCP: all is asked for that has no effect, and every answer looked at",
+		Title:  "MCP: each message, in all situations, is held to the schema of its revision",
 		Advice: "send what the schema of the revision asks for: clients refuse the rest"},
 }
 

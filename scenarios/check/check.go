@@ -81,8 +81,9 @@ type Sink func(results.Line) error
 // and for an [aboutOthersError] "unsupported".
 type situation func(ctx context.Context, f *finding) error
 
-// alone are the situations that run with nothing beside them, because they measure times.
-var alone = []string{"block-buffer", "many-starts"}
+// alone are the situations that run with nothing beside them, after all others: the first two
+// measure times, and mcp-schema judges what the server sent in the others.
+var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
 
 // A finding is the record of a situation, and what the situation needs while it is tried.
 type finding struct {

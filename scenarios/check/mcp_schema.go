@@ -12,7 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -26,6 +25,9 @@ type mcpSchema struct {
 	Results map[string]*jsonschema.Schema // by the method that was asked for
 	Sent    map[string]*jsonschema.Schema // requests and notifications, by their method
 	Defs    map[string]*jsonschema.Schema `json:"$defs"`
+
+	revision string
+	resolved map[*jsonschema.Schema]*jsonschema.Resolved // parts that were used before
 }
 
 func readSchema(revision string) (*mcpSchema, error) {
@@ -33,14 +35,59 @@ func readSchema(revision string) (*mcpSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := new(mcpSchema)
+	s := &mcpSchema{revision: revision, resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
 	return s, json.Unmarshal(text, s)
 }
 
-// fitSchemas makes requests that have no effect, in each revision that has a schema here, and
-// checks every message that the server sends against the schema.
-func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Options) error {
-	var fit []string
+// misfit returns why a JSON text does not fit a part of the schema; nil if it does.
+func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
+	resolved := s.resolved[part]
+	if resolved == nil {
+		root := &jsonschema.Schema{AllOf: []*jsonschema.Schema{part}, Defs: s.Defs}
+		var err error
+		resolved, err = root.Resolve(nil)
+		if err != nil {
+			return err
+		}
+		s.resolved[part] = resolved
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	return resolved.Validate(value)
+}
+
+// shortMisfit returns the innermost part that does not fit, and why. If the schema allows
+// alternatives, the one that the message seems to be counts.
+func shortMisfit(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	chosen := lines[len(lines)-1]
+	for _, line := range lines[1:] {
+		if !strings.Contains(line, "const: ") {
+			chosen = line
+			break
+		}
+	}
+	if i := strings.LastIndex(chosen, "validating "); i >= 0 {
+		chosen = chosen[i+len("validating "):]
+	}
+	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
+}
+
+// A SchemaEvidence is what a server was asked to see whether its messages fit the schema, and the
+// messages that do not fit, of all situations: the first of each kind.
+type SchemaEvidence struct {
+	McpEvidence
+	Misfits []Misfit `json:"misfits,omitempty"`
+}
+
+// fitSchemas makes requests that have no effect, in each revision that has a schema here. Then it
+// judges every message that the server has sent, in this situation and in those before it.
+func fitSchemas(
+	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
+) error {
+	var asked McpEvidence
 	for _, revision := range []string{mcpstdio.LastWithHandshake, mcpstdio.FirstWithout} {
 		s, err := startSession(ctx, f, p, o)
 		if err != nil {
@@ -48,39 +95,31 @@ func fitSchemas(ctx context.Context, f *finding, p *target.Protocol, o target.Op
 		}
 		err = s.askAll(revision, p)
 		s.conn.Close()
-		f.evidence = s.evidence()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		schema, unreadable := readSchema(revision)
-		if unreadable != nil {
-			return unreadable
-		}
-		if _, speaksAnother := errors.AsType[departure](err); speaksAnother {
-			continue
-		}
-		for _, m := range s.heard {
-			why, err := s.misfit(schema, m)
-			if err != nil {
-				return err
-			}
-			if why != "" {
-				f.fails("%s does not fit the schema of %s: %s", s.nameOf(m), revision, why)
-				return nil
-			}
-		}
-		if err != nil {
+		said := s.evidence()
+		asked.Sent = append(asked.Sent, said.Sent...)
+		asked.Got = append(asked.Got, said.Got...)
+		_, speaksAnother := errors.AsType[departure](err)
+		if err != nil && !speaksAnother {
+			f.evidence = asked
 			f.fails("%v", err)
 			return nil
 		}
-		messages := results.FormatCount(len(s.heard), "message")
-		fit = append(fit, messages+" of "+revision)
 	}
-	if len(fit) == 0 {
-		f.cannotTell("it speaks no revision that it was asked for")
-		return nil
+	misfits, fit := w.found()
+	f.evidence = SchemaEvidence{asked, misfits}
+	for _, m := range misfits {
+		f.fails("%s", m)
 	}
-	f.ok("%s fit the schema", strings.Join(fit, " and "))
+	if more := len(misfits) - 1; more > 0 {
+		f.Found += fmt.Sprintf("; and %s", results.FormatCount(more, "other kind"))
+	}
+	if fit == 0 {
+		f.cannotTell("it sends nothing that the schemas describe")
+	}
+	f.ok("%s fit the schema", results.FormatCount(fit, "message"))
 	return nil
 }
 
@@ -104,7 +143,6 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	}
 	if params == nil && p.Echoes {
 		const id = `"call"`
-		s.asked[id] = "tools/call"
 		err := s.write(p.Smallest(target.Tool).WithID(id))
 		if err != nil {
 			return err
@@ -130,70 +168,4 @@ func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 		err = departure{results.OK, "speaks no revision without sessions"}
 	}
 	return about.Capabilities, meta(revision), err
-}
-
-// misfit returns why a message does not fit the schema; "" if it does, or if the schema does not
-// know it: a server may have methods of its own.
-func (s *mcpSession) misfit(schema *mcpSchema, m heardMessage) (string, error) {
-	var part *jsonschema.Schema
-	var text []byte
-	switch {
-	case m.Kind() == jsonrpc.None:
-		return "", nil // another situation judges lines that are no messages
-	case !m.Kind().Answers():
-		part = schema.Sent[m.Method]
-		params := m.Params
-		if params == nil {
-			params = []byte("{}")
-		}
-		text = fmt.Appendf(nil, `{"method":%q,"params":%s}`, m.Method, params)
-	case m.Failure != nil:
-		part = schema.Error
-		text = m.Failure
-	default:
-		part = schema.Results[s.asked[m.ID]]
-		text = m.Result
-	}
-	if part == nil {
-		return "", nil
-	}
-	root := &jsonschema.Schema{AllOf: []*jsonschema.Schema{part}, Defs: schema.Defs}
-	resolved, err := root.Resolve(nil)
-	if err != nil {
-		return "", err
-	}
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return "", err
-	}
-	err = resolved.Validate(value)
-	if err == nil {
-		return "", nil
-	}
-	return shortMisfit(err), nil
-}
-
-// shortMisfit returns the innermost part that does not fit, and why. If the schema allows
-// alternatives, the one that the message seems to be counts.
-func shortMisfit(err error) string {
-	lines := strings.Split(err.Error(), "\n")
-	chosen := lines[len(lines)-1]
-	for _, line := range lines[1:] {
-		if !strings.Contains(line, "const: ") {
-			chosen = line
-			break
-		}
-	}
-	if i := strings.LastIndex(chosen, "validating "); i >= 0 {
-		chosen = chosen[i+len("validating "):]
-	}
-	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
-}
-
-// nameOf says which message it is.
-func (s *mcpSession) nameOf(m heardMessage) string {
-	if m.Kind().Answers() {
-		return "its answer to " + s.asked[m.ID]
-	}
-	return m.Method
 }

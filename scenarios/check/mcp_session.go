@@ -34,7 +34,9 @@ type McpEvidence struct {
 }
 
 // addRules adds the rules of MCP to the situations of a server, if the server speaks MCP.
-func addRules(tries map[string]situation, p *target.Protocol, o target.Options) {
+func addRules(
+	tries map[string]situation, p *target.Protocol, o target.Options, w *schemaWatch,
+) {
 	if p.Speaks() != "mcp" {
 		return
 	}
@@ -44,7 +46,7 @@ func addRules(tries map[string]situation, p *target.Protocol, o target.Options) 
 		}
 	}
 	tries["mcp-schema"] = func(ctx context.Context, f *finding) error {
-		return fitSchemas(ctx, f, p, o)
+		return fitSchemas(ctx, f, p, o, w)
 	}
 }
 
@@ -75,13 +77,12 @@ func tryRule(
 func startSession(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options,
 ) (*mcpSession, error) {
-	pipes := child.Options{MaxMessage: longestLine}
+	pipes := child.Options{MaxMessage: longestLine, Watch: o.Pipes.Watch}
 	conn, err := child.Start(ctx, f.command(f.o.Command), p.Framing, pipes)
 	if err != nil {
 		return nil, err
 	}
-	asked := map[jsonrpc.ID]string{}
-	return &mcpSession{conn: conn, ctx: ctx, patience: o.Start, asked: asked}, nil
+	return &mcpSession{conn: conn, ctx: ctx, patience: o.Start}, nil
 }
 
 // longestLine is the longest line that the session accepts from a server, in bytes.
@@ -93,7 +94,6 @@ type mcpSession struct {
 	ctx      context.Context
 	patience time.Duration // for an answer
 	id       int64
-	asked    map[jsonrpc.ID]string // methods, by the ids of requests
 	sent     []string
 	heard    []heardMessage
 }
@@ -121,7 +121,6 @@ func (s *mcpSession) evidence() McpEvidence {
 
 // send sends a request, or a notification if id is empty; params are nil for none.
 func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
-	s.asked[id] = method
 	return s.write(jsonrpc.AppendRequest(nil, id, method, params))
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
+	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // mcpJob names, in the environment of a child, the rule that the test binary breaks as a server.
@@ -76,6 +79,10 @@ func answerWrongly(wrong string, line []byte) {
 		}
 	case "no schema":
 		answers["tools/list"] = strings.Replace(answers["tools/list"], `"type":"object",`, "", 1)
+	case "unleveled":
+		if r.Method == "notifications/cancelled" {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"gone"}}`)
+		}
 	case "any tool":
 		answers["tools/call"] = `"result":{"content":[]}`
 	}
@@ -94,6 +101,80 @@ func answerWrongly(wrong string, line []byte) {
 		answer = refuse
 	}
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", r.ID, answer)
+}
+
+// A message that does not fit the schema is found whatever the situation in which it is sent.
+func TestMessagesOfAllSituationsAreHeldToTheSchema(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "")
+	o.Env = append(os.Environ(), mcpJob+"=unleveled")
+	o.Only = []string{"mcp-schema"}
+	if f := serverChecks(t, o)["mcp-schema"]; f.Verdict != results.OK {
+		t.Errorf("where nothing is cancelled: %s: %s", f.Verdict, f.Found)
+	}
+	o.Only = []string{"cancel", "mcp-schema"}
+	f := serverChecks(t, o)["mcp-schema"]
+	const found = "notifications/message does not fit the schema of 2025-11-25: " +
+		`LoggingMessageNotificationParams: required: missing properties: ["level"]`
+	if f.Verdict != results.Fails || f.Found != found {
+		t.Errorf("%s: %s", f.Verdict, f.Found)
+	}
+}
+
+// An answer is held to the schema only if it is known to which request it is.
+func TestAnswersThatMayBeToAnotherRequestAreNotJudged(t *testing.T) {
+	const (
+		list  = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+		ping  = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		pong  = `{"jsonrpc":"2.0","id":1,"result":{}}`
+		other = `{"jsonrpc":"2.0","id":"1","result":{}}`
+	)
+	for name, c := range map[string]struct {
+		sent, heard []string
+		misfits     int
+	}{
+		"known":              {[]string{list}, []string{pong}, 1},
+		"of another request": {[]string{list}, []string{other}, 0},
+		"one id for two":     {[]string{list, ping}, []string{pong, pong}, 0},
+		"a second answer":    {[]string{list}, []string{pong, pong}, 1},
+		"no message":         {[]string{list}, []string{`{"id":1,"result":{}}`, `{"id":1`}, 0},
+	} {
+		watch, err := newSchemaWatch("mcp 2025-11-25")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := watch.begin()
+		for _, msg := range c.sent {
+			w.Sent([]byte(msg))
+		}
+		for _, msg := range c.heard {
+			w.Heard(child.Message{Raw: []byte(msg)})
+		}
+		misfits, _ := watch.found()
+		if len(misfits) != c.misfits {
+			t.Errorf("%s: %v", name, misfits)
+		}
+	}
+}
+
+// A server that ignores the revision in a request answers as its own revision wants it.
+func TestOnlyAServerWithoutSessionsIsHeldToTheirSchema(t *testing.T) {
+	for protocol, misfits := range map[string]int{"mcp 2025-11-25": 0, "mcp 2026-07-28": 1} {
+		watch, err := newSchemaWatch(protocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := watch.begin()
+		params := meta(mcpstdio.FirstWithout)
+		w.Sent(jsonrpc.AppendRequest(nil, "1", "tools/list", params))
+		w.Heard(child.Message{Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)})
+		w.Sent(jsonrpc.AppendRequest(nil, "2", "tools/list", meta(futureVersion)))
+		w.Heard(child.Message{Raw: []byte(`{"jsonrpc":"2.0","id":2,"result":{}}`)})
+		found, _ := watch.found()
+		if len(found) != misfits {
+			t.Errorf("%s: %v", protocol, found)
+		}
+	}
 }
 
 // Each breaks one rule, which is named; the first two break none.

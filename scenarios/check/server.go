@@ -35,6 +35,14 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began)
 	usual.Start = max(patience, beside)
+	var watch *schemaWatch // nil for a server that does not speak MCP
+	if s.Protocol().Speaks() == "mcp" {
+		watch, err = newSchemaWatch(s.Protocol().Name)
+		if err != nil {
+			return err
+		}
+		usual.Pipes.Watch = watch.begin
+	}
 	tries := map[string]situation{}
 	for name, t := range treatments {
 		tries[name] = func(ctx context.Context, f *finding) error {
@@ -43,7 +51,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 			})
 		}
 	}
-	addRules(tries, s.Protocol(), usual)
+	addRules(tries, s.Protocol(), usual, watch)
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
@@ -141,6 +149,7 @@ func treat(ctx context.Context, c *serverCase) error {
 	c.o.New = c.process
 	plain := c.o
 	c.o.Pipes = c.pipes
+	c.o.Pipes.Watch = plain.Pipes.Watch
 	c.o.Behind = c.behind
 	c.seen.Protocol = c.protocol.Name
 	c.seen.Framing = c.protocol.Framing.String()

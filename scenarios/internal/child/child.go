@@ -65,6 +65,16 @@ type Options struct {
 	// further. The message is valid during the call, which the reading goroutine makes.
 	Divert  func(Message) bool
 	Reading []framers.Option // further options of the framing's reader
+
+	// Watch, if set, is called when the conversation begins, and makes its watcher.
+	Watch func() Watcher
+}
+
+// A Watcher sees both sides of one conversation, and changes nothing of it. Several goroutines call
+// it. Messages are valid during the call.
+type Watcher interface {
+	Sent(msg []byte) // before Send writes it
+	Heard(Message)   // before anybody else gets it
 }
 
 // A Message is what the program sent.
@@ -95,7 +105,8 @@ type Conn struct {
 	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call
 	divert  func(Message) bool
 	respond func(Message) []byte
-	replies inbox // to the program's own requests
+	watcher Watcher // nil for none
+	replies inbox   // to the program's own requests
 	replied sync.WaitGroup
 
 	inbox  inbox
@@ -155,6 +166,9 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.said.Limit = tailBytes
 	c.framing = f
 	c.respond = o.Respond
+	if o.Watch != nil {
+		c.watcher = o.Watch()
+	}
 	c.closed = make(chan struct{})
 	c.drained = make(chan struct{})
 	c.inbox.init()

@@ -92,8 +92,12 @@ func badFrame(err error) (Message, bool) {
 	return m, false
 }
 
-// pass hands a message to Divert, to Respond or to Next. m.Raw is valid only until pass returns.
+// pass shows a message to the watcher, and hands it to Divert, to Respond or to Next. m.Raw is
+// valid only until pass returns.
 func (c *Conn) pass(m Message) {
+	if c.watcher != nil {
+		c.watcher.Heard(m)
+	}
 	if c.divert != nil && c.divert(m) {
 		return
 	}

@@ -169,6 +169,9 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 // ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. Once a message was sent only in part,
 // nothing more can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
+	if c.watcher != nil {
+		c.watcher.Sent(msg)
+	}
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
