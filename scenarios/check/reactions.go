@@ -38,12 +38,21 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.Class = classMemory
 		f.fails("holds what is not read in memory: %s, where with a file it is %s",
 			results.FormatSize(o.peak), results.FormatSize(ref.peak))
+	case o.foundRoom(ref):
+		f.cannotTell("writes so slowly that nobody knows what it does when its pipe is full: "+
+			"give it more time by --timeout, such as --timeout %s", 6*p.o.Timeout)
 	case !told:
 		f.cannotTell("wrote %s; with a file no two runs write the same, so it cannot be compared",
 			size(o.total))
 	default:
 		f.ok("%s, %s", size(min(o.total, ref.total)), cmp.Or(o.end, "running on"))
 	}
+}
+
+// foundRoom reports whether a program that writes more than its pipe holds never had to wait for a
+// late reader: it wrote so slowly that the reader came first.
+func (o *outcome) foundRoom(ref *outcome) bool {
+	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
 }
 
 // saysMoreThan quotes the last words of a program, unless it said them with a file, too.

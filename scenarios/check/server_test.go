@@ -259,6 +259,29 @@ func TestWhatComesLateIsSeenFromBothEnds(t *testing.T) {
 	}
 }
 
+// A program that was still filling its pipe when the reader came was not tried at all.
+func TestAPipeThatWasNotFullTellsNothing(t *testing.T) {
+	text := make([]byte, 100_000)
+	whole := outcome{total: int64(len(text)), out: text, end: "exit 0"}
+	p := &program{}
+	p.ref.add(&whole)
+	for pipe, want := range map[string]results.Verdict{
+		"full": results.OK, "not full": results.CannotTell, "smaller output": results.OK,
+	} {
+		late := whole
+		late.holds = 65_536
+		late.early = pipe != "full"
+		if pipe == "smaller output" {
+			late.holds = 1 << 20
+		}
+		f := &finding{evidence: &ProgramEvidence{}}
+		sameAsFile(p, f, &late)
+		if f.Verdict != want {
+			t.Errorf("%s: %s: %s", pipe, f.Verdict, f.Found)
+		}
+	}
+}
+
 // careless reads lines and answers each with itself, as its author tried it by hand: it does not
 // look at what a write returns, and stays when its output is gone.
 const careless = `

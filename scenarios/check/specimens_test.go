@@ -207,6 +207,18 @@ var specimens = map[string]specimen{
 			p = p[n:]
 		}
 	}},
+	// when a reader that is late by half a second begins, the pipe is not full yet: it holds 16
+	// pieces, each in a page of its own
+	"drops slowly what is refused": {
+		situation: "nonblocking-pipe",
+		found:     " 40,000",
+		run: func() {
+			for p := output()[:75_000]; len(p) > 0; p = p[2500:] {
+				time.Sleep(40 * time.Millisecond)
+				syscall.Write(1, p[:2500])
+			}
+		},
+	},
 	"spins for room": {
 		situation: "nonblocking-pipe",
 		found:     "burns a CPU while it waits",

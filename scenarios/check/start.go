@@ -87,11 +87,13 @@ type outcome struct {
 	noticed time.Duration // from the reader's leaving to the end
 	cpu     time.Duration // in all; 0 if not known
 
-	peak    int64 // memory in bytes, before anything was read, or at the end; 0 if not known
-	queued  int   // bytes in the pipe when the reader began
-	holds   int   // bytes that the pipe holds; 0 if that is not known
-	spins   bool  // it ran all the time while it had to wait
-	running bool  // it still had a CPU, or waited for one, when its time was up
+	peak    int64     // memory in bytes, before anything was read, or at the end; 0 if not known
+	queued  int       // bytes in the pipe when the reader began
+	grew    time.Time // when a look last found more bytes in the pipe
+	early   bool      // it still wrote when the late reader began
+	holds   int       // bytes that the pipe holds; 0 if that is not known
+	spins   bool      // it ran all the time while it had to wait
+	running bool      // it still had a CPU, or waited for one, when its time was up
 
 	arrivals      []arrival
 	left, holding []string // processes that it left behind, and those that hold its output
@@ -148,8 +150,7 @@ func (f *finding) start(
 		o.holds, _ = o.reader.Capacity()
 	}
 	if s.wait > 0 {
-		o.awaitOutput(limit / 2)
-		o.watch(o.reader, s.wait)
+		o.delayReader(limit / 2)
 	}
 	left := o.follow(limit, bound, silence)
 	if ctx.Err() != nil {
@@ -189,6 +190,19 @@ func (s streams) stdin(whole []byte, nothing io.Reader) io.Reader {
 		return nil
 	}
 	return bytes.NewReader(whole)
+}
+
+// delayReader lets nobody read for a while. A program that goes on writing gets longer, since only
+// a full pipe shows whether it waits for its reader.
+func (o *outcome) delayReader(limit time.Duration) {
+	o.awaitOutput(limit)
+	for {
+		o.watch(o.reader, o.wait)
+		o.early = time.Since(o.grew) < o.wait/2 && !o.process.Ended(0)
+		if !o.early || time.Since(o.begun) > limit {
+			return
+		}
+	}
 }
 
 // awaitOutput waits until there is something to read: the wait of a late reader begins only then.

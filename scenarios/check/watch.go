@@ -48,6 +48,9 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 		if pipe != nil {
 			o.queued, _ = pipe.Buffered()
 			waits := o.queued > 0 && o.queued == before
+			if o.queued > before {
+				o.grew = time.Now()
+			}
 			before = o.queued
 			if !waits {
 				continue
