@@ -352,8 +352,7 @@ type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
 	// Spread is the largest ratio between two runs, less 1. Between two further runs, a change by
-	// more than Bound happens by chance once in twenty times. Bound is computed from all cells of a
-	// placement together.
+	// more than Bound happens by chance once in twenty times.
 	Spread, Bound float64
 }
 
@@ -361,8 +360,6 @@ type Noise struct {
 // measured beside raw.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
-	squares := make(map[string]float64)
-	freedom := make(map[string]float64)
 	rows := rowsOf(s)
 	sortRows(rows)
 	for _, row := range rows {
@@ -385,15 +382,9 @@ func NoiseOf(s *results.Set) []Noise {
 		}
 		least, most := stats.Bounds(logs)
 		n.Spread = math.Expm1(most - least)
-		squares[row.Cell.Placement] += stats.Variance(logs) * float64(len(logs)-1)
-		freedom[row.Cell.Placement] += float64(len(logs) - 1)
+		quantile := studentQuantile(float64(len(logs)-1), (1+Confidence)/2)
+		n.Bound = math.Expm1(quantile * math.Sqrt2 * stats.StdDev(logs))
 		out = append(out, n)
-	}
-	for i := range out {
-		place := out[i].Cell.Placement
-		deviation := math.Sqrt(squares[place] / freedom[place])
-		quantile := studentQuantile(freedom[place], (1+Confidence)/2)
-		out[i].Bound = math.Expm1(quantile * math.Sqrt2 * deviation)
 	}
 	return out
 }

@@ -232,12 +232,13 @@ func TestTheClockStandsInForCPUTime(t *testing.T) {
 	}
 }
 
-// The bound of several runs is honest, and no wider than twice what they were seen to do.
+// The bound of several runs is honest, and no wider than twice what the cell was seen to do, also if
+// another cell moves far more.
 func TestTheBoundOfSeveralRuns(t *testing.T) {
 	m := machine{rng: rand.New(rand.NewPCG(8, 9)), luck: 0.005, scatter: 0.01}
 	all := &results.Set{}
 	for i := range 8 {
-		run := m.run("", 1).Set
+		run := m.run("chunked:61440", 1+0.05*float64(i)).Set
 		name := string(rune('a' + i))
 		run.Environments[0].Run = name
 		for j := range run.Records {
@@ -249,10 +250,9 @@ func TestTheBoundOfSeveralRuns(t *testing.T) {
 	if len(noise) != 9 {
 		t.Fatalf("%d cells, want 9", len(noise))
 	}
-	beyond, widest := 0, 0.0
+	beyond := 0
 	for _, n := range noise {
-		widest = max(widest, n.Spread)
-		if len(n.Values) != 8 || math.Abs(n.Bound-noise[0].Bound) > 1e-12 {
+		if len(n.Values) != 8 || n.Bound > 2*n.Spread {
 			t.Errorf("%+v", n)
 		}
 		for i, a := range n.Values {
@@ -263,8 +263,7 @@ func TestTheBoundOfSeveralRuns(t *testing.T) {
 			}
 		}
 	}
-	if share := float64(beyond) / (9 * 28); share > 0.1 || noise[0].Bound > 2*widest {
-		t.Errorf("%.2f of the pairs are beyond %v; the widest spread is %v",
-			share, noise[0].Bound, widest)
+	if share := float64(beyond) / (9 * 28); share > 0.1 {
+		t.Errorf("%.2f of the pairs are beyond their bounds", share)
 	}
 }
