@@ -198,6 +198,9 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	case len(a.better)+a.times+a.notWorse > 0, a.wholes > 0 && a.wholeWithin <= stat.Tolerance:
 		tone = Good
 		answer = "Nothing got slower"
+		if !a.isTimed {
+			answer = "Nothing got worse"
+		}
 	case a.counts > 0 && unsure == 0:
 		tone = Good
 		answer = "Nothing got worse"
@@ -221,6 +224,7 @@ type tally struct {
 	open          int // figures that cannot be judged
 	wholes        int // framings as a whole that did not change beyond chance
 
+	isTimed   bool        // a time is among the figures that count
 	unchanged stat.Change // the last time that did not change
 
 	within, mostWorse, wholeWithin float64 // the largest change that is not excluded
@@ -234,6 +238,7 @@ func (a *tally) add(ch stat.Change) {
 	m := ch.Before.Metric
 	if !m.Informs {
 		a.judged++
+		a.isTimed = a.isTimed || !m.Counter
 	}
 	switch {
 	case m.Informs:
