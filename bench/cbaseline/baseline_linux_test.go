@@ -32,6 +32,10 @@ var forks = flag.Int(
 	"forks", 12, "starts of both programs in each comparison with C, of five slices each",
 )
 
+var oneID = flag.Bool(
+	"one-id", false, "let the C program send all chunked messages under one id, without drawing ids",
+)
+
 func TestMain(m *testing.M) {
 	bench.Worker()
 	os.Exit(m.Run())
@@ -49,6 +53,7 @@ type work struct {
 	Offset    int // of the message within a page
 	WriterCPU int // -1 leaves it to the scheduler
 	ReaderCPU int
+	OneID     bool // all messages have one id; else each draws a new one
 }
 
 // build compiles the program into a temporary folder of the test. Without a C compiler the test is
@@ -77,8 +82,12 @@ type running struct {
 }
 
 func (p *program) start(ctx context.Context, pattern string, w work) (*running, error) {
+	one := "0"
+	if w.OneID {
+		one = "1"
+	}
 	r := &running{Process: proc.Command(p.path, pattern,
-		"-f", w.Framing, "-s", strconv.Itoa(w.Size), "-c", strconv.Itoa(w.Capacity),
+		"-i", one, "-f", w.Framing, "-s", strconv.Itoa(w.Size), "-c", strconv.Itoa(w.Capacity),
 		"-W", strconv.Itoa(w.WriteSize), "-a", strconv.Itoa(w.Offset),
 		"-w", strconv.Itoa(w.WriterCPU), "-r", strconv.Itoa(w.ReaderCPU))}
 	var err error
@@ -156,7 +165,9 @@ func streamOf(framing string, size int, offset, place string) match {
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: capacity, IO: "blocking",
 		Placement: place, Pattern: "stream", Payload: "json", PayloadOffset: offset,
 	}
-	return match{cell, work{Framing: name, Size: size, Capacity: capacity, Offset: at}}
+	return match{cell, work{
+		Framing: name, Size: size, Capacity: capacity, Offset: at, OneID: *oneID,
+	}}
 }
 
 // BenchmarkAgainstC runs each cell in C and in the engine, one slice each in turn. It reports the

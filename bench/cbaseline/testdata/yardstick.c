@@ -9,6 +9,7 @@
  * -s message bytes   -c pipe capacity asked for   -W most bytes per write, 0 for no limit
  * -w, -r CPU of the writing and of the reading end (-1: leave it to the scheduler)
  * -a where in a page the message begins   -b where the reader's buffer does   -R bytes per read
+ * -i 1: all messages have one id, instead of a new one each; shows what drawing ids takes
  *
  * Each line of standard input has two numbers: messages that warm up, and messages that are timed.
  * The program takes a slice of so many, prints the seconds that it took, and leaves at the end.
@@ -51,7 +52,7 @@ static char id[ID]; /* of the message under way: a UUID */
 
 static enum framing framing;
 static size_t size = 65536, write_size, payload_offset, read_offset = 128, read_size = 262144;
-static int capacity = 65536, writer_cpu = -1, reader_cpu = -1;
+static int capacity = 65536, writer_cpu = -1, reader_cpu = -1, one_id;
 
 static int data[2], back[2], ready[2], go[2];
 
@@ -285,7 +286,8 @@ static void send_chunks(char *p)
 	static char headers[MOST_CHUNKS][MOST_HEADER];
 	static struct iovec pieces[2 * MOST_CHUNKS + 1];
 	int n = 0;
-	new_id();
+	if (!one_id || !id[0])
+		new_id();
 	for (int i = 0; i < chunks.n; i++) {
 		/* The newline that ends a frame goes before the header of the next one. */
 		char *at = text(headers[i], "\n", i > 0);
@@ -576,7 +578,7 @@ static int parse(int argc, char **argv)
 {
 	int opt;
 	optind = 2;
-	while ((opt = getopt(argc, argv, "f:s:c:W:w:r:a:b:R:")) != -1) {
+	while ((opt = getopt(argc, argv, "f:s:c:W:w:r:a:b:R:i:")) != -1) {
 		switch (opt) {
 		case 'f':
 			while (framing < FRAMINGS && strcmp(names[framing], optarg))
@@ -590,6 +592,7 @@ static int parse(int argc, char **argv)
 		case 'a': payload_offset = strtoul(optarg, NULL, 10); break;
 		case 'b': read_offset = strtoul(optarg, NULL, 10); break;
 		case 'R': read_size = strtoul(optarg, NULL, 10); break;
+		case 'i': one_id = atoi(optarg); break;
 		default: return 0;
 		}
 	}
