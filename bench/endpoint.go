@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type endpoint struct {
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
-	batch    *framers.Coalescer        // below w if messages leave in batches; else nil
+	batch    *bufio.Writer             // below w if messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // its process has endpoints of other cells, too
 	clock    *clock // for a load, or a reader that closes its end; else nil

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 
@@ -46,14 +47,14 @@ const maxFrameOverhead = 128
 func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = bareEnd{e.out}
 	if e.Cell.Batch > 1 {
-		e.batch = framers.NewCoalescer(out, e.Cell.Batch*(e.source.Largest()+maxFrameOverhead))
+		e.batch = bufio.NewWriterSize(out, e.Cell.Batch*(e.source.Largest()+maxFrameOverhead))
 		out = e.batch
 	}
 	if e.raw {
 		return rawWriter{out, e.Cell.WriteSize}
 	}
 	if e.Cell.Pattern == PatternMixed {
-		opts := append(e.options(), framers.WithQueue(maxLoadMessages))
+		opts := e.options()
 		if wait, err := results.ParseFrameWait(e.Cell.FrameWait); err == nil {
 			opts = append(opts, framers.WithWait(wait))
 		}

@@ -1,6 +1,7 @@
 package framers_test
 
 import (
+	"bufio"
 	"flag"
 	"fmt"
 	"io"
@@ -192,11 +193,11 @@ func median[T float64 | time.Duration](v []T) T {
 	return s[len(s)/2]
 }
 
-// BenchmarkCoalesced sends small messages, 240 to a Flush.
-func BenchmarkCoalesced(b *testing.B) {
+// BenchmarkBuffered sends small messages, 240 to a Flush.
+func BenchmarkBuffered(b *testing.B) {
 	const batch = 240
-	coalesced := subject{"ndjson", "coalesced", func(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, error)) {
-		c := framers.NewCoalescer(w, 0)
+	buffered := subject{"ndjson", "buffered", func(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, error)) {
+		c := bufio.NewWriterSize(w, 64<<10)
 		dst := framers.NDJSON().NewWriter(c)
 		sent := 0
 		send := func(msg []byte) error {
@@ -213,7 +214,7 @@ func BenchmarkCoalesced(b *testing.B) {
 	for _, size := range benchSizes[:2] {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			oneCore(b)
-			c := newCarriage(b, coalesced, size)
+			c := newCarriage(b, buffered, size)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			if err := c.carry((b.N + batch - 1) / batch * batch); err != nil {

@@ -18,47 +18,35 @@ type Chunk struct {
 	Began    time.Time // when the first chunk came; zero for a message of one chunk
 }
 
-// A stage is where a chunkReader is in the stream.
-type stage int
-
-const (
-	atHeader   stage = iota // at the beginning of a line, or inside a header
-	atData                  // behind a header that has not been judged yet
-	inData                  // inside the data of a frame, which begin at base
-	discarding              // inside the data of a frame that is dropped
-	inLine                  // inside a bare line
-)
-
-// A chunkReader receives frames and puts messages together. The data of a frame are received into
-// the read buffer, as a lineReader receives a line. A message of one frame is delivered from that
-// buffer. The frames of a longer message are copied to its partialMessage, unless all of them are
-// in the read buffer (see joined).
-//
-// Everything that the chunkReader knows of a frame under way is in its fields, so that an error of
-// the stream loses nothing.
+// A chunkReader receives frames and puts messages together. A frame is a line, and is received as
+// one. A message of one frame is delivered from the read buffer. The frames of a longer message are
+// copied to its partialMessage, unless all of them are in the read buffer (see joined).
 type chunkReader struct {
-	lineReader // holds the read buffer, and receives the bare lines
+	lineReader
 
 	bare   bool // lines that are no frames are messages
 	packed bool // messages are compressed; an error about one names its frame
-	stage  stage
 
-	frame       chunkHeader     // of the frame under way
-	offset      int64           // where in the stream that frame begins
-	to          *partialMessage // the message of that frame; nil if it is a message's only frame
-	discardFrom int64           // where in the stream the discarded data begin
+	frame  chunkHeader // of the frame at hand
+	offset int64       // where in the stream that frame begins
+	// While the rest of a line is dropped, inFrame says that the line is a frame, and of is the
+	// message of that frame; nil if it is a message's only one.
+	inFrame bool
+	of      *partialMessage
 
 	partials  partialMessages
 	delivered *partialMessage // recycled at the next call
 }
 
 func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
-	return &chunkReader{
-		lineReader: lineReader{in: newReadBuffer(r, &s), set: s},
+	c := &chunkReader{
+		lineReader: *newLineReader(r, s),
 		bare:       f.bare,
 		packed:     f.pack,
 		partials:   partialMessages{top: max(s.maxMessage, 1)},
 	}
+	c.limit = s.maxMessage + maxHeader
+	return c
 }
 
 func (r *chunkReader) ReadMessage() ([]byte, error) {
@@ -66,19 +54,24 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 		r.partials.recycle(r.delivered)
 		r.delivered = nil
 	}
-	if r.broken != nil {
-		return nil, r.broken
-	}
-	if r.stage == atHeader && r.in.base == r.in.end && !r.skipping { // as body.ReadMessage does
-		if err := r.in.fill(0); err != nil {
-			return nil, r.end(err)
-		}
-	}
-	if msg := r.sole(); msg != nil {
-		return msg, nil
-	}
 	for {
-		msg, err := r.step()
+		if r.broken != nil {
+			return nil, r.broken
+		}
+		if r.skipping {
+			if err := r.skip(); err != nil {
+				return nil, err
+			}
+		}
+		if r.in.base == r.in.end { // as body.ReadMessage does
+			if err := r.in.fill(0); err != nil {
+				return nil, r.end(err)
+			}
+		}
+		if msg := r.sole(); msg != nil {
+			return msg, nil
+		}
+		msg, err := r.line()
 		if msg != nil || err != nil {
 			return msg, err
 		}
@@ -91,8 +84,7 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
-	usual := r.stage == atHeader && !r.skipping && len(r.partials.list) == 0 &&
-		r.set.progress == nil && !r.packed
+	usual := len(r.partials.list) == 0 && r.set.progress == nil && !r.packed
 	if !usual || len(held) < soleHeader || string(held[uuidBytes:soleHeader]) != soleFields {
 		return nil
 	}
@@ -104,143 +96,120 @@ func (r *chunkReader) sole() []byte {
 		return nil
 	}
 	in.next(in.base + end + 1)
-	r.partials.countWithoutLarge()
+	r.partials.countOther(end)
 	return held[soleHeader:end:end]
 }
 
-// step receives the next part of a frame, and returns the message that it completes, or nil.
-func (r *chunkReader) step() ([]byte, error) {
-	switch r.stage {
-	case atHeader:
-		return nil, r.header()
-	case atData:
-		return nil, r.judge()
-	case discarding:
-		return nil, r.discard()
-	case inLine:
-		return r.line()
+// line receives the line at hand, and returns the message that it is or completes; nil if there is
+// none.
+func (r *chunkReader) line() ([]byte, error) {
+	n, ended, err := r.await()
+	if err != nil {
+		return nil, r.end(err)
 	}
-	if err := r.data(); err != nil {
+	in := &r.in
+	line := in.buf[in.base : in.base+n : in.base+n]
+	is := r.frame.parse(line, r.bare)
+	if is == undecided && ended {
+		is = noChunk
+	}
+	cut := !ended && n <= r.limit // by the end of the stream
+	if cut && (is == aChunk || is == undecided && !r.endsBare(n)) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if is == aChunk {
+		r.offset = in.offset(in.base)
+		return r.chunk(line[r.frame.length:])
+	}
+	if r.bare {
+		r.partials.countOther(n)
+		return r.take(n, ended)
+	}
+	r.drop()
+	if blank := ended && n <= excerptBytes && len(trim(line)) == 0; blank {
+		return nil, nil
+	}
+	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
+}
+
+// shortID is how many hexadecimal digits, at most, the end of an adaptive stream may have to be a
+// bare line without its newline. A longer end has the first dash of a UUID: it is a frame that was
+// cut. While a message is incomplete, a shorter end is a cut frame, too.
+const shortID = 8
+
+// endsBare reports whether a stream that ends with the n bytes of an ID ends with a bare line.
+func (r *chunkReader) endsBare(n int) bool {
+	return r.bare && len(r.partials.list) == 0 && n <= shortID
+}
+
+// chunk takes the frame at hand, whose data have come, and returns the message that it completes;
+// nil if it completes none.
+func (r *chunkReader) chunk(data []byte) ([]byte, error) {
+	f := &r.frame
+	var p *partialMessage // nil if the frame is all of a message
+	var err error
+	if f.index >= f.total {
+		r.drop()
+		return nil, r.chunkError(ErrIndex, 0)
+	}
+	if f.total > 1 || len(r.partials.list) > 0 {
+		now := r.set.now()
+		if err := r.expire(now); err != nil {
+			return nil, err // the next call takes the frame
+		}
+		if p, err = r.messageOf(now); err != nil {
+			r.drop()
+			return nil, err
+		}
+	}
+	if p != nil && p.dropped {
+		r.dropFrame(p)
+		return nil, nil
+	}
+	if err := r.checkLimits(p, data); err != nil {
 		return nil, err
 	}
-	return r.deliver(), nil
-}
-
-// header receives the header of a frame.
-func (r *chunkReader) header() error {
-	in := &r.in
-	if r.skipping {
-		if err := r.skip(); err != nil {
-			return r.end(err)
-		}
-	}
-	for {
-		switch r.frame.parse(in.held(), r.bare) {
-		case aChunk:
-			r.offset = in.offset(in.base)
-			in.base += r.frame.length
-			in.pos = in.base
-			r.stage = atData
-			return nil
-		case noChunk:
-			return r.notAFrame()
-		}
-		if err := in.fill(0); err != nil {
-			return r.end(err)
-		}
-	}
-}
-
-// judge decides what becomes of the frame whose header has come.
-func (r *chunkReader) judge() error {
-	f := &r.frame
-	if f.index >= f.total {
-		return r.reject(ErrIndex, 0)
-	}
-	if f.total == 1 && len(r.partials.list) == 0 {
-		return r.receive(nil)
-	}
-	now := r.set.now()
-	if err := r.expire(now); err != nil {
-		return err
-	}
-	p := r.partials.find(&f.id)
-	switch {
-	case p == nil && f.total == 1:
-		return r.receive(nil)
-	case p == nil && len(r.partials.list) >= r.set.flightMessages:
-		return r.reject(ErrInFlight, 0)
-	case p == nil:
-		return r.receive(r.partials.add(&f.id, f.total, r.offset, now))
-	case p.total != f.total:
-		return r.reject(ErrTotal, p.received)
-	case p.dropped:
-		r.to = p
-		r.startDiscarding()
-		return nil
-	case p.has(f.index):
-		return r.reject(ErrDuplicate, p.received)
-	}
-	p.touched = now
-	return r.receive(p)
-}
-
-// receive begins to receive the data of the frame: as a part of the message to or, if to is nil, as
-// a whole message.
-func (r *chunkReader) receive(to *partialMessage) error {
-	r.to = to
-	r.stage = inData
-	return nil
-}
-
-// data receives the rest of a frame's data. They are then in the read buffer, between base and pos.
-func (r *chunkReader) data() error {
-	in := &r.in
-	for {
-		n := bytes.IndexByte(in.buf[in.pos:in.end], '\n')
-		ended := n >= 0
-		if !ended {
-			n = in.end - in.pos
-		}
-		in.pos += n
-		if err := r.checkLimits(); err != nil || ended {
-			return err
-		}
-		if r.to == nil && in.pos-in.base > keepPartialBytes {
-			r.partials.large = nil // the read buffer grows as large: one large buffer is enough
-		}
-		if err := in.fill(0); err != nil {
-			return inside(err)
-		}
-	}
-}
-
-// deliver puts the chunk whose data have come into its message, and returns the message if it is
-// whole.
-func (r *chunkReader) deliver() []byte {
-	in := &r.in
-	data := in.buf[in.base:in.pos:in.pos]
 	if r.set.progress != nil {
-		r.set.progress(r.chunk(data))
+		r.set.progress(r.progress(p, data))
 	}
-	if msg := r.joined(data); msg != nil {
-		return msg
+	if msg := r.joined(p, data); msg != nil {
+		return msg, nil
 	}
-	r.stage = atHeader
-	in.next(in.pos + 1) // the newline
-	p := r.to
-	r.to = nil
+	r.in.next(r.in.base + r.frame.length + len(data) + 1)
 	if p == nil {
-		r.partials.countWithoutLarge()
-		return data
+		r.partials.countOther(len(data))
+		return data, nil
 	}
-	r.partials.store(p, r.frame.index, data)
+	r.partials.store(p, f.index, data)
 	if p.received < p.total {
-		return nil
+		return nil, nil
 	}
 	r.partials.forget(p)
 	r.delivered = p
-	return p.data
+	return p.data, nil
+}
+
+// messageOf returns the message of the frame at hand, nil if the frame is all of it, or the error
+// for which the frame is dropped.
+func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
+	f := &r.frame
+	p := r.partials.find(&f.id)
+	switch {
+	case p == nil && f.total == 1:
+		return nil, nil
+	case p == nil && len(r.partials.list) >= r.set.flightMessages:
+		return nil, r.chunkError(ErrInFlight, 0)
+	case p == nil:
+		return r.partials.add(&f.id, f.total, r.offset, now), nil
+	case p.total != f.total:
+		return nil, r.chunkError(ErrTotal, p.received)
+	case p.dropped:
+		return p, nil
+	case p.has(f.index):
+		return nil, r.chunkError(ErrDuplicate, p.received)
+	}
+	p.touched = now
+	return p, nil
 }
 
 // mostJoined is the most frames of a message that are joined in the read buffer.
@@ -249,17 +218,17 @@ const mostJoined = 8
 // joined puts a message together in the read buffer, if all its frames are there; data are those of
 // its first frame. The data of the other frames are moved behind them, which costs less than
 // copying the whole message. If anything is unusual joined returns nil and changes nothing.
-func (r *chunkReader) joined(data []byte) []byte {
+func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
-	p := r.to
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
-	if !usual || in.end-in.pos < (p.total-2)*len(data) {
+	start := in.base + r.frame.length
+	at := start + len(data) + 1
+	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
 	}
 	var pieces [mostJoined][]byte
 	size := len(data)
-	at := in.pos + 1
 	for i := 1; i < p.total; i++ {
 		var h chunkHeader
 		rest := in.buf[min(at, in.end):in.end]
@@ -279,25 +248,23 @@ func (r *chunkReader) joined(data []byte) []byte {
 	if size > min(r.set.maxMessage, r.set.flightBytes) {
 		return nil
 	}
+	end := start + len(data)
 	for _, piece := range pieces[1:p.total] {
-		data = in.buf[in.base : in.base+len(data)+len(piece)]
-		copy(data[len(data)-len(piece):], piece)
+		end += copy(in.buf[end:], piece)
 	}
-	r.stage = atHeader
 	in.next(at)
-	r.to = nil
 	r.partials.forget(p)
 	r.partials.recycle(p)
-	return data[:size:size]
+	return in.buf[start:end:end]
 }
 
-// chunk describes the frame whose data have come, for WithProgress.
-func (r *chunkReader) chunk(data []byte) Chunk {
+// progress describes the frame at hand for WithProgress.
+func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	c := Chunk{
 		ID: r.frame.id.bytes(), Index: r.frame.index, Total: r.frame.total,
 		Data: data, Received: 1, Size: len(data),
 	}
-	if p := r.to; p != nil {
+	if p != nil {
 		c.Received = p.received + 1
 		c.Size = p.size() + len(data)
 		c.Began = p.began
@@ -305,40 +272,15 @@ func (r *chunkReader) chunk(data []byte) Chunk {
 	return c
 }
 
-// line receives a bare line. It returns nil for a blank line that is skipped.
-func (r *chunkReader) line() ([]byte, error) {
-	line, err := r.lineReader.line()
-	if err != nil {
-		if r.skipping || r.in.base == r.in.pos {
-			r.stage = atHeader
-		}
-		return nil, err
-	}
-	r.stage = atHeader
-	r.partials.countWithoutLarge()
-	if r.set.verbatim {
-		return line, nil
-	}
-	line = trim(line)
-	if len(line) == 0 {
-		return nil, nil
-	}
-	return line, nil
-}
-
-// Reset drops the incomplete messages. If a frame of one is under way, the rest of the frame is
-// dropped as it arrives.
+// Reset drops the incomplete messages.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {
 			dropped++
 		}
 	}
-	if r.to != nil && (r.stage == inData || r.stage == discarding) {
-		r.to = nil
-		r.refused = refusal{}
-		r.startDiscarding()
-	}
+	r.of = nil
+	r.refused = refusal{}
 	r.delivered = nil
 	r.partials = partialMessages{top: r.partials.top}
 	r.in.giveBack()

@@ -1,14 +1,13 @@
 package framers
 
 import (
-	"bytes"
 	"io"
 	"time"
 )
 
 // This file is what a chunkReader does with frames and messages that it does not deliver.
 
-// chunkError returns the error about the frame under way.
+// chunkError returns the error about the frame at hand.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
 		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
@@ -16,107 +15,103 @@ func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	}
 }
 
-// reject drops the frame whose header has come, and returns the error about it.
-func (r *chunkReader) reject(why error, received int) error {
-	r.to = nil
-	r.stage = atHeader
-	r.skipping = true
-	return r.chunkError(why, received)
-}
-
-// checkLimits drops the message and returns an error, if the frame under way makes the message, or
-// all incomplete messages together, larger than allowed. One read may bring enough bytes to pass
-// both limits. The limit that is exceeded by more was passed first, since both count the same
-// bytes.
-func (r *chunkReader) checkLimits() error {
-	came := r.in.pos - r.in.base
-	size := came
+// checkLimits drops the message of the frame at hand and returns an error, if the frame makes that
+// message, or all incomplete messages together, larger than allowed. If both limits are exceeded,
+// the one that is exceeded by more was passed first, since both count the same bytes.
+func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
+	size := len(data)
 	held := 0
 	start := r.offset
-	if r.to != nil {
-		size += r.to.size()
-		held = r.partials.bytes + came
-		start = r.to.offset
+	if p != nil {
+		size += p.size()
+		held = r.partials.bytes + len(data)
+		start = p.offset
 	}
 	tooLarge := size - r.set.maxMessage
 	tooMany := held - r.set.flightBytes
-	if tooLarge <= 0 && tooMany <= 0 {
+	switch {
+	case tooLarge <= 0 && tooMany <= 0:
 		return nil
+	case tooMany > tooLarge:
+		r.partials.empty(p)
+		r.dropFrame(p)
+		return r.chunkError(ErrInFlight, p.received)
 	}
-	if tooMany > tooLarge {
-		err := r.chunkError(ErrInFlight, r.to.received)
-		r.abandon(refusal{})
-		return err
+	begins := data
+	if p != nil {
+		begins = p.beginning(r.frame.index, data)
 	}
-	err := tooLong(r.beginning(), r.set.maxMessage, start)
-	r.abandon(refusal{err: err, size: int64(size)})
+	err := tooLong(begins, r.set.maxMessage, start)
+	r.dropFrame(p)
+	if p == nil {
+		r.refused.err = err
+	} else {
+		p.refused = refusal{err: err, size: int64(p.size())}
+		r.partials.empty(p)
+	}
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of the message under way, as far as they are known.
-func (r *chunkReader) beginning() []byte {
-	came := r.in.buf[r.in.base:r.in.pos]
-	p := r.to
-	if p == nil {
-		return came
-	}
+// beginning returns the first bytes of a message to which a chunk came that is not stored, as far
+// as they are known.
+func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
-	if p.next == r.frame.index && len(p.ahead) == 0 {
-		begins = append(begins, head(came, len(came))...)
+	if p.next == index && len(p.ahead) == 0 {
+		begins = append(begins, head(chunk, len(chunk))...)
 	}
 	return begins
 }
 
-// abandon drops the message of the frame under way, and remembers it so that its other chunks are
-// dropped too.
-func (r *chunkReader) abandon(why refusal) {
-	if r.to == nil {
-		r.refused = why
-	} else {
-		r.to.refused = why
-		r.partials.empty(r.to)
-	}
-	r.startDiscarding()
+// drop drops the line at hand.
+func (r *chunkReader) drop() {
+	r.skipping = true
+	r.inFrame = false
+	r.of = nil
+	r.refused = refusal{}
 }
 
-// startDiscarding begins to drop the rest of the frame under way.
-func (r *chunkReader) startDiscarding() {
-	r.discardFrom = r.in.offset(r.in.pos)
-	r.in.base = r.in.pos
-	r.stage = discarding
+// dropFrame drops the frame at hand, which is of a message that was dropped: p, or a message of one
+// frame if p is nil.
+func (r *chunkReader) dropFrame(p *partialMessage) {
+	r.drop()
+	r.inFrame = true
+	r.of = p
+	r.skipFrom = r.offset + int64(r.frame.length)
 }
 
-// discard drops the rest of a frame whose message was dropped.
-func (r *chunkReader) discard() error {
+// skip drops the rest of a line. If it is a frame of a message beyond the limit, its data count as
+// bytes of that message.
+func (r *chunkReader) skip() error {
 	in := &r.in
 	err := in.skipLine()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	size := in.offset(in.base) - r.discardFrom
+	r.skipping = err != nil
+	size := in.offset(in.base) - r.skipFrom
 	if err == nil {
 		size-- // the newline
 	}
-	p := r.to
+	p := r.of
+	r.of = nil
 	if p == nil {
 		r.refused.size += size
 		r.refused.tell(&r.set)
 	} else {
 		p.received++
 		p.refused.size += size
-		if err == io.EOF || p.received >= p.total {
+		if p.received >= p.total {
 			p.refused.tell(&r.set)
+			r.partials.forget(p)
 		}
 	}
-	if err != nil {
-		return inside(err)
+	switch {
+	case err == nil:
+		return nil
+	case r.inFrame:
+		return io.ErrUnexpectedEOF
 	}
-	if p != nil && p.received >= p.total {
-		r.partials.forget(p)
-		r.to = nil
-	}
-	r.stage = atHeader
-	return nil
+	return r.end(err)
 }
 
 // expire drops a message whose last chunk came too long ago, and returns the error about it.
@@ -149,26 +144,13 @@ func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
 	return nil
 }
 
-// shortID is how many hexadecimal digits, at most, the end of an adaptive stream may have to be a
-// bare line without its newline. A longer end has the first dash of a UUID: it is a frame that was
-// cut. While a message is incomplete, a shorter end is a cut frame, too.
-const shortID = 8
-
-// end judges an error at or inside a header. At the end of the stream it first reports the
-// incomplete messages.
+// end returns err, the error that came instead of a line. At the end of the stream it first reports
+// the incomplete messages.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err
 	}
-	came := len(r.in.held())
-	if r.bare && len(r.partials.list) == 0 && came > 0 && came <= shortID {
-		return r.notAFrame()
-	}
-	if came > 0 {
-		return io.ErrUnexpectedEOF
-	}
-	missing := r.dropIncomplete(endOfTime, ErrMissing)
-	if missing != nil {
+	if missing := r.dropIncomplete(endOfTime, ErrMissing); missing != nil {
 		return missing
 	}
 	return io.EOF
@@ -176,47 +158,3 @@ func (r *chunkReader) end(err error) error {
 
 // endOfTime is later than every chunk.
 var endOfTime = time.Unix(1<<62, 0)
-
-// notAFrame takes a line that is no frame: a message, a blank line, or an error.
-func (r *chunkReader) notAFrame() error {
-	in := &r.in
-	if r.bare {
-		r.stage = inLine
-		return nil
-	}
-	end, err := r.shortLine()
-	if err != nil {
-		return err
-	}
-	text := in.held()
-	if end >= 0 {
-		text = text[:end]
-	}
-	r.skipping = true
-	if len(trim(text)) == 0 && end >= 0 {
-		return nil
-	}
-	return &ChunkError{Offset: in.offset(in.base), Line: excerpt(text), Err: ErrMalformed}
-}
-
-// shortLine returns where the line at hand ends, or -1 if it has more bytes than an error quotes,
-// or if the stream ends in it. It reads until it knows, so the result does not depend on how much
-// had come.
-func (r *chunkReader) shortLine() (end int, err error) {
-	in := &r.in
-	for {
-		seen := in.held()
-		seen = seen[:min(len(seen), excerptBytes+1)]
-		end = bytes.IndexByte(seen, '\n')
-		if end >= 0 || len(seen) > excerptBytes {
-			return end, nil
-		}
-		err := in.fill(0)
-		if err == io.EOF {
-			return -1, nil
-		}
-		if err != nil {
-			return -1, err
-		}
-	}
-}

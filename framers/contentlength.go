@@ -36,6 +36,10 @@ const (
 	lengthPrompt = lengthName + ": "
 	headerEnd    = "\r\n\r\n"
 	maxDigits    = 19 // of an int64
+
+	// mostHeaderBytes and mostHeaderLines bound the header of one message, terminators counted.
+	mostHeaderBytes = 8 << 10
+	mostHeaderLines = 64
 )
 
 // decimals returns how many digits n ≥ 0 has.
@@ -69,7 +73,7 @@ func (r *headerReader) header() error {
 	if !r.begun {
 		r.body.start = in.offset(in.base)
 		n, used := usualHeader(in.held())
-		if used > 0 && used <= r.set.headerBytes && r.set.headerLines >= 2 {
+		if used > 0 {
 			in.base += used
 			in.pos = in.base
 			r.declare(n, r.body.start)
@@ -105,7 +109,7 @@ func usualHeader(b []byte) (n int64, used int) {
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
-		most := in.base + r.set.headerBytes - r.bytes
+		most := in.base + mostHeaderBytes - r.bytes
 		seen := min(in.end, most)
 		if i := bytes.IndexByte(in.buf[in.pos:seen], '\n'); i >= 0 {
 			return r.take(in.pos + i)
@@ -139,7 +143,7 @@ func (r *headerReader) take(end int) error {
 		line = trim(line)
 	}
 	switch {
-	case r.lines > r.set.headerLines:
+	case r.lines > mostHeaderLines:
 		return r.fail(line, next, ErrHeaderLines)
 	case len(line) > 0:
 		if err := r.field(line); err != nil {

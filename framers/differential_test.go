@@ -102,7 +102,6 @@ func TestTheLargestLimits(t *testing.T) {
 		for _, most := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - 4096, math.MaxInt / 2, math.MinInt} {
 			for name, opt := range map[string]framers.Option{
 				"WithMaxMessage":  framers.WithMaxMessage(most),
-				"WithMaxHeader":   framers.WithMaxHeader(most, most),
 				"WithMaxInFlight": framers.WithMaxInFlight(most, most),
 				"WithWriteSize":   framers.WithWriteSize(most),
 				"WithReadOffset":  framers.WithReadOffset(most),

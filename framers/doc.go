@@ -8,9 +8,10 @@
 //	r := f.NewReader(os.Stdin, framers.WithMaxMessage(1<<20))
 //	msg, err := r.ReadMessage() // valid until the next call
 //
-// A Framing may be shared. A Writer, a Reader and a Coalescer belong to one goroutine each;
-// a [Mux] is for many. What a Writer accepts, a Reader with the same options gives back unchanged,
-// however the bytes are cut on the way.
+// A Framing may be shared. A Writer and a Reader belong to one goroutine each; a [Mux] is for many.
+// What a Writer accepts, a Reader with the same options gives back unchanged, however the bytes are
+// cut on the way. To send many small messages in one system call, make the Writer over a
+// [bufio.Writer], and flush that when no more messages are at hand.
 //
 // # Behaviours
 //
@@ -52,19 +53,20 @@
 // slices of it. For a message that does not fit, the buffer grows as bytes arrive, and never
 // because a size is declared; while it grows, it takes at most 1.5 × the limit and one read. After
 // 32 messages in a row that would have fitted a quarter of it, a grown buffer is given back.
-// Besides its buffer, a chunk reader holds the messages of which chunks are missing, as
-// WithMaxInFlight allows. A message whose chunks come out of order is held twice while it is put
-// together. A chunk reader keeps at most one large buffer for the next messages: its read buffer,
-// or that of a message of several chunks. Reset drops the incomplete messages and gives their
-// memory back.
+// Besides its buffer, which holds the frame that comes, a chunk reader holds the messages of which
+// chunks are missing, as WithMaxInFlight allows. A message whose chunks come out of order is held
+// twice while it is put together. A chunk reader keeps at most one large buffer for the next
+// messages: its read buffer, or that of a message of several chunks. Reset drops the incomplete
+// messages and gives their memory back.
 //
 // # Speed
 //
-// After warm-up nothing is allocated for a message, on either side. A Writer copies the pieces of a
-// frame of less than 16 KiB together and sends them in one call. A larger frame goes to a
-// [Vectored] as a gather list, without a copy; to an *os.File in two or three writes, the first of
-// which has the header and up to 64 KiB; to any other writer in one Write, copied. WithWriteSize
-// bounds each call.
+// After warm-up nothing is allocated for a message, on either side, unless the chunks of several
+// messages are interleaved. A Writer copies the pieces of a frame of less than 16 KiB together and
+// sends them in one call. A larger frame goes to a [Vectored] as a gather list, without a copy; to
+// an *os.File in two or three writes, the first of which has the header and up to 64 KiB; to a
+// bufio.Writer piece by piece; to any other writer in one Write, copied. WithWriteSize bounds each
+// call, except those to a bufio.Writer.
 //
 // Some processors copy slowly if the destination lies 1 to 31 bytes behind the source, counted
 // modulo 4096 (measured: AMD Zen 3, 4 to 5 times as slowly). There the place of buffers in memory

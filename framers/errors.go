@@ -87,8 +87,8 @@ var (
 	ErrHugeLength     = errors.New("Content-Length overflows 63 bits")
 	ErrTwoLengths     = errors.New("two Content-Length lines contradict each other")
 	ErrNoColon        = errors.New("line without a colon")
-	ErrHeaderBytes    = errors.New("header has too many bytes") // WithMaxHeader
-	ErrHeaderLines    = errors.New("header has too many lines") // WithMaxHeader
+	ErrHeaderBytes    = errors.New("header has more than 8 KiB")
+	ErrHeaderLines    = errors.New("header has more than 64 lines")
 )
 
 // A HeaderError is returned for a header that does not tell the length of its body. The next

@@ -1,6 +1,7 @@
 package framers_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -176,9 +177,10 @@ func ExampleMux() {
 	// Output: true
 }
 
-func ExampleCoalescer() {
+// Many small messages go out in one system call through a bufio.Writer.
+func Example_buffered() {
 	var stream countingWriter
-	c := framers.NewCoalescer(&stream, 0)
+	c := bufio.NewWriter(&stream)
 	w := framers.NDJSON().NewWriter(c)
 	for range 100 {
 		w.WriteMessage([]byte(`{"jsonrpc":"2.0","method":"tick"}`))

@@ -1,6 +1,7 @@
 package framers
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -23,12 +24,13 @@ const (
 )
 
 // A frameWriter is the sending side of a framing. It is given frames in pieces, and decides what
-// each call hands over: a copy of small frames, gather lists of large ones for a Vectored, and for
-// any other writer a copy of the pieces, or parts of the message itself.
+// each call hands over: a copy of small frames, gather lists of large ones for a Vectored, each
+// piece for a bufio.Writer, and for any other writer a copy of the pieces, or parts of the message
+// itself.
 type frameWriter struct {
 	w         io.Writer
 	v         Vectored // nil if w is none
-	coalesces bool     // w is a Coalescer, which copies anyway
+	buffered  bool     // w is a bufio.Writer, which copies anyway
 	writeSize int      // the most bytes of a call, 0 for no bound
 	copyMost  int      // a frame of up to so many bytes is copied together and sent at once
 	buf       []byte   // where pieces are copied together
@@ -40,9 +42,8 @@ type frameWriter struct {
 func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	o := frameWriter{w: w, writeSize: writeSize}
 	switch w := w.(type) {
-	case *Coalescer:
-		o.v = w
-		o.coalesces = true
+	case *bufio.Writer:
+		o.buffered = true
 		o.copyMost = -1
 		return o
 	case Vectored:
@@ -115,12 +116,29 @@ func (o *frameWriter) send(pieces ...[]byte) error {
 // sendVec writes the frames in o.vec, of total bytes.
 func (o *frameWriter) sendVec(total int) error {
 	err := o.broken
-	if err == nil && total > 0 {
+	switch {
+	case err != nil || total == 0:
+	case o.buffered:
+		err = o.sendPieces(total)
+	default:
 		err = o.sendCalls(total)
 	}
 	clear(o.vec) // the caller's message is not retained
 	o.vec = o.vec[:0]
 	return err
+}
+
+// sendPieces gives a bufio.Writer each piece.
+func (o *frameWriter) sendPieces(total int) error {
+	sent := 0
+	for _, piece := range o.vec {
+		n, err := o.w.Write(piece)
+		sent += n
+		if err != nil {
+			return o.writeError(sent, total, err)
+		}
+	}
+	return nil
 }
 
 func (o *frameWriter) sendCalls(total int) error {
@@ -146,9 +164,6 @@ func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
 	n := size
 	if o.writeSize > 0 && total > atomicBytes {
 		n = min(n, o.writeSize)
-	}
-	if o.coalesces {
-		return n
 	}
 	begins := size == total
 	if o.v == nil {

@@ -1,6 +1,7 @@
 package framers_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ var fuzzed = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-len
 
 // options of the fuzz targets: limits small enough to be met.
 func fuzzOptions(verbatim, lenient, resync bool) []framers.Option {
-	opts := []framers.Option{framers.WithMaxMessage(200), framers.WithMaxInFlight(3, 300), framers.WithMaxHeader(100, 5)}
+	opts := []framers.Option{framers.WithMaxMessage(200), framers.WithMaxInFlight(3, 300)}
 	if verbatim {
 		opts = append(opts, framers.WithVerbatim())
 	}
@@ -93,7 +94,7 @@ func (r *idleReader) Read(b []byte) (int, error) {
 	return r.cutReader.Read(b)
 }
 
-// FuzzRoundTrip sends messages directly or through a Coalescer, with a limit or none, and reads
+// FuzzRoundTrip sends messages directly or through a bufio.Writer, with a limit or none, and reads
 // them cut anyhow: each arrives that the Writer takes, and it takes each that Carries says it does.
 func FuzzRoundTrip(f *testing.F) {
 	for i := range every(f, framers.MinChunk) {
@@ -143,11 +144,11 @@ func FuzzRoundTrip(f *testing.F) {
 
 // encodeWhatPasses returns the wire form of the messages that the Writer takes, and those. It fails
 // the test if Carries says otherwise, or if a message that is refused leaves bytes behind.
-func encodeWhatPasses(t *testing.T, f framers.Framing, msgs [][]byte, opts []framers.Option, coalesced bool) (_ []byte, passed [][]byte) {
+func encodeWhatPasses(t *testing.T, f framers.Framing, msgs [][]byte, opts []framers.Option, buffered bool) (_ []byte, passed [][]byte) {
 	var wire bytes.Buffer
-	c := framers.NewCoalescer(&wire, 100)
+	c := bufio.NewWriterSize(&wire, 100)
 	w := f.NewWriter(&wire, opts...)
-	if coalesced {
+	if buffered {
 		w = f.NewWriter(c, opts...)
 	}
 	for _, msg := range msgs {

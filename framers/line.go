@@ -13,7 +13,7 @@ var ndjson = &form{
 	carries: lineCarries,
 	tail:    newline,
 	reader: func(_ framing, r io.Reader, s settings) Reader {
-		return &lineReader{in: newReadBuffer(r, &s), set: s}
+		return newLineReader(r, s)
 	},
 }
 
@@ -60,107 +60,107 @@ func checkEnds(msg []byte, verbatim bool) error {
 type lineReader struct {
 	in       readBuffer
 	set      settings
-	skipping bool // inside a line that is dropped
+	limit    int   // most bytes of a line: those of its message, and of what stands around that
+	skipping bool  // inside a line that is dropped
+	skipFrom int64 // where in the stream the bytes of that line begin that are counted
 	refused  refusal
 	broken   error
 }
 
+func newLineReader(r io.Reader, s settings) *lineReader {
+	return &lineReader{in: newReadBuffer(r, &s), set: s, limit: s.maxMessage + 1} // 1: CR
+}
+
 func (r *lineReader) ReadMessage() ([]byte, error) {
 	for {
-		if r.in.base == r.in.end && r.broken == nil && !r.skipping { // as body.ReadMessage does
+		if r.broken != nil {
+			return nil, r.broken
+		}
+		if r.skipping {
+			if err := r.skip(); err != nil {
+				return nil, err
+			}
+		}
+		if r.in.base == r.in.end { // as body.ReadMessage does
 			if err := r.in.fill(0); err != nil {
 				return nil, err
 			}
 		}
-		line, err := r.line()
+		n, ended, err := r.await()
 		if err != nil {
 			return nil, err
 		}
-		if r.set.verbatim {
-			return line, nil
-		}
-		line = trim(line)
-		if len(line) > 0 {
-			return line, nil
+		line, err := r.take(n, ended)
+		if line != nil || err != nil {
+			return line, err
 		}
 	}
 }
 
-// line returns the next line without its terminator. It searches only what the last read brought.
-func (r *lineReader) line() ([]byte, error) {
-	if r.broken != nil {
-		return nil, r.broken
-	}
+// await waits until the line at hand is known to its newline, to the end of the stream, or beyond
+// the limit. It returns how many bytes there are, and whether a newline follows them. It searches
+// only what the last read brought.
+func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
-	if r.skipping {
-		if err := r.skip(); err != nil {
-			return nil, err
-		}
-	}
 	for {
 		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
-			return r.finish(in.pos+i, in.pos+i+1)
+			return in.pos + i - in.base, true, nil
 		}
 		in.pos = in.end
-		if exceeds(in.held(), r.set.maxMessage) {
-			r.skipping = true
-			return nil, r.refuse()
+		n = in.end - in.base
+		if n > r.limit {
+			return n, false, nil
 		}
-		if err := in.fill(0); err == io.EOF && in.base < in.end {
-			return r.finish(in.end, in.end)
+		if err := in.fill(0); err != nil && (err != io.EOF || n == 0) {
+			return 0, false, err
 		} else if err != nil {
-			return nil, err
+			return n, false, nil
 		}
 	}
 }
 
-// exceeds reports whether a line whose end has not been seen is beyond the limit already. A
-// carriage return may yet turn out to be part of its terminator.
-func exceeds(line []byte, limit int) bool {
-	n := len(line)
-	return n > limit+1 || n == limit+1 && line[limit] != '\r'
-}
-
-// finish takes the line that ends at end; the next begins at next.
-func (r *lineReader) finish(end, next int) ([]byte, error) {
+// take takes the line of n bytes at hand, and returns its message. It returns nil for a blank line
+// that is skipped.
+func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
-	size := int64(end - in.base)
-	if next > end && end > in.base && in.buf[end-1] == '\r' {
-		end--
+	line := in.buf[in.base : in.base+n : in.base+n]
+	next := in.base + n
+	if ended {
+		next++
+		if n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
 	}
-	if end-in.base > r.set.maxMessage {
-		err := r.refuse()
-		r.refused.size = size
-		r.refused.tell(&r.set)
-		in.next(next)
-		return nil, err
+	if len(line) > r.set.maxMessage {
+		start := in.offset(in.base)
+		r.skipping = true
+		r.skipFrom = start
+		r.refused = refusal{err: tooLong(line, r.set.maxMessage, start)}
+		return nil, r.set.refuse(r.refused.err, &r.broken)
 	}
-	line := in.buf[in.base:end:end]
 	in.next(next)
+	if r.set.verbatim {
+		return line, nil
+	}
+	line = trim(line)
+	if len(line) == 0 {
+		return nil, nil
+	}
 	return line, nil
 }
 
-// refuse returns the error for the line at hand, which is beyond the limit.
-func (r *lineReader) refuse() error {
-	err := tooLong(r.in.held(), r.set.maxMessage, r.in.offset(r.in.base))
-	r.refused.err = err
-	return r.set.refuse(err, &r.broken)
-}
-
-// skip drops the rest of a line.
+// skip drops the rest of a line, and counts it in refused.
 func (r *lineReader) skip() error {
 	err := r.in.skipLine()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	if e := r.refused.err; e != nil {
-		r.refused.size = r.in.offset(r.in.base) - e.Offset
-		if err == nil {
-			r.refused.size-- // the newline
-		}
+	r.skipping = err != nil
+	r.refused.size += r.in.offset(r.in.base) - r.skipFrom
+	if err == nil {
+		r.refused.size-- // the newline
 	}
 	r.refused.tell(&r.set)
-	r.skipping = err != nil
 	return err
 }
 

@@ -48,8 +48,7 @@ func goesOn(err error) bool {
 type Resetter interface {
 	Reader
 	// Reset drops the incomplete messages, gives their memory back, and returns how many they were.
-	// A message whose only frame is being received is not among them. If chunks of a dropped
-	// message still come, they are taken for chunks of a new message.
+	// If chunks of a dropped message still come, they are taken for chunks of a new message.
 	Reset() (dropped int)
 }
 

@@ -57,8 +57,6 @@ type settings struct {
 	policy         Policy
 	verbatim       bool
 	lenient        bool
-	headerBytes    int
-	headerLines    int
 	ids            func() [16]byte // nil for random ones
 	random         idSource
 	flightMessages int
@@ -67,7 +65,6 @@ type settings struct {
 	now            func() time.Time
 	progress       func(Chunk)
 	skipped        func(*TooLargeError)
-	queue          int
 	wait           time.Duration
 }
 
@@ -76,14 +73,11 @@ func newSettings(opts []Option) settings {
 		maxMessage:     DefaultMaxMessage,
 		readBuffer:     DefaultReadBuffer,
 		readOffset:     DefaultReadOffset,
-		headerBytes:    8 << 10,
-		headerLines:    64,
 		random:         idSource{rand.Uint64(), rand.Uint64()},
 		flightMessages: 64,
 		flightBytes:    4 * DefaultMaxMessage,
 		expiry:         time.Minute,
 		now:            time.Now,
-		queue:          defaultQueue,
 	}
 	for _, o := range opts {
 		o(&s)
@@ -147,15 +141,6 @@ func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 // that ends a header. Strict is the default: all three are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
-// WithMaxHeader bounds the header of one Content-Length message: its bytes, terminators counted,
-// and its lines. Zero or less leaves a bound at its default, 8 KiB and 64 lines.
-func WithMaxHeader(bytes, lines int) Option {
-	return func(s *settings) {
-		s.headerBytes = min(positive(bytes, s.headerBytes), noLimit)
-		s.headerLines = positive(lines, s.headerLines)
-	}
-}
-
 // WithIDs sets where the ids of chunked messages come from, for output that can be repeated. The
 // default are random (version 4) UUIDs: unique, but no secret to be relied on. Nil means the
 // default. ids is called by the goroutine that sends.
@@ -186,12 +171,6 @@ func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress 
 // the bytes of the message, including a carriage return before the newline. Under Close nothing is
 // skipped, and f is not called.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
-
-// WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
-// less means 1024.
-func WithQueue(messages int) Option {
-	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
-}
 
 // positive returns n if it is above zero, else otherwise.
 func positive(n, otherwise int) int {

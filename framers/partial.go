@@ -66,23 +66,14 @@ func (p *partialMessage) extend(chunk []byte, top int) {
 	p.data = append(p.data, chunk...)
 }
 
-const (
-	// keepPartials and keepPartialBytes bound the buffers kept for the next interleaved messages:
-	// at most 4 buffers of up to 1 MiB each, and one larger. The garbage collector frees the
-	// others.
-	keepPartials     = 4
-	keepPartialBytes = 1 << 20
-)
-
 // partialMessages are the incomplete messages of a stream, oldest first. There are few, so find
 // looks at one after the other, beginning with the one that most likely goes on.
 type partialMessages struct {
-	list        []*partialMessage
-	spare       []*partialMessage
-	large       *partialMessage // a spare of more than keepPartialBytes
-	shrinkCount int             // messages in a row that needed at most a quarter of large
-	bytes       int             // of all
-	top         int             // largest capacity of one
+	list   []*partialMessage
+	spare  *partialMessage // its buffer is for the next message
+	unused int             // messages in a row that needed at most a quarter of that buffer
+	bytes  int             // of all
+	top    int             // largest capacity of one
 }
 
 func (s *partialMessages) find(id *chunkID) *partialMessage {
@@ -94,30 +85,19 @@ func (s *partialMessages) find(id *chunkID) *partialMessage {
 	return nil
 }
 
-// add begins a message. It takes a spare buffer, the large one first: the first chunk does not tell
-// how long the message will be.
+// add begins a message.
 func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Time) *partialMessage {
-	p := s.takeSpare()
+	p := s.spare
+	s.spare = nil
+	if p == nil {
+		p = &partialMessage{data: []byte{}} // not nil, also if all chunks are empty
+	}
 	p.id = *id
 	p.total = total
 	p.offset = offset
 	p.began = now
 	p.touched = now
 	s.list = append(s.list, p)
-	return p
-}
-
-func (s *partialMessages) takeSpare() *partialMessage {
-	if p := s.large; p != nil {
-		s.large = nil
-		return p
-	}
-	n := len(s.spare)
-	if n == 0 {
-		return &partialMessage{data: []byte{}} // not nil, also if all chunks are empty
-	}
-	p := s.spare[n-1]
-	s.spare = s.spare[:n-1]
 	return p
 }
 
@@ -145,31 +125,37 @@ func (s *partialMessages) empty(p *partialMessage) {
 }
 
 // recycle takes back a partial message that is on no list. New memory for each large message would
-// cost more than all the rest, so recycle keeps one large buffer until shrinkAfter messages in a
-// row have not needed it, as a readBuffer does.
+// cost more than all the rest, so recycle keeps the largest buffer, and a large one until
+// shrinkAfter messages in a row have not needed it, as a readBuffer does.
 func (s *partialMessages) recycle(p *partialMessage) {
-	used := len(p.data)
-	*p = partialMessage{data: p.data[:0], ahead: p.ahead}
-	clear(p.ahead)
-	if cap(p.data) <= keepPartialBytes {
-		if len(s.spare) < keepPartials {
-			s.spare = append(s.spare, p)
-		}
+	if s.spare != nil && cap(s.spare.data) >= cap(p.data) {
 		return
 	}
-	s.shrinkCount++
+	used := len(p.data)
+	*p = partialMessage{data: p.data[:0]}
+	s.spare = p
 	if used > cap(p.data)/4 {
-		s.shrinkCount = 0
-	}
-	if s.shrinkCount < shrinkAfter && s.large == nil {
-		s.large = p
+		s.unused = 0
+	} else {
+		s.countOther(used)
 	}
 }
 
-// countWithoutLarge notes a message that was delivered from the read buffer.
-func (s *partialMessages) countWithoutLarge() {
-	s.shrinkCount++
-	if s.shrinkCount >= shrinkAfter {
-		s.large = nil
+// largeSpare is the size in bytes above which a spare buffer is given back.
+const largeSpare = 1 << 20
+
+// countOther notes a message of size bytes that did not need the spare buffer. One that is large
+// itself has made the read buffer large: one large buffer is enough.
+func (s *partialMessages) countOther(size int) {
+	s.unused++
+	if s.unused >= shrinkAfter || size > largeSpare {
+		s.giveBack()
+	}
+}
+
+func (s *partialMessages) giveBack() {
+	s.unused = 0
+	if s.spare != nil && cap(s.spare.data) > largeSpare {
+		s.spare = nil
 	}
 }

@@ -38,7 +38,7 @@ const shrinkAfter = 32
 const framingSlack = 128
 
 func newReadBuffer(r io.Reader, s *settings) readBuffer {
-	largest := max(s.maxMessage, s.headerBytes, headBytes)
+	largest := max(s.maxMessage, mostHeaderBytes, headBytes)
 	return readBuffer{
 		r:          r,
 		pageOffset: s.readOffset,

@@ -1,6 +1,7 @@
 package framers_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -243,24 +244,6 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-// Interleaved messages are assembled in buffers that are used again.
-func TestNothingIsAllocatedForInterleavedMessages(t *testing.T) {
-	var wire []byte
-	for i := range 3 {
-		for _, id := range "abc" {
-			wire = append(wire, string(id)+":"+string(rune('0'+i))+":3:"...)
-			wire = append(append(wire, message(1000)...), '\n')
-		}
-	}
-	r := mustParse(t, "chunked").NewReader(&repeating{wire: wire})
-	for range 10 {
-		r.ReadMessage()
-	}
-	if a := testing.AllocsPerRun(60, func() { r.ReadMessage() }); a > 0 {
-		t.Errorf("%.1f allocations a message", a)
-	}
-}
-
 // A large message that small ones interrupt takes no new memory once there was one like it.
 func TestALargeInterruptedMessageTakesTheMemoryOfTheLast(t *testing.T) {
 	r := mustParse(t, "chunked").NewReader(&repeating{wire: interrupted(4 << 20)})
@@ -318,4 +301,50 @@ func (r *repeating) Read(b []byte) (int, error) {
 	n := copy(b[:min(len(b), 64<<10)], r.wire[r.at:])
 	r.at = (r.at + n) % len(r.wire)
 	return n, nil
+}
+
+func TestABufferedWriterWithEveryFraming(t *testing.T) {
+	for _, spec := range suite {
+		f := mustParse(t, spec)
+		var wire bytes.Buffer
+		var msgs [][]byte
+		c := bufio.NewWriter(&wire)
+		w := f.NewWriter(c)
+		for n := 1; n < 100_000; n = n*2 + 1 {
+			msgs = append(msgs, message(n))
+			if err := w.WriteMessage(message(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(f.NewReader(&wire))
+		if err != io.EOF {
+			t.Errorf("%s: %v", spec, err)
+		}
+		wantMessages(t, got, msgs)
+	}
+}
+
+func TestABufferedWriterKeepsItsError(t *testing.T) {
+	full := errors.New("disk full")
+	c := bufio.NewWriterSize(&shortWriter{takes: 0, err: full}, 16)
+	w := framers.NDJSON().NewWriter(c)
+	if err := w.WriteMessage([]byte("abc")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.WriteMessage(message(100)); !errors.Is(err, full) {
+			t.Errorf("got %v, want %v", err, full)
+		}
+	}
+}
+
+func TestABufferedWriterAllocatesNothing(t *testing.T) {
+	w := framers.NDJSON().NewWriter(bufio.NewWriter(io.Discard))
+	msg := message(100)
+	if a := testing.AllocsPerRun(100, func() { w.WriteMessage(msg) }); a > 0 {
+		t.Errorf("%.1f allocations a message", a)
+	}
 }

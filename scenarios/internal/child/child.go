@@ -22,6 +22,7 @@
 package child
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -98,8 +99,8 @@ type Conn struct {
 	framing framers.Framing
 	sending chan struct{} // holds an element while a message is written
 	writer  framers.Writer
-	batch   *framers.Coalescer // gathers messages that are written together; nil before the first
-	batched framers.Writer     // writes into batch
+	batch   *bufio.Writer  // gathers messages that are written together; nil before the first
+	batched framers.Writer // writes into batch
 
 	whole   atomic.Int64 // bytes that had come when the last message was complete, or skipped
 	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call

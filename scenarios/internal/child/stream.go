@@ -1,6 +1,7 @@
 package child
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -180,7 +181,7 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
-			c.batch = framers.NewCoalescer(c.In.wire(), 0)
+			c.batch = bufio.NewWriterSize(c.In.wire(), 64<<10)
 			c.batched = c.framing.NewWriter(
 				c.batch, framers.WithMaxMessage(-1), framers.WithVerbatim())
 		}
