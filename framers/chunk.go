@@ -30,9 +30,7 @@ var plainChunks = &form{
 	make:    makeChunked,
 	carries: chunksCarry,
 	writer:  newChunkWriter,
-	reader: func(f framing, r io.Reader, s settings) Reader {
-		return newChunkReader(r, f, s)
-	},
+	reader:  readChunks,
 }
 
 var adaptiveChunks = &form{
@@ -42,10 +40,10 @@ var adaptiveChunks = &form{
 	make:    makeChunked,
 	carries: chunksCarry,
 	writer:  newChunkWriter,
-	reader: func(f framing, r io.Reader, s settings) Reader {
-		return newChunkReader(r, f, s)
-	},
+	reader:  readChunks,
 }
+
+func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkReader(r, f, s) }
 
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 

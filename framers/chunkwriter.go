@@ -101,21 +101,16 @@ func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
 			c.headers = append(c.headers, '\n')
 		}
 		c.headers = appendHeader(c.headers, &c.id, c.index, c.total)
-		data := c.msg[:min(c.data(c.index), len(c.msg))]
+		data := c.msg[:min(c.data, len(c.msg))]
 		c.msg = c.msg[len(data):]
 		vec = append(vec, c.headers[from:], data)
 	}
 	return append(vec, newline), carried - len(c.msg) + len(c.headers) + 1
 }
 
-// headerBytes returns the length of the header of chunk index of total.
-func headerBytes(id, index, total int) int {
-	return id + decimals(int64(index)) + decimals(int64(total)) + 3
-}
-
-// A layout is how a message is split: every frame but the last is full.
+// A layout is how a message is split: every frame but the last carries the same number of bytes.
 type layout struct {
-	frame int   // bound of a frame in bytes
+	data  int   // bytes of the message in a frame
 	total int64 // frames
 }
 
@@ -123,40 +118,17 @@ type layout struct {
 const maxFrames = math.MaxInt32
 
 // newLayout splits size bytes into frames of at most frame bytes; total is above maxFrames if that
-// cannot be done. Each header holds the total, so the total depends on its own number of digits.
-// newLayout takes the smallest number of digits that suffices, because more digits never make fewer
-// frames.
+// cannot be done. Each header holds an index and the total, so their number of digits decides how
+// much a frame carries, and that decides the total. newLayout takes the smallest number that
+// suffices.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
-		total := framesNeeded(size, frame, digits)
+		data := frame - (uuidBytes + 2*digits + 3) - 1
+		total := max((size+int64(data)-1)/int64(data), 1)
 		if digits == indexDigits || decimals(total) <= digits {
-			return layout{frame, total}
+			return layout{data, total}
 		}
 	}
-}
-
-// framesNeeded returns how many frames size bytes take if the total is written with totalDigits
-// digits.
-func framesNeeded(size int64, frame, totalDigits int) int64 {
-	total := int64(0)
-	left := size
-	past := int64(10) // the first index that has more than d digits
-	for d := 1; d <= indexDigits; d++ {
-		data := int64(frame - (uuidBytes + d + totalDigits + 3) - 1)
-		frames := min(max((left+data-1)/data, 1), past-total)
-		total += frames
-		left -= frames * data
-		if left <= 0 {
-			return total
-		}
-		past *= 10
-	}
-	return math.MaxInt64
-}
-
-// data returns how many bytes of the message a full frame of this index carries.
-func (l layout) data(index int) int {
-	return l.frame - headerBytes(uuidBytes, index, int(l.total)) - 1
 }
 
 // appendHeader appends the header of a chunk: the id as a lower-case UUID.

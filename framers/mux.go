@@ -44,8 +44,8 @@ type waiter struct {
 }
 
 // NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
-// WithMaxMessage, WithVerbatim, WithWait and WithWriteSize. With a write size, all writes of a frame
-// belong to one turn: nothing comes between them.
+// WithMaxMessage, WithVerbatim, WithWait and WithWriteSize. With a write size, all writes of a
+// frame belong to one turn: nothing comes between them.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts)}
 	m.out = newFrameWriter(w, m.set.writeSize)

@@ -37,14 +37,7 @@ var zstdChunks = &form{
 	make:    makeChunked,
 	carries: chunksCarry,
 	writer:  newChunkWriter,
-	reader: func(f framing, r io.Reader, s settings) Reader {
-		limit := s.maxMessage
-		if limit <= maxInt/4 {
-			// At the worst every byte is escaped, and zstd puts something before each block.
-			s.maxMessage = 2*limit + limit/1024 + 1<<10
-		}
-		return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
-	},
+	reader:  newZstdReader,
 }
 
 // Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0
@@ -128,6 +121,15 @@ type zstdReader struct {
 	decoder *zstd.Decoder
 	source  bytes.Reader // what the decoder reads
 	out     []byte       // the last message that was decompressed
+}
+
+func newZstdReader(f framing, r io.Reader, s settings) Reader {
+	limit := s.maxMessage
+	if limit <= maxInt/4 {
+		// At the worst every byte is escaped, and zstd puts something before each block.
+		s.maxMessage = 2*limit + limit/1024 + 1<<10
+	}
+	return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
 }
 
 func (r *zstdReader) ReadMessage() ([]byte, error) {
