@@ -64,10 +64,6 @@ func withoutReadersWork(c results.Cell) results.Cell {
 	return c
 }
 
-// verifiedBy returns the cell that stands for all cells which differ only in what their readers do
-// beside reading: it is enough to compare every byte for one of them.
-func verifiedBy(c results.Cell) results.Cell { return withoutReadersWork(c) }
-
 // validate returns an error if no system can run the cell.
 func (p Plan) validate(c results.Cell) error {
 	if err := c.Validate(); err != nil {

@@ -143,23 +143,11 @@ func (p Plan) checkNumbers() error {
 	return nil
 }
 
-// placeAll finds CPUs for cells, and tries each kind of pipe that they need.
+// placeAll finds CPUs for cells, and tries their pipes.
 func placeAll(cells []results.Cell) ([]placedCell, error) {
-	type transport struct {
-		pipe, io string
-		capacity int
-	}
-	tried := map[transport]error{}
 	var placed []placedCell
 	for _, c := range cells {
 		cpus, why := placeCell(c)
-		if why == nil {
-			t := transport{c.Pipe, c.IO, c.Capacity}
-			if _, known := tried[t]; !known {
-				tried[t] = tryPipe(c)
-			}
-			why = tried[t]
-		}
 		if why != nil && !errors.Is(why, errors.ErrUnsupported) {
 			return nil, why
 		}
@@ -168,24 +156,9 @@ func placeAll(cells []results.Cell) ([]placedCell, error) {
 	return placed, nil
 }
 
-// tryPipe opens a cell's pipe, sets how its ends wait, and closes it again: a system may support a
-// kind of pipe and a way to wait, but not both together.
-func tryPipe(c results.Cell) error {
-	writer, reader, err := parseIO(c.IO)
-	if err != nil {
-		return err
-	}
-	options := syspipe.Options{Capacity: c.Capacity, IO: syspipe.Blocking}
-	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), options)
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
-}
-
 // placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it.
 func placeCell(c results.Cell) (placement.CPUs, error) {
-	if err := transportSupported(c); err != nil {
+	if err := tryPipe(c); err != nil {
 		return placement.CPUs{}, err
 	}
 	topology, err := placement.Read()
@@ -195,14 +168,11 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// transportSupported returns why this system lacks the cell's kind of pipe, way to wait or
-// transfer; nil if it has them.
-func transportSupported(c results.Cell) error {
-	if err := syspipe.Kind(c.Pipe).Supported(); err != nil {
-		return err
-	}
+// tryPipe opens a cell's pipe, sets how its ends wait, and closes it again: a system may support a
+// kind of pipe and a way to wait, but not both together.
+func tryPipe(c results.Cell) error {
 	writer, reader, err := parseIO(c.IO)
-	if err := errors.Join(err, writer.Supported(), reader.Supported()); err != nil {
+	if err != nil {
 		return err
 	}
 	polled := writer == syspipe.Poller || reader == syspipe.Poller
@@ -211,7 +181,12 @@ func transportSupported(c results.Cell) error {
 		const says = "transfer %s through a %s with io %s: unavailable on %s"
 		return syspipe.Unsupported(fmt.Sprintf(says, c.Transfer, c.Pipe, c.IO, runtime.GOOS))
 	}
-	return nil
+	options := syspipe.Options{Capacity: c.Capacity, IO: syspipe.Blocking}
+	w, r, err := syspipe.Open(syspipe.Kind(c.Pipe), options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
 // Unsupported reports why this machine cannot run a cell, nil if it can.

@@ -39,9 +39,9 @@ func (rs reports) timer() report { return rs.of(receiver, client) }
 // origin returns the report of the endpoint that messages come from.
 func (rs reports) origin() report { return rs.of(sender, client) }
 
-// sample joins the two reports into one sample. It leaves out the latency of the round trips,
-// because summing them up takes a millisecond.
-func (rs reports) sample() results.Sample {
+// sample joins the two reports into one sample. It sums up what each round trip took here, in the
+// controller, because that makes garbage, and a worker does not collect garbage.
+func (rs reports) sample() (results.Sample, error) {
 	timer, origin := rs.timer(), rs.origin()
 	s := timer.Sample
 	s.WireBytes = origin.WireBytes
@@ -53,18 +53,12 @@ func (rs reports) sample() results.Sample {
 	if s.Closed != nil {
 		s.Closed.ToldNS = max(0, origin.ClosedAt-timer.ClosedAt)
 	}
-	return s
-}
-
-// addRoundTrips sums up what each round trip of a sample took, in nanoseconds. It is called in the
-// controller, because it makes garbage, and a worker does not collect garbage.
-func addRoundTrips(s *results.Sample, trips []int64) error {
-	if len(trips) == 0 {
-		return nil
+	if len(timer.Trips) == 0 {
+		return s, nil
 	}
-	latency, err := results.NewLatency(trips)
+	latency, err := results.NewLatency(timer.Trips)
 	s.Latency = map[string]results.Latency{"roundtrip": latency}
-	return err
+	return s, err
 }
 
 // failure returns the report to blame for a failed sample: one whose error is not just that the

@@ -59,7 +59,6 @@ type group struct {
 // A cellRun is a cell that is being measured.
 type cellRun struct {
 	record     results.Record
-	trips      [][]int64 // nanoseconds of each round trip, by sample, unless summed up already
 	group      *group
 	rate       float64 // messages per second, the best so far
 	size       float64 // bytes of a message on average
@@ -317,9 +316,6 @@ func (r *runner) finish(why func(*group) string) error {
 }
 
 func (r *runner) finishCell(c *cellRun, why string) error {
-	if err := c.sumUp(); err != nil {
-		return fmt.Errorf("%s: %w", Label(c.record.Cell), err)
-	}
 	c.record.Time = time.Now().UTC()
 	c.record.Stopped = why
 	c.record.Warnings = append(c.record.Warnings, warnings(c.record, r.Samples)...)

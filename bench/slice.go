@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -26,9 +24,9 @@ const (
 // cell's Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
-	j.Cell = verifiedBy(j.Cell)
+	j.Cell = withoutReadersWork(j.Cell)
 	for _, other := range c.group.cells {
-		if other.record.Verified != nil && verifiedBy(other.record.Cell) == j.Cell {
+		if other.record.Verified != nil && withoutReadersWork(other.record.Cell) == j.Cell {
 			c.record.Verified = &results.Verified{}
 			c.rate = other.rate
 			c.size = other.size
@@ -96,19 +94,14 @@ func (c *cellRun) adapts() bool {
 // addSample adds to a cell's record what its ends report of a slice.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
-	trips := timer.Trips
-	s := got.sample()
+	s, err := got.sample()
+	if err != nil {
+		return err
+	}
 	s.Fork = c.group.forks
 	s.Round = c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
-	if len(trips) > mostTrips {
-		if err := addRoundTrips(&s, trips); err != nil {
-			return err
-		}
-		trips = nil
-	}
 	c.record.Samples = append(c.record.Samples, s)
-	c.trips = append(c.trips, trips)
 	r.measured = true
 	if timer.Checked {
 		c.record.Verified.Sequence += s.Messages
@@ -121,20 +114,6 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	}
 	r.observe(Progress{Cell: c.record.Cell, Step: Timed, Sample: len(c.record.Samples)})
 	return nil
-}
-
-// mostTrips is the most round trips of a slice whose times are kept until the cell is finished,
-// instead of being summed up at once. Summing up takes a third of the time of a short slice, and
-// next to nothing beside a long one.
-const mostTrips = 10_000
-
-// sumUp makes latencies of the round trips that were kept.
-func (c *cellRun) sumUp() error {
-	var each errgroup.Group
-	for i, trips := range c.trips {
-		each.Go(func() error { return addRoundTrips(&c.record.Samples[i], trips) })
-	}
-	return each.Wait()
 }
 
 // fallbackDivisor is how many times slower a machine may become between two slices: if another

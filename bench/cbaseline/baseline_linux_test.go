@@ -33,7 +33,7 @@ var forks = flag.Int(
 )
 
 var oneID = flag.Bool(
-	"one-id", false, "let the C program send all chunked messages under one id, without drawing ids",
+	"one-id", false, "let the C program send all messages under one id, without drawing ids",
 )
 
 func TestMain(m *testing.M) {

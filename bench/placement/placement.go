@@ -99,6 +99,15 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
+// BestAndFree returns the best placements, and then free, which is what programs get.
+func (t Topology) BestAndFree() []string {
+	best := t.Best()
+	if slices.Contains(best, "free") {
+		return best
+	}
+	return append(best, "free")
+}
+
 // Choose picks the CPUs for a place. The highest-numbered are taken first, since the lowest serve
 // most interrupts. The error is [errors.ErrUnsupported] if no CPUs of this machine that this
 // process may use are so related.

@@ -64,7 +64,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 		Sizes:    []int{programSize},
 		Further:  results.Cell{Source: "fresh", Touch: true},
 	})...)
-	for _, place := range placements(t) {
+	for _, place := range t.BestAndFree() {
 		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
 				c := streamOf(leverFraming, leverSize, place)

@@ -71,7 +71,7 @@ func (s Sweep) withDefaults(t placement.Topology) Sweep {
 		s.IOs = []string{syspipe.Blocking.String()}
 	}
 	if len(s.Placements) == 0 {
-		s.Placements = placements(t)
+		s.Placements = t.BestAndFree()
 	}
 	if len(s.Patterns) == 0 {
 		s.Patterns = []string{"stream", results.PatternRoundtrip}
@@ -80,16 +80,6 @@ func (s Sweep) withDefaults(t placement.Topology) Sweep {
 		s.Payload = "json"
 	}
 	return s
-}
-
-// placements returns where to run the ends: on one CPU, on two, and wherever the scheduler puts
-// them, which is what programs get.
-func placements(t placement.Topology) []string {
-	all := t.Best()
-	if !slices.Contains(all, "free") {
-		all = append(all, "free")
-	}
-	return all
 }
 
 // Cells returns the product of the lists on a machine, in their order.

@@ -16,7 +16,6 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -110,8 +109,7 @@ const smallRate = 4000
 // Cells returns the grid for a machine.
 func Cells(t placement.Topology, o Options) []results.Cell {
 	var cells []results.Cell
-	places := t.Best()
-	for _, place := range append(places, anywhere(places)...) {
+	for _, place := range t.BestAndFree() {
 		for _, c := range choices {
 			if c.fits(o.Size) {
 				cells = append(cells, o.cell(c, place, "stream", reader{}))
@@ -137,15 +135,6 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 		}
 	}
 	return cells
-}
-
-// anywhere returns the placement that leaves both ends to the scheduler, unless places has it
-// already.
-func anywhere(places []string) []string {
-	if slices.Contains(places, "free") {
-		return nil
-	}
-	return []string{"free"}
 }
 
 // cell is one point of the grid.
