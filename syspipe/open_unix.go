@@ -172,6 +172,15 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	return newEnd(kind, dir, descriptor{fd: fd}), nil
 }
 
+// A Stream describes a file as a standard stream.
+type Stream struct {
+	Kind     string // "pipe", "socket", or what else the system calls the file
+	Capacity int    // bytes, if the kernel states it; else 0
+	// NonBlocking tells that O_NONBLOCK is set on the open file description, which all its
+	// duplicates share.
+	NonBlocking bool
+}
+
 // Describe tells what an open file is, and changes nothing about it.
 func Describe(f *os.File) (s Stream, err error) {
 	conn, err := f.SyscallConn()

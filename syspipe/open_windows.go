@@ -120,11 +120,9 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 // capacity returns the write quota that was asked for. The system does not round it. It does not
 // refuse a longer blocking write either: it copies the whole write into the kernel and makes the
 // writer wait until the reader has taken the surplus.
-func (e *End) capacity() (int, error) { return quota(e.handle) }
-
-func quota(h windows.Handle) (int, error) {
+func (e *End) capacity() (int, error) {
 	var out, in uint32
-	if err := windows.GetNamedPipeInfo(h, nil, &out, &in, nil); err != nil {
+	if err := windows.GetNamedPipeInfo(e.handle, nil, &out, &in, nil); err != nil {
 		return 0, os.NewSyscallError("GetNamedPipeInfo", err)
 	}
 	return int(max(out, in)), nil
@@ -149,26 +147,4 @@ func (e *End) buffered() (int, error) {
 		return 0, os.NewSyscallError("PeekNamedPipe", err)
 	}
 	return int(available), nil
-}
-
-// Describe tells what an open file is, and changes nothing about it.
-func Describe(f *os.File) (Stream, error) {
-	h := windows.Handle(f.Fd())
-	t, err := windows.GetFileType(h)
-	if err != nil {
-		return Stream{}, os.NewSyscallError("GetFileType", err)
-	}
-	switch t {
-	case windows.FILE_TYPE_PIPE:
-		s := Stream{Kind: "pipe"}
-		var state uint32
-		if err := windows.GetNamedPipeHandleState(h, &state, nil, nil, nil, nil, 0); err == nil {
-			s.NonBlocking = state&windows.PIPE_NOWAIT != 0
-		}
-		s.Capacity, err = quota(h)
-		return s, err
-	case windows.FILE_TYPE_CHAR:
-		return Stream{Kind: "a character device"}, nil
-	}
-	return Stream{Kind: "a disk file"}, nil
 }

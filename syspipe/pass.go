@@ -82,12 +82,3 @@ func Inherited(ref string) (*End, error) {
 	}
 	return e, nil
 }
-
-// A Stream describes a file as a standard stream.
-type Stream struct {
-	Kind     string `json:"kind"`     // "pipe", "socket", or what else the system calls the file
-	Capacity int    `json:"capacity"` // bytes, if the kernel states it; else 0
-	// NonBlocking tells that O_NONBLOCK is set on the open file description, which all its
-	// duplicates share; on Windows, that PIPE_NOWAIT is set.
-	NonBlocking bool `json:"non_blocking"`
-}
