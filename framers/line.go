@@ -61,6 +61,7 @@ type lineReader struct {
 	in       readBuffer
 	set      settings
 	limit    int   // most bytes of a line: those of its message, and of what stands around that
+	rescans  bool  // each read has the whole line searched again
 	skipping bool  // inside a line that is dropped
 	skipFrom int64 // where in the stream the bytes of that line begin that are counted
 	refused  refusal
@@ -99,7 +100,7 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 
 // await waits until the line at hand is known to its newline, to the end of the stream, or beyond
 // the limit. It returns how many bytes there are, and whether a newline follows them. It searches
-// only what the last read brought.
+// only what the last read brought, unless the reader rescans.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -107,6 +108,9 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 			return in.pos + i - in.base, true, nil
 		}
 		in.pos = in.end
+		if r.rescans {
+			in.pos = in.base
+		}
 		n = in.end - in.base
 		if n > r.limit {
 			return n, false, nil
