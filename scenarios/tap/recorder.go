@@ -171,10 +171,10 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
-// close writes the lines that wait, then the records that closing returns, one per line. It returns
-// the first error of the recording. Messages that pass after the call of close are not recorded, so
-// the counts that closing returns are those of the recording.
-func (r *recorder) close(closing func() []any) error {
+// close writes the lines that wait, then the record that closing returns. It returns the first
+// error of the recording. Messages that pass after the call of close are not recorded, so the
+// counts that closing returns are those of the recording.
+func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true
 	for _, t := range r.tracks {
@@ -186,11 +186,9 @@ func (r *recorder) close(closing func() []any) error {
 	r.flush()
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	for _, record := range closing() {
-		line, err := json.Marshal(record)
-		r.err = cmp.Or(r.err, err)
-		r.write(append(line, '\n'))
-	}
+	line, err := json.Marshal(closing())
+	r.err = cmp.Or(r.err, err)
+	r.write(append(line, '\n'))
 	if r.err != nil {
 		return fmt.Errorf("the recording is not whole: %w", r.err)
 	}
@@ -207,23 +205,14 @@ type gapEvidence struct {
 
 // gap returns a line that says how many messages are missing before it.
 func (t *track) gap(until int64) []byte {
-	f := t.finding("recording-gap", fmt.Sprintf("%d messages missing", t.lost),
-		"the recording could not keep up, and the traffic does not wait for it: "+
+	f := results.Finding{
+		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),
+		ID: results.AreaFailure + "/recording-gap", Verdict: results.Fails,
+		Found: fmt.Sprintf("%d messages missing", t.lost),
+		Advice: "the recording could not keep up, and the traffic does not wait for it: " +
 			"record to a faster disk, or without bodies",
-		gapEvidence{t.dir, t.lost, t.from, until})
+		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
+	}
 	text, _ := json.Marshal(f) // plain data
 	return append(text, '\n')
-}
-
-// finding describes what went wrong in the session. evidence may be nil.
-func (r *recorder) finding(name, found, advice string, evidence any) *results.Finding {
-	f := &results.Finding{
-		Kind: results.KindFinding, Run: r.Run, Time: time.Now().UTC(),
-		ID:      results.AreaFailure + "/" + name,
-		Verdict: results.Fails, Found: found, Advice: advice,
-	}
-	if evidence != nil {
-		f.Evidence = results.MustEvidence(evidence)
-	}
-	return f
 }

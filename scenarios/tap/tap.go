@@ -19,8 +19,7 @@
 //
 // After the server has ended, the tap goes on passing the server's output to the client, however
 // long the client takes. This includes the output of processes that the server left behind. The tap
-// stops when the output ends, when the client closes its end, or at a signal. After a signal the
-// recording says what the client did not take.
+// stops when the output ends, when the client closes its end, or at a signal.
 //
 // Only one Run at a time is allowed in a process, because signals belong to the process. The tap
 // catches every signal that it forwards, from before the server starts until this process ends, so
@@ -243,20 +242,12 @@ func (s *session) forwardSignals() {
 func (s *session) finish() (*Ending, error) {
 	<-s.server.Done()
 	e := &Ending{session: s}
-	var records []any
 	cut := s.drainOutput()
-	if cut != nil {
-		records = append(records, cut)
-	}
 	lost := s.outputLost()
-	if lost != nil {
-		e.outputLost = true
-		records = append(records, s.finding("output-lost", lost.Error(),
-			"make room, or give the command an output that takes everything", nil))
-	}
+	e.outputLost = lost != nil
 	written := make(chan error, 1)
 	go func() {
-		written <- s.recorder.close(func() []any { return append(records, s.summary(e)) })
+		written <- s.recorder.close(func() results.Target { return s.summary(e) })
 	}()
 	var err error
 	select {
@@ -268,11 +259,7 @@ func (s *session) finish() (*Ending, error) {
 			err = errors.New("the recording is not whole: it was not taken in time")
 		}
 	}
-	if cut != nil {
-		late := fmt.Errorf("the client did not take the last of the output: %s", cut.Found)
-		err = errors.Join(late, err)
-	}
-	return e, errors.Join(s.outputLost(), err)
+	return e, errors.Join(cut, lost, err)
 }
 
 // summary is the last record: what was started, how it ended, and how much passed.
@@ -302,20 +289,11 @@ func (s *session) outputLost() error {
 	return fmt.Errorf("output was lost: write to standard output: %w", *why)
 }
 
-// cutEvidence says how much of the output the client has not taken.
-type cutEvidence struct {
-	Dir    string `json:"dir"`
-	Passed int64  `json:"passed_bytes"`
-	// InHand is the size of the piece that was read, but not or only partly written. More may be in
-	// the server's pipe.
-	InHand int64 `json:"in_hand_bytes"`
-}
-
 // drainOutput waits until all of the server's output has been passed on, or until the client has
 // closed its end. The output has not ended as long as another process holds it open. If a signal
-// ends the wait early, drainOutput returns a finding about the bytes that the client did not take,
-// if there are any.
-func (s *session) drainOutput() *results.Finding {
+// ends the wait early, drainOutput returns an error with the number of bytes that were read but not
+// written, if there are any. More may be in the server's pipe.
+func (s *session) drainOutput() error {
 	gone := make(chan struct{})
 	go func() {
 		for s.out.to.awaitReader() {
@@ -337,9 +315,8 @@ func (s *session) drainOutput() *results.Finding {
 		case <-time.After(outputGrace): // for what is on its way
 		}
 		if s.out.writing.Load() > 0 {
-			e := cutEvidence{fromServer, s.out.bytes.Load(), s.out.inHand.Load()}
-			return s.finding("output-cut", fmt.Sprintf("%d bytes or more not taken", e.InHand),
-				"let the client read its input to the end before it ends the server", e)
+			return fmt.Errorf("the client did not take the last of the output: "+
+				"%d bytes or more not taken", s.out.inHand.Load())
 		}
 	}
 	return nil

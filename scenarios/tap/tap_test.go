@@ -335,9 +335,6 @@ func TestATapThatIsToldToEndSaysWhatWasNotTaken(t *testing.T) {
 		!strings.Contains(p.stderr.String(), "bytes or more not taken") {
 		t.Errorf("the tap ended with %v and said %q", p.cmd.ProcessState, &p.stderr)
 	}
-	if f := p.recording().Findings; len(f) != 1 || f[0].ID != "failure/output-cut" {
-		t.Errorf("recorded %+v", f)
-	}
 }
 
 // A client that closes its end has the tap wait no more for what the server left behind.
