@@ -136,7 +136,7 @@ func (s *callSession) notified(method string, params []byte) {
 	if method == mcp.Acknowledged {
 		select {
 		case s.listens <- struct{}{}:
-		default: // nobody waits: a server that was started again acknowledges once more
+		default: // nobody waits
 		}
 	}
 }

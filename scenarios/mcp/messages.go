@@ -78,15 +78,6 @@ type Content struct {
 	Text string `json:"text"`
 }
 
-// A ServerInfo is what a server says of itself when a session opens.
-type ServerInfo struct {
-	ProtocolVersion string          `json:"protocolVersion"`
-	ServerInfo      *Implementation `json:"serverInfo"`
-	Capabilities    struct {
-		Experimental map[string]any `json:"experimental"`
-	} `json:"capabilities"`
-}
-
 // A ToolResult is the result of tools/call.
 type ToolResult struct {
 	Content []Content `json:"content"`

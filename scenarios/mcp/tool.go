@@ -25,9 +25,6 @@ type Tool struct {
 	// answers that wait for the client by this size, so a tool must set it if its answers are
 	// larger than its arguments.
 	Size func(args json.RawMessage) int
-	// Content is the answer in place of the text that Call returns: a JSON array of contents as in
-	// MCP, such as images; nil: the text.
-	Content json.RawMessage
 	// Call does the work and returns the text of the answer. args is a JSON object that fits
 	// Schema. An error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error]
 	// becomes an error of the protocol. When ctx ends the client is answered, whether Call returns
@@ -92,9 +89,6 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Name      string         `json:"name"`
 		Arguments jsontext.Value `json:"arguments"`
-		Meta      struct {
-			ProgressToken jsontext.Value `json:"progressToken"`
-		} `json:"_meta"`
 	}
 	err := decode(r, &params)
 	if err != nil {
@@ -109,8 +103,7 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	caller := &caller{server: s, token: json.RawMessage(params.Meta.ProgressToken)}
-	ctx := context.WithValue(r.ctx, callerKey{}, caller)
+	ctx := r.ctx
 	if s.opts.ToolTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.opts.ToolTimeout)
@@ -178,8 +171,6 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string
 func (s *Server) outcome(t Tool, text string, err error) (any, *jsonrpc.Error) {
 	var coded *jsonrpc.Error
 	switch {
-	case err == nil && t.Content != nil:
-		return map[string]any{"content": t.Content}, nil
 	case err == nil:
 		return textResult(text, false), nil
 	case errors.Is(err, context.Canceled):
@@ -196,38 +187,4 @@ func (s *Server) outcome(t Tool, text string, err error) (any, *jsonrpc.Error) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
 	}
 	return textResult(err.Error(), true), nil
-}
-
-// A caller is the client that called a tool, as Notify and Progress need it.
-type caller struct {
-	server *Server
-	token  json.RawMessage // by which the client wants to be told of progress; nil: it does not
-}
-
-// callerKey is where the context of a call has its caller.
-type callerKey struct{}
-
-// Notify sends a notification to the client that called a tool. ctx is the one that the tool's Call
-// got.
-func Notify(ctx context.Context, method string, params any) error {
-	c, ok := ctx.Value(callerKey{}).(*caller)
-	if !ok {
-		return errors.New("notify: not in the call of a tool")
-	}
-	text, err := json.Marshal(params)
-	if err != nil {
-		return fmt.Errorf("notify %s: %w", method, err)
-	}
-	return c.server.send(jsonrpc.AppendRequest(nil, "", method, text))
-}
-
-// Progress tells the client that called a tool how far its call is, if it wants to know.
-func Progress(ctx context.Context, done, total float64) error {
-	c, ok := ctx.Value(callerKey{}).(*caller)
-	if !ok || c.token == nil {
-		return nil
-	}
-	return Notify(ctx, "notifications/progress", map[string]any{
-		"progressToken": c.token, "progress": done, "total": total,
-	})
 }

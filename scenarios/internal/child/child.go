@@ -57,6 +57,8 @@ type Options struct {
 
 	WriteChunk int // bytes per write; 0 is a whole message
 
+	Held bool // nothing is read before Out.Resume
+
 	// Respond makes the answer to a request of the program's own, or returns nil to leave the
 	// request to Next. The reading goroutine calls it; another one sends the answer, since a
 	// program may wait for its output to be read before it reads. Nil leaves all requests to Next.
@@ -164,6 +166,9 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.In.w = w
 	c.In.chunk = o.WriteChunk
 	c.Out.r = r
+	if o.Held {
+		c.Out.Hold()
+	}
 	c.said.Limit = tailBytes
 	c.framing = f
 	c.respond = o.Respond

@@ -20,9 +20,7 @@ import (
 // too large, ErrClosed, or the error of ctx or of the RequestTimeout. In the last two cases the
 // server is told that the answer is not wanted any more.
 //
-// A subscription, made with [mcp.Listen], lasts until the server answers it, ctx ends, or the
-// connection is closed. If the server is started again, it gets the subscription again, before any
-// other request.
+// A subscription, made with [mcp.Listen], lasts until the server answers it or is lost, or ctx ends.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
@@ -67,29 +65,20 @@ func marshal(params any) ([]byte, error) {
 func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, error) {
 	var l *link
 	var p *pendingCall
-	var id jsonrpc.ID
-	var down, over <-chan struct{} // of a subscription, which outlives the link
 	err := c.whenReady(ctx, func() {
 		l = c.link
 		p = c.addCall()
-		id = p.id
-		if method == mcp.Listen {
-			p.listens = params
-			down = l.down
-			over = c.over
-		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	msg := jsonrpc.AppendRequest(nil, id, method, params)
+	msg := jsonrpc.AppendRequest(nil, p.id, method, params)
 	if l.limit >= 0 && len(msg) > l.limit {
 		c.abandon(p, nil)
 		return nil, &FrameError{Size: int64(len(msg)), Limit: int64(l.limit)}
 	}
 	select {
-	case l.queue <- outgoing{msg: msg}:
-	case <-down:
+	case l.queue <- msg:
 	case a := <-p.answer: // the server was lost
 		return a.result, a.err
 	case <-ctx.Done():
@@ -99,8 +88,6 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	select {
 	case a := <-p.answer:
 		return a.result, a.err
-	case <-over:
-		return nil, c.Wait(ctx)
 	case <-ctx.Done():
 		c.abandon(p, ctx.Err())
 		return nil, ctx.Err()
@@ -108,7 +95,7 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 }
 
 // abandon gives a call up, and tells the server why if the server has the request. A late answer
-// counts in Stats.Late.
+// is only counted.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,9 +130,8 @@ func (c *Conn) withMeta(params []byte) []byte {
 
 // A pendingCall is a request that waits for its answer.
 type pendingCall struct {
-	id      jsonrpc.ID  // a subscription gets a new one with each link
-	answer  chan answer // has room for one
-	listens []byte      // the params of a subscription; nil for other requests
+	id     jsonrpc.ID
+	answer chan answer // has room for one
 }
 
 type answer struct {
@@ -153,17 +139,13 @@ type answer struct {
 	err    error
 }
 
-// addCall adds a call with a new id. Its caller holds the lock; so do the callers of remove,
-// failPending and subscribeAgain.
+// addCall adds a call with a new id. Its caller holds the lock; so do the callers of remove and
+// failPending.
 func (c *Conn) addCall() *pendingCall {
-	p := &pendingCall{id: c.nextID(), answer: make(chan answer, 1)}
+	c.lastID++
+	p := &pendingCall{id: jsonrpc.Number(c.lastID), answer: make(chan answer, 1)}
 	c.pending[p.id] = p
 	return p
-}
-
-func (c *Conn) nextID() jsonrpc.ID {
-	c.lastID++
-	return jsonrpc.Number(c.lastID)
 }
 
 // remove takes a call off the table. If it is not there, late reports whether it was there once:
@@ -181,7 +163,7 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 // offer queues a message if there is room. It is for messages that the server can do without.
 func (l *link) offer(msg []byte) {
 	select {
-	case l.queue <- outgoing{msg: msg}:
+	case l.queue <- msg:
 	default:
 	}
 }
@@ -198,7 +180,7 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 		return fmt.Errorf("notify %s: %w", method, err)
 	}
 	select {
-	case l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, "", method, body)}:
+	case l.queue <- jsonrpc.AppendRequest(nil, "", method, body):
 		return nil
 	case <-l.down:
 		return fmt.Errorf("notify %s: the server was lost just now", method)
@@ -295,9 +277,9 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	case p != nil:
 		p.answer <- answer{result: bytes.Clone(m.Result)}
 	case late:
-		c.stats.Late++
+		c.stats.late++
 	default:
-		c.stats.Strays++
+		c.stats.strays++
 	}
 	return nil
 }

@@ -24,8 +24,8 @@
 // come in any order.
 //
 // Not promised: if a server fails, the requests to it are not sent again (they might take effect
-// twice), except subscriptions. Requests of a server to the client are refused, except ping: there
-// is no sampling, and there are no roots.
+// twice). Requests of a server to the client are refused, except ping: there is no sampling, and
+// there are no roots.
 package client
 
 import (
@@ -34,7 +34,6 @@ import (
 	"sync"
 
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
-	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
 // A Conn is a connection to one server, which it starts, and starts again when it fails.
@@ -52,22 +51,19 @@ type Conn struct {
 	lastID  int64 // ids count up and are never used again
 	retry   backoff
 	timer   func() bool // stops the timer that was set last
-	stats   Stats
-	server  *mcp.ServerInfo
+	stats   counts
 	lost    *TransportError // why the state is Backoff or Closing
 
 	tasks sync.WaitGroup
 }
 
-// Stats are counts since Open.
-type Stats struct {
-	Starts     int   // of the server
-	Violations int   // frames beyond the limit
-	Noise      int64 // lines that were no message, and messages that were malformed
-	Late       int64 // answers to requests that had failed already
-	Strays     int64 // answers to no request of ours
-	Stderr     int64 // bytes
-	InFlight   int   // requests that wait for an answer now
+// counts are what tests look at.
+type counts struct {
+	starts     int   // of the server
+	violations int   // frames beyond the limit
+	noise      int64 // lines that were no message, and messages that were malformed
+	late       int64 // answers to requests that had failed already
+	strays     int64 // answers to no request of ours
 }
 
 // Open starts the server and returns at once. Requests wait until it is ready.
@@ -86,22 +82,6 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	defer c.mu.Unlock()
 	c.start()
 	return c, nil
-}
-
-// Stats returns the counts.
-func (c *Conn) Stats() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.stats
-	s.InFlight = len(c.pending)
-	return s
-}
-
-// Server returns what the server said of itself when it last became ready, or nil.
-func (c *Conn) Server() *mcp.ServerInfo {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.server
 }
 
 // Wait returns when the connection is ready. It fails with ErrClosed and the reason, or with the

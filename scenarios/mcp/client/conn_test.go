@@ -27,7 +27,7 @@ func TestAnswersInAnyOrder(t *testing.T) { // "Async message handling prevents b
 	for i := range asked {
 		asked[i] = srv.recv()
 	}
-	if n := s.c.Stats().InFlight; n != calls {
+	if n := s.c.snapshot().inFlight; n != calls {
 		t.Errorf("%d in flight, want %d", n, calls)
 	}
 	go func() {
@@ -69,7 +69,7 @@ func TestNoiseIsSkippedAndCounted(t *testing.T) { // "Malformed JSON messages lo
 			t.Fatalf("got %s, %v", got, err)
 		}
 	}
-	if n := s.c.Stats().Noise; n != int64(5*len(noise)) {
+	if n := s.c.snapshot().noise; n != int64(5*len(noise)) {
 		t.Errorf("%d lines of noise, want %d", n, 5*len(noise))
 	}
 	if strings.Contains(s.logs.String(), "broken") {
@@ -97,7 +97,7 @@ func TestStderrIsDrained(t *testing.T) { // "Server can send logs/errors to stde
 	if _, err := srv.err.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("all of stderr", func(st Stats) bool { return st.Stderr == int64(len(text)) })
+	s.eventually("all of stderr", func(snapshot) bool { return len(stderr.String()) == len(text) })
 	if stderr.String() != text {
 		t.Error("stderr was altered on the way")
 	}
@@ -122,7 +122,7 @@ func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
 		t.Errorf("the server was told %s %s, want that request %s is cancelled", m.Method, m.Params, id)
 	}
 	srv.result(id, `"late"`)
-	s.eventually("the late answer", func(st Stats) bool { return st.Late == 1 && st.InFlight == 0 })
+	s.eventually("the late answer", func(st snapshot) bool { return st.late == 1 && st.inFlight == 0 })
 }
 
 func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput scenarios"
@@ -134,7 +134,7 @@ func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput 
 	for i := range calls {
 		calls[i] = s.goCall(ctx, "m", big)
 	}
-	s.eventually("requests in flight", func(st Stats) bool { return st.InFlight == len(calls) })
+	s.eventually("requests in flight", func(st snapshot) bool { return st.inFlight == len(calls) })
 	s.c.mu.Lock()
 	queued := len(s.c.link.queue)
 	s.c.mu.Unlock()
@@ -181,7 +181,7 @@ func TestServerThatCrashesIsStartedAgain(t *testing.T) { // "Process crashes tri
 	if got := <-s.clock.set; got != 100*time.Millisecond {
 		t.Errorf("after it was ready: waits %v, want 100ms again", got)
 	}
-	if n := s.c.Stats().Starts; n != 4 {
+	if n := s.c.snapshot().starts; n != 4 {
 		t.Errorf("%d starts, want 4", n)
 	}
 }
@@ -209,7 +209,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	s.server().exit()
 	s.reach(Closing)
 	<-s.c.Done()
-	if n := s.c.Stats().Starts; n != 3 {
+	if n := s.c.snapshot().starts; n != 3 {
 		t.Errorf("%d starts, want 3", n)
 	}
 }
@@ -349,7 +349,7 @@ func TestHeaderThatMakesNoSense(t *testing.T) {
 	if got, err := call.wait(t); got != "1" || err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}
-	if n := s.c.Stats().Noise; n == 0 {
+	if n := s.c.snapshot().noise; n == 0 {
 		t.Error("the bad header was not counted")
 	}
 }
@@ -407,9 +407,9 @@ func TestPool(t *testing.T) { // "Connection pooling for multiple servers"
 	}
 	other := a.readyServer()
 	x := call()
-	a.eventually("one request", func(st Stats) bool { return st.InFlight+b.c.Stats().InFlight == 1 })
+	a.eventually("one request", func(st snapshot) bool { return st.inFlight+b.c.snapshot().inFlight == 1 })
 	y := call()
-	a.eventually("one request each", func(st Stats) bool { return st.InFlight == 1 && b.c.Stats().InFlight == 1 })
+	a.eventually("one request each", func(st snapshot) bool { return st.inFlight == 1 && b.c.snapshot().inFlight == 1 })
 	go func() { m := srv.recv(); srv.result(m.ID, `"b"`) }()
 	go func() { m := other.recv(); other.result(m.ID, `"a"`) }()
 	for _, p := range []pending{x, y} {

@@ -3,7 +3,6 @@ package client
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ func (o *Options) opening() string {
 // hello is what the client says of itself: the params of initialize, or of every request.
 func (o *Options) hello() []byte {
 	capabilities := map[string]any{}
-	about := mcp.Implementation{Name: o.Name, Version: o.Version}
+	about := mcp.Implementation{Name: "pipebench", Version: o.Version}
 	if o.Policy == Negotiate {
 		capabilities["experimental"] = map[string]any{mcp.MaxFrameSize: o.MaxMessage}
 	}
@@ -53,7 +52,7 @@ func (c *Conn) startHandshake(l *link) {
 	l.init = p.id
 	opening := c.opts.opening()
 	// The queue is new: there is room.
-	l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())}
+	l.queue <- jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())
 	limit := c.opts.InitTimeout
 	if limit > 0 {
 		c.timer = c.opts.AfterFunc(limit, func() {
@@ -61,7 +60,7 @@ func (c *Conn) startHandshake(l *link) {
 			l.fail(refused, ReasonHandshake, why)
 		})
 	}
-	close(l.begun)
+	l.proc.Conn.Out.Resume()
 	l.tasks.Go(l.write)
 	l.tasks.Go(l.watch)
 }
@@ -69,7 +68,7 @@ func (c *Conn) startHandshake(l *link) {
 // finishHandshake takes the answer to the first request.
 func (l *link) finishHandshake(m jsonrpc.Message) {
 	c := l.c
-	server, err := c.opts.serverInfo(m)
+	server, err := c.opts.readServerInfo(m)
 	if err != nil {
 		l.fail(refused, ReasonHandshake, fmt.Errorf("%s: %w", c.opts.opening(), err))
 		return
@@ -84,55 +83,40 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 	}
 	if !c.opts.stateless() { // the queue has room for it, as it comes before any request
 		done := jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
-		l.queue <- outgoing{msg: done}
+		l.queue <- done
 	}
-	c.mu.Lock()
-	c.server = server
-	l.subscribeAgain()
-	c.mu.Unlock()
 	c.dispatch(l, initialized, eventData{})
 }
 
-// subscribeAgain sends the subscriptions that outlived the link before. The queue of a new link has
-// room for them. The caller has the lock.
-func (l *link) subscribeAgain() {
-	c := l.c
-	for _, p := range slices.Collect(maps.Values(c.pending)) {
-		c.remove(p.id)
-		p.id = c.nextID()
-		c.pending[p.id] = p
-		l.queue <- outgoing{msg: jsonrpc.AppendRequest(nil, p.id, mcp.Listen, p.listens)}
-	}
+// A serverInfo is what a server says of itself in its answer to the first request.
+type serverInfo struct {
+	ProtocolVersion   string   `json:"protocolVersion"`
+	SupportedVersions []string `json:"supportedVersions"`
+	Capabilities      struct {
+		Experimental map[string]any `json:"experimental"`
+	} `json:"capabilities"`
 }
 
-// serverInfo reads what the server says of itself in the answer to the first request.
-func (o *Options) serverInfo(m jsonrpc.Message) (*mcp.ServerInfo, error) {
+// readServerInfo reads the answer to the first request.
+func (o *Options) readServerInfo(m jsonrpc.Message) (*serverInfo, error) {
 	if m.Failure != nil {
 		return nil, jsonrpc.ParseError(m.Failure)
 	}
-	var about struct {
-		mcp.ServerInfo
-		SupportedVersions []string
-		Meta              struct {
-			ServerInfo *mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
-		} `json:"_meta"`
-	}
-	err := json.Unmarshal(m.Result, &about)
+	var server serverInfo
+	err := json.Unmarshal(m.Result, &server)
 	if err != nil {
 		return nil, fmt.Errorf("the answer has another form: %w", err)
 	}
-	server := &about.ServerInfo
-	if slices.Contains(about.SupportedVersions, o.Protocol) {
+	if slices.Contains(server.SupportedVersions, o.Protocol) {
 		server.ProtocolVersion = o.Protocol
-		server.ServerInfo = about.Meta.ServerInfo
 	}
 	if server.ProtocolVersion == "" && o.stateless() {
-		speaks := strings.Join(about.SupportedVersions, ", ")
+		speaks := strings.Join(server.SupportedVersions, ", ")
 		return nil, fmt.Errorf("the server speaks MCP %s, and not %s", speaks, o.Protocol)
 	}
 	if !slices.Contains(mcp.Revisions(), server.ProtocolVersion) {
 		return nil, fmt.Errorf("the server speaks MCP %q, which is not known here",
 			server.ProtocolVersion)
 	}
-	return server, nil
+	return &server, nil
 }

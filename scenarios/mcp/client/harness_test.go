@@ -247,11 +247,11 @@ func (s *fixture) reach(want State) {
 }
 
 // eventually waits until a count of the connection is as wanted.
-func (s *fixture) eventually(what string, reached func(Stats) bool) {
+func (s *fixture) eventually(what string, reached func(snapshot) bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !reached(s.c.Stats()); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !reached(s.c.snapshot()); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("%s never came; counts are %+v", what, s.c.Stats())
+			s.t.Fatalf("%s never came; counts are %+v", what, s.c.snapshot())
 		}
 	}
 }
@@ -318,4 +318,16 @@ func (c *Conn) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
+}
+
+// A snapshot is what a connection has counted.
+type snapshot struct {
+	counts
+	inFlight int // requests that wait for an answer now
+}
+
+func (c *Conn) snapshot() snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return snapshot{c.stats, len(c.pending)}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -18,8 +19,7 @@ import (
 type link struct {
 	c     *Conn
 	proc  *Process
-	queue chan outgoing // to be written
-	begun chan struct{} // closed when the handshake begins: no message is looked at before
+	queue chan []byte   // messages to be written
 	down  chan struct{} // closed when the link is left
 	ended chan struct{} // closed when the process is gone
 	force bool          // it did not go by itself; set before ended is closed
@@ -29,25 +29,15 @@ type link struct {
 	tasks sync.WaitGroup
 }
 
-// An outgoing is a message that waits to be written.
-type outgoing struct {
-	msg  []byte
-	sent chan struct{} // closed when it has been written; nil if nobody waits for that
-}
-
 // queueSize is how many requests wait to be written; a further one waits for a place.
 const queueSize = 64
 
-// newLink starts a server.
+// newLink starts a server, whose output is not read before the handshake begins.
 func newLink(c *Conn) (*link, error) {
-	c.mu.Lock()
-	listens := len(c.pending) // subscriptions: all other calls failed with the link before
-	c.mu.Unlock()
 	l := &link{
 		c: c,
 		// The two messages of the handshake have places of their own.
-		queue: make(chan outgoing, queueSize+2+listens),
-		begun: make(chan struct{}),
+		queue: make(chan []byte, queueSize+2),
 		down:  make(chan struct{}),
 		ended: make(chan struct{}),
 		limit: -1,
@@ -81,7 +71,7 @@ func (l *link) pipes() child.Options {
 	if o.Lenient {
 		reading = append(reading, framers.WithLenient())
 	}
-	return child.Options{Divert: l.take, Reading: reading, Stderr: stderrSink{l.c}}
+	return child.Options{Divert: l.take, Reading: reading, Held: true, Stderr: stderrSink{o.Stderr}}
 }
 
 // Once a process has ended, all that it wrote is in the pipe, but a process that it left behind may
@@ -136,18 +126,15 @@ func (l *link) write() {
 	chunks := mcp.ChunkLog{Logger: l.c.opts.Logger, Framing: l.c.opts.Framing}
 	for {
 		select {
-		case o := <-l.queue:
+		case msg := <-l.queue:
 			began := time.Now()
 			// A write goes on even if its call is given up: after half a message nothing more can
 			// be sent.
-			if err := l.proc.Conn.Send(context.Background(), o.msg); err != nil {
+			if err := l.proc.Conn.Send(context.Background(), msg); err != nil {
 				l.fail(gone, ReasonGone, fmt.Errorf("write request: %w", err))
 				return
 			}
-			chunks.Sent(o.msg, began)
-			if o.sent != nil {
-				close(o.sent)
-			}
+			chunks.Sent(msg, began)
 		case <-l.down:
 			return
 		}
@@ -162,11 +149,6 @@ func (l *link) fail(e event, reason string, err error) {
 // take takes a message that has come. A link that is left is still read to its end, so that the
 // server can finish what it writes, but its events are dropped.
 func (l *link) take(m child.Message) bool {
-	select {
-	case <-l.begun:
-	case <-l.down:
-		return true
-	}
 	switch {
 	case m.Err != nil:
 		l.invalidMessage(errors.Unwrap(m.Err)) // without the line, which may hold anything
@@ -211,23 +193,15 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 }
 
 // sendOversizeError tells the server that its frame was too large. It waits at most
-// oversizeErrorTimeout until the server takes that: the frame has to be dealt with now.
+// oversizeErrorTimeout until the server takes that: the connection ends in any case.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
 	}
 	wrong := jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: e.Error()}
-	o := outgoing{msg: jsonrpc.AppendError(nil, id, wrong), sent: make(chan struct{})}
-	late := time.After(oversizeErrorTimeout)
-	select {
-	case l.queue <- o:
-	case <-late:
-		return
-	}
-	select {
-	case <-o.sent:
-	case <-late:
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), oversizeErrorTimeout)
+	defer cancel()
+	_ = l.proc.Conn.Send(ctx, jsonrpc.AppendError(nil, id, wrong))
 }
 
 // oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
@@ -235,12 +209,9 @@ const oversizeErrorTimeout = 100 * time.Millisecond
 
 // stderrSink passes the server's stderr on to Options.Stderr. An error of that writer does not end
 // the reading: a server that logs into a full pipe stands still.
-type stderrSink struct{ *Conn }
+type stderrSink struct{ to io.Writer }
 
 func (s stderrSink) Write(p []byte) (int, error) {
-	_, _ = s.opts.Stderr.Write(p)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stats.Stderr += int64(len(p))
+	_, _ = s.to.Write(p)
 	return len(p), nil
 }

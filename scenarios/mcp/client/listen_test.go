@@ -3,9 +3,9 @@ package client
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
@@ -23,66 +23,35 @@ func (s *fakeServer) listened() jsonrpc.ID {
 	return m.ID
 }
 
-// A server that is started again gets the subscriptions before what waits for it, under new ids.
-func TestSubscriptionsOutliveTheServer(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcp.FirstWithout})
+// A subscription is a request without a time, and is lost with its server as any other is.
+func TestSubscriptionsEndWithTheServer(t *testing.T) {
+	s := newFixture(t, Options{Protocol: mcp.FirstWithout, RequestTimeout: time.Nanosecond})
 	srv := s.server()
 	srv.discovered(`"2025-11-25","2026-07-28"`)
 	params := map[string]any{"notifications": map[string]bool{"toolsListChanged": true}}
 	ctx, cancel := context.WithCancel(t.Context())
-	kept, ended := s.goCall(ctx, mcp.Listen, params), s.goCall(t.Context(), mcp.Listen, params)
-	before := []jsonrpc.ID{srv.listened(), srv.listened()}
-	if about := s.c.Server(); about.ProtocolVersion != "2026-07-28" || about.ServerInfo.Name != "fake" {
-		t.Errorf("the server is %+v", about)
-	}
-	lostCall := s.goCall(t.Context(), "m", nil)
-	srv.recv()
-	srv.exit()
-	_, err := lostCall.wait(t)
-	lost(t, err, ReasonGone)
-	s.reach(Backoff)
-	next := s.goCall(t.Context(), "m", nil)
-	s.clock.fire()
-	srv = s.server()
-	srv.discovered(`"2026-07-28"`)
-	after := []jsonrpc.ID{srv.listened(), srv.listened()}
-	for _, id := range after {
-		if slices.Contains(before, id) {
-			t.Errorf("the id %s is used again", id)
-		}
-	}
-	srv.result(srv.recv().ID, "1")
-	if got, err := next.wait(t); got != "1" || err != nil {
-		t.Errorf("got %s, %v", got, err)
-	}
+	cancelled := s.goCall(ctx, mcp.Listen, params)
+	id := srv.listened()
 	cancel()
-	if _, err := kept.wait(t); !errors.Is(err, context.Canceled) {
+	if _, err := cancelled.wait(t); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	told := srv.recv()
-	mine := slices.IndexFunc(after, func(id jsonrpc.ID) bool { return strings.Contains(string(told.Params), `"requestId":`+string(id)+`,`) })
-	if told.Method != "notifications/cancelled" || mine < 0 {
+	about := `"requestId":` + string(id) + `,`
+	if told.Method != "notifications/cancelled" || !strings.Contains(string(told.Params), about) {
 		t.Fatalf("got %s %s, want that the subscription is cancelled", told.Method, told.Params)
 	}
-	srv.result(after[1-mine], `{"resultType":"complete"}`)
+
+	ended := s.goCall(t.Context(), mcp.Listen, params)
+	srv.result(srv.listened(), `{"resultType":"complete"}`)
 	if got, err := ended.wait(t); !strings.Contains(got, "complete") || err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}
-}
-
-// A subscription ends with its connection, whether a server is there or not.
-func TestSubscriptionsEndWithTheConnection(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcp.FirstWithout})
-	srv := s.server()
-	srv.discovered(`"2026-07-28"`)
-	call := s.goCall(t.Context(), mcp.Listen, map[string]any{"notifications": map[string]bool{"toolsListChanged": true}})
+	gone := s.goCall(t.Context(), mcp.Listen, params)
 	srv.listened()
 	srv.exit()
-	s.reach(Backoff)
-	s.c.Close()
-	if _, err := call.wait(t); !errors.Is(err, ErrClosed) {
-		t.Errorf("got %v, want that the connection is closed", err)
-	}
+	_, err := gone.wait(t)
+	lost(t, err, ReasonGone)
 }
 
 // A server without the revision that is asked for is not spoken to.
@@ -96,7 +65,7 @@ func TestTheRevisionHasToBeKnown(t *testing.T) {
 
 // What every request carries is added to its params, and not to those that have it.
 func TestParamsCarryTheRevision(t *testing.T) {
-	c := &Conn{opts: Options{Protocol: mcp.FirstWithout, Name: "n", Version: "v"}}
+	c := &Conn{opts: Options{Protocol: mcp.FirstWithout, Version: "v"}}
 	meta := string(c.opts.hello())
 	for params, want := range map[string]string{
 		"": meta, " {} ": meta, `{"a":"<"}`: strings.TrimSuffix(meta, "}") + `,"a":"<"}`,

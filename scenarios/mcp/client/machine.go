@@ -160,7 +160,7 @@ func (c *Conn) setState(next State) {
 func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	switch do {
 	case report:
-		c.stats.Violations++
+		c.stats.violations++
 		return func() { c.tellViolation(data.err.Err.(*FrameError)) }
 	case disconnect: // from the current server, or from one that has started too late
 		if l == nil {
@@ -187,7 +187,7 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	case deliver:
 		return c.deliver(l, data.msg)
 	case countNoise:
-		c.stats.Noise++
+		c.stats.noise++
 	}
 	return nil
 }
@@ -195,6 +195,7 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 // leave ends the server. If politely is set, what the server still writes is read.
 func (l *link) leave(politely bool) {
 	close(l.down)
+	l.proc.Conn.Out.Resume() // the handshake may not have begun
 	l.proc.Conn.CloseInput()
 	if !politely {
 		l.proc.Conn.CloseOutput()
@@ -205,15 +206,11 @@ func (l *link) leave(politely bool) {
 	close(l.ended)
 }
 
-// failPending fails the calls that wait for their answer, except subscriptions, which wait for the
-// next server. If an oversized frame was the answer to a call, that call fails with the size of the
-// frame.
+// failPending fails the calls that wait for their answer. If an oversized frame was the answer to a
+// call, that call fails with the size of the frame.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {
-		if p.listens != nil {
-			continue
-		}
 		var err error = data.err
 		if id == data.id {
 			err = data.err.Err
@@ -250,7 +247,7 @@ func (c *Conn) schedule(lost *TransportError) {
 
 // start starts the server, once the process before is gone.
 func (c *Conn) start() {
-	c.stats.Starts++
+	c.stats.starts++
 	before := c.last
 	c.tasks.Go(func() {
 		if before != nil {

@@ -47,8 +47,7 @@ const (
 
 // Options say how a connection behaves. A field that is zero has the default its comment names.
 type Options struct {
-	Name    string // of the client, for the server: "pipebench"
-	Version string // "(devel)"
+	Version string // of the client, for the server: "(devel)"
 	// The MCP revision to ask for: DefaultProtocol. If it is [mcp.FirstWithout] or later, a server
 	// that does not speak it is refused.
 	Protocol string
@@ -91,7 +90,6 @@ type Options struct {
 func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
 func (o *Options) complete() error {
-	o.Name = cmp.Or(o.Name, "pipebench")
 	o.Version = cmp.Or(o.Version, "(devel)")
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)

@@ -37,8 +37,8 @@ func TestOversizedWhileInitializing(t *testing.T) {
 	call := s.goCall(context.Background(), "tools/list", nil)
 	go srv.raw(zeros(limit + 1))
 	s.reach(Backoff)
-	if s.c.Stats().Violations != 1 {
-		t.Errorf("got %+v, want one violation", s.c.Stats())
+	if s.c.snapshot().violations != 1 {
+		t.Errorf("got %+v, want one violation", s.c.snapshot())
 	}
 	s.clock.fire()
 	go srv.leave()
@@ -117,7 +117,7 @@ func TestOversizedWhileBackoff(t *testing.T) {
 	srv.exit()
 	s.reach(Backoff)
 	s.c.dispatch(old, oversized, eventData{err: &TransportError{Err: &FrameError{}}})
-	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Backoff {
+	if st := s.c.snapshot(); st.violations != 0 || s.c.State() != Backoff {
 		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
 	}
 }
@@ -131,7 +131,7 @@ func TestOversizedWhileClosing(t *testing.T) {
 	srv.raw(zeros(limit + 1))
 	srv.leave()
 	<-closed
-	if st := s.c.Stats(); st.Violations != 0 || s.c.State() != Closing {
+	if st := s.c.snapshot(); st.violations != 0 || s.c.State() != Closing {
 		t.Errorf("got %+v in %v, want the frame dropped", st, s.c.State())
 	}
 }
@@ -184,7 +184,7 @@ func TestAcceptsFrameAtLimit(t *testing.T) {
 	if got, err := call.wait(t); got != "true" || err != nil {
 		t.Errorf("got %s, %v, want an answer", got, err)
 	}
-	if st := s.c.Stats(); st.Noise != 1 || st.Violations != 0 || s.c.State() != Ready {
+	if st := s.c.snapshot(); st.noise != 1 || st.violations != 0 || s.c.State() != Ready {
 		t.Errorf("got %+v in %v, want one malformed frame and no violation", st, s.c.State())
 	}
 }
@@ -204,7 +204,7 @@ func TestLateRepliesFindTombstones(t *testing.T) {
 	next.result(id, `"late"`)
 	next.result(jsonrpc.Number(1<<40), `"nobody asked"`)
 	next.result(`"x"`, `"nobody asked"`)
-	s.eventually("a late reply", func(st Stats) bool { return st.Late == 1 && st.Strays == 2 })
+	s.eventually("a late reply", func(st snapshot) bool { return st.late == 1 && st.strays == 2 })
 }
 
 // The four options that the seed considers.
@@ -282,7 +282,7 @@ func TestPolicyNegotiate(t *testing.T) {
 			}
 			s.reach(Ready)
 			srv.raw(zeros(test.agreed))
-			s.eventually("a frame of the limit", func(st Stats) bool { return st.Noise == 1 })
+			s.eventually("a frame of the limit", func(st snapshot) bool { return st.noise == 1 })
 			var size *FrameError
 			if _, err := s.c.Call(context.Background(), "m", strings.Repeat("x", test.agreed)); !errors.As(err, &size) || size.Limit != int64(test.agreed) {
 				t.Errorf("a request beyond the limit: got %v, want a FrameError", err)

@@ -79,22 +79,11 @@ func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	p := proc.Command(c.Path, c.Args...)
 	p.Cmd.Env = c.Env
 	p.Cmd.Dir = c.Dir
-	launched := make(chan struct{})
-	var refused error // set before launched is closed
-	take := o.Divert
-	if take != nil { // what the server says waits until it is known whether it may go on
-		o.Divert = func(m child.Message) bool {
-			<-launched
-			return refused != nil || take(m)
-		}
-	}
 	conn, err := child.Start(context.Background(), p, f, o)
 	if err != nil {
 		return nil, err
 	}
 	err = c.Limits.apply(p.Cmd.Process.Pid)
-	refused = err
-	close(launched)
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)

@@ -68,10 +68,10 @@ func TestSoak(t *testing.T) {
 	if more := grown(there, childs(t, c)); more != "" {
 		t.Errorf("the server holds %s", more)
 	}
-	if s := c.Stats(); s.Noise+s.Strays != 0 || s.InFlight != 0 || s.Starts != 1 {
+	if s := c.snapshot(); s.noise+s.strays != 0 || s.inFlight != 0 || s.starts != 1 {
 		t.Errorf("counts are %+v, want no noise and no restart", s)
 	}
-	t.Logf("%d requests: client %+v -> %+v, server %+v -> %+v, %+v", requests, here, own(), there, childs(t, c), c.Stats())
+	t.Logf("%d requests: client %+v -> %+v, server %+v -> %+v, %+v", requests, here, own(), there, childs(t, c), c.snapshot())
 }
 
 func soak(t *testing.T, c *Conn, requests int) {
