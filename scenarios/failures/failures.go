@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/scenarios/experiment"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -31,14 +32,14 @@ const (
 	SilentLoss = "silent-loss" // something was lost, without an error anywhere
 )
 
-// A Failure is one way in which stdio fails. It is shown by programs, by readings, or else by
+// A Failure is one way in which stdio fails. It is shown by a program, by readings, or else by
 // experiments.
 type Failure struct {
 	Name   string
 	Title  string // what goes wrong, in a line for a list
 	Advice string // what to do about it
 
-	programs    []program
+	program     *program
 	readings    func() ([]reading, error)
 	experiments []experiment.Experiment // each ID is the part of the failure that it shows
 }
@@ -49,23 +50,28 @@ func All() []Failure {
 		{Name: "reader-gone", Title: "the reader leaves while a program writes",
 			Advice: "take EPIPE for the end of the conversation, and await an answer for what " +
 				"must not be lost",
-			programs: readerGone},
+			program: &program{"ignores-it", catalogue.Program, "specimen print-on",
+				"reader-leaves-midway", Stuck}},
 		{Name: "exit-before-drain", Title: "a program exits while its output waits in a queue",
 			Advice: "exit by returning from the event loop, or when the stream says that it has " +
 				"drained",
-			programs: exitBeforeDrain},
+			program: &program{"exits", catalogue.Program, "specimen queue-and-exit",
+				"late-reader", SilentLoss}},
 		{Name: "nonblocking-stdout",
 			Title: "a child inherits a non-blocking standard output and does not know it",
 			Advice: "look at the count of every write, and go on at the byte where it stopped " +
 				"when there is room",
-			programs: nonblockingStdout},
+			program: &program{"ignores-short-writes", catalogue.Program, "specimen write-once",
+				"nonblocking-pipe", SilentLoss}},
 		{Name: "orphan", Title: "a server whose client was killed",
-			Advice:   "read standard input all the time, and exit at its end",
-			programs: orphan},
+			Advice: "read standard input all the time, and exit at its end",
+			program: &program{"deaf", catalogue.Server, "specimen ignore-end",
+				"client-killed", Orphaned}},
 		{Name: "stderr-undrained", Title: "a server logs to a standard error that nobody reads",
 			Advice: "whoever starts a server reads its standard error to the end, or gives it " +
 				"a file",
-			programs: stderrUndrained},
+			program: &program{"logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB",
+				"unread-stderr", Stuck}},
 		{Name: "interleave", Title: "several writers share one pipe",
 			Advice:   "let one process, or one lock, own the pipe",
 			readings: mixedWriters},
@@ -138,8 +144,8 @@ func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding)
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error
 	switch {
-	case f.programs != nil:
-		err = r.check(ctx, f.programs)
+	case f.program != nil:
+		err = r.check(ctx, f.program)
 	case f.readings != nil:
 		err = r.read(ctx, f.readings)
 	default:

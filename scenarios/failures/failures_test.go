@@ -77,16 +77,10 @@ var expected = map[string]string{
 // expectedOfPrograms are those of programs. Elsewhere streams have other modes, or nobody tells
 // what becomes of a process whose parent has ended.
 var expectedOfPrograms = map[string]string{
-	"reader-gone/told":                        failures.Sound,
 	"reader-gone/ignores-it":                  failures.Stuck,
 	"exit-before-drain/exits":                 failures.SilentLoss,
-	"exit-before-drain/exits-at-a-socket":     failures.SilentLoss,
-	"exit-before-drain/waits":                 failures.Sound,
 	"nonblocking-stdout/ignores-short-writes": failures.SilentLoss,
-	"nonblocking-stdout/goes-on":              failures.Sound,
-	"orphan/reads":                            failures.Sound,
 	"orphan/deaf":                             failures.Orphaned,
-	"stderr-undrained/quiet":                  failures.Sound,
 	"stderr-undrained/logs-much":              failures.Stuck,
 }
 

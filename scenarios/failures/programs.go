@@ -12,82 +12,49 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program is a program of ours that has one fault or none, with the situation of check that shows
-// this.
+// A program is a program of ours that has one fault, with the situation of check that shows it.
 type program struct {
 	part      string
 	side      catalogue.Side
 	words     string // arguments of its command: the program is always pipebench
 	situation string
-	class     string // how it fails, if check says that it fails
-}
-
-var readerGone = []program{
-	{"told", catalogue.Program, "specimen print", "reader-leaves-midway", Stuck},
-	{"ignores-it", catalogue.Program, "specimen print-on", "reader-leaves-midway", Stuck},
-}
-
-var exitBeforeDrain = []program{
-	{"exits", catalogue.Program, "specimen queue-and-exit", "late-reader", SilentLoss},
-	{"exits-at-a-socket", catalogue.Program, "specimen queue-and-exit", "socketpair", SilentLoss},
-	{"waits", catalogue.Program, "specimen queue-and-wait", "late-reader", SilentLoss},
-}
-
-var nonblockingStdout = []program{
-	{"ignores-short-writes", catalogue.Program, "specimen write-once", "nonblocking-pipe",
-		SilentLoss},
-	{"goes-on", catalogue.Program, "specimen write-all", "nonblocking-pipe", SilentLoss},
-}
-
-var orphan = []program{
-	{"reads", catalogue.Server, "serve", "client-killed", Orphaned},
-	{"deaf", catalogue.Server, "specimen ignore-end", "client-killed", Orphaned},
-}
-
-var stderrUndrained = []program{
-	{"quiet", catalogue.Server, "serve", "unread-stderr", Stuck},
-	{"logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB", "unread-stderr", Stuck},
+	class     string // how it fails
 }
 
 // startTime is how long a program of ours may take. Any that ends by itself takes far less.
 const startTime = 3 * time.Second
 
-// check runs the situation of each program, and records the findings.
-func (r *recorder) check(ctx context.Context, programs []program) error {
+// check runs the situation of the program, and records the finding.
+func (r *recorder) check(ctx context.Context, p *program) error {
 	ours, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	for _, p := range programs {
-		r.step(p.part)
-		o := check.Options{
-			Run:     r.Run,
-			Command: append([]string{ours}, strings.Fields(p.words)...),
-			Only:    []string{p.situation},
-			Timeout: cmp.Or(r.Timeout, startTime),
+	r.step(p.part)
+	o := check.Options{
+		Run:     r.Run,
+		Command: append([]string{ours}, strings.Fields(p.words)...),
+		Only:    []string{p.situation},
+		Timeout: cmp.Or(r.Timeout, startTime),
+	}
+	found := results.Finding{Verdict: results.CannotTell}
+	keep := func(l results.Line) error {
+		if f, ok := l.(results.Finding); ok {
+			found = f
 		}
-		found := results.Finding{Verdict: results.CannotTell}
-		keep := func(l results.Line) error {
-			if f, ok := l.(results.Finding); ok {
-				found = f
-			}
-			return nil
-		}
-		do := check.Program
-		if p.side == catalogue.Server {
-			do = check.Server
-		}
-		if err := do(ctx, o, keep); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			found.Found, _, _ = strings.Cut(err.Error(), "\n")
-		}
-		if err := r.record(p.part, p.finding(found)); err != nil {
+		return nil
+	}
+	do := check.Program
+	if p.side == catalogue.Server {
+		do = check.Server
+	}
+	if err := do(ctx, o, keep); err != nil {
+		if ctx.Err() != nil {
 			return err
 		}
+		found.Found, _, _ = strings.Cut(err.Error(), "\n")
 	}
-	return nil
+	return r.record(p.part, p.finding(found))
 }
 
 // finding turns the finding of check into a finding about the failure.

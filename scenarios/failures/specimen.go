@@ -15,14 +15,11 @@ import (
 // outputBytes is how many bytes a specimen means to write: more than any pipe holds.
 const outputBytes = 1 << 20
 
-// specimens are programs with one fault, and correct programs to compare them with.
+// specimens are programs with one fault.
 var specimens = map[string]func() error{
-	"print":          print,
 	"print-on":       printOn,
 	"queue-and-exit": queueAndExit,
-	"queue-and-wait": queueAndWait,
 	"write-once":     writeOnce,
-	"write-all":      writeAll,
 	"ignore-end":     ignoreEnd,
 }
 
@@ -33,15 +30,6 @@ func RunSpecimen(name string) error {
 		return fmt.Errorf("no specimen is called %q", name)
 	}
 	return run()
-}
-
-// print prints until a write fails.
-func print() error {
-	for {
-		if _, err := os.Stdout.Write(output()); err != nil {
-			return err
-		}
-	}
 }
 
 // printOn prints for ever, and ignores errors.
@@ -57,32 +45,23 @@ func printOn() error {
 // queueAndExit writes what fits into the pipe, as an event loop does, and exits with the rest still
 // in its queue.
 func queueAndExit() error {
-	_, err := writeWhatFits(output())
-	return err
-}
-
-// queueAndWait writes what fits into the pipe, and the rest when there is room.
-func queueAndWait() error {
-	left, err := writeWhatFits(output())
-	if err != nil {
+	if err := setStdoutNonblocking(); err != nil {
 		return err
 	}
-	if err := setStdoutBlocking(true); err != nil {
-		return err
+	left := output()
+	for len(left) > 0 {
+		n, refused, err := writeStdout(left)
+		if err != nil || refused {
+			return err
+		}
+		left = left[n:]
 	}
-	_, err = os.Stdout.Write(left)
-	return err
+	return nil
 }
 
 // writeOnce makes one write, and ignores how many bytes it wrote.
 func writeOnce() error {
 	_, _, err := writeStdout(output())
-	return err
-}
-
-// writeAll writes with the standard library, which waits for room.
-func writeAll() error {
-	_, err := os.Stdout.Write(output())
 	return err
 }
 
@@ -108,20 +87,4 @@ func ignoreEnd() error {
 func output() []byte {
 	const line = "a line of what a specimen writes\n"
 	return []byte(strings.Repeat(line, outputBytes/len(line)+1))
-}
-
-// writeWhatFits makes standard output non-blocking, and writes until there is no room. It returns
-// the rest.
-func writeWhatFits(p []byte) (left []byte, err error) {
-	if err := setStdoutBlocking(false); err != nil {
-		return nil, err
-	}
-	for len(p) > 0 {
-		n, refused, err := writeStdout(p)
-		if err != nil || refused {
-			return p, err
-		}
-		p = p[n:]
-	}
-	return nil, nil
 }

@@ -6,8 +6,8 @@ import "syscall"
 
 const stdout = 1
 
-// setStdoutBlocking changes the mode of standard output, for all processes that share it.
-func setStdoutBlocking(blocking bool) error { return syscall.SetNonblock(stdout, !blocking) }
+// setStdoutNonblocking changes the mode of standard output, for all processes that share it.
+func setStdoutNonblocking() error { return syscall.SetNonblock(stdout, true) }
 
 // writeStdout makes one system call. refused says that a non-blocking standard output had no room.
 func writeStdout(p []byte) (n int, refused bool, err error) {

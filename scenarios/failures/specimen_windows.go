@@ -11,6 +11,6 @@ import (
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
 	errors.ErrUnsupported, runtime.GOOS)
 
-func setStdoutBlocking(bool) error { return errStdout }
+func setStdoutNonblocking() error { return errStdout }
 
 func writeStdout([]byte) (int, bool, error) { return 0, false, errStdout }

@@ -257,7 +257,8 @@ func (l *link) respond(m *jsonrpc.Message) {
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:
-		return func() { l.respond(m) }
+		l.respond(m)
+		return nil
 	case jsonrpc.Notification:
 		return func() {
 			if c.opts.OnNotification != nil {

@@ -130,13 +130,13 @@ type backoff struct {
 
 // next returns a random time up to first × 2^failures, and up to most.
 func (b *backoff) next() time.Duration {
-	ceiling := b.most
-	times := min(b.failures, 40)
-	doubled := b.first << times
-	overflowed := doubled <= 0 || doubled>>times != b.first
-	if !overflowed && doubled < b.most {
-		ceiling = doubled
+	ceiling := b.first
+	for range b.failures {
+		if ceiling >= b.most {
+			break
+		}
+		ceiling *= 2
 	}
 	b.failures++
-	return time.Duration(b.random() * float64(ceiling))
+	return time.Duration(b.random() * float64(min(ceiling, b.most)))
 }
