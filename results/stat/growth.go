@@ -133,13 +133,17 @@ const LinearFrom = 64 << 10
 // processor time that the server used, which other work on the machine hardly changes; if that is
 // not known, by the time that passed.
 type TargetGrowth struct {
-	Growth
-	Wall     *float64 // exponent of the time that passed, if Growth is that of the processor time
-	From, To int      // message sizes, in bytes
-	Capacity int      // of the pipe, in bytes: a server reads no more at a time; 0 if not known
-	// ShowsAt is the first size, in bytes, at which a byte takes at least 1.5 times as long as at
-	// the best smaller size; 0 if there is none.
-	ShowsAt int
+	results.GrowthEvidence
+	Capacity int // of the pipe, in bytes: a server reads no more at a time; 0 if not known
+}
+
+// Growth returns the growth without the sizes that it rests on.
+func (g TargetGrowth) Growth() Growth {
+	growth := Growth{Slope: g.Slope, Points: g.Points}
+	if g.SlopeLo != nil && g.SlopeHi != nil {
+		growth.Interval = &Interval{Lo: *g.SlopeLo, Hi: *g.SlopeHi, Confidence: Confidence}
+	}
+	return growth
 }
 
 // leastMessages is how many messages of a size have to be measured for it to count: a single one
@@ -150,7 +154,7 @@ const leastMessages = 2
 // are of [LinearFrom] bytes or more. It returns nil if fewer than three targets are left. The
 // targets must be sorted by size.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
-	g := TargetGrowth{From: math.MaxInt}
+	var g TargetGrowth
 	var sizes, wall, cpu []float64
 	for _, t := range targets {
 		ns := MedianTime(t.Samples)
@@ -158,26 +162,34 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 		if !t.Served() || t.Size < LinearFrom || ns <= 0 || messages < leastMessages {
 			continue
 		}
-		sizes, wall = append(sizes, float64(t.Size)), append(wall, ns)
+		sizes = append(sizes, float64(t.Size))
+		wall = append(wall, ns)
 		if spent > 0 {
 			cpu = append(cpu, float64(spent)/float64(messages))
 		}
-		g.From, g.To = min(g.From, int(t.Size)), max(g.To, int(t.Size))
 		g.Capacity = t.Samples[0].Capacity
 	}
 	if len(sizes) < 3 {
 		return nil
 	}
+	growth, err := FitGrowth(sizes, wall)
 	times := wall
-	if len(cpu) == len(sizes) {
-		if passed, err := FitGrowth(sizes, wall); err == nil {
-			times, g.Wall = cpu, &passed.Slope
-		}
+	if err == nil && len(cpu) == len(sizes) {
+		g.WallSlope = &growth.Slope
+		times = cpu
+		growth, err = FitGrowth(sizes, cpu)
 	}
-	var err error
-	if g.Growth, err = FitGrowth(sizes, times); err != nil {
+	if err != nil {
 		return nil
 	}
+	g.Slope = growth.Slope
+	g.Points = growth.Points
+	if growth.Interval != nil {
+		g.SlopeLo = &growth.Interval.Lo
+		g.SlopeHi = &growth.Interval.Hi
+	}
+	g.From = int(sizes[0])
+	g.To = int(sizes[len(sizes)-1])
 	g.ShowsAt = dearer(sizes, times)
 	return &g
 }
@@ -200,43 +212,12 @@ func dearer(sizes, times []float64) int {
 	return 0
 }
 
-// Evidence returns the growth as a record holds it. It leaves out the capacity, which the record
-// has in a field of its own.
-func (g TargetGrowth) Evidence() *results.GrowthEvidence {
-	e := &results.GrowthEvidence{
-		Slope:     g.Slope,
-		WallSlope: g.Wall,
-		Points:    g.Points,
-		From:      g.From,
-		To:        g.To,
-		ShowsAt:   g.ShowsAt,
-	}
-	if g.Interval != nil {
-		e.SlopeLo = &g.Interval.Lo
-		e.SlopeHi = &g.Interval.Hi
-	}
-	return e
-}
-
 // RecordedGrowth returns the growth that a record is about, if it is about one.
 func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
-	e := t.Evidence.Growth
-	if e == nil {
+	if t.Evidence.Growth == nil {
 		return g, false
 	}
-	g = TargetGrowth{
-		Wall:     e.WallSlope,
-		From:     e.From,
-		To:       e.To,
-		Capacity: t.Evidence.Capacity,
-		ShowsAt:  e.ShowsAt,
-	}
-	g.Slope = e.Slope
-	g.Points = e.Points
-	if e.SlopeLo != nil && e.SlopeHi != nil {
-		g.Interval = &Interval{Lo: *e.SlopeLo, Hi: *e.SlopeHi}
-	}
-	return g, true
+	return TargetGrowth{*t.Evidence.Growth, t.Evidence.Capacity}, true
 }
 
 // unknownSlope is the largest half-width of an interval that still tells something: a wider one may
@@ -245,16 +226,18 @@ const unknownSlope = 1
 
 // String says how time grows, in a sentence.
 func (g TargetGrowth) String() string {
-	s := "time is " + g.Growth.String()
+	growth := g.Growth()
+	interval := growth.Interval
+	s := "time is " + growth.String()
 	switch {
 	case g.Slope > FastGrowth: // the end of the sentence says how sure that is
-		s = "time grows with " + g.exponent()
-	case g.Interval != nil && g.Interval.Hi-g.Interval.Lo > 2*unknownSlope:
+		s = "time grows with " + growth.exponent()
+	case interval != nil && interval.Hi-interval.Lo > 2*unknownSlope:
 		s = "time is too noisy to tell how it grows"
 	case g.Slope < 2-FastGrowth: // not "slower than linear", which reads as if the server were slow
-		s = "time grows more slowly than the message (" + g.exponent() + ")"
+		s = "time grows more slowly than the message (" + growth.exponent() + ")"
 	}
-	if g.Wall != nil {
+	if g.WallSlope != nil {
 		s = "the server's CPU " + s
 	}
 	from, to := results.FormatSize(int64(g.From)), results.FormatSize(int64(g.To))
@@ -263,12 +246,12 @@ func (g TargetGrowth) String() string {
 		s += fmt.Sprintf(" in %s pipes", results.FormatSize(int64(g.Capacity)))
 	}
 	switch {
-	case g.Fast():
+	case growth.Fast():
 		s += ": faster than linear"
-	case g.MayBeFast() && g.Interval != nil && g.Interval.Lo > 1:
+	case growth.MayBeFast() && interval != nil && interval.Lo > 1:
 		s += fmt.Sprintf(": may grow faster than linear, "+
 			"but %d sizes are too few to be sure", g.Points)
-	case g.MayBeFast():
+	case growth.MayBeFast():
 		s += ": may grow faster than linear, but the interval reaches 1"
 	default:
 		return s

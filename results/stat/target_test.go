@@ -41,10 +41,10 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := stat.FitTargetGrowth(swept(64<<10, 8<<20, row.took))
-			if g == nil || g.Fast() != row.fast || g.MayBeFast() != row.may || !strings.Contains(g.String(), row.says) {
-				t.Errorf("%v: fast %v, may be %v; want %v, %v, %q", g, g.Fast(), g.MayBeFast(), row.fast, row.may, row.says)
+			if g == nil || g.Growth().Fast() != row.fast || g.Growth().MayBeFast() != row.may || !strings.Contains(g.String(), row.says) {
+				t.Errorf("%v: fast %v, may be %v; want %v, %v, %q", g, g.Growth().Fast(), g.Growth().MayBeFast(), row.fast, row.may, row.says)
 			}
-			if few := stat.FitTargetGrowth(swept(64<<10, 256<<10, row.took)); few.Fast() || row.fast && !strings.Contains(few.String(), "3 sizes are too few") {
+			if few := stat.FitTargetGrowth(swept(64<<10, 256<<10, row.took)); few.Growth().Fast() || row.fast && !strings.Contains(few.String(), "3 sizes are too few") {
 				t.Errorf("of three sizes: %v", few)
 			}
 			if got := strings.Contains(g.String(), "faster than linear"); got != (row.fast || row.may) {
@@ -98,7 +98,7 @@ func TestGrowthIsJudgedByTheServersCPUTime(t *testing.T) {
 			targets[i].Samples[0].Reader.CPUNS = new(2 * int64(row.cpu(float64(r.Size))))
 		}
 		g := stat.FitTargetGrowth(targets)
-		if g.Fast() != row.fast || g.Wall == nil || !strings.HasPrefix(g.String(), "the server's CPU time ") {
+		if g.Growth().Fast() != row.fast || g.WallSlope == nil || !strings.HasPrefix(g.String(), "the server's CPU time ") {
 			t.Errorf("%s: %v", row.name, g)
 		}
 	}

@@ -176,8 +176,7 @@ func serverSection(s *results.Set) Section {
 	out := Section{ID: "servers", Title: "Servers"}
 	for _, own := range driven(s) {
 		name := CommandName(own[0].Command)
-		sentences := slices.Concat(targetSentences(own), sizeGrowth(own), targetAdvice(own),
-			targetNotes(own))
+		sentences := slices.Concat(targetSentences(own), targetAdvice(own), targetNotes(own))
 		for _, text := range sentences {
 			out.Lead = append(out.Lead, name+": "+text+".")
 		}
@@ -187,18 +186,4 @@ func serverSection(s *results.Set) Section {
 	}
 	out.Commands = commandsOf(s, s.Targets, "pipebench drive --find-limit -- COMMAND")
 	return out
-}
-
-// sizeGrowth says how the time of a server grows with the size. It says nothing if drive recorded
-// the growth: drive measures it in pipes of several capacities.
-func sizeGrowth(targets []results.Target) []string {
-	for _, t := range targets {
-		if t.Evidence.Growth != nil {
-			return nil
-		}
-	}
-	if g := stat.FitTargetGrowth(targets); g != nil {
-		return []string{g.String()}
-	}
-	return nil
 }

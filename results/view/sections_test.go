@@ -8,7 +8,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
-	"github.com/pipebench/pipebench/results/stat/assert"
 )
 
 // The answer is in sentences whatever the files hold.
@@ -93,27 +92,6 @@ func TestAServerWithoutLimitsIsShown(t *testing.T) {
 	if len(rows) != 1 || !slices.Equal(rows[0][:3],
 		[]string{"server", "lines", "exited silently (code 0)"}) {
 		t.Fatalf("rows %q", rows)
-	}
-}
-
-// A page and an assertion go by the same time of a server: that of its processor where it is known.
-func TestAPageTellsTheGrowthThatIsAsserted(t *testing.T) {
-	set := &results.Set{}
-	for size := int64(64 << 10); size <= 1<<20; size *= 2 {
-		set.Add(results.Target{
-			Run: "run-1", Command: []string{"server"}, Protocol: "lines", Size: size, Verdict: results.VerdictOK,
-			Samples: []results.Sample{{Messages: 2, ElapsedNS: size * size, Reader: results.Counters{CPUNS: new(10 * size)}}},
-		})
-	}
-	a, err := assert.Parse("slope<1.2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := serverSection(set).Lead
-	judged := a.Evaluate(set)
-	if len(told) != 1 || len(judged.Cases) != 1 || told[0] != "server: "+judged.Cases[0].Case+"." ||
-		judged.Outcome != assert.Holds {
-		t.Errorf("the page says %q, the assertion %+v", told, judged)
 	}
 }
 

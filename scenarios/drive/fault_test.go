@@ -336,10 +336,10 @@ func TestGrowthIsThatOfTheServersWork(t *testing.T) {
 		// its work is next to nothing, so beside others it may be too noisy to tell; by the clock
 		// it is fast
 		g := sweep.Growth
-		if g == nil || g.Wall == nil || g.Fast() {
+		if g == nil || g.WallSlope == nil || g.Growth().Fast() {
 			t.Fatalf("%v", g)
 		}
-		if *g.Wall >= 1.2 {
+		if *g.WallSlope >= 1.2 {
 			return
 		}
 	}

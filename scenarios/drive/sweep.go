@@ -301,8 +301,9 @@ func fastest(samples []results.Sample) float64 {
 // growthRecord makes the record of a growth.
 func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 	t := d.record()
-	t.Evidence.Growth, t.Evidence.Capacity = g.Evidence(), g.Capacity
-	if g.Fast() {
+	t.Evidence.Growth = &g.GrowthEvidence
+	t.Evidence.Capacity = g.Capacity
+	if g.Growth().Fast() {
 		setVerdict(&t, target.Superlinear)
 	}
 	return t

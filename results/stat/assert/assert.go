@@ -15,7 +15,7 @@
 //	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
 //	overhead<=1%                   wire bytes beyond the payload, everywhere
 //	to-raw>0.9@64KiB,placement=same
-//	slope<1.2                      how time grows with size: 1 is linear
+//	slope<1.2                      how a server's time grows with size: 1 is linear
 //	limit>=1MiB                    largest message that a server takes
 //	fails<=0                       how many checks have this verdict
 package assert

@@ -2,6 +2,7 @@ package assert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -14,13 +15,23 @@ func (c Condition) cases(s *results.Set) []Case {
 	case limitName:
 		return limitCases(s)
 	case slopeName:
-		return append(slopeCases(s), serverSlopes(s)...)
-	case toRawName:
-		return toRawCases(s)
+		return slopeCases(s)
 	case string(results.Fails), string(results.Slow), string(results.CannotTell):
 		return checkCases(s, c.Metric)
 	}
-	return metricCases(s, c.metric)
+	var out []Case
+	for _, r := range rowsOf(s) {
+		one := Case{Case: r.name, cell: r.Cell}
+		one.value, one.known = c.figure(r.Row)
+		if !one.known && !c.expects(r.Row) {
+			continue
+		}
+		if !one.known {
+			one.Why = c.whyMissing(r.Row)
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // A namedRow is a row that conditions can be about: the figures of a cell, or of a server's
@@ -30,9 +41,18 @@ type namedRow struct {
 	name string
 }
 
-// allRows returns the rows of cells and of servers.
-func allRows(s *results.Set) []namedRow {
-	out := cellRows(s)
+// rowsOf returns the rows of cells and of servers.
+func rowsOf(s *results.Set) []namedRow {
+	rows := stat.Rows(s)
+	var cells []results.Cell
+	for _, r := range rows {
+		cells = append(cells, r.Cell)
+	}
+	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
+	var out []namedRow
+	for _, r := range rows {
+		out = append(out, namedRow{r, results.CellLabel(r.Cell, differ)})
+	}
 	for _, t := range s.Targets {
 		if len(t.Samples) == 0 {
 			continue
@@ -44,43 +64,36 @@ func allRows(s *results.Set) []namedRow {
 	return out
 }
 
-// cellRows returns the rows of measured cells.
-func cellRows(s *results.Set) []namedRow {
-	rows := stat.Rows(s)
-	var cells []results.Cell
-	for _, r := range rows {
-		cells = append(cells, r.Cell)
+// serverCell makes a cell of a record about a server, so that the size and fields after @ can
+// choose it. The cell's framing is the server's protocol.
+func serverCell(t results.Target) results.Cell {
+	return results.Cell{
+		Framing: t.Protocol,
+		Size:    int(t.Size),
+		Pattern: results.PatternRoundtrip,
 	}
-	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	var out []namedRow
-	for _, r := range rows {
-		out = append(out, namedRow{r, results.CellLabel(r.Cell, differ)})
-	}
-	return out
 }
 
-// figure returns the case of a figure that the row has.
-func (r namedRow) figure(v float64) Case {
-	return Case{Case: r.name, cell: r.Cell, known: true, value: v}
-}
-
-// missing returns the case of a figure that the row does not have. If the row itself says why it
-// has no figures, that is the reason, not why.
-func (r namedRow) missing(why string) Case {
-	switch {
-	case r.Unsupported != "":
-		why = "unsupported: " + r.Unsupported
-	case r.Failed != "":
-		why = "failed: " + r.Failed
-	case r.Samples == 0:
-		why = "no samples"
+// figure returns the figure of a row that the condition is about.
+func (c Condition) figure(r stat.Row) (float64, bool) {
+	if c.Metric != toRawName {
+		return r.Figure(c.Metric)
 	}
-	return Case{Case: r.name, Why: why, cell: r.Cell}
+	if r.ToRaw == nil {
+		return 0, false
+	}
+	return r.ToRaw.Median, true
 }
 
-// hasLatency reports whether each of the row's messages has a latency, or would have one if the row
-// had samples. A stream without a rate has none: nobody waits for a single message of it.
-func (r namedRow) hasLatency() bool {
+// expects reports whether a row should have the figure: raw is not compared with itself, and in a
+// stream without a rate nobody waits for a single message, so the stream has no latency.
+func (c Condition) expects(r stat.Row) bool {
+	if c.Metric == toRawName {
+		return r.Cell.Framing != results.FramingRaw
+	}
+	if !c.metric.IsPercentile() {
+		return true
+	}
 	if r.Samples == 0 {
 		return r.Cell.Pattern == results.PatternRoundtrip || r.Cell.Rate > 0
 	}
@@ -88,29 +101,19 @@ func (r namedRow) hasLatency() bool {
 	return ok
 }
 
-func metricCases(s *results.Set, m stat.Metric) []Case {
-	var out []Case
-	for _, r := range allRows(s) {
-		v, ok := r.Figure(m.Name)
-		if ok {
-			out = append(out, r.figure(v))
-		} else if !m.IsPercentile() || r.hasLatency() {
-			out = append(out, r.missing("the samples do not carry it"))
-		}
+// whyMissing says why a row lacks the figure.
+func (c Condition) whyMissing(r stat.Row) string {
+	switch {
+	case r.Unsupported != "":
+		return "unsupported: " + r.Unsupported
+	case r.Failed != "":
+		return "failed: " + r.Failed
+	case r.Samples == 0:
+		return "no samples"
+	case c.Metric == toRawName:
+		return "no raw cell beside it"
 	}
-	return out
-}
-
-func toRawCases(s *results.Set) []Case {
-	var out []Case
-	for _, r := range allRows(s) {
-		if r.ToRaw != nil {
-			out = append(out, r.figure(r.ToRaw.Median))
-		} else if r.Cell.Framing != results.FramingRaw {
-			out = append(out, r.missing("no raw cell beside it"))
-		}
-	}
-	return out
+	return "the samples do not carry it"
 }
 
 // checkCases counts the checks that have a verdict.
@@ -128,42 +131,110 @@ func checkCases(s *results.Set, verdict string) []Case {
 	return []Case{{Case: "checks", known: true, value: float64(n)}}
 }
 
-// slopeCases returns how the time per message grows with its size: a case for the cells of one
-// machine that differ in size alone.
-func slopeCases(s *results.Set) []Case {
-	var order []stat.RowID
-	bySizes := make(map[stat.RowID][]namedRow)
-	for _, r := range cellRows(s) {
-		id := stat.RowID{Machine: r.Machine, Cell: r.Cell}
-		id.Cell.Size = 0
-		if bySizes[id] == nil {
-			order = append(order, id)
+// byServer groups the records about servers by their commands, in the order of the first records.
+func byServer(s *results.Set) [][]results.Target {
+	var servers [][]results.Target
+	for _, t := range s.Targets {
+		i := slices.IndexFunc(servers, func(known []results.Target) bool {
+			return slices.Equal(known[0].Command, t.Command)
+		})
+		if i < 0 {
+			servers = append(servers, nil)
+			i = len(servers) - 1
 		}
-		bySizes[id] = append(bySizes[id], r)
+		servers[i] = append(servers[i], t)
 	}
+	return servers
+}
+
+// slopeCases returns how the time of each server grows with the size of a message.
+func slopeCases(s *results.Set) []Case {
 	var out []Case
-	for _, id := range order {
-		out = append(out, slopeCase(id.Cell, bySizes[id]))
+	for _, records := range byServer(s) {
+		missing := Case{
+			Case: "slope",
+			Why:  "the growth was not measured: it takes three sizes of 64 KiB and more",
+			cell: serverCell(records[0]),
+		}
+		isMeasured := false
+		var recorded []Case
+		for _, t := range records {
+			isMeasured = isMeasured || len(t.Samples) > 0
+			if g, ok := stat.RecordedGrowth(t); ok {
+				recorded = append(recorded, slopeCase(g, missing.cell))
+			}
+		}
+		if len(recorded) == 0 && isMeasured {
+			recorded = []Case{missing}
+		}
+		out = append(out, recorded...)
 	}
 	return out
 }
 
-func slopeCase(c results.Cell, rows []namedRow) Case {
-	name := fmt.Sprintf("%s %s %s", c.Framing, c.Pattern, c.Placement)
-	out := Case{Case: strings.TrimSpace(name), cell: c}
-	var sizes, times []float64
-	for _, r := range rows {
-		if e, ok := r.Estimates["time"]; ok {
-			sizes = append(sizes, float64(r.Cell.Size))
-			times = append(times, e.Median)
+func slopeCase(g stat.TargetGrowth, cell results.Cell) Case {
+	c := Case{
+		Case:  g.String(),
+		Value: fmt.Sprintf("%.2f", g.Slope),
+		cell:  cell,
+		known: true,
+		value: g.Slope,
+	}
+	if interval := g.Growth().Interval; interval != nil && interval.Lo <= 1 {
+		c.doubt = "the interval reaches 1"
+	}
+	return c
+}
+
+// limitCases returns the largest messages that each server takes and gives.
+func limitCases(s *results.Set) []Case {
+	servers := byServer(s)
+	var out []Case
+	for _, records := range servers {
+		for _, c := range limits(records) {
+			if len(servers) > 1 {
+				c.Case = strings.Join(records[0].Command, " ") + ": " + c.Case
+			}
+			out = append(out, c)
 		}
 	}
-	growth, err := stat.FitGrowth(sizes, times)
-	if err != nil {
-		out.Why = err.Error()
-		return out
-	}
-	out.known = true
-	out.value = growth.Slope
 	return out
+}
+
+// limits returns the limits of one server that were found. If none was found, the limit of requests
+// is at least the largest message that was served.
+func limits(records []results.Target) []Case {
+	var out []Case
+	var served int64
+	for _, t := range records {
+		evidence := t.Evidence.Limit
+		switch {
+		case t.RequestLimit != nil:
+			out = append(out, limitCase(t, "requests", *t.RequestLimit))
+		case t.ReplyLimit != nil:
+			out = append(out, limitCase(t, "replies", *t.ReplyLimit))
+		case t.SearchedTo != nil && (evidence == nil || evidence.Side == "request"):
+			served = max(served, *t.SearchedTo)
+		case t.Size > 0 && t.Served():
+			served = max(served, t.Size)
+		}
+	}
+	if len(out) == 0 && served > 0 {
+		c := limitCase(records[0], "requests", served)
+		c.atLeast = true
+		out = append(out, c)
+	}
+	return out
+}
+
+func limitCase(t results.Target, which string, bytes int64) Case {
+	cell := serverCell(t)
+	cell.Size = 0
+	return Case{
+		Case:  which,
+		Value: stat.FormatBytes(bytes),
+		cell:  cell,
+		known: true,
+		value: float64(bytes),
+	}
 }
