@@ -361,7 +361,7 @@ func outcome(r results.Record) string {
 	if len(r.Samples) == 0 {
 		return ""
 	}
-	m := stat.RelativeMetric(r.Cell, r.Cell)
+	m := stat.RelativeMetric(r.Cell)
 	n := results.FormatCount(len(r.Samples), "sample")
 	return fmt.Sprintf("%s, %s", n, m.Format(m.Estimate(r).Median))
 }

@@ -149,7 +149,7 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		f.cells = append(f.cells, r.Cell)
 	}
 	var samples []fleetSample
-	for _, o := range RelativeMetric(r.Cell, r.Cell).observations([]results.Record{r}) {
+	for _, o := range RelativeMetric(r.Cell).observations([]results.Record{r}) {
 		samples = append(samples, fleetSample{
 			fork:      int32(o.place.fork),
 			round:     int32(o.place.round),

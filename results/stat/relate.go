@@ -195,8 +195,8 @@ func (k *cellComparer) compare(old Row) {
 	if new == nil {
 		return
 	}
-	oldRaw := old.raw(k.old, old.Cell.Size)
-	newRaw := new.raw(k.new, new.Cell.Size)
+	oldRaw := old.raw(k.old)
+	newRaw := new.raw(k.new)
 	reason := Incomparable(old.Cell)
 	lacks := false
 	switch {
@@ -363,7 +363,7 @@ func NoiseOf(s *results.Set) []Noise {
 	rows := rowsOf(s)
 	sortRows(rows)
 	for _, row := range rows {
-		raw := row.raw(rows, row.Cell.Size)
+		raw := row.raw(rows)
 		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) != "" {
 			continue
 		}

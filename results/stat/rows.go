@@ -50,11 +50,8 @@ type Row struct {
 
 	// ToRaw compares the cell with the same cell of raw, the framing that costs nothing: its
 	// goodput over raw's or, for a round trip, its time over raw's. It is nil if the runs have no
-	// such cell of raw. ToRawWire does the same with raw messages of RawWireSize bytes: as long as
-	// this cell's messages are on the wire.
-	ToRaw       *Estimate `json:"to_raw,omitempty"`
-	ToRawWire   *Estimate `json:"to_raw_wire,omitempty"`
-	RawWireSize int       `json:"raw_wire_size,omitempty"`
+	// such cell of raw.
+	ToRaw *Estimate `json:"to_raw,omitempty"`
 
 	// ToRawByCPU is ToRaw computed from CPU time instead of the time that passed. It is set only if
 	// both ends share one CPU and the two figures contradict each other: their intervals lie apart,
@@ -183,21 +180,6 @@ func (r Row) PrimaryLatency() (results.Latency, bool) {
 // Figure returns the row's figure by the name of its metric: a median, or a percentile of all its
 // samples together.
 func (r Row) Figure(metric string) (float64, bool) {
-	m, err := MetricByName(metric)
-	if err != nil {
-		return 0, false
-	}
-	if m.IsPercentile() {
-		key := m.key
-		if key == "" {
-			key, _ = primaryLatency(r.Latency)
-		}
-		ns := r.Latency[key].Quantile(m.quantile)
-		if ns == nil {
-			return 0, false
-		}
-		return float64(*ns), true
-	}
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
 }
@@ -207,9 +189,9 @@ func (r *Row) relate(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
 	}
-	m := RelativeMetric(r.Cell, r.Cell)
+	m := RelativeMetric(r.Cell)
 	warning := ""
-	if base := r.raw(all, r.Cell.Size); base != nil {
+	if base := r.raw(all); base != nil {
 		ratios := m.ratios(r.Records, base.Records)
 		r.ToRaw = known(estimate(ratios))
 		r.witness(base)
@@ -221,23 +203,12 @@ func (r *Row) relate(all []Row) {
 	if warning != "" {
 		r.Warnings = append(r.Warnings, warning)
 	}
-	wire, ok := r.Estimates["wire"]
-	wireSize := int(wire.Median + 0.5)
-	if !ok || r.Cell.Size == 0 || wireSize == r.Cell.Size {
-		return
-	}
-	if base := r.raw(all, wireSize); base != nil {
-		metric := RelativeMetric(r.Cell, base.Cell)
-		r.ToRawWire = known(PairedRatio(metric, r.Records, base.Records))
-		r.RawWireSize = base.Cell.Size
-	}
 }
 
-// raw finds the row of the same machine and cell, but with framing raw and messages of the given
-// size.
-func (r *Row) raw(all []Row, size int) *Row {
+// raw finds the row of the same machine and cell, but with framing raw.
+func (r *Row) raw(all []Row) *Row {
 	c := r.Cell
-	c.Framing, c.Size = results.FramingRaw, size
+	c.Framing = results.FramingRaw
 	for i := range all {
 		if all[i].Machine == r.Machine && all[i].Cell == c {
 			return &all[i]
@@ -273,13 +244,10 @@ func (r *Row) witness(base *Row) {
 }
 
 // RelativeMetric returns the metric in which a cell is compared with raw: goodput, or time for
-// round trips. It is the rate if the raw messages are as long as the cell's are on the wire.
-func RelativeMetric(c, base results.Cell) Metric {
-	switch {
-	case c.Pattern == results.PatternRoundtrip:
+// round trips.
+func RelativeMetric(c results.Cell) Metric {
+	if c.Pattern == results.PatternRoundtrip {
 		return MustMetric("time")
-	case c.Size != base.Size: // each message is as many bytes on the wire
-		return MustMetric("rate")
 	}
 	return MustMetric("goodput")
 }

@@ -83,7 +83,7 @@ func nameSome(names []string) string {
 // outlierValue is a ratio to raw, or the speed of raw.
 func outlierValue(c results.Cell, v float64) Value {
 	if c.Framing == results.FramingRaw {
-		return figureValue(v, stat.RelativeMetric(c, c).Format(v))
+		return figureValue(v, stat.RelativeMetric(c).Format(v))
 	}
 	return shareValue(v)
 }

@@ -85,7 +85,6 @@ func figuresOf(r stat.Row) []figure {
 	return []figure{
 		{"GB/s", goodput},
 		{"vs raw", ratioText(r.ToRaw)},
-		{"vs raw, wire", ratioText(r.ToRawWire)},
 		{"time/msg", time},
 		{"p50", percentileText(r, "p50")},
 		{"p99", percentileText(r, "p99")},
@@ -218,7 +217,6 @@ func figureTable(rows []stat.Row) Table {
 		titles = append(titles, title, m.Name+" lo", m.Name+" hi", m.Name+" n")
 	}
 	titles = append(titles, "to_raw", "to_raw lo", "to_raw hi", "to_raw n",
-		"to_raw_wire", "to_raw_wire lo", "to_raw_wire hi", "to_raw_wire n",
 		"unsupported", "failed", "warnings", "told")
 	var t Table
 	for _, title := range titles {
@@ -234,7 +232,6 @@ func figureTable(rows []stat.Row) Table {
 			row = append(row, plainEstimate(r.Estimates[m.Name])...)
 		}
 		row = append(row, plainRatio(r.ToRaw)...)
-		row = append(row, plainRatio(r.ToRawWire)...)
 		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "), r.Told)...)
 	}
 	return t.dropEmpty()

@@ -48,7 +48,7 @@ func sampleNotes(rows []stat.Row) []string {
 	var least, most, few, leftOut, disturbed int
 	for _, r := range rows {
 		n := r.Samples
-		if e, ok := r.Estimates[stat.RelativeMetric(r.Cell, r.Cell).Name]; ok {
+		if e, ok := r.Estimates[stat.RelativeMetric(r.Cell).Name]; ok {
 			n = e.N
 			leftOut += e.LeftOut
 			if e.LeftOut > 0 {
@@ -103,12 +103,11 @@ func cpuNote(rows []stat.Row) string {
 
 // figureNotes say what the columns of a detailed table are.
 func figureNotes(rows []stat.Row) []string {
-	var related, unrelated, wire bool
+	var related, unrelated bool
 	runs := 0
 	for _, r := range rows {
 		related = related || r.ToRaw != nil
 		unrelated = unrelated || r.Cell.Framing != results.FramingRaw && r.Samples > 0
-		wire = wire || r.ToRawWire != nil
 		runs = max(runs, len(r.Runs))
 	}
 	var out []string
@@ -118,11 +117,6 @@ func figureNotes(rows []stat.Row) []string {
 	} else if unrelated {
 		out = append(out,
 			"no raw cell of the same size was measured: what a framing costs cannot be said")
-	}
-	if wire {
-		out = append(out, "vs raw, wire sets messages a second beside those of raw messages as "+
-			"long as the framed ones are on the wire: whole pages fill a pipe better than a byte "+
-			"more does")
 	}
 	if runs > 1 {
 		out = append(out, fmt.Sprintf("cells of up to %d runs are pooled; their intervals hold "+

@@ -45,9 +45,6 @@ func findingsSet(t *testing.T) *results.Set {
 }
 
 func TestViews(t *testing.T) {
-	wire := resultstest.Sweep()
-	c := resultstest.Cell("raw", 65537)
-	wire.Add(resultstest.Record(c, 65537, resultstest.Drifting(9000)...))
 	few := &results.Set{}
 	few.Add(resultstest.Environment())
 	few.Add(resultstest.Record(resultstest.Cell("raw", 256), 256, 100, 101))
@@ -64,7 +61,6 @@ func TestViews(t *testing.T) {
 		{"sweep.csv", "one row a cell with all figures in base units", resultstest.Sweep(), FormatCSV, Options{}},
 		{"sweep.json", "the summary as it is", resultstest.Sweep(), FormatJSON, Options{}},
 		{"sweep.bench", "Go benchmark text, one line a sample", resultstest.Sweep(), FormatBench, Options{}},
-		{"wire.txt", "a raw cell of a framing's wire size gives a further column", wire, FormatTable, Options{Detail: true}},
 		{"few.txt", "two samples give no interval, and nothing is claimed", few, FormatTable, Options{Detail: true}},
 		{"findings.txt", "probes, faults, claims, targets, noise and messages have a table each",
 			findingsSet(t), FormatTable, Options{}},
