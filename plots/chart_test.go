@@ -273,12 +273,11 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 	imitation.Imitation = "imitated by Wine"
 	set.Environments = append(set.Environments, testMachine("run-mac", "darwin"), imitation)
 	var got []string
-	for _, id := range append(set.Machines(), "lost") {
-		got = append(got, set.MachineName(id))
+	for _, id := range set.Machines() {
+		got = append(got, results.MachineNames(set.Environments)[id])
 	}
-	want := []string{"linux/amd64 a", "linux/amd64 b", "linux/amd64 00000002",
-		"linux/amd64 00000003", "linux/amd64 00000004", "darwin/arm64",
-		"windows/amd64, imitated by Wine", "unknown"}
+	want := []string{"a", "b", "runner 00000002", "runner 00000003", "00000004", "darwin/arm64",
+		"windows/amd64, imitated by Wine"}
 	if !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)
 	}

@@ -43,36 +43,39 @@ func (s *Set) Machines() []string {
 	return out
 }
 
-// MachineName returns a short name that differs between the machines of the set: the system and
-// architecture, and what imitates them; if several machines share these, the host name too; if
-// several share that as well, the beginning of the hash instead.
-func (s *Set) MachineName(id string) string {
-	var own Environment
-	for _, e := range s.Environments {
-		if e.Machine == id {
-			own = e
+// MachineNames gives each of several machines a short name that no other has, by the machine's
+// hash: its system, and what imitates it; if several machines have the same system, the host's
+// name; if the host's name is not unique either, the beginning of the hash behind it.
+func MachineNames(runs []Environment) map[string]string {
+	machines := make(map[string]Environment)
+	for _, e := range runs {
+		machines[e.Machine] = e
+	}
+	systems := make(map[string]int)
+	hosts := make(map[string]int)
+	for _, e := range machines {
+		systems[systemOf(e)]++
+		hosts[e.Hostname]++
+	}
+	names := make(map[string]string)
+	for id, e := range machines {
+		switch {
+		case e.OS == "":
+			names[id] = "unknown"
+		case systems[systemOf(e)] == 1:
+			names[id] = systemOf(e)
+		case e.Hostname != "" && hosts[e.Hostname] == 1:
+			names[id] = e.Hostname
+		default:
+			names[id] = strings.TrimSpace(e.Hostname + " " + ShortID(id))
 		}
 	}
-	if own.OS == "" {
-		return "unknown"
-	}
-	others := func(same func(Environment) bool) bool {
-		return slices.ContainsFunc(s.Environments, func(e Environment) bool {
-			return e.Machine != id && same(e)
-		})
-	}
-	system := func(e Environment) string {
-		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
-	}
-	name := system(own)
-	if !others(func(e Environment) bool { return system(e) == name }) {
-		return name
-	}
-	sameHost := func(e Environment) bool { return e.Hostname == own.Hostname }
-	if own.Hostname != "" && !others(sameHost) {
-		return name + " " + own.Hostname
-	}
-	return name + " " + ShortID(id)
+	return names
+}
+
+// systemOf names the system of a machine: "linux/amd64", "linux/amd64, imitated by gVisor".
+func systemOf(e Environment) string {
+	return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
 }
 
 // RunOf returns the run that a line belongs to.

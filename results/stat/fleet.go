@@ -262,36 +262,15 @@ func (f *Fleet) Members() []Member {
 			cmp.Compare(x.Kernel, y.Kernel), cmp.Compare(x.Imitation, y.Imitation),
 			cmp.Compare(x.Hostname, y.Hostname), cmp.Compare(x.Machine, y.Machine))
 	})
-	nameMembers(members)
-	return members
-}
-
-// nameMembers gives each member a name: its system; if several members have the same system, the
-// host's name; if the host's name is not unique either, the beginning of its hash.
-func nameMembers(members []Member) {
-	systems := make(map[string]int)
-	hosts := make(map[string]int)
-	system := func(e results.Environment) string {
-		return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
-	}
+	var runs []results.Environment
 	for _, m := range members {
-		e := m.Environment()
-		systems[system(e)]++
-		hosts[e.Hostname]++
+		runs = append(runs, m.Environment())
 	}
-	for i := range members {
-		e := members[i].Environment()
-		switch {
-		case e.OS == "":
-			members[i].Name = "unknown"
-		case systems[system(e)] == 1:
-			members[i].Name = system(e)
-		case e.Hostname != "" && hosts[e.Hostname] == 1:
-			members[i].Name = e.Hostname
-		default:
-			members[i].Name = strings.TrimSpace(e.Hostname + " " + results.ShortID(e.Machine))
-		}
+	names := results.MachineNames(runs)
+	for i, e := range runs {
+		members[i].Name = names[e.Machine]
 	}
+	return members
 }
 
 // order lists the fleet's cells in the order in which views show them.

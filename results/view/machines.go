@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ func machineTitle(s *results.Set, id string) string {
 	if len(s.Machines()) < 2 {
 		return ""
 	}
-	return s.MachineName(id)
+	return cmp.Or(results.MachineNames(s.Environments)[id], "unknown")
 }
 
 // MachineLine describes the machine of a set, "" if the records do not tell.
