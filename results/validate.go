@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -43,22 +42,20 @@ func (r Record) Validate() error {
 
 // Validate reports what is wrong with a target's record: sizes or samples that cannot be.
 func (t Target) Validate() error {
-	return cmp.Or(
-		notNegative([]figure{
-			{"size", &t.Size},
-			{"request_limit", t.RequestLimit},
-			{"reply_limit", t.ReplyLimit},
-			{"searched_to", t.SearchedTo},
-		}),
-		validateSamples(t.Samples),
-	)
+	figures := []figure{{"size", t.Size}}
+	for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit, t.SearchedTo} {
+		if limit != nil {
+			figures = append(figures, figure{"a limit", *limit})
+		}
+	}
+	return cmp.Or(notNegative(figures...), validateSamples(t.Samples))
 }
 
 // Validate reports what is wrong with a message: an unknown direction, or a negative size or time.
 func (m Message) Validate() error {
 	return cmp.Or(
 		oneOf("dir", m.Dir, "request", "reply"),
-		notNegative([]figure{{"t_ns", &m.T}, {"size", &m.Size}, {"stall_ns", &m.Stall}}),
+		notNegative(figure{"t_ns", m.T}, figure{"size", m.Size}, figure{"stall_ns", m.Stall}),
 	)
 }
 
@@ -72,18 +69,18 @@ func oneOf(field, value string, known ...string) error {
 	return fmt.Errorf("%s %q: want %s or %s", field, value, others, known[last])
 }
 
-// A figure is a count or a time as the file names it; its value is nil if it is absent.
+// A figure is a count or a time as the file names it.
 type figure struct {
 	name  string
-	value *int64
+	value int64
 }
 
 // notNegative refuses negative counts and times: every rate and ratio made from them would be
 // wrong.
-func notNegative(figures []figure) error {
+func notNegative(figures ...figure) error {
 	for _, f := range figures {
-		if f.value != nil && *f.value < 0 {
-			return fmt.Errorf("%s is negative: %d", f.name, *f.value)
+		if f.value < 0 {
+			return fmt.Errorf("%s is negative: %d", f.name, f.value)
 		}
 	}
 	return nil
@@ -92,81 +89,20 @@ func notNegative(figures []figure) error {
 // validateSamples names the first sample with a figure that cannot be, counted from 1: "sample 3:
 // writer.calls is negative: -1".
 func validateSamples(samples []Sample) error {
-	for i := range samples {
-		if err := samples[i].validate(); err != nil {
+	for i, s := range samples {
+		err := notNegative(
+			figure{"elapsed_ns", s.ElapsedNS},
+			figure{"messages", s.Messages},
+			figure{"payload_bytes", s.PayloadBytes},
+			figure{"wire_bytes", s.WireBytes},
+			figure{"writer.calls", s.Writer.Calls},
+			figure{"writer.bytes", s.Writer.Bytes},
+			figure{"reader.calls", s.Reader.Calls},
+			figure{"reader.bytes", s.Reader.Bytes},
+		)
+		if err != nil {
 			return fmt.Errorf("sample %d: %w", i+1, err)
 		}
 	}
 	return nil
-}
-
-func (s *Sample) validate() error {
-	err := notNegative([]figure{
-		{"elapsed_ns", &s.ElapsedNS},
-		{"messages", &s.Messages},
-		{"payload_bytes", &s.PayloadBytes},
-		{"wire_bytes", &s.WireBytes},
-		{"steal_ns", s.StealNS},
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.Writer.validate(); err != nil {
-		return fmt.Errorf("writer.%w", err)
-	}
-	if err := s.Reader.validate(); err != nil {
-		return fmt.Errorf("reader.%w", err)
-	}
-	for key, l := range s.Latency {
-		if err := l.validate(); err != nil {
-			return fmt.Errorf("latency.%s.%w", key, err)
-		}
-	}
-	if s.Load != nil {
-		if err := s.Load.validate(); err != nil {
-			return fmt.Errorf("load.%w", err)
-		}
-	}
-	return nil
-}
-
-func (c *Counters) validate() error {
-	return notNegative([]figure{
-		{"calls", &c.Calls},
-		{"bytes", &c.Bytes},
-		{"short", c.Short},
-		{"eagain", c.EAGAIN},
-		{"waits", c.Waits},
-		{"wait_ns", c.WaitNS},
-		{"cpu_ns", c.CPUNS},
-		{"voluntary_switches", c.VoluntarySwitches},
-		{"involuntary_switches", c.InvoluntarySwitches},
-		{"run_queue_ns", c.RunQueueNS},
-		{"allocs", c.Allocs},
-		{"peak_bytes", c.PeakBytes},
-	})
-}
-
-func (l *Latency) validate() error {
-	return notNegative([]figure{
-		{"count", &l.Count},
-		{"min_ns", &l.MinNS},
-		{"p50_ns", l.P50NS},
-		{"p90_ns", l.P90NS},
-		{"p99_ns", l.P99NS},
-		{"p999_ns", l.P999NS},
-		{"max_ns", &l.MaxNS},
-	})
-}
-
-func (l *Load) validate() error {
-	if !(l.Achieved >= 0) || math.IsInf(l.Achieved, 0) {
-		return fmt.Errorf("achieved is not a number of zero or more: %v", l.Achieved)
-	}
-	return notNegative([]figure{
-		{"due", &l.Due},
-		{"sent", &l.Sent},
-		{"late", &l.Late},
-		{"unsent", &l.Unsent},
-	})
 }
