@@ -105,24 +105,18 @@ func eachOf(name string, r io.Reader, seen seenLines, take func(Line)) ([]Proble
 		seen:      seen,
 		positions: make(map[string]int),
 	}
-	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<16), max: maxLine}
-	for {
-		text, torn, err := lines.next()
-		if err == io.EOF {
-			break
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 1<<16), maxLine)
+	number := 0
+	for lines.Scan() {
+		number++
+		f.line(number, lines.Bytes())
+	}
+	if err := lines.Err(); err != nil {
+		if f.taken == 0 {
+			return nil, fmt.Errorf("line %d: %w", number+1, err)
 		}
-		if errors.Is(err, errLongLine) {
-			f.problems.Add(lines.number, err.Error())
-			continue
-		}
-		if err != nil {
-			if f.taken == 0 {
-				return nil, fmt.Errorf("line %d: %w", lines.number, err)
-			}
-			f.problems.AddIncomplete(lines.number, err.Error()+": the rest of the file is missing")
-			break
-		}
-		f.line(lines.number, text, torn)
+		f.problems.AddIncomplete(number+1, err.Error()+": the rest of the file is missing")
 	}
 	if f.taken == 0 && f.repeated == 0 {
 		what := "the file is empty"
@@ -170,7 +164,7 @@ func (f *fileReader) identify(line Line, text []byte) lineID {
 }
 
 // line reads one line. A line that cannot be used is skipped, and becomes a problem.
-func (f *fileReader) line(number int, text []byte, torn bool) {
+func (f *fileReader) line(number int, text []byte) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(text) == 0 {
 		return
@@ -185,7 +179,7 @@ func (f *fileReader) line(number int, text []byte, torn bool) {
 	case next != nil:
 		f.problems.AddIncomplete(number, tornLine)
 		f.add(number, next, rest)
-	case torn || bytes.HasPrefix(text, lineStart) && !json.Valid(text):
+	case bytes.HasPrefix(text, []byte("{")) && !json.Valid(text):
 		f.problems.AddIncomplete(number, tornLine)
 	default:
 		f.problems.Add(number, err.Error()+": line skipped")
@@ -352,38 +346,4 @@ func (p *ProblemList) Add(line int, what string) {
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true
-}
-
-var errLongLine = errors.New("line too long")
-
-// A lineReader gives the lines of a file, of any length up to max.
-type lineReader struct {
-	r      *bufio.Reader
-	max    int
-	number int // of the line that next gave last, from 1
-	buf    bytes.Buffer
-}
-
-// next returns the next line without its newline, valid until the next call; torn if the file ends
-// before its newline. For a line longer than max the error is errLongLine; the line is skipped, and
-// reading can go on.
-func (l *lineReader) next() (text []byte, torn bool, err error) {
-	l.buf.Reset()
-	l.number++
-	size, err := 0, bufio.ErrBufferFull
-	for err == bufio.ErrBufferFull {
-		var part []byte
-		part, err = l.r.ReadSlice('\n')
-		if size += len(part); size <= l.max {
-			l.buf.Write(part)
-		}
-	}
-	torn = err == io.EOF
-	switch {
-	case err != nil && !(torn && size > 0):
-		return nil, false, err
-	case size > l.max:
-		return nil, false, fmt.Errorf("%w: more than %s", errLongLine, FormatSize(int64(l.max)))
-	}
-	return bytes.TrimSuffix(l.buf.Bytes(), []byte("\n")), torn, nil
 }
