@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,97 +38,63 @@ func writeNotice(w io.Writer, text string) {
 	fmt.Fprintln(w, text)
 }
 
-var numbered = regexp.MustCompile(`^\d+\. `)
+var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
-// isItem reports whether a paragraph is an item of a list.
-func isItem(text string) bool { return strings.HasPrefix(text, "- ") || numbered.MatchString(text) }
-
-// A layout writes a long text for the screen: the texts of --help and the guides. Paragraphs and
-// the items of lists are broken to fit, tables of Markdown become tables of text. Titles and
-// indented lines stay as they are; a line indented below an item continues it, and an indented
-// block that is too wide loses its indent.
-type layout struct {
-	w         io.Writer
-	options   view.Options
-	paragraph string
-	block     []string   // indented lines
-	rows      [][]string // of a table
-}
-
-// writeText lays a text out.
+// writeText lays out a long text for the screen: the texts of --help and the guides. Its blocks
+// stand apart by blank lines. Paragraphs and the items of lists are broken to fit, tables of
+// Markdown become tables of text. Titles and indented lines stay as they are.
 func writeText(w io.Writer, text string, o view.Options) {
-	l := layout{w: w, options: o}
-	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
-		l.add(strings.TrimRight(line, " \n"))
-	}
-	l.flush()
-}
-
-// add takes the next line of the text.
-func (l *layout) add(line string) {
-	switch {
-	case strings.HasPrefix(line, "|"):
-		l.flushText()
-		l.flushBlock()
-		if strings.Trim(line, "|:- ") != "" { // no rule below the titles
-			l.rows = append(l.rows, tableCells(line))
+	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
+		if i > 0 {
+			fmt.Fprintln(w)
 		}
-	case len(l.block) > 0 && line == "" || strings.HasPrefix(line, "    "):
-		l.flushText()
-		l.flushTable()
-		l.block = append(l.block, line)
-	case strings.HasPrefix(line, "  ") && isItem(l.paragraph):
-		l.paragraph += " " + strings.TrimSpace(line)
-	case line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, " "):
-		l.flush()
-		fmt.Fprintln(l.w, line)
-	default:
-		if isItem(line) {
-			l.flushText()
+		switch {
+		case strings.HasPrefix(block, "|"):
+			writeTable(w, block, o)
+		case strings.HasPrefix(block, "    "):
+			writeIndented(w, block, o)
+		case strings.HasPrefix(block, "#"), strings.HasPrefix(block, " "):
+			fmt.Fprintln(w, block)
+		default:
+			writeParagraphs(w, block, o)
 		}
-		l.flushTable()
-		l.flushBlock()
-		l.paragraph = strings.TrimSpace(l.paragraph + " " + line)
 	}
 }
 
-// flush writes everything that was added and not written yet.
-func (l *layout) flush() {
-	l.flushText()
-	l.flushTable()
-	l.flushBlock()
+// writeParagraphs writes a paragraph, or a paragraph and the items of the list behind it.
+func writeParagraphs(w io.Writer, block string, o view.Options) {
+	var paragraphs []string
+	for line := range strings.SplitSeq(block, "\n") {
+		last := len(paragraphs) - 1
+		if last < 0 || itemStart.MatchString(line) {
+			paragraphs = append(paragraphs, line)
+		} else {
+			paragraphs[last] += " " + strings.TrimSpace(line)
+		}
+	}
+	for _, p := range paragraphs {
+		lines := o.Fill(p)
+		if itemStart.MatchString(p) {
+			lines = o.Wrap([]string{p})
+		}
+		fmt.Fprintln(w, strings.Join(lines, "\n"))
+	}
 }
 
-func (l *layout) flushText() {
-	if l.paragraph == "" {
-		return
-	}
-	lines := l.options.Fill(l.paragraph)
-	if isItem(l.paragraph) {
-		lines = l.options.Wrap([]string{l.paragraph})
-	}
-	l.paragraph = ""
-	fmt.Fprintln(l.w, strings.Join(lines, "\n"))
-}
-
-// flushTable writes the table whose first row has the titles. Columns that do not fit beside the
-// first go into further tables below.
-func (l *layout) flushTable() {
-	if len(l.rows) == 0 {
-		return
-	}
+// writeTable writes a table of Markdown. Columns that do not fit beside the first go into further
+// tables below.
+func writeTable(w io.Writer, block string, o view.Options) {
+	lines := strings.Split(block, "\n")
 	var t view.Table
-	for i, title := range l.rows[0] {
+	for i, title := range tableCells(lines[0]) {
 		t.Columns = append(t.Columns, view.Column{Title: title, Key: i == 0})
 	}
-	for _, row := range l.rows[1:] {
-		t.Append(row...)
+	for _, line := range lines[2:] { // the second is the rule below the titles
+		t.Append(tableCells(line)...)
 	}
-	l.rows = nil
-	o := l.options
 	o.Detail = true
 	// If the table cannot be written, neither can the next line: the output remembers why.
-	_ = t.Write(l.w, view.FormatTable, o)
+	_ = t.Write(w, view.FormatTable, o)
 }
 
 // tableCells returns the cells of a row of a Markdown table.
@@ -139,18 +106,15 @@ func tableCells(row string) []string {
 	return cells
 }
 
-func (l *layout) flushBlock() {
-	indent := "    "
-	for _, line := range l.block {
-		if utf8.RuneCountInString(line) > l.options.Columns() {
-			indent = ""
+// writeIndented writes indented lines. They lose their indent if one of them is too wide.
+func writeIndented(w io.Writer, block string, o view.Options) {
+	lines := strings.Split(block, "\n")
+	isWide := func(line string) bool { return utf8.RuneCountInString(line) > o.Columns() }
+	cut := slices.ContainsFunc(lines, isWide)
+	for _, line := range lines {
+		if cut {
+			line = strings.TrimPrefix(line, "    ")
 		}
+		fmt.Fprintln(w, line)
 	}
-	for _, line := range l.block {
-		if line != "" {
-			line = indent + strings.TrimPrefix(line, "    ")
-		}
-		fmt.Fprintln(l.w, line)
-	}
-	l.block = nil
 }
