@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,9 +19,8 @@ import (
 // compareFlags are what compare was asked for, as it was typed.
 type compareFlags struct {
 	gateFlags
-	across      bool // for files
-	interleaved bool // for files
-	pairs       int  // for builds
+	across bool // for files
+	pairs  int  // for builds
 
 	// For two commands that are not builds of pipebench.
 	stdin        string
@@ -42,8 +40,6 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.gateFlags.register(cmd)
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
-	flags.BoolVar(&f.interleaved, "interleaved", false,
-		"the files hold runs that took turns: compare them pair by pair")
 	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted,
 		"how many pairs to run at most (default 20, or more while that takes no 45s)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file that both commands read as standard input")
@@ -63,7 +59,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 
 // Flags that belong to one of the ways to compare.
 var (
-	fileFlags    = []string{"across", "interleaved"}
+	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
 	ownFlags     = []string{ // for programs
@@ -181,11 +177,7 @@ func beginsAsResults(path string) (bool, error) {
 
 // compareFiles compares two files of results, or two texts of go test -bench.
 func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string) error {
-	compare := f.compareSets
-	if f.interleaved {
-		compare = f.comparePairs
-	}
-	c, after, err := compare(cmd, oldPath, newPath)
+	c, after, err := f.compareSets(cmd, oldPath, newPath)
 	if err != nil {
 		return err
 	}
@@ -246,32 +238,4 @@ func (f *compareFlags) compareSets(
 		c.Notes = append(c.Notes, note)
 	}
 	return c, after.Set, nil
-}
-
-// comparePairs compares two files of runs that took turns, pair by pair.
-func (f *compareFlags) comparePairs(
-	cmd *cobra.Command, oldPath, newPath string,
-) (*stat.Comparison, *results.Set, error) {
-	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
-	old, oldErr := interruptibly(cmd.Context(), oldPath, stat.ReadDataset)
-	new, newErr := interruptibly(cmd.Context(), newPath, stat.ReadDataset)
-	if oldErr == nil && newErr == nil && old.Set == nil && new.Set == nil {
-		old.Name, new.Name = oldPath, newPath
-		return stat.CompareTextPairs(old, new, o), nil, nil
-	}
-	type sides struct{ before, after []*results.Set }
-	read := func(string) (s sides, err error) {
-		s.before, s.after, err = turns.Read(oldPath, newPath)
-		return s, err
-	}
-	s, err := interruptibly(cmd.Context(), oldPath, read)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := stat.ComparePairs(s.before, s.after, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	c.Old, c.New = filepath.Base(oldPath), filepath.Base(newPath)
-	return c, results.Merge(s.after...), nil
 }

@@ -25,7 +25,6 @@ func TestReadingAFIFOEndsAtASignal(t *testing.T) {
 		{"report", "FIFO"},
 		{"compare", "FIFO", file},
 		{"compare", file, "FIFO"},
-		{"compare", "--interleaved", "FIFO", "FIFO"},
 		{"probe", "FIFO"},
 		{"probe", "--against", "FIFO"},
 		{"probe", "--claims", "FIFO"},

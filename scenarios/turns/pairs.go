@@ -1,14 +1,12 @@
 package turns
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -121,49 +119,4 @@ func keepRun(into *os.File, dir string) error {
 	}
 	os.RemoveAll(dir)
 	return nil
-}
-
-// Read makes the pairs again from the two files that [Builds] left. It returns an error if the runs
-// of the two files do not alternate in time. It leaves out a last run without a partner, which a
-// stopped contest leaves.
-func Read(oldPath, newPath string) (before, after []*results.Set, err error) {
-	old, oldErr := readRuns(oldPath)
-	new, newErr := readRuns(newPath)
-	if err := cmp.Or(oldErr, newErr); err != nil {
-		return nil, nil, err
-	}
-	n := min(len(old), len(new))
-	if n == 0 || max(len(old), len(new)) > n+1 {
-		return nil, nil, fmt.Errorf("%s has %d runs and %s has %d: these are no pairs",
-			oldPath, len(old), newPath, len(new))
-	}
-	for i := range n - 1 {
-		last := began(old[i])
-		if began(new[i]).After(last) {
-			last = began(new[i])
-		}
-		if !began(old[i+1]).After(last) || !began(new[i+1]).After(last) {
-			return nil, nil, fmt.Errorf("run %d of %s and of %s were not measured next to each "+
-				"other: these are no interleaved pairs", i+1, oldPath, newPath)
-		}
-	}
-	return old[:n], new[:n], nil
-}
-
-func began(s *results.Set) time.Time { return s.Environments[0].Time }
-
-// readRuns reads a file as one set for each run.
-func readRuns(path string) ([]*results.Set, error) {
-	all, err := results.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	var sets []*results.Set
-	for _, e := range all.Environments {
-		sets = append(sets, all.OfRun(e.Run))
-	}
-	if len(sets) > 0 {
-		sets[0].Problems = all.Problems
-	}
-	return sets, nil
 }
