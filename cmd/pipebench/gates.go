@@ -24,15 +24,10 @@ type gateFlags struct {
 	assertFlags    // on the new side
 }
 
-// registerFailAbove registers only the gate on changes.
-func (g *gateFlags) registerFailAbove(cmd *cobra.Command, of string) {
-	g.failAbove = -1
-	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, of+"exit 3 if something is "+
-		"established to be worse by more than this, such as 5%, and 4 if that cannot be known")
-}
-
 func (g *gateFlags) register(cmd *cobra.Command) {
-	g.registerFailAbove(cmd, "")
+	g.failAbove = -1
+	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, "exit 3 if something is "+
+		"established to be worse by more than this, such as 5%, and 4 if that cannot be known")
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false,
 		"exit 4 unless every figure has a verdict")
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,

@@ -1,7 +1,9 @@
 package stat
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -10,37 +12,77 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text into series that can be compared.
+// readBench reads Go benchmark text, as go test -bench prints it, into series that can be compared:
+// one for each benchmark and unit, with a value from each line. Lines of other text are skipped,
+// and broken lines become problems.
 func readBench(name string, r io.Reader) (Dataset, error) {
-	benchmarks, problems, err := benchtext.Read(name, r)
-	if err != nil {
-		return Dataset{}, err
+	problems := results.ProblemList{File: name}
+	var list seriesList
+	in := benchfmt.NewReader(r, name)
+	for in.Scan() {
+		switch line := in.Result().(type) {
+		case *benchfmt.SyntaxError:
+			problems.Add(line.Line, line.Msg+": line skipped")
+		case *benchfmt.Result:
+			list.addLine(line, &problems)
+		}
 	}
-	out := Dataset{Name: name, Problems: problems}
-	for _, b := range benchmarks {
-		out.Series = append(out.Series, Series{
-			Name:     b.Name,
-			Machine:  b.Machine,
-			Metric:   benchMetric(b),
-			Values:   b.Values,
-			Figure:   Median(b.Values),
-			Messages: b.Iterations,
-		})
+	if err := in.Err(); err != nil {
+		return Dataset{}, fmt.Errorf("read results: %s: %w", name, err)
 	}
-	return out, nil
+	// A line that describes a unit may come after the lines that use the unit.
+	units := in.Units()
+	for i := range list {
+		s := &list[i]
+		s.Metric = benchMetric(s.Metric.Name, Better(units.GetBetter(s.Metric.Name)))
+		s.Figure = Median(s.Values)
+	}
+	return Dataset{Name: name, Series: list, Problems: problems.All}, nil
+}
+
+// addLine adds the values of a line of benchmark text.
+func (l *seriesList) addLine(line *benchfmt.Result, problems *results.ProblemList) {
+	for _, v := range line.Values {
+		value, unit := v.Value, v.Unit
+		if v.OrigUnit != "" {
+			value, unit = v.OrigValue, v.OrigUnit
+		}
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			_, number := line.Pos()
+			problems.Add(number, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
+			continue
+		}
+		s := l.of(line.Name.String(), textMachine(line), Metric{Name: unit})
+		s.Values = append(s.Values, value)
+		iterations := int64(line.Iters)
+		if s.Messages == 0 || iterations < s.Messages {
+			s.Messages = iterations
+		}
+	}
+}
+
+// textMachine returns what benchmark text says of the machine on which a line was measured.
+func textMachine(line *benchfmt.Result) string {
+	var known []string
+	for _, name := range []string{"goos", "goarch", "cpu"} {
+		if value := line.GetConfig(name); value != "" {
+			known = append(known, value)
+		}
+	}
+	return strings.Join(known, " ")
 }
 
 // benchMetric makes a metric of a benchmark's unit: of the same name, with what is known of the
 // unit.
-func benchMetric(b benchtext.Benchmark) Metric {
-	m := Metric{Name: b.Unit, Title: b.Unit, Better: Better(b.Better)}
+func benchMetric(name string, better Better) Metric {
+	m := Metric{Name: name, Title: name, Better: better}
 	switch {
-	case b.Unit == "ns/op", strings.HasSuffix(b.Unit, "-ns"), strings.HasSuffix(b.Unit, "-ns/op"):
+	case name == "ns/op", strings.HasSuffix(name, "-ns"), strings.HasSuffix(name, "-ns/op"):
 		m.Unit = "ns"
-	case b.Unit == "MB/s":
-		m.Unit = b.Unit
+	case name == "MB/s":
+		m.Unit = name
 	}
-	unit, known := benchtext.FindUnit(b.Unit)
+	unit, known := benchtext.FindUnit(name)
 	if known {
 		measured := MustMetric(unit.Metric)
 		m.Better = measured.Better

@@ -69,46 +69,47 @@ func verdictSeries(s *results.Set) []Series {
 	return list
 }
 
-// A seriesList gathers series: one for each name and metric.
+// A seriesList gathers series: one for each name, machine and metric.
 type seriesList []Series
 
-// add appends values to a series. The latest value of a counter replaces earlier ones.
-func (l *seriesList) add(name, machine string, m Metric, values ...float64) {
+// of returns the series of a name, a machine and a metric. It begins the series if it is not there.
+func (l *seriesList) of(name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
-		return s.Name == name && s.Metric.Name == m.Name
+		return s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
 	})
 	if i < 0 {
 		i = len(*l)
 		*l = append(*l, Series{Name: name, Metric: m, Machine: machine})
 	}
-	s := &(*l)[i]
-	if m.Counter {
-		s.Values = nil
-	}
-	s.Values = append(s.Values, values...)
+	return &(*l)[i]
+}
+
+// set sets the value of a counter, which replaces earlier ones.
+func (l *seriesList) set(name string, m Metric, value float64) {
+	l.of(name, "", m).Values = []float64{value}
 }
 
 // judge adds a verdict, unless it decides nothing.
 func (l *seriesList) judge(name, verdict string) {
 	if v, told := severity(verdict); told {
-		l.add(name, "", verdictMetric, v)
+		l.set(name, verdictMetric, v)
 	}
 }
 
 // addTarget adds what a record says about a server.
 func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	if t.RequestLimit != nil {
-		l.add(name+"/requests", "", limitMetric, float64(*t.RequestLimit))
+		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit))
 	}
 	if t.ReplyLimit != nil {
-		l.add(name+"/replies", "", limitMetric, float64(*t.ReplyLimit))
+		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
 	}
 	if t.SearchedTo != nil {
 		side := "/requests"
 		if t.Evidence.Limit != nil && t.Evidence.Limit.Side == "reply" {
 			side = "/replies"
 		}
-		l.add(name+side, "", limitMetric, noLimit)
+		l.set(name+side, limitMetric, noLimit)
 	}
 	if t.Evidence.Growth != nil {
 		l.judge(fmt.Sprintf("%s/growth/capacity=%d", name, t.Evidence.Capacity), t.Verdict)
@@ -123,7 +124,8 @@ func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	l.judge(name, t.Verdict)
 	if t.Served() && len(t.Samples) > 0 {
 		times := MustMetric("time")
-		l.add(name, machine, times, times.Values(t.Samples)...)
+		s := l.of(name, machine, times)
+		s.Values = append(s.Values, times.Values(t.Samples)...)
 	}
 }
 

@@ -1,50 +1,11 @@
 package benchtext
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
 )
-
-func TestRead(t *testing.T) {
-	const text = `goos: linux
-goarch: amd64
-cpu: Testium 9000
-BenchmarkX/size=1-2  1100  120 ns/op  33.5 MB/s  3 widgets/op
-some other text
-BenchmarkX/size=1-2  1000  122 ns/op  33.1 MB/s  3 widgets/op
-BenchmarkBroken 12
-BenchmarkX/size=1-2  900  NaN ns/op
-cpu: Testium 9001
-BenchmarkX/size=1-2  1000  99 ns/op
-Unit widgets/op better=higher
-PASS
-`
-	got, problems, err := Read("bench.txt", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const machine = "linux amd64 Testium 9000"
-	want := []Benchmark{
-		{"X/size=1-2", machine, "ns/op", -1, []float64{120, 122}, 1000},
-		{"X/size=1-2", machine, "MB/s", 1, []float64{33.5, 33.1}, 1000},
-		{"X/size=1-2", machine, "widgets/op", 1, []float64{3, 3}, 1000},
-		{"X/size=1-2", "linux amd64 Testium 9001", "ns/op", -1, []float64{99}, 1000},
-	}
-	same := func(a, b Benchmark) bool {
-		return a.Name == b.Name && a.Machine == b.Machine && a.Unit == b.Unit &&
-			a.Better == b.Better && slices.Equal(a.Values, b.Values) && a.Iterations == b.Iterations
-	}
-	if !slices.EqualFunc(got, want, same) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-	if len(problems) != 2 || problems[0].Line != 7 || problems[1].Line != 8 {
-		t.Errorf("problems: %v, want those of lines 7 and 8", problems)
-	}
-}
 
 func TestWithSide(t *testing.T) {
 	for name, want := range map[string]string{

@@ -1,5 +1,5 @@
-// Package benchtext reads Go benchmark text, and knows the names and units that cells and their
-// figures have in it. Package stat makes series of what it reads.
+// Package benchtext knows the names and units that cells and their figures have in Go benchmark
+// text. Package stat reads such text.
 package benchtext
 
 import (
