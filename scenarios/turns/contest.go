@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -38,48 +39,36 @@ type Plan struct {
 // DefaultMaxTime is a plan's time if it names none.
 const DefaultMaxTime = time.Minute
 
-// Validate returns an error if a number of the plan is negative.
-func (p Plan) Validate() error {
-	if p.Pairs < 0 || p.MaxTime < 0 {
-		return fmt.Errorf("the plan asks for %d pairs in %s; neither can be negative",
-			p.Pairs, p.MaxTime)
-	}
-	return nil
-}
-
 // Run runs pairs until their comparison is decided, until the plan is fulfilled, or until the first
 // pair shows that a figure is missing that the plan asks for. In each pair, chance or the pair
 // before decides which side is first. When ctx or an error stops it, it returns the error and the
 // comparison of the pairs before, nil if there are none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
-	l := p.limit(ctx)
-	defer l.cancel()
-	return p.run(ctx, l, c)
+	ctx, cancel := p.limited(ctx)
+	defer cancel()
+	return p.run(ctx, c)
 }
 
-// A limit is when the time of a plan is up.
-type limit struct {
-	ctx    context.Context // ends then
-	cancel context.CancelFunc
-	until  time.Time
+// A timeUp is the cause for which the context of a plan ends when its time is up.
+type timeUp time.Duration
+
+func (t timeUp) Error() string {
+	return fmt.Sprintf("it did not end before %s were over, and was stopped", time.Duration(t))
 }
 
-func (p Plan) limit(ctx context.Context) limit {
+// limited returns a context that ends when the time of the plan is up.
+func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := p.MaxTime
 	if most == 0 {
 		most = DefaultMaxTime
 	}
-	tooLong := fmt.Errorf("it did not end before %s were over, and was stopped", most)
-	ctx, cancel := context.WithTimeoutCause(ctx, most, tooLong)
-	return limit{ctx, cancel, time.Now().Add(most)}
+	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 
 // run returns the comparison of the pairs, and the error that stopped it. A pair that is cut off
 // when the time is up counts for nothing, and is no error if there are others.
-func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
+func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
+	until, _ := ctx.Deadline()
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))
 	began := time.Now()
 	oldFirst := false
@@ -88,12 +77,13 @@ func (p Plan) run(ctx context.Context, l limit, c Contest) (*stat.Comparison, er
 	for n := 0; ; n++ {
 		start := time.Now()
 		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest >= p.Spend
-		if n > 0 && (isEnough || start.Add(longest).After(l.until)) {
+		if n > 0 && (isEnough || start.Add(longest).After(until)) {
 			return c.Compare(p.Options)
 		}
 		oldFirst = nextOrder(random, n, oldFirst)
-		err := c.Pair(l.ctx, oldFirst)
-		if err != nil && n > 0 && l.ctx.Err() != nil && ctx.Err() == nil {
+		err := c.Pair(ctx, oldFirst)
+		_, isUp := errors.AsType[timeUp](context.Cause(ctx))
+		if err != nil && n > 0 && isUp {
 			return c.Compare(p.Options)
 		}
 		if err != nil {

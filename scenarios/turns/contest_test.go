@@ -113,14 +113,6 @@ func TestPairsBeforeAFailureAreCompared(t *testing.T) {
 	}
 }
 
-func TestPlansThatCannotBe(t *testing.T) {
-	for _, p := range []Plan{{Pairs: -1}, {MaxTime: -time.Second}} {
-		if _, err := Run(t.Context(), &script{}, p); err == nil {
-			t.Errorf("%+v was run", p)
-		}
-	}
-}
-
 // In any two pairs that follow each other each side goes first once, and which goes first in the
 // first of them is left to chance.
 func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {

@@ -57,10 +57,10 @@ const (
 // timed, unless that is allowed. With an error in the pairs it still returns what was found
 // before.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
-	l := plan.limit(ctx)
-	defer l.cancel()
+	ctx, cancel := plan.limited(ctx)
+	defer cancel()
 	if !p.Servers {
-		if err := p.count(l.ctx); err != nil {
+		if err := p.count(ctx); err != nil {
 			if len(p.counted.old) < countStarts {
 				return nil, err
 			}
@@ -73,7 +73,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	}
 	usual := plan.Options
 	plan.Options.Tolerance = closeEnough
-	_, stopped := plan.run(ctx, l, p)
+	_, stopped := plan.run(ctx, p)
 	found, err := p.Compare(usual)
 	if stopped != nil {
 		err = stopped
