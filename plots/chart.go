@@ -19,7 +19,6 @@
 package plots
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -39,9 +38,9 @@ type Chart struct {
 	Name     string   // of the files, without an extension; the same for the same records
 	Title    string   // what one sees
 	Subtitle []string // lines about the machine, and what all points have in common
-	X, Y     Axis
+	X        Axis     // must have places
+	Y        Axis
 	Panels   []Panel
-	Columns  int      // panels side by side; 0 chooses up to three by their number
 	Notes    []string // small print under the picture: how to read it
 
 	kind    string // a page shows the first chart of each kind, and folds the others
@@ -57,55 +56,44 @@ type Panel struct {
 	Fails  *Failing // nil: nothing fails
 }
 
-// A Series is one line of a panel. Its name decides its colour, dash and marker, so that a framing
-// looks the same in every picture.
+// A Series is one line of a panel. Its name decides its colour and marker, so that a framing looks
+// the same in every picture.
 type Series struct {
 	Name      string
 	Reference bool // the others are compared with it: drawn behind them, in black
-	Shape     Shape
-	Points    []Point // ascending by X
+	Dots      bool // its points are not joined by a line
+	Points    []Point
 }
 
-// A Shape is a way to join the points of a series.
-type Shape int
-
-// Shapes of a series.
-const (
-	Line  Shape = iota // points with their intervals, joined by a line
-	Curve              // a line through many points, with markers at some
-	Dots               // points with their intervals, not joined
-)
-
-// A Point is one figure with its interval. An exact figure has Low and High equal to Y.
+// A Point is one figure with its interval, at one of the places along the X axis. An exact figure
+// has Low and High equal to Y.
 type Point struct {
-	X, Y, Low, High float64
+	X            int // index in the places
+	Y, Low, High float64
 
 	Label   string // beside the point
 	Samples int    // number of samples behind the figure; 0 if it is exact
 	Doubt   bool   // one sample, or an interval too wide to draw: the marker is hollow
-	Mark    bool   // on a [Curve]: this point has a marker
-	Last    bool   // last size that worked: the marker is a red cross
 }
 
-// A Guide is a thin line across a panel at a value worth knowing, such as a pipe's capacity.
+// A Guide is a thin line across a panel at a value worth knowing.
 type Guide struct {
-	Vertical bool // the value is on the X axis, else on Y
-	Value    float64
-	Label    string
+	Value float64
+	Label string
 }
 
-// A Failing is the part of a panel in which a server fails: from the X value From on.
+// A Failing is the part of a panel in which a server fails: from the place with index From on.
 type Failing struct {
-	From float64
+	From int
 	How  string
 }
 
 // exact returns a point without an interval.
-func exact(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
+func exact(x int, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
 
 // finite reports whether a point can be drawn.
 func (p Point) finite() bool {
-	for _, v := range []float64{p.X, p.Y, p.Low, p.High} {
+	for _, v := range []float64{p.Y, p.Low, p.High} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return false
 		}
@@ -142,16 +130,6 @@ func (c Chart) points() []Point {
 	return all
 }
 
-// places lists the X values of all points, each once.
-func (c Chart) places() []float64 {
-	var xs []float64
-	for _, p := range c.points() {
-		xs = append(xs, p.X)
-	}
-	slices.Sort(xs)
-	return slices.Compact(xs)
-}
-
 // A kind is a kind of chart, with the function that makes such charts.
 type kind struct {
 	name    string
@@ -169,12 +147,12 @@ var kinds = []kind{
 	{"chunk", "measurements", chunkCharts},
 	{"latency", "measurements", latencyCharts},
 	{"overhead", "measurements", overheadCharts},
-	{"fill", "rule-findings", fillCharts},
 	{"server", "servers", serverCharts},
 }
 
 // Charts makes every chart that the records of a set allow. If they are from several machines, it
-// makes the charts that compare machines.
+// makes the charts that compare machines. A chart of one figure is left out: a sentence says it
+// better.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -182,7 +160,10 @@ func Charts(set *results.Set) []Chart {
 	var charts []Chart
 	all := rowsOf(set)
 	for _, k := range kinds {
-		for _, c := range withoutSinglePoints(k.charts(all)) {
+		for _, c := range k.charts(all) {
+			if !saysSomething(c) {
+				continue
+			}
 			c.kind = k.name
 			c.section = k.section
 			c.complete()
@@ -190,6 +171,17 @@ func Charts(set *results.Set) []Chart {
 		}
 	}
 	return charts
+}
+
+// saysSomething reports whether a panel of the chart has two points to compare.
+func saysSomething(c Chart) bool {
+	return slices.ContainsFunc(c.Panels, func(p Panel) bool {
+		n := 0
+		for _, s := range p.Series {
+			n += len(s.Points)
+		}
+		return n > 1
+	})
 }
 
 // complete adds a note if points are in doubt. If the chart has a single line, which has no name
@@ -209,25 +201,6 @@ func (c *Chart) complete() {
 		return
 	}
 	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], names[0])
-}
-
-// withoutSinglePoints leaves out charts without points. It also leaves out charts of a single
-// point, if there are others: one figure needs no picture.
-func withoutSinglePoints(charts []Chart) []Chart {
-	var some, more []Chart
-	for _, c := range charts {
-		n := len(c.points())
-		if n > 0 {
-			some = append(some, c)
-		}
-		if n > 1 {
-			more = append(more, c)
-		}
-	}
-	if len(more) == 0 {
-		return some
-	}
-	return more
 }
 
 // Write draws charts into a folder, each as an SVG and a PNG named after the chart, and lists the
@@ -294,9 +267,6 @@ func named(charts []Chart, names []string) ([]Chart, error) {
 
 // ErrNothingToDraw is returned for a chart without a single point.
 var ErrNothingToDraw = errors.New("nothing to draw")
-
-// compareX orders points by X.
-func compareX(a, b Point) int { return cmp.Compare(a.X, b.X) }
 
 // The pictures in gallery show real results, which .ci/record measures and draws.
 //

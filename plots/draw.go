@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -50,42 +49,20 @@ func (c Chart) SVG() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	canvas := &svgCanvas{Canvas: vgsvg.New(pictureWidth, p.height)}
+	canvas := vgsvg.New(pictureWidth, p.height)
 	p.draw(draw.NewCanvas(canvas, pictureWidth, p.height))
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
 	}
-	svg := canvas.fitTexts(out.String())
+	// Arial and Helvetica are as wide as Liberation Sans, which many machines do not have.
+	svg := strings.ReplaceAll(out.String(), "font-family:Liberation Sans",
+		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\" ", html.EscapeString(c.Title))
 	svg = strings.Replace(svg, "<svg ", open, 1)
 	svg = strings.Replace(svg, "\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", "", 1)
 	svg = strings.Replace(svg, "</svg>", p.hovers()+"</svg>", 1)
 	return []byte(view.Escape(svg)), nil // other programs may have names that XML forbids
-}
-
-// An svgCanvas remembers how wide each text is.
-type svgCanvas struct {
-	*vgsvg.Canvas
-	widths []vg.Length
-}
-
-// FillString implements [vg.Canvas].
-func (c *svgCanvas) FillString(face font.Face, at vg.Point, text string) {
-	c.widths = append(c.widths, face.Width(text))
-	c.Canvas.FillString(face, at, text)
-}
-
-// fitTexts makes every text as wide as the layout assumes. Machines that lack the typeface use the
-// next one in a list, of about the same widths, and the textLength of each text corrects the rest.
-func (c *svgCanvas) fitTexts(svg string) string {
-	parts := strings.Split(svg, "<text ")
-	for i, width := range c.widths {
-		parts[i+1] = fmt.Sprintf("textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\" %s",
-			width, parts[i+1])
-	}
-	return strings.ReplaceAll(strings.Join(parts, "<text "), "font-family:Liberation Sans",
-		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 }
 
 // PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
@@ -105,7 +82,7 @@ func (c Chart) PNG() ([]byte, error) {
 }
 
 // A picture is a chart that is being drawn: title and subtitle, the panels in rows with the names
-// of the lines beside the first one, and the notes.
+// of the lines beside the first row, and the notes.
 type picture struct {
 	Chart
 	styles        map[string]style
@@ -132,13 +109,9 @@ func newPicture(c Chart) (*picture, error) {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
 	p := &picture{Chart: c, styles: assignStyles(c)}
-	p.columns = c.Columns
-	switch {
-	case p.columns > 0:
-	case len(c.Panels) == 4:
+	p.columns = min(len(c.Panels), 3)
+	if len(c.Panels) == 4 {
 		p.columns = 2
-	default:
-		p.columns = min(len(c.Panels), 3)
 	}
 	p.rows = (len(c.Panels) + p.columns - 1) / p.columns
 	if names := c.names(); len(names) > 1 {
@@ -156,23 +129,8 @@ func newPicture(c Chart) (*picture, error) {
 	p.footer = margin + 6 + vg.Length(len(p.notes))*smallRow
 	panels := vg.Length(p.rows)*(p.panelHeight()+gap) - gap
 	p.height = p.header + panels + p.footer
-	p.fitX()
+	p.x = p.X.fit(nil, p.panelWidth())
 	return p, nil
-}
-
-// fitX fits the X axis, which all panels share. If a server fails, the axis goes on beyond the last
-// value, to show the sizes that fail.
-func (p *picture) fitX() {
-	const beyond = 0.12 // of the axis
-	length := p.panelWidth() - 10
-	fails := slices.ContainsFunc(p.Panels, func(panel Panel) bool { return panel.Fails != nil })
-	if fails {
-		length *= 1 - beyond
-	}
-	p.x = p.X.fit(p.places(), length, true)
-	if fails {
-		p.x.max += beyond / (1 - beyond) * (p.x.max - p.x.min)
-	}
 }
 
 // panelHeight is the height of a panel: lower if several are side by side.
@@ -207,9 +165,7 @@ func heights(panels []Panel) []float64 {
 			}
 		}
 		for _, g := range panel.Guides {
-			if !g.Vertical {
-				ys = append(ys, g.Value)
-			}
+			ys = append(ys, g.Value)
 		}
 	}
 	return ys
@@ -245,31 +201,14 @@ func (p *picture) drawPanels(c draw.Canvas) {
 	for row := range plots {
 		plots[row] = make([]*plot.Plot, p.columns) // nil behind the last panel
 	}
-	titles := p.panelTitles()
 	for i, content := range p.Panels {
-		d := p.newPanel(i, content)
-		plots[i/p.columns][i%p.columns] = d.plot(titles[i])
+		plots[i/p.columns][i%p.columns] = p.newPanel(i, content).plot()
 	}
 	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: gap, PadY: gap}
 	canvases := plot.Align(plots, tiles, c)
 	for i := range p.Panels {
 		plots[i/p.columns][i%p.columns].Draw(canvases[i/p.columns][i%p.columns])
 	}
-}
-
-// panelTitles breaks the titles of the panels into equally many lines.
-func (p *picture) panelTitles() []string {
-	var titles []string
-	most := 0
-	for _, panel := range p.Panels {
-		lines := breakText([]string{panel.Title}, panelTitle(), p.panelWidth()+20)
-		titles = append(titles, strings.Join(lines, "\n"))
-		most = max(most, len(lines))
-	}
-	for i, title := range titles {
-		titles[i] += strings.Repeat("\n", most-1-strings.Count(title, "\n"))
-	}
-	return titles
 }
 
 func panelTitle() text.Style { return letters(9.5, foreground, true) }
@@ -303,29 +242,17 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread places rows of equal height as near as possible to the given ascending places, so that no
-// row covers another or leaves the range. Rows that have to move apart stay around the mean of
-// their places.
+// spread moves rows of equal height, given by their ascending places, so that no row covers another
+// or leaves the range.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
-	type crowd struct{ sum, n vg.Length }
-	var crowds []crowd
-	for i, y := range at {
-		crowds = append(crowds, crowd{sum: y - row*vg.Length(i), n: 1}) // as if rows had no height
-		for k := len(crowds) - 1; k > 0; k-- {
-			below, above := crowds[k-1], crowds[k]
-			if below.sum/below.n <= above.sum/above.n {
-				break
-			}
-			crowds = append(crowds[:k-1], crowd{sum: below.sum + above.sum, n: below.n + above.n})
-		}
+	out := slices.Clone(at)
+	for i := range out {
+		out[i] = max(out[i], low)
+		low = out[i] + row
 	}
-	var out []vg.Length
-	for _, c := range crowds {
-		for range int(c.n) {
-			i := vg.Length(len(out))
-			y := max(c.sum/c.n, low) + row*i
-			out = append(out, min(y, high-row*(vg.Length(len(at))-1-i)))
-		}
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = min(out[i], high)
+		high = out[i] - row
 	}
 	return out
 }

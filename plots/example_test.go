@@ -18,7 +18,12 @@ func ExampleWrite() {
 	sample := results.Sample{
 		ElapsedNS: 1e6, Messages: 100, PayloadBytes: 409_600, WireBytes: 409_700,
 	}
-	set := &results.Set{Records: []results.Record{{Cell: cell, Samples: []results.Sample{sample}}}}
+	larger := cell
+	larger.Size = 65536
+	set := &results.Set{Records: []results.Record{
+		{Cell: cell, Samples: []results.Sample{sample}},
+		{Cell: larger, Samples: []results.Sample{sample}},
+	}}
 
 	dir, err := os.MkdirTemp("", "plots")
 	if err != nil {
@@ -61,12 +66,12 @@ func ExampleChart() {
 	chart := plots.Chart{
 		Name:  "memory",
 		Title: "Memory of a reader against what it was sent",
-		X:     plots.Axis{Label: "bytes sent", Scale: plots.Log, Unit: plots.Bytes},
-		Y:     plots.Axis{Label: "resident memory", Scale: plots.Log, Unit: plots.Bytes},
+		X:     plots.Axis{Label: "sent", Places: []string{"1 MiB", "1 GiB"}},
+		Y:     plots.Axis{Label: "resident memory", Unit: "MiB", FromZero: true},
 		Panels: []plots.Panel{{Series: []plots.Series{
 			{Name: "ndjson", Points: []plots.Point{
-				{X: 1 << 20, Y: 8 << 20, Low: 8 << 20, High: 9 << 20},
-				{X: 1 << 30, Y: 24 << 20, Low: 23 << 20, High: 25 << 20},
+				{X: 0, Y: 8, Low: 8, High: 9},
+				{X: 1, Y: 24, Low: 23, High: 25},
 			}},
 		}}},
 	}

@@ -36,24 +36,19 @@ func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 		axis = *content.Y
 		alike = []Panel{content}
 	}
-	d.y = axis.fit(heights(alike), p.panelHeight()-60, false)
+	d.y = axis.fit(heights(alike), 0)
 	return d
 }
 
-// shifts says by how much to move the points of each series to the side, so that they do not cover
-// each other. Series whose points are not joined are moved; if there is only one X value, all are.
-// A reference is never moved.
+// shifts says by how many points to move the dots of each series to the side, so that they do not
+// cover each other. A reference is not moved.
 func (p *picture) shifts() map[string]vg.Length {
-	onePlace := len(p.places()) == 1
+	const step = 3.5
 	var moved []string
 	for _, s := range p.Chart.series() {
-		if (s.Shape == Dots || onePlace) && !s.Reference && !slices.Contains(moved, s.Name) {
+		if s.Dots && !s.Reference && !slices.Contains(moved, s.Name) {
 			moved = append(moved, s.Name)
 		}
-	}
-	step := vg.Length(3.5)
-	if onePlace {
-		step = min(14, p.panelWidth()/vg.Length(len(moved)+1))
 	}
 	out := make(map[string]vg.Length)
 	for i, name := range moved {
@@ -63,17 +58,14 @@ func (p *picture) shifts() map[string]vg.Length {
 }
 
 // plot makes gonum's plot of the panel.
-func (d *panelDrawing) plot(title string) *plot.Plot {
+func (d *panelDrawing) plot() *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	out.Title.Text = title
+	out.Title.Text = d.panel.Title
 	out.Title.TextStyle = panelTitle()
 	out.Title.TextStyle.XAlign = draw.XCenter
 	out.Title.TextStyle.YAlign = draw.YTop
 	out.Title.Padding = 5
-	if slices.ContainsFunc(d.panel.Guides, func(g Guide) bool { return g.Vertical }) {
-		out.Title.Padding += smallRow // for their labels
-	}
 	setUpAxis(&out.X, d.x, draw.XCenter, draw.YTop)
 	setUpAxis(&out.Y, d.y, draw.XRight, draw.YCenter)
 	if !d.first {
@@ -145,7 +137,7 @@ func (d *panelDrawing) place(c draw.Canvas, of *plot.Plot, s Series) []placed {
 		}
 		out = append(out, placed{
 			Point: p,
-			at:    vg.Point{X: atX(d.x.at(p.X)) + d.shift[s.Name], Y: atY(d.y.at(p.Y))},
+			at:    vg.Point{X: atX(float64(p.X)) + d.shift[s.Name], Y: atY(d.y.at(p.Y))},
 			low:   atY(d.y.at(p.Low)),
 			high:  atY(d.y.at(p.High)),
 		})
@@ -157,7 +149,7 @@ func (d *panelDrawing) place(c draw.Canvas, of *plot.Plot, s Series) []placed {
 func (d *panelDrawing) drawSeries(c draw.Canvas, of *plot.Plot, s Series) {
 	look := d.styles[s.Name]
 	points := d.place(c, of, s)
-	joined := s.Shape != Dots && len(points) > 1
+	joined := !s.Dots && len(points) > 1
 	if joined {
 		var line []vg.Point
 		for _, p := range points {
@@ -170,15 +162,8 @@ func (d *panelDrawing) drawSeries(c draw.Canvas, of *plot.Plot, s Series) {
 		if p.hasBar() {
 			c.StrokeLine2(bar, p.at.X, p.low, p.at.X, p.high)
 		}
-		if s.Shape == Curve && !p.Mark && p.Label == "" {
-			continue
-		}
 		d.told = append(d.told, told{at: p.at, text: d.tell(s, p.Point)})
-		switch {
-		case p.Last:
-			glyph := draw.GlyphStyle{Color: red, Radius: 1.4 * markerRadius, Shape: cross}
-			c.DrawGlyph(glyph, p.at)
-		case !s.Reference || !joined || p.Doubt:
+		if !s.Reference || !joined || p.Doubt {
 			look.draw(&c, p.at, p.Doubt)
 		}
 		label := p.at.Add(vg.Point{X: markerRadius + 3, Y: markerRadius})
@@ -209,22 +194,14 @@ func (d *panelDrawing) tell(s Series, p Point) string {
 	if p.Doubt && p.Samples != 1 {
 		doubt = "too noisy"
 	}
-	return view.JoinParts(s.Name, d.X.Format(p.X), figure, samples, doubt, p.Label)
+	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }
 
-// guide draws a line across the panel. A vertical line has its label above the panel; a horizontal
-// line has it at its left end.
+// guide draws a line across the panel, with its label at the left end.
 func (d *panelDrawing) guide(c draw.Canvas, of *plot.Plot, g Guide) {
-	atX, atY := of.Transforms(&c)
+	_, atY := of.Transforms(&c)
 	stroke := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
 	style := letters(labelSize, muted, false)
-	if g.Vertical {
-		x := atX(d.x.at(g.Value))
-		style.XAlign = draw.XCenter
-		c.StrokeLine2(stroke, x, c.Min.Y, x, c.Max.Y)
-		c.FillText(style, vg.Point{X: x, Y: c.Max.Y + 2}, g.Label)
-		return
-	}
 	y := atY(d.y.at(g.Value))
 	c.StrokeLine2(stroke, c.Min.X, y, c.Max.X, y)
 	above := y + 2
@@ -234,24 +211,19 @@ func (d *panelDrawing) guide(c draw.Canvas, of *plot.Plot, g Guide) {
 	c.FillText(style, vg.Point{X: c.Min.X + 4, Y: above}, g.Label)
 }
 
-// failing shades the part of the panel in which a server fails, and says how, within it or to the
-// left of it.
+// failing shades the part of the panel in which a server fails, and says how at its left.
 func (d *panelDrawing) failing(c draw.Canvas, of *plot.Plot) {
 	if d.panel.Fails == nil {
 		return
 	}
 	atX, _ := of.Transforms(&c)
-	most := c.Max.X - 0.1*(c.Max.X-c.Min.X) // visible even if the limit is far to the right
-	left := min(max(c.Min.X, atX(d.x.at(d.panel.Fails.From))), most)
+	left := atX(float64(d.panel.Fails.From) - 0.5)
 	from := vg.Point{X: left, Y: c.Min.Y}
 	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})
 	c.Fill(vg.Rectangle{Min: from, Max: c.Max}.Path())
 	style := letters(labelSize, red, true)
-	at := vg.Point{X: left + 3, Y: c.Min.Y + 4}
-	if width := style.Width(d.panel.Fails.How); at.X+width > c.Max.X {
-		at.X = left - 3 - width
-	}
-	c.FillText(style, at, d.panel.Fails.How)
+	style.XAlign = draw.XRight
+	c.FillText(style, vg.Point{X: left - 3, Y: c.Min.Y + 4}, d.panel.Fails.How)
 }
 
 // drawNames writes the names of all lines to the right of the panel, each near its end, with its

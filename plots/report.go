@@ -122,11 +122,7 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	}
 	r.setTitle()
 	content, err := r.page(maxTableRows)
-	for rows := maxTableRows / 2; err == nil && len(content) >= ReportLimit; rows /= 2 {
-		if rows == 0 {
-			return fmt.Errorf("write report: %d bytes without a single row, where %d are allowed: "+
-				"report fewer files at once", len(content), ReportLimit)
-		}
+	for rows := maxTableRows / 2; err == nil && len(content) >= ReportLimit && rows > 0; rows /= 2 {
 		content, err = r.page(rows)
 	}
 	if err != nil {

@@ -1,8 +1,8 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,13 +23,8 @@ type rows struct {
 
 // rowsOf works out the figures of the measurements of a set. Cells without samples are left out.
 func rowsOf(set *results.Set) rows {
-	r := rows{set: set}
-	for _, row := range stat.Rows(set) {
-		if row.Samples > 0 {
-			r.all = append(r.all, row)
-		}
-	}
-	return r
+	r := rows{set: set, all: stat.Rows(set)}
+	return r.where(func(row stat.Row) bool { return row.Samples > 0 })
 }
 
 // where selects rows.
@@ -55,35 +50,60 @@ func values[V comparable](r rows, of func(stat.Row) V) []V {
 	return out
 }
 
+// with selects the rows of which of returns a value.
+func with[V comparable](r rows, of func(stat.Row) V, value V) rows {
+	return r.where(func(row stat.Row) bool { return of(row) == value })
+}
+
 func framingOf(r stat.Row) string   { return r.Cell.Framing }
 func placementOf(r stat.Row) string { return r.Cell.Placement }
 func sizeOf(r stat.Row) int         { return r.Cell.Size }
+func writeSizeOf(r stat.Row) int    { return r.Cell.WriteSize }
+
+// chunkSizeOf returns the size of a row's chunks, 0 if it has none.
+func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// unlimitedFirst orders limits from the largest to the smallest. Zero, which means no limit, comes
-// first.
-func unlimitedFirst[N int | int64](a, b N) int {
-	if a == 0 || b == 0 {
-		return cmp.Compare(a, b)
+// sizeName names a message size. Recorded messages have no common size: it is 0.
+func sizeName(size int) string {
+	if size == 0 {
+		return "recorded"
 	}
-	return cmp.Compare(b, a)
+	return results.FormatSize(int64(size))
 }
 
-// at selects the rows of a placement.
-func (r rows) at(placement string) rows {
-	return r.where(func(row stat.Row) bool { return row.Cell.Placement == placement })
+// sizeAxis is an axis of sizes. If one of them is no whole number of KiB, all are numbers of bytes.
+func sizeAxis(label string, sizes []int) Axis {
+	uneven := func(size int) bool { return size > 1024 && size%1024 != 0 }
+	if !slices.ContainsFunc(sizes, uneven) {
+		return Axis{Label: label, Places: sizeNames(sizes)}
+	}
+	a := Axis{Label: label + ", B"}
+	for _, size := range sizes {
+		a.Places = append(a.Places, results.FormatGrouped(int64(size)))
+	}
+	return a
 }
 
-// in selects the rows of a framing.
-func (r rows) in(framing string) rows {
-	return r.where(func(row stat.Row) bool { return row.Cell.Framing == framing })
+// sizeNames lists the names of sizes.
+func sizeNames(sizes []int) []string {
+	var names []string
+	for _, size := range sizes {
+		names = append(names, sizeName(size))
+	}
+	return names
 }
 
-// of selects the rows of a message size.
-func (r rows) of(size int) rows {
-	return r.where(func(row stat.Row) bool { return row.Cell.Size == size })
+// Names of panels and lines.
+func panelName(r stat.Row) string   { return view.ShortPlacement(r.Cell.Placement) }
+func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
+func sizeLine(r stat.Row) string    { return sizeName(r.Cell.Size) + " messages" }
+
+// always returns a function that gives all rows the same name.
+func always(name string) func(stat.Row) string {
+	return func(stat.Row) string { return name }
 }
 
 // apart splits rows into groups that can share a chart. shown clears the fields of a cell that the
@@ -97,13 +117,19 @@ func (r rows) apart(shown func(*results.Cell)) []rows {
 	cells := values(r, keyOf)
 	var out []rows
 	for _, cell := range cells {
-		own := r.where(func(row stat.Row) bool { return keyOf(row) == cell })
+		own := with(r, keyOf, cell)
 		for _, name := range results.DifferingFields(cells) {
 			own.suffix += "-" + fileName(view.FieldValue(name, cell.Field(name)))
 		}
 		out = append(out, own)
 	}
 	return out
+}
+
+// perSetting splits rows into groups that differ only in framing, size and placement, and so can
+// share a chart.
+func (r rows) perSetting() []rows {
+	return r.apart(func(c *results.Cell) { c.Framing, c.Size, c.Placement = "", 0, "" })
 }
 
 // notInNames matches characters that the name of a file should not have.
@@ -121,28 +147,14 @@ func (r rows) subtitle(elsewhere ...string) []string {
 	for _, row := range r.all {
 		cells = append(cells, row.Cell)
 	}
-	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
-	back := r.capacities()
-	usual := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
-	names := append(usual, results.CellFieldNames()...)
-	var parts []string
-	for i, name := range names {
-		text := cells[0].Field(name)
-		told := slices.Contains(elsewhere, name) || slices.Contains(names[:i], name)
-		absent := text == "" || text == "0" && name != "capacity"
-		if told || absent || name == "framing" || name == "pattern" {
-			continue
-		}
-		if name == "capacity" && len(back) == 1 && back[0] > 0 {
-			text = strconv.Itoa(back[0])
-		}
-		if name == "size" {
-			parts = append(parts, messagesOf(cells[0].Size))
-		} else {
-			parts = append(parts, view.FieldPhrase(name, text))
+	if back := r.capacities(); len(back) == 1 && back[0] > 0 {
+		for i := range cells {
+			cells[i].Capacity = back[0]
 		}
 	}
-	return nonEmpty(view.MachineLine(r.set), view.JoinParts(parts...))
+	elsewhere = append(elsewhere, "framing", "pattern")
+	return nonEmpty(view.MachineLine(r.set),
+		view.JoinParts(view.CommonFields(cells, elsewhere...)...))
 }
 
 // nonEmpty returns the lines that have a text.
@@ -163,43 +175,44 @@ func (r rows) capacities() []int {
 	return out
 }
 
-// figure returns the point at x for a metric of a row; false if the row does not have the metric.
-func figure(row stat.Row, metric string, x float64) (Point, bool) {
-	e, ok := row.Estimates[metric]
-	if !ok || e.N == 0 {
-		return Point{}, false
-	}
-	return pointOf(x, e, stat.MustMetric(metric).Values(row.Pooled())), true
+// A layout says where the points of rows lie in a chart: in which panel, on which line, and at
+// which of the places along the X axis.
+type layout struct {
+	panel, line func(stat.Row) string
+	place       func(stat.Row) int
+	dots        bool
 }
 
-// A pointer is a function that returns the point of a row; false if the row has none.
+// among returns a function that gives the index of a row's value in a list.
+func among[V comparable](list []V, of func(stat.Row) V) func(stat.Row) int {
+	return func(row stat.Row) int { return slices.Index(list, of(row)) }
+}
+
+// A pointer returns the point of a row, wherever it lies; false if the row has none.
 type pointer func(stat.Row) (Point, bool)
 
-// along returns a pointer that has place(row) on the X axis and the metric on the Y axis.
-func along(metric string, place func(stat.Row) float64) pointer {
-	return func(row stat.Row) (Point, bool) { return figure(row, metric, place(row)) }
-}
-
-// panels makes a panel for each titleOf(row), with a line for each nameOf(row). Raw is the
-// reference that the others are compared with.
-func (r rows) panels(titleOf, nameOf func(stat.Row) string, shape Shape, point pointer) []Panel {
+// panels makes a panel for each panel(row), with a line for each line(row). Raw is the reference
+// that the others are compared with.
+func (r rows) panels(l layout, point pointer) []Panel {
 	var panels []Panel
-	for _, title := range values(r, titleOf) {
+	for _, title := range values(r, l.panel) {
 		panel := Panel{Title: title}
-		for _, name := range values(r, nameOf) {
-			s := Series{Name: name, Shape: shape}
-			for _, row := range r.all {
+		own := with(r, l.panel, title)
+		for _, name := range values(r, l.line) {
+			s := Series{Name: name, Dots: l.dots}
+			for _, row := range with(own, l.line, name).all {
 				p, ok := point(row)
-				if !ok || titleOf(row) != title || nameOf(row) != name {
+				p.X = l.place(row)
+				if !ok || p.X < 0 {
 					continue
 				}
 				s.Points = append(s.Points, p)
 				s.Reference = isRaw(row.Cell.Framing) && name == framingName(row)
 			}
 			if s.Reference {
-				s.Shape = Line
+				s.Dots = false
 			}
-			slices.SortStableFunc(s.Points, compareX)
+			slices.SortStableFunc(s.Points, func(a, b Point) int { return a.X - b.X })
 			if len(s.Points) > 0 {
 				panel.Series = append(panel.Series, s)
 			}
@@ -211,22 +224,21 @@ func (r rows) panels(titleOf, nameOf func(stat.Row) string, shape Shape, point p
 	return panels
 }
 
-// panelName returns the title of a panel.
-func panelName(r stat.Row) string {
-	return r.Cell.Placement + ": " + view.PlacementPhrase(r.Cell.Placement)
-}
-func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
-func sizeName(r stat.Row) string    { return messagesOf(r.Cell.Size) }
-
-// always returns a function that gives all rows the same name.
-func always(name string) func(stat.Row) string {
-	return func(stat.Row) string { return name }
+// metric returns a pointer to a metric.
+func metric(name string) pointer {
+	return func(row stat.Row) (Point, bool) {
+		e, ok := row.Estimates[name]
+		if !ok || e.N == 0 {
+			return Point{}, false
+		}
+		return pointOf(e, stat.MustMetric(name).Values(row.Pooled())), true
+	}
 }
 
 // pointOf returns the point of an estimate, with its interval or, if there are too few values for
 // one, with their range.
-func pointOf(x float64, e stat.Estimate, values []float64) Point {
-	p := exact(x, e.Median)
+func pointOf(e stat.Estimate, values []float64) Point {
+	p := exact(0, e.Median)
 	p.Samples = e.N
 	switch {
 	case e.Interval != nil:
@@ -245,8 +257,16 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an inter
 const mediansNote = "Points are medians over the samples; bars are the 95 % interval of the " +
 	"median, with fewer than six samples their range."
 
-// messagesOf names messages by their size.
-func messagesOf(size int) string { return view.SizeText(size) + " messages" }
+// spanOf returns the range of the medians of a metric; false if no row has it.
+func spanOf(r rows, metric string) (low, high float64, ok bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, row := range r.all {
+		if e := row.Estimates[metric]; e.N > 0 {
+			low, high = min(low, e.Median), max(high, e.Median)
+		}
+	}
+	return low, high, low <= high
+}
 
 // fromTo writes a range with two digits, in one unit: "4.1 to 5.2 GB/s".
 func fromTo(low, high float64, unit string) string {

@@ -32,9 +32,6 @@ var colors = []color.RGBA{
 	{0x7a, 0x4b, 0x1e, 0xff}, // brown
 }
 
-// dashes are in points: the length of a stroke, then of the gap behind it, and so on.
-var dashes = [][]vg.Length{nil, {6, 2.5}, {11, 3}, {7, 2, 1.5, 2}, {1.5, 2}, {6, 2.5}, {11, 3}}
-
 var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{},
 	draw.BoxGlyph{},
@@ -47,26 +44,19 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. Any one of colour, dashes and marker is enough to tell it
-// from its neighbours.
+// A style is what a series looks like. Either of colour and marker is enough to tell it from its
+// neighbours.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
-	dashes []vg.Length
 	marker draw.GlyphDrawer
 }
 
-// styleAt returns the i-th style. The first seven have the colour, dashes and marker of the same
-// index, further styles are other combinations. There are 49; after that they repeat.
+// styleAt returns the i-th style. The first seven have the colour and marker of the same index,
+// further styles are other combinations. There are 49; after that they repeat.
 func styleAt(i int) style {
 	n := len(colors)
-	round := i / n
-	return style{
-		color:  colors[i%n],
-		width:  lineWidth,
-		dashes: dashes[(i+round)%n],
-		marker: markers[(i+round)%n],
-	}
+	return style{color: colors[i%n], width: lineWidth, marker: markers[(i+i/n)%n]}
 }
 
 // fixedStyles holds the style of each known name. Other names (chunk sizes, machines) get any style
@@ -74,10 +64,6 @@ func styleAt(i int) style {
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
-	"blocking": 0, "poller": 1, "poll": 2, "spin": 3, "sleep": 4,
-	"anonymous": 0, "fifo": 1, "socketpair": 2, "named": 3, "pty": 5,
-	"request": 0, "reply": 1,
-	"linux": 0, "darwin": 1, "windows": 2, "freebsd": 3,
 }
 
 // family returns the part of a name that decides its style: "chunked" of "chunked:61440", "sleep"
@@ -90,57 +76,46 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart the style of its family or, if that is taken, a style
-// that no other series of the chart has. Series that are named like their family, and chunks of the
-// usual size, get their styles first, so that they look the same in all charts.
+// assignStyles gives each series of a chart the style of its family or, if that is taken, the next
+// one that no other series of the chart has. Series of known names, and chunks of the usual size,
+// get their styles first, so that they look the same in all charts.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	taken := make(map[int]bool)
-	for _, usual := range []bool{true, false} {
-		for _, s := range c.series() {
-			_, known := styles[s.Name]
-			switch {
-			case s.Reference:
-				styles[s.Name] = style{
-					color: foreground, width: referenceWidth, marker: draw.CircleGlyph{},
-				}
-			case !known && usual == (s.Name == family(s.Name) || s.Name == "chunked:60KiB"):
-				i := freeStyle(s.Name, taken)
-				taken[i] = true
-				styles[s.Name] = styleAt(i)
-			}
+	assign := func(name string) {
+		i := fixedStyles[family(name)] // 0 for other names
+		for taken[i] {
+			i++
+		}
+		taken[i] = true
+		styles[name] = styleAt(i)
+	}
+	for _, s := range c.series() {
+		_, known := fixedStyles[s.Name]
+		_, again := styles[s.Name]
+		switch {
+		case s.Reference:
+			reference := style{foreground, referenceWidth, draw.CircleGlyph{}}
+			styles[s.Name] = reference
+		case !again && (known || s.Name == "chunked:60KiB"):
+			assign(s.Name)
+		}
+	}
+	for _, name := range c.names() {
+		if _, known := styles[name]; !known {
+			assign(name)
 		}
 	}
 	return styles
 }
 
-// freeStyle returns the index of the style of a name's family or, if that is taken, of the next
-// free style: first among the seven that each have a colour of their own, then among the others.
-func freeStyle(name string, taken map[int]bool) int {
-	i := fixedStyles[family(name)] // 0 for other names
-	n := len(colors)
-	for k := range n * n {
-		free := k/n*n + (i+k)%n
-		if !taken[free] {
-			return free
-		}
-	}
-	return i
-}
-
 // line returns the stroke of a style.
 func (s style) line() draw.LineStyle {
-	return draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}
+	return draw.LineStyle{Color: s.color, Width: s.width}
 }
 
 // A polygon is a filled marker with the given corners, in units of the marker's radius.
 type polygon []vg.Point
-
-var cross = polygon{
-	{X: -1.1, Y: 0.65}, {X: -0.65, Y: 1.1}, {Y: 0.45}, {X: 0.65, Y: 1.1},
-	{X: 1.1, Y: 0.65}, {X: 0.45}, {X: 1.1, Y: -0.65}, {X: 0.65, Y: -1.1},
-	{Y: -0.45}, {X: -0.65, Y: -1.1}, {X: -1.1, Y: -0.65}, {X: -0.45},
-}
 
 // DrawGlyph implements [draw.GlyphDrawer].
 func (g polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {

@@ -31,24 +31,21 @@ func writersIO(row stat.Row) string {
 }
 
 func (r rows) waitingChart() Chart {
-	writers := values(r, writersIO)
-	slices.SortFunc(writers, func(a, b string) int {
-		return fixedStyles[family(a)] - fixedStyles[family(b)]
-	})
+	writers := slices.Sorted(slices.Values(values(r, writersIO)))
 	c := Chart{
 		Name:     "waiting" + r.suffix,
 		Title:    "What writers meet that do not block",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
-		X:        Axis{Label: "how the writer waits", Scale: Category, Categories: writers},
+		X:        Axis{Label: "how the writer waits", Places: writers},
 		Notes:    []string{mediansNote},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
 	})
 	leaves := r.where(func(row stat.Row) bool { return row.Cell.ClosesAfter > 0 })
-	c.addWriters(stays, "EAGAIN per message", "eagain", Axis{Scale: Log})
-	c.addWriters(stays, "goodput", "goodput", Axis{Scale: Log, Unit: Rate})
-	c.addWriters(leaves, "time to EPIPE", "told", Axis{Scale: Log, Unit: Nanos})
+	c.addWriters(stays, "EAGAIN per message", "eagain", Axis{Log: true})
+	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
+	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if keeps := stays.pauseKeeps(); keeps < 0.5 {
 		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full keeps %s of its goodput",
 			results.FormatPercent(100*keeps))
@@ -56,13 +53,11 @@ func (r rows) waitingChart() Chart {
 	return c
 }
 
-// addWriters adds a panel of one metric. It has a column for each way in which writers wait, and in
-// each column a point for each message size.
-func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
-	column := func(row stat.Row) float64 {
-		return float64(slices.Index(c.X.Categories, writersIO(row)))
-	}
-	for _, panel := range r.panels(always(title), sizeName, Dots, along(metric, column)) {
+// addWriters adds a panel of one metric. It has a place for each way in which writers wait, and at
+// each place a point for each message size.
+func (c *Chart) addWriters(r rows, title, name string, y Axis) {
+	l := layout{always(title), sizeLine, among(c.X.Places, writersIO), true}
+	for _, panel := range r.panels(l, metric(name)) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
@@ -74,7 +69,7 @@ func (r rows) pauseKeeps() float64 {
 	most := 0.0
 	for _, size := range values(r, sizeOf) {
 		var polls, sleeps float64
-		for _, row := range r.of(size).all {
+		for _, row := range with(r, sizeOf, size).all {
 			switch family(writersIO(row)) {
 			case "poll":
 				polls = row.Estimates["goodput"].Median
@@ -108,34 +103,32 @@ func waitCharts(all rows) []Chart {
 }
 
 func (r rows) waitChart() Chart {
+	chunked := r.where(func(row stat.Row) bool { return chunkSizeOf(row) > 0 })
+	line := always("large messages sent in chunks")
+	chunks := chunked.chunkSizes()
+	l := layout{readerName, line, among(chunks, chunkSizeOf), false}
 	c := Chart{
 		Name:     "wait" + r.suffix,
 		Title:    "How long a small message waits behind large ones",
-		Subtitle: r.subtitle("framing", "drain", "rate"),
-		X:        Axis{Label: "bytes per chunk frame", Scale: Log, Unit: Bytes, AtValues: true},
-		Y:        Axis{Label: "wait of a small message, median", Scale: Log, Unit: Nanos},
+		Subtitle: r.subtitle("drain", "rate"),
+		X:        sizeAxis("size of a chunk frame", chunks),
+		Y:        Axis{Label: "wait of a small message, median", Log: true, Unit: Nanos},
+		Panels:   chunked.panels(l, metric("due.p50")),
 		Notes:    []string{"Both ends must speak the chunks: MCP and LSP have none.", mediansNote},
 	}
-	drains := values(r, func(row stat.Row) int64 { return row.Cell.Drain })
-	slices.SortFunc(drains, unlimitedFirst)
 	gain := 0.0 // the least that the best chunks gain
-	for _, drain := range drains {
-		own := r.where(func(row stat.Row) bool { return row.Cell.Drain == drain })
-		chunked := own.where(func(row stat.Row) bool { return chunkSize(row) > 0 })
-		best, _, _ := spanOf(chunked, "due.p50")
-		whole, _, ok := spanOf(own.in("ndjson"), "due.p50")
-		title := "reader at " + view.FieldValue("drain", strconv.FormatInt(drain, 10))
-		name := always("large messages sent in chunks")
-		wait := along("due.p50", chunkSize)
-		for _, panel := range chunked.panels(always(title), name, Line, wait) {
-			if ok {
-				label := "behind whole messages: " + results.FormatLabel(whole, Nanos)
-				panel.Guides = []Guide{{Value: whole, Label: label}}
-				if gain == 0 || whole/best < gain {
-					gain = whole / best
-				}
-			}
-			c.Panels = append(c.Panels, panel)
+	for i := range c.Panels {
+		panel := &c.Panels[i]
+		best, _, _ := spanOf(with(chunked, readerName, panel.Title), "due.p50")
+		whole, _, ok := spanOf(with(with(r, framingOf, "ndjson"), readerName, panel.Title),
+			"due.p50")
+		if !ok {
+			continue
+		}
+		label := "behind whole messages: " + results.FormatLabel(whole, Nanos)
+		panel.Guides = []Guide{{Value: whole, Label: label}}
+		if gain == 0 || whole/best < gain {
+			gain = whole / best
 		}
 	}
 	if gain > 2 {
@@ -143,4 +136,9 @@ func (r rows) waitChart() Chart {
 			gain)
 	}
 	return c
+}
+
+// readerName names the panel of a row by the rate of its reader.
+func readerName(row stat.Row) string {
+	return "reader at " + view.FieldValue("drain", strconv.FormatInt(row.Cell.Drain, 10))
 }

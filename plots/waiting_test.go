@@ -80,7 +80,7 @@ func TestLeversHaveTheirChart(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "write-size")
-	if got := c.X.Categories; !slices.Equal(got, []string{"whole", "8"}) {
+	if got := c.X.Places; !slices.Equal(got, []string{"whole", "8 KiB"}) {
 		t.Errorf("columns %q", got)
 	}
 	for _, p := range c.Panels {

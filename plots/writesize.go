@@ -10,8 +10,6 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-func writeSizeOf(r stat.Row) int { return r.Cell.WriteSize }
-
 // withoutLevers leaves out the cells of all but the usual capacity, if write sizes differ: those
 // cells belong to the chart of capacity and write size.
 func (r rows) withoutLevers() rows {
@@ -37,37 +35,37 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
-// addLevers adds lines to a chart of goodput for two things that change goodput more than the
+// addLevers adds points to a chart of goodput for two things that change goodput more than the
 // framing does, if they were measured: the largest pipe, and the smallest writes. Each of the two
-// lines changes only one of them.
+// changes only one of them.
 func (c *Chart) addLevers(own, all rows) {
-	first := own.all[0]
-	usual := first.Cell.Capacity
+	first := own.all[0].Cell
 	levers := all.where(func(row stat.Row) bool {
-		write, capacity := row.Cell.WriteSize, row.Cell.Capacity
-		row.Cell.WriteSize = 0
-		row.Cell.Capacity = usual
-		like := first.Cell
-		like.Framing = row.Cell.Framing
-		like.Size = row.Cell.Size
-		like.Placement = row.Cell.Placement
-		oneLever := write == 0 && capacity > usual || write > 0 && capacity == usual
-		return row.Cell == like && oneLever
+		cell := row.Cell
+		larger, inWrites := cell.Capacity > first.Capacity, cell.WriteSize > 0
+		cell.Capacity, cell.WriteSize = first.Capacity, 0
+		cell.Framing, cell.Size, cell.Placement = first.Framing, first.Size, first.Placement
+		return cell == first && larger != inWrites
 	})
 	if len(levers.all) == 0 {
 		return
 	}
-	framing := levers.all[0].Cell.Framing
-	levers = levers.in(framing)
-	largest := slices.Max(values(levers, func(row stat.Row) int { return row.Cell.Capacity }))
-	writes := slices.DeleteFunc(values(levers, writeSizeOf), func(n int) bool { return n == 0 })
-	levers = levers.where(func(row stat.Row) bool {
-		if row.Cell.WriteSize == 0 {
-			return row.Cell.Capacity == largest
+	levers = with(levers, framingOf, levers.all[0].Cell.Framing)
+	largest, smallest := 0, 0
+	for _, row := range levers.all {
+		largest = max(largest, row.Cell.Capacity)
+		if n := row.Cell.WriteSize; n > 0 && (smallest == 0 || n < smallest) {
+			smallest = n
 		}
-		return row.Cell.WriteSize == slices.Min(writes)
+	}
+	levers = levers.where(func(row stat.Row) bool {
+		if row.Cell.WriteSize > 0 {
+			return row.Cell.WriteSize == smallest
+		}
+		return row.Cell.Capacity == largest
 	})
-	for _, added := range levers.panels(panelName, leverName, Line, along("goodput", meanSize)) {
+	l := layout{panelName, leverName, among(own.sizes(), sizeOf), false}
+	for _, added := range levers.panels(l, metric("goodput")) {
 		for i, p := range c.Panels {
 			if p.Title == added.Title {
 				c.Panels[i].Series = append(p.Series, added.Series...)
@@ -81,7 +79,7 @@ func (c *Chart) addLevers(own, all rows) {
 // leverName names in what a row differs from whole messages through the usual pipe.
 func leverName(row stat.Row) string {
 	if row.Cell.WriteSize > 0 {
-		return "writes of " + results.FormatSize(int64(row.Cell.WriteSize))
+		return "writes of " + sizeName(row.Cell.WriteSize)
 	}
 	return capacityName(row)
 }
@@ -109,30 +107,34 @@ func writeSizeCharts(all rows) []Chart {
 }
 
 func (r rows) writeSizeChart(usual int) Chart {
-	sizes := values(r, writeSizeOf)
-	slices.SortFunc(sizes, unlimitedFirst)
-	var names []string
-	for _, n := range sizes {
-		name := "whole"
-		if n > 0 {
-			name = strconv.FormatFloat(float64(n)/1024, 'f', -1, 64)
-		}
-		names = append(names, name)
+	sizes := slices.Sorted(slices.Values(values(r, writeSizeOf)))
+	slices.Reverse(sizes)
+	if n := len(sizes); sizes[n-1] == 0 { // whole messages come first
+		sizes = append([]int{0}, sizes[:n-1]...)
 	}
-	c := Chart{
+	var places []string
+	for _, size := range sizes {
+		places = append(places, writeSizeName(size))
+	}
+	l := layout{panelName, capacityName, among(sizes, writeSizeOf), false}
+	return Chart{
 		Name:     "write-size" + r.suffix,
 		Title:    r.writeSizeTitle(usual),
 		Subtitle: r.subtitle("placement", "capacity", "write_size"),
-		X:        Axis{Label: "KiB per write", Scale: Category, Categories: names},
+		X:        Axis{Label: "size of each write", Places: places},
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
+		Panels:   r.panels(l, metric("goodput")),
 		Notes: []string{"A write that fills the pipe puts both ends to sleep until the other one " +
 			"has run; each sleep costs a wake-up. " + mediansNote},
 	}
-	column := func(row stat.Row) float64 {
-		return float64(slices.Index(sizes, row.Cell.WriteSize))
+}
+
+// writeSizeName names a size of writes; 0 is the whole message.
+func writeSizeName(size int) string {
+	if size == 0 {
+		return "whole"
 	}
-	c.Panels = r.panels(panelName, capacityName, Line, along("goodput", column))
-	return c
+	return sizeName(size)
 }
 
 // capacityName names the line of a row by the capacity that its pipes reported or, if that is not
@@ -140,7 +142,7 @@ func (r rows) writeSizeChart(usual int) Chart {
 func capacityName(row stat.Row) string {
 	back := rows{all: []stat.Row{row}}.capacities()
 	if len(back) == 1 && back[0] > 0 {
-		return "pipe of " + results.FormatSize(int64(back[0]))
+		return "pipe of " + sizeName(back[0])
 	}
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
@@ -151,7 +153,7 @@ func (r rows) writeSizeTitle(usual int) string {
 	gain, where := 1.0, ""
 	for _, placement := range values(r, placementOf) {
 		whole, best := 0.0, 0.0
-		for _, row := range r.at(placement).all {
+		for _, row := range with(r, placementOf, placement).all {
 			goodput := row.Estimates["goodput"].Median
 			best = max(best, goodput)
 			if row.Cell.Capacity == usual && row.Cell.WriteSize == 0 {
@@ -162,7 +164,7 @@ func (r rows) writeSizeTitle(usual int) string {
 			gain, where = best/whole, view.PlacementPhrase(placement)
 		}
 	}
-	size := view.SizeText(r.all[0].Cell.Size)
+	size := sizeName(r.all[0].Cell.Size)
 	if gain < 1.2 {
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}

@@ -104,7 +104,7 @@ func ExampleFormatSize() {
 	// Output:
 	// 64 B
 	// 60 KiB
-	// 61441 B
+	// 61,441 B
 	// 1 MiB
 }
 

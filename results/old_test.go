@@ -37,7 +37,7 @@ func TestOldLinesAsFindings(t *testing.T) {
 			results.Finding{
 				ID: "rule/fifo/capacity/fill/4096", Title: "fill it",
 				Verdict: results.Holds, Value: 65536.0, Unit: "B",
-				Found:    "65536 B; documented: 65536 B (pipe(7))",
+				Found:    "65,536 B; documented: 65536 B (pipe(7))",
 				Evidence: `{"documented":"65536 B (pipe(7))"}`,
 			},
 		},

@@ -98,13 +98,18 @@ func FormatGrouped(n int64) string {
 	return digits
 }
 
-// FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB", "1 MiB", and "61441 B"
-// where no larger unit divides it.
+// FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB", "1 MiB", and
+// "61,441 B" where no larger unit divides it.
 func FormatSize(bytes int64) string {
 	units := scales["B"]
 	fits := func(u scale) bool { return bytes%int64(u.size) == 0 && (bytes != 0 || u.size == 1) }
 	u := units[slices.IndexFunc(units, fits)]
-	return fmt.Sprintf("%d %s", bytes/int64(u.size), u.unit)
+	return FormatGrouped(bytes/int64(u.size)) + " " + u.unit
+}
+
+// SizeArgument writes a number of bytes as a flag takes it: "64KiB", "61441B".
+func SizeArgument(bytes int64) string {
+	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
 // sizeUnits are what a size may end with. They count in 1024s whatever their spelling.
@@ -191,8 +196,8 @@ func FormatUnit(v float64, unit string) string {
 
 // FormatExact writes a figure as FormatUnit does, but a size to the byte.
 func FormatExact(v float64, unit string) string {
-	if unit == "B" {
-		return strconv.FormatFloat(v, 'f', -1, 64) + " B"
+	if unit == "B" && v == math.Trunc(v) {
+		return FormatGrouped(int64(v)) + " B"
 	}
 	return FormatUnit(v, unit)
 }

@@ -9,9 +9,9 @@ import (
 
 func TestFormatSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
-		0: "0 B", 1: "1 B", 64: "64 B", 1023: "1023 B", 1024: "1 KiB", 4096: "4 KiB",
-		61440: "60 KiB", 61441: "61441 B", 1 << 20: "1 MiB", 1<<20 + 1: "1048577 B",
-		3 << 19: "1536 KiB", 1 << 30: "1 GiB",
+		0: "0 B", 1: "1 B", 64: "64 B", 1023: "1,023 B", 1024: "1 KiB", 4096: "4 KiB",
+		61440: "60 KiB", 61441: "61,441 B", 1 << 20: "1 MiB", 1<<20 + 1: "1,048,577 B",
+		3 << 19: "1,536 KiB", 1 << 30: "1 GiB",
 	} {
 		if got := results.FormatSize(bytes); got != want {
 			t.Errorf("FormatSize(%d) = %q, want %q", bytes, got, want)
@@ -40,8 +40,8 @@ func TestParseSize(t *testing.T) {
 func TestSizesReadBackAsWritten(t *testing.T) {
 	for range 1000 {
 		n := rand.Int64N(1 << (1 + rand.IntN(50)))
-		if got, err := results.ParseSize(results.FormatSize(n)); err != nil || got != n {
-			t.Fatalf("%d is written %q and read back as %d, %v", n, results.FormatSize(n), got, err)
+		if got, err := results.ParseSize(results.SizeArgument(n)); err != nil || got != n {
+			t.Fatalf("%d is written %q and read back as %d, %v", n, results.SizeArgument(n), got, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,78 +14,65 @@ import (
 // framing changed as a whole.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
-	var order []group
-	groups := make(map[group][]stat.Change)
-	whole := make(map[string]stat.Change) // by placement and framing
-	for _, ch := range changes {
-		if ch.IsWhole() {
-			whole[ch.Cell.Placement+" "+ch.Cell.Framing] = ch
-			continue
-		}
-		g := group{ch.Cell.Placement, ch.Cell.Pattern}
-		if groups[g] == nil {
-			order = append(order, g)
-		}
-		groups[g] = append(groups[g], ch)
-	}
 	var tables []Table
-	for _, g := range order {
-		t := changeTable(groups[g], whole)
-		t.Title = fmt.Sprintf("%s, beside raw: %s, ends %s",
-			shownTitle(groups[g][0]), g.pattern, PlacementPhrase(g.placement))
-		tables = append(tables, t)
+	for _, own := range grouped(changes, func(ch stat.Change) group {
+		return group{ch.Cell.Placement, cmp.Or(ch.Cell.Pattern, patternStream)}
+	}) {
+		tables = append(tables, changeTable(own))
 	}
 	return tables
 }
 
-func shownTitle(ch stat.Change) string {
-	if ch.Metric == "to-raw" {
-		return "CPU time per message"
+func changeTable(changes []stat.Change) Table {
+	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b stat.Change) int {
+		switch {
+		case a.IsWhole() && !b.IsWhole():
+			return 1
+		case b.IsWhole() && !a.IsWhole():
+			return -1
+		}
+		return cmp.Compare(a.Cell.Size, b.Cell.Size)
+	})
+	first := sorted[0]
+	metric := first.Metric
+	if metric == "to-raw" {
+		metric = "CPU time per message"
 	}
-	return ch.Metric
+	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
+	heads := []Column{{Title: "framing", Key: true}}
+	for _, name := range differ {
+		heads = append(heads, Column{Title: name, Key: true})
+	}
+	return pivot[stat.Change]{
+		title: fmt.Sprintf("%s, beside raw: %s, ends %s", metric,
+			cmp.Or(first.Cell.Pattern, patternStream), PlacementPhrase(first.Cell.Placement)),
+		heads: heads,
+		line: func(ch stat.Change) []string {
+			texts := []string{ch.Cell.Framing}
+			for _, name := range differ {
+				texts = append(texts, fieldText(*ch.Cell, name))
+			}
+			return texts
+		},
+		across: func(ch stat.Change) string {
+			if ch.IsWhole() {
+				return "all"
+			}
+			return sizeTitle(ch.Cell.Size)
+		},
+		value: briefChange,
+	}.table(sorted)
 }
 
-func changeTable(changes []stat.Change, whole map[string]stat.Change) Table {
+// cellsOf lists the cells of changes that are about a single cell each.
+func cellsOf(changes []stat.Change) []results.Cell {
 	var cells []results.Cell
-	var sizes []int
 	for _, ch := range changes {
-		cells = append(cells, *ch.Cell)
-		if !slices.Contains(sizes, ch.Cell.Size) {
-			sizes = append(sizes, ch.Cell.Size)
+		if ch.Cell != nil && !ch.IsWhole() {
+			cells = append(cells, *ch.Cell)
 		}
 	}
-	slices.Sort(sizes)
-	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	t := Table{Columns: []Column{{Title: "framing", Key: true}}}
-	for _, name := range differ {
-		t.Columns = append(t.Columns, Column{Title: name, Key: true})
-	}
-	for _, size := range sizes {
-		t.Columns = append(t.Columns, Column{Title: SizeText(size), Right: true, Style: Verdict})
-	}
-	t.Columns = append(t.Columns, Column{Title: "all", Right: true, Style: Verdict})
-	index := make(map[results.Cell]int)
-	for _, ch := range changes {
-		key := *ch.Cell
-		key.Size = 0
-		at, known := index[key]
-		if !known {
-			at = len(t.Rows)
-			index[key] = at
-			row := []Value{textValue(key.Framing)}
-			for _, name := range differ {
-				row = append(row, textValue(fieldText(*ch.Cell, name)))
-			}
-			row = append(row, make([]Value, len(sizes)+1)...)
-			if all, ok := whole[key.Placement+" "+key.Framing]; ok {
-				row[len(row)-1] = briefChange(all)
-				delete(whole, key.Placement+" "+key.Framing)
-			}
-			t.AppendValues(row...)
-		}
-		t.Rows[at][1+len(differ)+slices.Index(sizes, ch.Cell.Size)] = briefChange(ch)
-	}
-	return t.dropEmpty()
+	return cells
 }
 
 // briefChange is a change as a table of many changes shows it: an established one has a "!" behind
@@ -103,13 +91,7 @@ func briefChange(ch stat.Change) Value {
 
 // comparisonTable has a row for each change.
 func comparisonTable(title string, changes []stat.Change) Table {
-	var cells []results.Cell
-	for _, ch := range changes {
-		if ch.Cell != nil && !ch.IsWhole() {
-			cells = append(cells, *ch.Cell)
-		}
-	}
-	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
+	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
 	t := Table{Title: title, Columns: []Column{
 		{Title: "case", Key: true},
 		{Title: "metric", Key: true},

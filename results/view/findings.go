@@ -242,7 +242,7 @@ func AllUndecided(all []results.Finding) bool {
 }
 
 // findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at 65,536
-// B; …", "PASS: ok 18 of 18", "INCOMPLETE: cannot tell 3, ok 15 of 18", or for claims "57 claims:
+// B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15 of 18, cannot tell 3", or for claims "57 claims:
 // 41 hold, 12 refuted".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
@@ -256,7 +256,7 @@ func findingSummary(all []results.Finding) string {
 		return results.FormatCount(len(all), "figure") + " of two commands: " + countVerdicts(all)
 	}
 	failed := FailedFindings(all)
-	counts := fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
+	counts := passedOf(all)
 	anyOK := slices.ContainsFunc(all, func(f results.Finding) bool {
 		return f.Verdict == results.OK
 	})
@@ -290,6 +290,19 @@ func namesOf(all []results.Finding) string {
 		names = append(names, findingName(f))
 	}
 	return strings.Join(names, ", ")
+}
+
+// passedOf counts checks, those that passed first: "ok 34 of 35, unsupported 1".
+func passedOf(all []results.Finding) string {
+	others := selectFindings(all, func(f results.Finding) bool { return f.Verdict != results.OK })
+	if len(others) == len(all) {
+		return fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
+	}
+	text := fmt.Sprintf("ok %d of %d", len(all)-len(others), len(all))
+	if len(others) > 0 {
+		text += ", " + countVerdicts(others)
+	}
+	return text
 }
 
 // countVerdicts counts findings by verdict: "fails 2, ok 16".
@@ -330,18 +343,15 @@ func findingAdvice(all []results.Finding) []string {
 	return out
 }
 
-// areas are the areas of findings, in the order in which a page shows them, each with the pipebench
-// command that makes such findings.
-var areas = []struct{ area, title, command string }{
-	{results.AreaRule, "What the pipes do", "pipebench probe"},
-	{results.AreaClaim, "Common claims about stdio, and whether they hold here",
-		"pipebench probe --claims"},
-	{results.AreaTrial, "What claims are judged by", "pipebench probe --claims"},
-	{results.AreaFailure, "How stdio fails", "pipebench probe --failures"},
-	{results.AreaCheck, "How programs behave at their pipes", "pipebench check"},
-	{results.AreaCompare, "What differs between two commands", "pipebench compare"},
-	{results.AreaMachine, "What disturbs measurements on this machine",
-		"pipebench probe --machine"},
+// areas are the areas of findings, in the order in which a page shows them.
+var areas = []struct{ area, title string }{
+	{results.AreaRule, "What the pipes do"},
+	{results.AreaClaim, "Common claims about stdio, and whether they hold here"},
+	{results.AreaTrial, "What claims are judged by"},
+	{results.AreaFailure, "How stdio fails"},
+	{results.AreaCheck, "How programs behave at their pipes"},
+	{results.AreaCompare, "What differs between two commands"},
+	{results.AreaMachine, "What disturbs measurements on this machine"},
 }
 
 // findingSections has a section for each area of findings. Without detail a section has only the
@@ -354,7 +364,6 @@ func findingSections(s *results.Set, detail bool) []Section {
 			continue
 		}
 		section := Section{ID: a.area + "-findings", Title: a.title}
-		section.Commands = commandsOf(s, own, a.command)
 		switch {
 		case detail:
 			section.Tables = []Table{findingTable(s, sorted(own), true)}

@@ -112,11 +112,8 @@ func TestSARIFListsARuleOnce(t *testing.T) {
 		{ID: "check/server/late", Verdict: results.OK},
 		{ID: "check/server/ids", Verdict: results.Fails, Found: "no id", Advice: "keep ids"},
 	}}
-	var log sarifLog
 	text := writeFindings(t, FormatSARIF, s, Options{})
-	if err := json.Unmarshal([]byte(text), &log); err != nil {
-		t.Fatal(err)
-	}
+	log := readSARIF(t, text)
 	var ids []string
 	rules := log.Runs[0].Tool.Driver.Rules
 	for _, rule := range rules {
@@ -142,28 +139,58 @@ func TestFindingsAsSARIF(t *testing.T) {
 	for i := range s.Findings {
 		s.Findings[i].About = []string{"node", "--expose-gc", "my build/server.js", "x.json"}
 	}
-	var log sarifLog
 	text := writeFindings(t, FormatSARIF, s, Options{})
-	if err := json.Unmarshal([]byte(text), &log); err != nil {
-		t.Fatal(err)
-	}
-	run := log.Runs[0]
+	run := readSARIF(t, text).Runs[0]
 	if len(run.Tool.Driver.Rules) != 4 || len(run.Results) != 2 {
 		t.Fatalf("%s", text)
 	}
 	first, second := run.Results[0], run.Results[1]
 	if first.RuleID != "check/server/ids" || first.Level != "error" ||
 		strings.Contains(first.Message.Text, "\x1b") ||
-		first.Locations[0].Physical.Artifact.URI != "my%20build/server.js" {
+		first.Locations[0].PhysicalLocation.ArtifactLocation.URI != "my%20build/server.js" {
 		t.Errorf("%+v", first)
 	}
 	if len(first.Suppressions) != 0 || len(second.Suppressions) != 1 {
 		t.Errorf("the wrong one is suppressed: %s", text)
 	}
-	if open := run.Invocations[0].Notifications; len(open) != 1 ||
+	if open := run.Invocations[0].ToolExecutionNotifications; len(open) != 1 ||
 		open[0].Message.Text != "deep: no reply" {
 		t.Errorf("%+v", open)
 	}
+}
+
+// A sarifLog is the parts of a log that the tests look at.
+type sarifLog struct {
+	Runs []struct {
+		Tool struct {
+			Driver struct {
+				Rules []struct {
+					ID   string
+					Help struct{ Text string }
+				}
+			}
+		}
+		Results []struct {
+			RuleID       string
+			Level        string
+			Message      struct{ Text string }
+			Suppressions []struct{ Kind string }
+			Locations    []struct {
+				PhysicalLocation struct{ ArtifactLocation struct{ URI string } }
+			}
+		}
+		Invocations []struct {
+			ToolExecutionNotifications []struct{ Message struct{ Text string } }
+		}
+	}
+}
+
+func readSARIF(t *testing.T, text string) (log sarifLog) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &log); err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 // What could not be judged is no success.
@@ -187,11 +214,11 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 		undecided bool
 		passed    bool
 	}{
-		{"all", []results.Verdict{"ok", "ok", "slow"}, "PASS: slow 1, ok 2 of 3", false, true},
+		{"all", []results.Verdict{"ok", "ok", "slow"}, "PASS: ok 2 of 3, slow 1", false, true},
 		{"some", []results.Verdict{"ok", "ok", "cannot-tell"},
-			"INCOMPLETE: cannot tell 1, ok 2 of 3", false, false},
+			"INCOMPLETE: ok 2 of 3, cannot tell 1", false, false},
 		{"the reference", []results.Verdict{"ok", "cannot-tell", "cannot-tell"},
-			"INCOMPLETE: cannot tell 2, ok 1 of 3", true, false},
+			"INCOMPLETE: ok 1 of 3, cannot tell 2", true, false},
 		{"the reference, which alone was asked for", []results.Verdict{"ok"}, "PASS: ok 1 of 1",
 			false, true},
 		{"none", []results.Verdict{"cannot-tell", "cannot-tell"},

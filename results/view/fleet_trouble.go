@@ -9,75 +9,70 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostNamedMachines is how many machines a sentence names.
-const mostNamedMachines = 3
-
-// mostMachines is how many machines a table of outliers or of failures has.
+// mostMachines is how many rows the table of machines to look at has.
 const mostMachines = 50
 
-// outlierSection lists the machines whose figures are far from those of other machines of their
-// kind, and says why if the records tell.
-func outlierSection(members []stat.Member, outliers []stat.Outlier) Section {
-	out := Section{ID: "outliers", Title: "Machines that stand out"}
-	measured := 0
-	for _, m := range members {
-		if len(m.Figures) > 0 {
-			measured++
-		}
-	}
-	if measured < stat.LeastPeers {
-		return out
-	}
-	out.Notes = []string{fmt.Sprintf("A machine stands out if in a cell its whole interval is "+
-		"more than %d deviations (median absolute deviation of the logarithms) and more than "+
-		"10 %% away from the median of its kind, in one of twenty of its cells at least. A kind "+
-		"is machines of the same system, processor and virtualisation; those of a kind with "+
-		"fewer than %d are compared with all.", stat.OutlierDeviations, stat.LeastPeers)}
+// mostReason is how many characters say why a machine is in that table.
+const mostReason = 200
+
+// attentionSection lists the machines that a person should look at: those that stand out from their
+// kind, on which a measurement failed, or whose figures are mostly too noisy.
+func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
+	out := Section{ID: "attention", Title: "Machines to look at"}
 	t := Table{Columns: []Column{
 		{Title: "machine", Key: true},
-		{Title: "in", Key: true},
-		{Title: "here", Right: true, Key: true},
-		{Title: "usual", Right: true, Key: true},
-		{Title: "cells", Right: true},
-		{Title: "reason in the records", Style: Long, Key: true},
+		{Title: "what", Style: Long, Key: true},
+		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
-	var names []string
-	for i, o := range outliers {
-		m := members[o.Member]
-		names = append(names, m.Name)
-		if i >= mostMachines {
-			continue
+	var odd, failed, noisy []string
+	for _, o := range outliers {
+		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
+			results.CellLabel(o.Cell, nil), outlierValue(o.Cell, o.Figures[0]).Text,
+			outlierValue(o.Cell, o.Figures[1]).Text, o.Cells, o.Of)
+		name := members[o.Member].Name
+		odd = append(odd, name)
+		addMachine(&t, name, what, reasons(members, o))
+	}
+	for _, m := range members {
+		if failures := failuresOf(m); len(failures) > 0 {
+			what := results.FormatCount(len(failures), "failed measurement")
+			failed = append(failed, m.Name)
+			addMachine(&t, m.Name, what, slices.Compact(failures))
 		}
-		t.AppendValues(
-			textValue(m.Name),
-			textValue(results.CellLabel(o.Cell, nil)),
-			outlierValue(o.Cell, o.Figures[0]),
-			outlierValue(o.Cell, o.Figures[1]),
-			textValue(fmt.Sprintf("%d of %d", o.Cells, o.Of)),
-			textValue(strings.Join(reasons(members, o), "; ")),
-		)
+		if n, compared := noisyFigures(m); 2*n > compared {
+			what := fmt.Sprintf("%d of %d figures are too noisy", n, compared)
+			noisy = append(noisy, m.Name)
+			addMachine(&t, m.Name, what, frequentWarnings(m))
+		}
 	}
 	out.Tables = []Table{t}
-	if len(names) == 0 {
-		out.Lead = []string{"No machine stands out from those of its kind."}
-		return out
+	for _, said := range []struct {
+		what  string
+		names []string
+	}{
+		{"Figures are far from those of other machines of their kind on ", odd},
+		{"A measurement failed on ", failed},
+		{"Most figures are too noisy on ", noisy},
+	} {
+		if n := len(said.names); n > 0 {
+			out.Lead = append(out.Lead, said.what+results.FormatCount(n, "machine")+": "+
+				nameSome(said.names)+".")
+		}
 	}
-	verb := "stand"
-	if len(names) == 1 {
-		verb = "stands"
-	}
-	out.Lead = []string{fmt.Sprintf("%d of %s %s out from those of their kind: %s.",
-		len(names), results.FormatCount(measured, "machine"), verb, nameSome(names))}
+	out.Notes = []string{fmt.Sprintf("A machine stands out if, in one of twenty of its cells at "+
+		"least, its whole interval is more than %d deviations (median absolute deviation of the "+
+		"logarithms) and more than 10 %% away from the median of its kind. A kind is machines of "+
+		"the same system, processor and virtualisation, if there are %d of them. A figure is too "+
+		"noisy if its interval is wider than ±%d %%.",
+		stat.OutlierDeviations, stat.LeastPeers, MaxShownSpread)}
 	return out
 }
 
-// nameSome names a few of many.
-func nameSome(names []string) string {
-	more := len(names) - mostNamedMachines
-	if more < 2 {
-		return joinAnd(names)
+// addMachine adds a machine to the table, if it has room.
+func addMachine(t *Table, name, what string, why []string) {
+	if len(t.Rows) < mostMachines {
+		t.Append(name, what, Truncate(strings.Join(why, "; "), mostReason))
 	}
-	return strings.Join(names[:mostNamedMachines], ", ") + fmt.Sprintf(" and %d more", more)
 }
 
 // outlierValue is a ratio to raw, or the speed of raw.
@@ -85,55 +80,59 @@ func outlierValue(c results.Cell, v float64) Value {
 	if c.Framing == results.FramingRaw {
 		return figureValue(v, stat.RelativeMetric(c).Format(v))
 	}
-	return shareValue(v)
+	return figureValue(v, fmt.Sprintf("%.2f", v))
 }
 
-// reasons lists what the records of an outlier say, but the records of most of its peers do not
-// say.
+// reasons lists what the records of an outlier say of the machine, without what the records of half
+// of its peers say, too, and without answers of probe that are not rare among them.
 func reasons(members []stat.Member, o stat.Outlier) []string {
-	own := members[o.Member]
-	usual := make(map[string]map[stat.Answer]int) // by ID: how many peers gave an answer
-	warned := make(map[string]int)                // peers with a warning in many cells
+	said := make(map[disturbance]int)
+	most := make(map[string]int) // by rule: how many peers gave its most frequent answer
 	for _, i := range o.Peers {
-		for _, a := range members[i].Answers {
-			if usual[a.ID] == nil {
-				usual[a.ID] = make(map[stat.Answer]int)
-			}
-			usual[a.ID][a]++
-		}
-		for _, id := range frequentWarnings(members[i]) {
-			warned[id]++
+		for _, d := range disturbances(members[i]) {
+			said[d]++
+			most[d.rule] = max(most[d.rule], said[d])
 		}
 	}
 	var why []string
-	for _, id := range frequentWarnings(own) {
-		if 2*warned[id] < len(o.Peers) {
-			why = append(why, id)
+	for _, d := range disturbances(members[o.Member]) {
+		usual := 2*said[d] >= len(o.Peers)
+		if usual || d.rule != "" && 4*said[d] >= most[d.rule] {
+			continue
 		}
-	}
-	e := own.Environment()
-	if e.Load1 != nil && e.CPUs > 0 && *e.Load1 > float64(e.CPUs) {
-		why = append(why, "load "+loadText(e)+" on "+results.FormatCount(e.CPUs, "CPU"))
-	}
-	for _, a := range own.Answers {
-		most := 0
-		for _, n := range usual[a.ID] {
-			most = max(most, n)
-		}
-		rare := most > 1 && 4*usual[a.ID][a] < most
-		switch {
-		case !rare:
-		case a.Area() == results.AreaMachine:
-			why = append(why, results.Finding{ID: a.ID}.Name()+": "+a.Found)
-		case a.Area() == results.AreaRule && a.Unit != "ns" && a.Unit != "B/s":
-			why = append(why, fmt.Sprintf("%s is %s",
-				results.Finding{ID: a.ID}.Name(), exactValue(a.Value, a.Unit)))
-		}
-	}
-	if more := len(why) - mostNamedMachines; more > 0 {
-		why = append(why[:mostNamedMachines], fmt.Sprintf("%d more", more))
+		why = append(why, d.text)
 	}
 	return why
+}
+
+// A disturbance is something that may have slowed a machine.
+type disturbance struct {
+	rule string // the ID of an answer of probe, else ""
+	text string
+}
+
+// disturbances lists a machine's frequent warnings, its load, and what probe found.
+func disturbances(m stat.Member) []disturbance {
+	var out []disturbance
+	for _, warning := range frequentWarnings(m) {
+		out = append(out, disturbance{text: warning})
+	}
+	e := m.Environment()
+	if e.Load1 != nil && e.CPUs > 0 && *e.Load1 > float64(e.CPUs) {
+		text := "load " + loadText(e) + " on " + results.FormatCount(e.CPUs, "CPU")
+		out = append(out, disturbance{text: text})
+	}
+	for _, a := range m.Answers {
+		name := results.Finding{ID: a.ID}.Name()
+		switch {
+		case a.Area() == results.AreaMachine:
+			out = append(out, disturbance{text: name + ": " + a.Found})
+		case a.Area() == results.AreaRule && a.Unit != "ns" && a.Unit != "B/s":
+			text := name + " is " + exactValue(a.Value, a.Unit)
+			out = append(out, disturbance{rule: a.ID, text: text})
+		}
+	}
+	return out
 }
 
 // frequentWarnings returns the warnings that a machine has in at least a third of its cells.
@@ -150,59 +149,6 @@ func frequentWarnings(m stat.Member) []string {
 		}
 	}
 	return ids
-}
-
-// troubleSection lists the machines on which a measurement failed, or whose figures are too noisy
-// for most comparisons.
-func troubleSection(members []stat.Member) Section {
-	out := Section{ID: "troubles", Title: "Machines that failed, or are too noisy"}
-	t := Table{Columns: []Column{
-		{Title: "machine", Key: true},
-		{Title: "failed", Right: true, Key: true},
-		{Title: "too noisy", Right: true, Key: true},
-		{Title: "why", Style: Long, Key: true},
-	}}
-	var failed, noisy []string
-	for _, m := range members {
-		failures := failuresOf(m)
-		shaky, compared := noisyFigures(m)
-		isNoisy := compared > 0 && 2*shaky > compared
-		if len(failures) == 0 && !isNoisy {
-			continue
-		}
-		if len(failures) > 0 {
-			failed = append(failed, m.Name)
-		}
-		if isNoisy {
-			noisy = append(noisy, m.Name)
-		}
-		why := append(slices.Compact(slices.Clone(failures)), frequentWarnings(m)...)
-		if len(t.Rows) < mostMachines {
-			t.AppendValues(
-				textValue(m.Name),
-				countValue(int64(len(failures))),
-				textValue(fmt.Sprintf("%d of %d", shaky, compared)),
-				textValue(Truncate(strings.Join(why, "; "), mostReason)))
-		}
-	}
-	out.Tables = []Table{t}
-	if len(failed) > 0 {
-		out.Lead = append(out.Lead, "A measurement failed on "+countNamed(failed)+".")
-	}
-	if len(noisy) > 0 {
-		out.Lead = append(out.Lead, "Most figures are too noisy on "+countNamed(noisy)+".")
-	}
-	out.Notes = []string{fmt.Sprintf("A figure is too noisy if its interval is wider than ±%d %%; "+
-		"listed are machines of which more than half are.", MaxShownSpread)}
-	return out
-}
-
-// mostReason is how many characters say why a machine failed.
-const mostReason = 200
-
-// countNamed counts machines, and names the first.
-func countNamed(names []string) string {
-	return results.FormatCount(len(names), "machine") + ": " + nameSome(names)
 }
 
 // failuresOf are the failures of a machine's cells, one for each.

@@ -1,35 +1,25 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// smallWrite is the size of the writes that sentences speak of, in bytes.
-const smallWrite = 8 << 10
-
-// A lever is one large message at a placement: written whole, through a larger pipe, and in small
-// writes.
-type lever struct{ whole, larger, small stat.Row }
-
-// leverAt finds the rows of a placement.
-func leverAt(rows []stat.Row, place string) (l lever, ok bool) {
+// leverAt finds the row of a placement in which a large message is written whole, through the usual
+// pipe or a larger one.
+func leverAt(rows []stat.Row, place string, larger bool) (stat.Row, bool) {
 	for _, r := range rows {
 		c := r.Cell
-		switch {
-		case r.Samples == 0 || c.Placement != place:
-		case c.Capacity == 0 && c.WriteSize == 0:
-			l.whole = r
-		case c.Capacity > 0 && c.WriteSize == 0:
-			l.larger = r
-		case c.Capacity == 0 && c.WriteSize == smallWrite:
-			l.small = r
+		if r.Samples > 0 && c.Placement == place && c.WriteSize == 0 && (c.Capacity > 0) == larger {
+			return r, true
 		}
 	}
-	return l, l.whole.Samples > 0 && l.larger.Samples > 0 && l.small.Samples > 0
+	return stat.Row{}, false
 }
 
 // gainThatCounts is a ratio of goodputs that is worth a change of a program.
@@ -39,17 +29,16 @@ const gainThatCounts = 1.1
 // placement, as far as the intervals show it. The table has the rates.
 func leverSentence(levers []stat.Row) string {
 	var parts []string
-	var whole results.Cell
-	var larger results.Cell
+	var larger stat.Row
 	gains := false
 	for _, p := range placements {
-		l, ok := leverAt(levers, p.name)
-		if !ok {
+		whole, hasWhole := leverAt(levers, p.name, false)
+		row, hasLarger := leverAt(levers, p.name, true)
+		if !hasWhole || !hasLarger {
 			continue
 		}
-		whole = l.whole.Cell
-		larger = l.larger.Cell
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), l.larger.Records, l.whole.Records)
+		larger = row
+		ratio := stat.PairedRatio(stat.MustMetric("goodput"), larger.Records, whole.Records)
 		text := "too noisy to tell"
 		switch {
 		case ratio.Above(gainThatCounts) || ratio.Below(1/gainThatCounts):
@@ -64,7 +53,7 @@ func leverSentence(levers []stat.Row) string {
 		return ""
 	}
 	text := fmt.Sprintf("A pipe of %s instead of the usual one, for messages of %s: %s.",
-		results.FormatSize(int64(larger.Capacity)), sizeTitle(whole.Size),
+		results.FormatSize(int64(larger.Cell.Capacity)), sizeTitle(larger.Cell.Size),
 		strings.Join(parts, ", "))
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."
@@ -72,26 +61,51 @@ func leverSentence(levers []stat.Row) string {
 	return text
 }
 
-// leverTable shows how fast a large message passes: whole, through a larger pipe and in small
+// leverTable shows how fast a large message passes whole, through a larger pipe and in smaller
 // writes.
 func leverTable(levers []stat.Row) Table {
-	var t Table
-	for _, p := range placements {
-		l, ok := leverAt(levers, p.name)
-		if !ok {
-			continue
-		}
-		if len(t.Columns) == 0 {
-			t.Title = "Goodput of messages of " + sizeTitle(l.whole.Cell.Size)
-			pipe := results.FormatSize(int64(l.larger.Cell.Capacity))
-			t.Columns = []Column{
-				{Title: "placement", Key: true},
-				{Title: "written whole", Right: true, Key: true},
-				{Title: "pipe of " + pipe, Right: true, Key: true},
-				{Title: "writes of 8 KiB", Right: true, Key: true},
-			}
-		}
-		t.Append(p.short, goodputText(l.whole), goodputText(l.larger), goodputText(l.small))
+	if len(levers) == 0 {
+		return Table{}
 	}
-	return t
+	first := levers[0].Cell
+	var rows []stat.Row
+	for _, r := range levers {
+		if r.Cell.Framing == first.Framing && r.Cell.Size == first.Size {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b stat.Row) int {
+		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
+			cmp.Compare(pieceSize(b.Cell), pieceSize(a.Cell)))
+	})
+	return pivot[stat.Row]{
+		title: "Goodput of messages of " + sizeTitle(first.Size),
+		heads: []Column{{Title: "written", Key: true}, {Title: "through", Key: true}},
+		line: func(r stat.Row) []string {
+			written, through := "whole", "the usual pipe"
+			if n := r.Cell.WriteSize; n > 0 {
+				written = "in pieces of " + results.FormatSize(int64(n))
+			}
+			if n := r.Cell.Capacity; n > 0 {
+				through = "a pipe of " + results.FormatSize(int64(n))
+			}
+			return []string{written, through}
+		},
+		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
+		key:    ShortPlacement("same"),
+		value: func(r stat.Row) Value {
+			if r.Samples == 0 {
+				return Value{Text: emptyWord(r), Tone: Mixed}
+			}
+			return textValue(goodputText(r))
+		},
+	}.table(rows)
+}
+
+// pieceSize is how many bytes of a message the writer hands over at once.
+func pieceSize(c results.Cell) int {
+	if c.WriteSize == 0 {
+		return c.Size
+	}
+	return c.WriteSize
 }

@@ -145,7 +145,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 		one := &all[i]
 		one.size = tellingSize(one.rows)
 		one.where = PlacementPhrase(one.cell.Placement)
-		one.short = shortPlacement(one.cell.Placement)
+		one.short = ShortPlacement(one.cell.Placement)
 		for _, name := range differ {
 			value := one.cell.Field(name)
 			if value != "" { // a field that is not set needs no word
@@ -226,7 +226,8 @@ func (s series) sharesText() string {
 		return ""
 	}
 	if len(all) > 1 && sharesAlike(all[0], all[len(all)-1]) {
-		return "every framing " + rangeText(all) + ", no difference beyond the noise"
+		return "every framing " + rangeText(all) + ", no difference beyond the noise of " +
+			noiseText(all)
 	}
 	var parts []string
 	for len(all) > 0 {
@@ -242,15 +243,29 @@ func (s series) sharesText() string {
 	return strings.Join(parts, ", ")
 }
 
-// rangeText writes the shares of rows, the best first, as percent: "95 %", or "93 to 104 %" if
-// their rounded values differ.
+// rangeText writes the shares of rows, the best first: "95 %", or "93 to 104 %".
 func rangeText(all []stat.Row) string {
-	low := fmt.Sprintf("%.0f", 100*all[len(all)-1].ToRaw.Median)
-	high := fmt.Sprintf("%.0f", 100*all[0].ToRaw.Median)
-	if low == high {
-		return low + " %"
+	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
+}
+
+// percentRange writes two shares as percent: "88 to 92 %", or one of them if both round to it.
+func percentRange(low, high float64) string {
+	a := fmt.Sprintf("%.0f", 100*low)
+	b := fmt.Sprintf("%.0f", 100*high)
+	if a == b {
+		return a + " %"
 	}
-	return low + " to " + high + " %"
+	return a + " to " + b + " %"
+}
+
+// noiseText returns the width of the widest interval of rows: "±33 %".
+func noiseText(all []stat.Row) string {
+	most := 0.0
+	for _, r := range all {
+		percent, _ := r.ToRaw.Spread()
+		most = max(most, percent)
+	}
+	return fmt.Sprintf("±%.0f %%", most)
 }
 
 // littleCost is the share of raw's goodput above which the choice of a framing does not matter.
@@ -271,8 +286,8 @@ func programSentence(program []stat.Row) string {
 	if shares[len(shares)-1].ToRaw.Median < littleCost {
 		return text + ": " + all[0].sharesText() + "."
 	}
-	return text + fmt.Sprintf(": every framing %s. Use the one that the other end speaks.",
-		rangeText(shares))
+	return text + fmt.Sprintf(": every framing %s (%s). Use the one that the other end speaks.",
+		rangeText(shares), noiseText(shares))
 }
 
 func goodputText(r stat.Row) string {

@@ -49,7 +49,7 @@ func cellTable(rows []stat.Row) Table {
 		cells = append(cells, r.Cell)
 	}
 	differ := results.DifferingFields(cells, "framing", "size")
-	t := Table{Title: tableTitle(cells[0], differ), Columns: cellHeads(differ)}
+	t := Table{Title: tableTitle(cells), Columns: cellHeads(differ)}
 	for _, f := range figuresOf(rows[0]) {
 		t.Columns = append(t.Columns, Column{Title: f.title, Right: true})
 	}
@@ -114,17 +114,22 @@ func cellHeads(differ []string) []Column {
 	return heads
 }
 
-// cellValues are the values of those columns.
+// cellValues are the values of those columns, a dash for a field that is not set.
 func cellValues(r stat.Row, differ []string) []Value {
 	values := []Value{textValue(r.Cell.Framing), textValue(fieldText(r.Cell, "size"))}
 	for _, name := range differ {
-		values = append(values, textValue(fieldText(r.Cell, name)))
+		value := Value{}
+		if r.Cell.Field(name) != "" || absentFields[name] != "" {
+			value = textValue(fieldText(r.Cell, name))
+		}
+		values = append(values, value)
 	}
 	return values
 }
 
 // tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
-func tableTitle(c results.Cell, differ []string) string {
+func tableTitle(cells []results.Cell) string {
+	c := cells[0]
 	kind := "Streams "
 	switch {
 	case c.IsWaiting():
@@ -132,20 +137,9 @@ func tableTitle(c results.Cell, differ []string) string {
 	case c.Pattern == results.PatternRoundtrip:
 		kind = "Round trips "
 	}
-	parts := []string{kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"}
-	names := []string{"pipe", "capacity", "io", "payload"}
-	left := append([]string{"framing", "size", "placement", "pattern"}, differ...)
-	for _, v := range c.Values() {
-		if !slices.Contains(names, v.Name) {
-			names = append(names, v.Name)
-		}
-	}
-	for _, name := range names {
-		if value := c.Field(name); value != "" && !slices.Contains(left, name) {
-			parts = append(parts, FieldPhrase(name, value))
-		}
-	}
-	return strings.Join(parts, ", ")
+	what := kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"
+	shared := CommonFields(cells, "framing", "size", "placement", "pattern")
+	return strings.Join(append([]string{what}, shared...), ", ")
 }
 
 // metricText shows the median of a metric in its unit, "" if the row has none.

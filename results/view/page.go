@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -22,6 +23,16 @@ func (p *Page) addTable(t Table) {
 	if t.hasRows() {
 		p.Tables = append(p.Tables, t)
 	}
+}
+
+// addSection adds the tables, the sentences and the notes of a section.
+func (p *Page) addSection(s Section) {
+	for _, t := range s.Tables {
+		t.Title = cmp.Or(t.Title, s.Title)
+		p.Tables = append(p.Tables, t)
+	}
+	p.Conclusions = append(p.Conclusions, s.Lead...)
+	p.Notes = append(p.Notes, s.Notes...)
 }
 
 // Write writes the page as text or markdown. As CSV it writes only the tables. The other formats

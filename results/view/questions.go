@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -108,8 +109,9 @@ func (q question) cell(f results.Finding) Value {
 	case chance && f.Value == false:
 		text = notSeen
 	default:
-		if size, fill := strings.CutPrefix(step, "capacity/fill/"); fill && q.least {
-			text += " (" + size + " B each)"
+		size, fill := strings.CutPrefix(step, "capacity/fill/")
+		if n, err := strconv.ParseFloat(size, 64); fill && q.least && err == nil {
+			text += " (" + results.FormatExact(n, "B") + " each)"
 		}
 		if f.Verdict == results.Refuted {
 			text += " (DIFFERS)"

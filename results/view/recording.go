@@ -23,10 +23,9 @@ const (
 // recordingSection holds what tap recorded.
 func recordingSection(s *results.Set) Section {
 	return Section{
-		ID:       "recording",
-		Title:    "A recording",
-		Tables:   []Table{directionTable(s.Messages), replyTable(s.Messages)},
-		Commands: commandsOf(s, s.Messages, "pipebench tap -o FILE -- COMMAND"),
+		ID:     "recording",
+		Title:  "A recording",
+		Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
 	}
 }
 

@@ -71,14 +71,14 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 		}
 		return p.Tables
 	}
-	var columns []ruleColumn
+	var columns []column
 	for _, kind := range kindsIn(all) {
 		columns = append(columns, answers(kind, aboutKind(all, kind), pipeQuestions))
 	}
-	p.addTable(questionTable("What the pipes do", pipeQuestions, columns))
+	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns, every))
 	machine := answers("this machine", aboutKind(all, ""), machineQuestions)
-	p.addTable(questionTable("What copies and wake-ups cost", machineQuestions,
-		[]ruleColumn{machine}))
+	p.addTable(questionTable("What copies and wake-ups cost", asked(machineQuestions),
+		[]column{machine}, every))
 	remarkable := remarkableTable(set, all)
 	remarkable.Title = "What differs from the documented rules, or came to no result"
 	p.addTable(remarkable)
@@ -202,17 +202,18 @@ func aboutKind(all []results.Finding, kind string) []results.Finding {
 	})
 }
 
-// A ruleColumn has an answer to each question: what machines that answer alike found, or what a
-// system documents. An answer that should be the same in every run has a Base; machines are alike
-// if these are equal.
-type ruleColumn struct {
-	title string
-	cells []Value
+// asked lists questions as they are asked.
+func asked(questions []question) []string {
+	var out []string
+	for _, q := range questions {
+		out = append(out, q.asks)
+	}
+	return out
 }
 
 // answers makes the column of findings about one kind of pipe.
-func answers(title string, found []results.Finding, questions []question) ruleColumn {
-	c := ruleColumn{title: title, cells: make([]Value, len(questions))}
+func answers(name string, found []results.Finding, questions []question) column {
+	c := column{names: []string{name}, cells: make([]Value, len(questions))}
 	for i, q := range questions {
 		if f, ok := q.answer(found); ok {
 			c.cells[i] = q.cell(f)
@@ -222,8 +223,8 @@ func answers(title string, found []results.Finding, questions []question) ruleCo
 }
 
 // answers makes the column of the answers that the system's documented rules give.
-func (s DocumentedSystem) answers(questions []question) ruleColumn {
-	c := ruleColumn{title: s.Name + "*", cells: make([]Value, len(questions))}
+func (s DocumentedSystem) answers(questions []question) column {
+	c := column{names: []string{s.Name + "*"}, cells: make([]Value, len(questions))}
 	for i, q := range questions {
 		value, ok := s.Predict(q.steps[0])
 		if !ok {
@@ -238,52 +239,6 @@ func (s DocumentedSystem) answers(questions []question) ruleColumn {
 	return c
 }
 
-// alike reports whether two columns give the same answers, as far as both have one.
-func (c ruleColumn) alike(o ruleColumn) bool {
-	for i := range c.cells {
-		if c.differs(o, i) {
-			return false
-		}
-	}
-	return true
-}
-
-func (c ruleColumn) differs(o ruleColumn, i int) bool {
-	a, b := c.cells[i].Base, o.cells[i].Base
-	return a != "" && b != "" && a != b
-}
-
-// join adds the column of a machine that answers alike. Its answers fill in those that the column
-// does not have.
-func (c *ruleColumn) join(o ruleColumn) {
-	c.title += " " + o.title
-	for i := range c.cells {
-		if c.cells[i].Text == "" || c.cells[i].Text == notSeen && o.cells[i].Text != "" {
-			c.cells[i] = o.cells[i]
-		}
-	}
-}
-
-// questionTable has a row for each question that has an answer.
-func questionTable(title string, questions []question, columns []ruleColumn) Table {
-	t := Table{Title: title, Columns: []Column{{Title: "question", Style: Long, Key: true}}}
-	for i, c := range columns {
-		t.Columns = append(t.Columns, Column{Title: c.title, Key: i == 0})
-	}
-	for i, q := range questions {
-		row := []Value{textValue(q.asks)}
-		known := false
-		for _, c := range columns {
-			known = known || c.cells[i].Text != ""
-			row = append(row, c.cells[i])
-		}
-		if known {
-			t.AppendValues(row...)
-		}
-	}
-	return t
-}
-
 // rulesBeside makes a table of what machines found about a kind of pipe and what systems document.
 // An answer that differs from that of the first column is marked.
 func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
@@ -292,30 +247,20 @@ func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
 	if kind == "" {
 		questions, title = machineQuestions, "What copies and wake-ups cost"
 	}
-	var columns []ruleColumn
+	var columns []column
 	for i, e := range probedMachines(set) {
-		c := answers(letter(i), onMachine(set, own, e.Machine), questions)
-		at := slices.IndexFunc(columns, c.alike)
-		if at < 0 {
-			columns = append(columns, c)
-			continue
-		}
-		columns[at].join(c)
+		columns = append(columns,
+			answers(letter(i), onMachine(set, own, e.Machine), questions))
 	}
+	columns = joinAlike(columns)
 	for _, s := range systems {
 		// A FIFO is the same pipe with a name, but not on Windows.
 		if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
 			columns = append(columns, s.answers(questions))
 		}
 	}
-	for _, c := range columns[1:] {
-		for i := range c.cells {
-			if c.differs(columns[0], i) {
-				c.cells[i].Text = "≠ " + c.cells[i].Text
-			}
-		}
-	}
-	return questionTable(title, questions, columns)
+	markDifferences(columns)
+	return questionTable(title, asked(questions), columns, every)
 }
 
 // documentedTable has the rules of the systems in words, with their sources.
@@ -340,14 +285,15 @@ func documentedTable(systems []DocumentedSystem) Table {
 	return t
 }
 
-// exactValue writes sizes as exact numbers, and times and rates with few digits.
+// exactValue writes a size to the byte, a number without a unit as it is, and other figures with
+// few digits.
 func exactValue(value any, unit string) string {
 	n, isNumber := (results.Finding{Value: value}).Number()
 	switch {
-	case isNumber && (unit == "ns" || unit == "B/s"):
-		return results.FormatUnit(n, unit)
+	case isNumber && unit == "":
+		return strconv.FormatFloat(n, 'f', -1, 64)
 	case isNumber:
-		return strings.TrimSpace(strconv.FormatFloat(n, 'f', -1, 64) + " " + unit)
+		return results.FormatExact(n, unit)
 	case value == true:
 		return "yes"
 	case value == false:

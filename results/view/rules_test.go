@@ -75,7 +75,7 @@ func TestTheScreenOfRules(t *testing.T) {
 	for _, want := range []string{
 		"5 findings: 1 differ from the documented rules, 1 agree, 2 are not documented",
 		"anonymous", "fifo",
-		"4096 B", "8192 B (DIFFERS)", "1.50 µs", "1..31",
+		"4,096 B", "8,192 B (DIFFERS)", "1.50 µs", "1..31",
 		"What differs from the documented rules, or came to no result",
 		"fifo/slot", "refuted", "8 KiB; documented: 4096 B (pipe.c)",
 		"fifo/deadlock", "cannot tell", "hangs; killed after 5s",
@@ -120,7 +120,7 @@ func TestMachinesStandSideBySide(t *testing.T) {
 	systems := []DocumentedSystem{documentedSystem("macos"), documentedSystem("windows")}
 	rows := rowsOf(t, ruleTables(set, systems))
 	for question, want := range map[string]string{
-		"A full one takes a byte again after reading":    "4096 B | ≠ 65536 B | ≠ 1 B | -",
+		"A full one takes a byte again after reading":    "4,096 B | ≠ 65,536 B | ≠ 1 B | -",
 		"A write to a full one, without blocking, gives": "EAGAIN | - | EAGAIN | -",
 		"The writer is told of it after":                 "1.50 µs | 9.00 µs | - | -", // never compared
 	} {
@@ -149,7 +149,7 @@ func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
 	rows := rowsOf(t, ruleTables(rulesOn("a", agreeing),
 		[]DocumentedSystem{documentedSystem("freebsd")}))
-	if rows["A full one takes a byte again after reading"] != "4096 B | ≠ 1 B" {
+	if rows["A full one takes a byte again after reading"] != "4,096 B | ≠ 1 B" {
 		t.Errorf("rows %q", rows)
 	}
 }

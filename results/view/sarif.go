@@ -10,117 +10,61 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A sarifLog is findings as code scanning reads them: SARIF 2.1.0, with one run.
-type sarifLog struct {
-	Schema  string     `json:"$schema"`
-	Version string     `json:"version"`
-	Runs    []sarifRun `json:"runs"`
-}
+// An object is a JSON object.
+type object map[string]any
 
-type sarifRun struct {
-	Tool struct {
-		Driver sarifDriver `json:"driver"`
-	} `json:"tool"`
-	Results     []sarifResult     `json:"results"`
-	Invocations []sarifInvocation `json:"invocations"`
-}
-
-type sarifDriver struct {
-	Name           string      `json:"name"`
-	Version        string      `json:"version,omitempty"`
-	InformationURI string      `json:"informationUri"`
-	Rules          []sarifRule `json:"rules"`
-}
-
-type sarifRule struct {
-	ID               string    `json:"id"`
-	ShortDescription sarifText `json:"shortDescription"`
-	FullDescription  sarifText `json:"fullDescription"`
-	Help             sarifText `json:"help"`
-}
-
-type sarifResult struct {
-	RuleID       string             `json:"ruleId"`
-	Level        string             `json:"level"`
-	Message      sarifText          `json:"message"`
-	Locations    []sarifLocation    `json:"locations"`
-	Suppressions []sarifSuppression `json:"suppressions,omitempty"`
-}
-
-type sarifText struct {
-	Text string `json:"text"`
-}
-
-type sarifLocation struct {
-	Physical struct {
-		Artifact struct {
-			URI string `json:"uri"`
-		} `json:"artifactLocation"`
-		Region struct {
-			StartLine int `json:"startLine"`
-		} `json:"region"`
-	} `json:"physicalLocation"`
-}
-
-type sarifSuppression struct {
-	Kind string `json:"kind"`
-}
-
-// A sarifInvocation lists what could not be judged, because that is no result.
-type sarifInvocation struct {
-	Successful    bool                `json:"executionSuccessful"`
-	Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
-}
-
-type sarifNotification struct {
-	Level   string    `json:"level"`
-	Message sarifText `json:"message"`
-}
-
-// writeSARIF writes the findings that fail as results, and expected failures as suppressed results.
+// writeSARIF writes findings as code scanning reads them: SARIF 2.1.0, with one run. Those that
+// fail are results, and expected failures are suppressed results. What could not be judged is no
+// result, so it is a notification.
 func writeSARIF(w io.Writer, set *results.Set) error {
-	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver.Name = "pipebench"
-	run.Tool.Driver.InformationURI = "https://github.com/pipebench/pipebench"
-	ran := sarifInvocation{Successful: true}
-	for _, env := range set.Environments {
-		run.Tool.Driver.Version = env.Version
+	driver := object{
+		"name":           "pipebench",
+		"informationUri": "https://github.com/pipebench/pipebench",
+		"rules":          sarifRules(set.Findings),
 	}
-	run.Tool.Driver.Rules = sarifRules(set.Findings)
+	for _, env := range set.Environments {
+		driver["version"] = env.Version
+	}
+	found := []object{}
+	open := []object{}
 	for _, f := range set.Findings {
-		result := sarifResult{
-			RuleID:    Escape(f.ID),
-			Level:     "error",
-			Message:   sarifText{Escape(findingName(f) + ": " + f.Found)},
-			Locations: []sarifLocation{sarifLocationOf(f.About)},
+		message := object{"text": Escape(findingName(f) + ": " + f.Found)}
+		result := object{
+			"ruleId":    Escape(f.ID),
+			"level":     "error",
+			"message":   message,
+			"locations": []object{sarifLocation(f.About)},
 		}
 		switch f.Verdict {
 		case results.Expected:
-			result.Suppressions = []sarifSuppression{{Kind: "external"}}
-			run.Results = append(run.Results, result)
+			result["suppressions"] = []object{{"kind": "external"}}
+			found = append(found, result)
 		case results.Fails:
-			run.Results = append(run.Results, result)
+			found = append(found, result)
 		case results.CannotTell:
-			ran.Notifications = append(ran.Notifications,
-				sarifNotification{"warning", result.Message})
+			open = append(open, object{"level": "warning", "message": message})
 		}
 	}
-	run.Invocations = []sarifInvocation{ran}
-	return WriteJSON(w, sarifLog{
-		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
-		Version: "2.1.0",
-		Runs:    []sarifRun{run},
+	ran := object{"executionSuccessful": true, "toolExecutionNotifications": open}
+	return WriteJSON(w, object{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+		"version": "2.1.0",
+		"runs": []object{{
+			"tool":        object{"driver": driver},
+			"results":     found,
+			"invocations": []object{ran},
+		}},
 	})
 }
 
 // sarifRules returns a rule for each ID among the findings, in the order in which the IDs first
 // come. The help is the advice of the first finding that has one.
-func sarifRules(findings []results.Finding) []sarifRule {
+func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {
 		advice[f.ID] = cmp.Or(advice[f.ID], f.Advice)
 	}
-	rules := []sarifRule{}
+	rules := []object{}
 	listed := map[string]bool{}
 	for _, f := range findings {
 		if listed[f.ID] {
@@ -128,20 +72,20 @@ func sarifRules(findings []results.Finding) []sarifRule {
 		}
 		listed[f.ID] = true
 		title := Escape(cmp.Or(f.Title, f.ID))
-		rules = append(rules, sarifRule{
-			ID:               Escape(f.ID),
-			ShortDescription: sarifText{title},
-			FullDescription:  sarifText{title},
-			Help:             sarifText{cmp.Or(Escape(advice[f.ID]), title)},
+		rules = append(rules, object{
+			"id":               Escape(f.ID),
+			"shortDescription": object{"text": title},
+			"fullDescription":  object{"text": title},
+			"help":             object{"text": cmp.Or(Escape(advice[f.ID]), title)},
 		})
 	}
 	return rules
 }
 
-// sarifLocationOf returns the file at which a failure of a command is shown: the first argument
+// sarifLocation returns the file at which a failure of a command is shown: the first argument
 // that looks like a file ("build/server.js" of "node build/server.js"), else the program. Code
 // scanning shows no result without a file.
-func sarifLocationOf(command []string) sarifLocation {
+func sarifLocation(command []string) object {
 	file := "pipebench"
 	if len(command) > 0 {
 		file = command[0]
@@ -152,13 +96,13 @@ func sarifLocationOf(command []string) sarifLocation {
 			}
 		}
 	}
-	var l sarifLocation
 	uri := url.URL{Path: filepath.ToSlash(file)}
 	if filepath.IsAbs(file) {
 		uri.Scheme = "file"
 		uri.Path = "/" + strings.TrimPrefix(uri.Path, "/")
 	}
-	l.Physical.Artifact.URI = uri.String()
-	l.Physical.Region.StartLine = 1
-	return l
+	return object{"physicalLocation": object{
+		"artifactLocation": object{"uri": uri.String()},
+		"region":           object{"startLine": 1},
+	}}
 }

@@ -38,20 +38,19 @@ func screenTables(rows []stat.Row) []Table {
 }
 
 // A pivot lays rows out by two things in which they differ.
-type pivot struct {
+type pivot[R any] struct {
 	title  string
-	heads  []Column                // the columns that tell the lines apart
-	line   func(stat.Row) []string // the texts below the heads
-	across func(stat.Row) string   // the title of the column for a row's value
-	key    string                  // the title of the column that stays on a narrow screen
-	value  func(stat.Row) Value
+	heads  []Column         // the columns that tell the lines apart
+	line   func(R) []string // the texts below the heads
+	across func(R) string   // the title of the column for a row's value
+	key    string           // the title of the column that stays on a narrow screen
+	value  func(R) Value
 }
 
 // table makes a line for each different line(row), and a column for each different across(row), in
 // the order of the rows.
-func (p pivot) table(rows []stat.Row) Table {
+func (p pivot[R]) table(rows []R) Table {
 	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
-	lines := make(map[string]int)
 	columns := make(map[string]int)
 	for _, r := range rows {
 		across := p.across(r)
@@ -60,6 +59,7 @@ func (p pivot) table(rows []stat.Row) Table {
 			t.Columns = append(t.Columns, Column{Title: across, Right: true, Key: across == p.key})
 		}
 	}
+	lines := make(map[string]int)
 	for _, r := range rows {
 		texts := p.line(r)
 		id := strings.Join(texts, "\x00")
@@ -85,7 +85,7 @@ func (s series) table() Table {
 	rows := slices.SortedStableFunc(slices.Values(s.rows), func(a, b stat.Row) int {
 		return cmp.Compare(a.Cell.Size, b.Cell.Size)
 	})
-	return pivot{
+	return pivot[stat.Row]{
 		title:  s.quantity(),
 		heads:  []Column{{Title: "framing", Key: true}},
 		line:   func(r stat.Row) []string { return []string{r.Cell.Framing} },
@@ -100,7 +100,7 @@ func sizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
 	}
-	return SizeText(size)
+	return results.FormatSize(int64(size))
 }
 
 // quantity names what the figures of a series are, and where it ran.
@@ -120,7 +120,7 @@ func (s series) quantity() string {
 
 // programTable shows what a framing costs a program that makes each message and looks at it.
 func programTable(rows []stat.Row) Table {
-	return pivot{
+	return pivot[stat.Row]{
 		title: "Goodput vs raw of a program that makes each message and looks at it",
 		heads: []Column{
 			{Title: "framing", Key: true},
@@ -129,8 +129,8 @@ func programTable(rows []stat.Row) Table {
 		line: func(r stat.Row) []string {
 			return []string{r.Cell.Framing, sizeTitle(r.Cell.Size)}
 		},
-		across: func(r stat.Row) string { return shortPlacement(r.Cell.Placement) },
-		key:    shortPlacement("same"),
+		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
+		key:    ShortPlacement("same"),
 		value:  screenValue,
 	}.table(rows)
 }

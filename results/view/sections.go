@@ -16,7 +16,7 @@ type Section struct {
 	Lead     []string // sentences that go with the tables
 	Tables   []Table
 	Notes    []string // small print after them
-	Commands []string // that reproduce what it shows
+	Commands []string // that reproduce what the page shows
 	Folded   bool     // few want to read it
 }
 
@@ -40,7 +40,9 @@ func Sections(s *results.Set) []Section {
 			lead = lead[1:]
 		}
 	}
-	all := []Section{{ID: "answer", Title: title, Lead: lead}}
+	all := []Section{{
+		ID: "answer", Title: title, Lead: lead, Commands: commandsOf(s),
+	}}
 	return append(all, sections(s, sum.Rows, true)...)
 }
 
@@ -48,10 +50,9 @@ func Sections(s *results.Set) []Section {
 // are those of a first screen.
 func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
-		ID:       "measurements",
-		Title:    "Measurements",
-		Notes:    notes(s, rows, detail),
-		Commands: commandsOf(s, s.Records, "pipebench run"),
+		ID:    "measurements",
+		Title: "Measurements",
+		Notes: notes(s, rows, detail),
 	}
 	if detail {
 		measured.Tables = cellTables(rows)
@@ -77,36 +78,30 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 }
 
 // Lead says in a line what the set of one machine is about: the machine, its runs and dates.
-func Lead(s *results.Set) string {
-	var days []string
-	for _, e := range s.Environments {
-		days = append(days, dayOf(e)...)
-	}
-	runs := ""
-	if len(s.Environments) > 0 {
-		runs = results.FormatCount(len(s.Environments), "run")
-	}
-	return JoinParts(MachineLine(s), runs, daysText(days))
-}
+func Lead(s *results.Set) string { return JoinParts(MachineLine(s), runsText(s.Environments)) }
 
-// dayOf returns the day of a run, if it is known.
-func dayOf(e results.Environment) []string {
-	if e.Time.IsZero() {
-		return nil
-	}
-	return []string{e.Time.UTC().Format("2006-01-02")}
-}
-
-// daysText writes days as one, or as the first and the last.
-func daysText(days []string) string {
-	if len(days) == 0 {
+// runsText says how many runs there are, and from which days: "3 runs · 2026-11-20 to 2026-11-21".
+func runsText(all []results.Environment) string {
+	if len(all) == 0 {
 		return ""
 	}
-	first, last := slices.Min(days), slices.Max(days)
-	if first == last {
-		return first
+	var days []string
+	for _, e := range all {
+		if !e.Time.IsZero() {
+			days = append(days, e.Time.UTC().Format("2006-01-02"))
+		}
 	}
-	return first + " to " + last
+	slices.Sort(days)
+	days = slices.Compact(days)
+	when := ""
+	switch len(days) {
+	case 0:
+	case 1:
+		when = days[0]
+	default:
+		when = days[0] + " to " + days[len(days)-1]
+	}
+	return JoinParts(results.FormatCount(len(all), "run"), when)
 }
 
 // answer says what the whole set means, in the words of each kind of record.
@@ -123,18 +118,13 @@ func answer(s *results.Set, sum Summary) []string {
 	return out
 }
 
-// commandsOf lists the command lines of the runs that lines are from, each once, or the usual
-// command if the files do not tell.
-func commandsOf[L results.Line](s *results.Set, lines []L, usual string) []string {
+// commandsOf lists the command lines of all runs, each once.
+func commandsOf(s *results.Set) []string {
 	var commands []string
-	for _, l := range lines {
-		e, ok := s.Environment(results.RunOf(l))
-		if ok && e.Command != "" && !slices.Contains(commands, e.Command) {
+	for _, e := range s.Environments {
+		if e.Command != "" && !slices.Contains(commands, e.Command) {
 			commands = append(commands, e.Command)
 		}
-	}
-	if len(commands) == 0 {
-		return []string{usual}
 	}
 	return commands
 }
@@ -184,6 +174,5 @@ func serverSection(s *results.Set) Section {
 		t.Title = name
 		out.Tables = append(out.Tables, t)
 	}
-	out.Commands = commandsOf(s, s.Targets, "pipebench drive --find-limit -- COMMAND")
 	return out
 }

@@ -63,22 +63,21 @@ func TestFailuresAndDisturbancesAreToldApart(t *testing.T) {
 			Found: "the load average was 9", Advice: "wait",
 		},
 	}}
-	for i, command := range []string{"pipebench run --scenario reader-gone",
-		"pipebench probe --machine"} {
+	commands := []string{"pipebench run --scenario reader-gone", "pipebench probe --machine"}
+	for i, command := range commands {
 		e := machineNamed(fmt.Sprintf("run-%d", i+1), "linux")
 		e.Command = command
 		set.Environments = append(set.Environments, e)
 	}
-	for id, want := range map[string]string{
-		"failure-findings": "pipebench run --scenario reader-gone",
-		"machine-findings": "pipebench probe --machine",
-	} {
-		sections := Sections(set)
+	sections := Sections(set)
+	for _, id := range []string{"failure-findings", "machine-findings"} {
 		at := slices.IndexFunc(sections, func(s Section) bool { return s.ID == id })
-		if at < 0 || len(sections[at].Tables[0].Rows) != 1 ||
-			!slices.Equal(sections[at].Commands, []string{want}) {
+		if at < 0 || len(sections[at].Tables[0].Rows) != 1 {
 			t.Errorf("%s: sections %+v", id, sections)
 		}
+	}
+	if got := sections[0].Commands; !slices.Equal(got, commands) {
+		t.Errorf("commands %q", got)
 	}
 }
 
@@ -135,7 +134,6 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 	for _, want := range []string{
 		"Messages of 4 KiB, on one CPU: framings keep this much of raw's goodput on most " +
 			"machines: ndjson 40 to 91 %.",
-		"The machines differ in kernel (darwin; linux), processor (arm64; amd64).",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in %q", want, said)

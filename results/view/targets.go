@@ -403,7 +403,7 @@ func resultOf(targets []results.Target) DriveResult {
 		r.tone = Mixed
 		r.text = "INCOMPLETE: the time was over before " + strings.Join(notTried, ", ")
 		if served > 0 {
-			r.text += "; works to " + SizeText(int(served))
+			r.text += "; works to " + results.FormatSize(int64(served))
 		}
 	case failed != nil && failsAnyway(*failed):
 		r.Failure = failed.Verdict
@@ -435,7 +435,7 @@ func (r *DriveResult) judge(failed *results.Target, breaks, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
 	r.tone = Good
-	works := "works to " + SizeText(int(r.Limit))
+	works := "works to " + results.FormatSize(int64(r.Limit))
 	switch {
 	case r.Passed && r.Failure != "":
 		r.text = works + ", then " + FailureText(*failed) + growth

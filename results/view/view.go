@@ -16,7 +16,6 @@
 package view
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -131,12 +130,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	sum := Summarise(s)
 	p := Page{Header: header(s), Answer: answer(s, sum)}
 	for _, section := range sections(s, sum.Rows, o.Detail || format == FormatMarkdown) {
-		for _, t := range section.Tables {
-			t.Title = cmp.Or(t.Title, section.Title)
-			p.Tables = append(p.Tables, t)
-		}
-		p.Conclusions = append(p.Conclusions, section.Lead...)
-		p.Notes = append(p.Notes, section.Notes...)
+		p.addSection(section)
 	}
 	return p.Write(w, format, o)
 }
@@ -168,9 +162,9 @@ type Summary struct {
 // Summarise works out the figures of every cell of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
-	sentences := meaning(rows)
-	if len(s.Machines()) > 1 {
-		sentences = fleetAnswer(s)
+	var sentences []string
+	if len(s.Machines()) < 2 {
+		sentences = meaning(rows)
 	}
 	return Summary{ // append makes nil lists empty: JSON has [] and not null
 		Environments: append([]results.Environment{}, s.Environments...),

@@ -22,7 +22,7 @@ func waitingTables(rows []stat.Row) []Table {
 	})
 	var tables []Table
 	for _, own := range grouped(sorted, func(r stat.Row) string { return r.Cell.Placement }) {
-		title := "Non-blocking writer, " + shortPlacement(own[0].Cell.Placement)
+		title := "Non-blocking writer, " + ShortPlacement(own[0].Cell.Placement)
 		t := Table{Title: title, Columns: []Column{
 			{Title: "framing", Key: true},
 			{Title: "reader", Key: true},
@@ -75,10 +75,8 @@ func refusalSentence(waiting []stat.Row) string {
 	if refused == nil || paused == nil {
 		return ""
 	}
-	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s times per "+
-		"message of %s",
-		results.FormatNumber(refused.Estimates["eagain"].Median, 2),
-		sizeTitle(refused.Cell.Size))
+	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s per message of %s",
+		timesText(refused.Estimates["eagain"].Median), sizeTitle(refused.Cell.Size))
 	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
 	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
 	if _, pause, ok := strings.Cut(writer, "="); ok && slower > gainThatCounts {
@@ -91,4 +89,13 @@ func refusalSentence(waiting []stat.Row) string {
 			results.FormatSize(int64(left.Estimates["lost"].Median)))
 	}
 	return text + "."
+}
+
+// timesText says how often something happens: "once", "1.1 times".
+func timesText(times float64) string {
+	text := results.FormatNumber(times, 2)
+	if text == "1.0" {
+		return "once"
+	}
+	return text + " times"
 }

@@ -130,7 +130,7 @@ func FieldValue(name, value string) string {
 	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
-		return spec + ":" + strings.ReplaceAll(results.FormatSize(size), " ", "")
+		return spec + ":" + results.SizeArgument(size)
 	}
 	return results.ShortValue(name, value)
 }
@@ -161,14 +161,22 @@ func FieldPhrase(name, value string) string {
 	return name + " " + text
 }
 
-// SizeText writes a size with its unit. If it is no whole number of KiB, its digits are grouped:
-// "64 KiB", "65,000 B".
-func SizeText(n int) string {
-	text := results.FormatSize(int64(n))
-	if n < 10_000 || !strings.HasSuffix(text, " B") {
-		return text
+// CommonFields says which values cells have in common, the pipe and its ends first. It leaves out
+// the fields that are told elsewhere.
+func CommonFields(cells []results.Cell, elsewhere ...string) []string {
+	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
+	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
+	names := append(first, results.CellFieldNames()...)
+	var parts []string
+	for i, name := range names {
+		value := cells[0].Field(name)
+		told := slices.Contains(elsewhere, name) || slices.Contains(names[:i], name)
+		absent := value == "" || value == "0" && name != "capacity"
+		if !told && !absent {
+			parts = append(parts, FieldPhrase(name, value))
+		}
 	}
-	return stat.FormatBytes(int64(n))
+	return parts
 }
 
 // placements are where the two ends of a pipe can run, in the order in which sentences speak of
@@ -199,8 +207,8 @@ func PlacementPhrase(placement string) string {
 	return "with placement " + placement
 }
 
-// shortPlacement says the same in the few words of a title.
-func shortPlacement(placement string) string {
+// ShortPlacement says the same in the few words of a title.
+func ShortPlacement(placement string) string {
 	if i := placementIndex(placement); i < len(placements) {
 		return placements[i].short
 	}

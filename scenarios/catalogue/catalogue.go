@@ -78,7 +78,7 @@ func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
 	}
-	return s.Name + string(s.Sign) + strings.ReplaceAll(results.FormatSize(bytes), " ", "")
+	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
 }
 
 // Cut splits the form in which a fault is asked for: its name, a sign, and the number of bytes

@@ -170,7 +170,7 @@ func (o Options) commandLine(size int) string {
 		}
 	}
 	if size > 0 {
-		add("--size", strings.ReplaceAll(results.FormatSize(int64(size)), " ", ""))
+		add("--size", results.SizeArgument(int64(size)))
 	}
 	if o.Protocol != "auto" {
 		add("--protocol", o.Protocol)

@@ -56,7 +56,7 @@ func (t *trial) foundBeside(step string, value any, unit, how string, want any, 
 	if fmt.Sprint(value) == fmt.Sprint(want) {
 		verdict = results.Holds
 	}
-	documented := strings.TrimSpace(fmt.Sprintf("%v %s", want, unit))
+	documented := valueText(want, unit)
 	if source != "" {
 		documented += " (" + source + ")"
 	}

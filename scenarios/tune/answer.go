@@ -136,7 +136,7 @@ func (d Decision) movingAdvice() string {
 		verb = "try"
 	}
 	return fmt.Sprintf("If it only moves bytes: %s %s%s. %s there and back then take %s.",
-		verb, d.Lever, how, view.SizeText(d.shared.Size), strings.Join(times, ", "))
+		verb, d.Lever, how, results.FormatSize(int64(d.shared.Size)), strings.Join(times, ", "))
 }
 
 // bestGamble names the change that gains most at one placement and loses at another.
@@ -233,7 +233,7 @@ func placeWords(place string) string {
 // makeTables lays out what each choice reaches: goodput with readers that do little or work, and
 // the times of a message there and back and of small messages that wait.
 func (d Decision) makeTables() []view.Table {
-	size := view.SizeText(d.shared.Size)
+	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}
 	times := view.Table{Title: "Time of a message of " + size +
 		" there and back, and wait of small ones behind it"}
@@ -296,7 +296,7 @@ func (a Answer) Finding(run string) results.Finding {
 		Run:     run,
 		Time:    time.Now().UTC(),
 		ID:      results.AreaTune + "/sending",
-		Title:   "How to send messages of " + view.SizeText(a.shared.Size) + " here",
+		Title:   "How to send messages of " + results.FormatSize(int64(a.shared.Size)) + " here",
 		Verdict: results.Noted,
 		Value:   a.Lever.String(),
 		Found:   strings.Join(a.Sentences, " "),

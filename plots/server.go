@@ -1,0 +1,106 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
+)
+
+// serverCharts show how long servers take for a message, by its size, up to the smallest size that
+// fails.
+func serverCharts(all rows) []Chart {
+	var sizes []int
+	failsAt, how := 0, ""
+	for _, t := range all.set.Targets {
+		at, failed := failedAt(t)
+		switch {
+		case failed && (failsAt == 0 || at < failsAt):
+			failsAt = at
+			how = failureText(t)
+		case !failed && t.Size > 0 && !slices.Contains(sizes, int(t.Size)):
+			sizes = append(sizes, int(t.Size))
+		}
+	}
+	slices.Sort(sizes)
+	panel := Panel{}
+	if failsAt > 0 {
+		at, known := slices.BinarySearch(sizes, failsAt)
+		if !known {
+			sizes = slices.Insert(sizes, at, failsAt)
+		}
+		panel.Fails = &Failing{From: at, How: how}
+	}
+	for _, t := range all.set.Targets {
+		panel.addServer(t, sizes)
+	}
+	return []Chart{{
+		Name:     "server",
+		Title:    serverTitle(panel, sizes),
+		Subtitle: nonEmpty(view.MachineLine(all.set)),
+		X:        Axis{Label: "message size", Places: sizeNames(sizes)},
+		Y:        Axis{Label: "time of a round trip", Log: true, Unit: Nanos},
+		Panels:   []Panel{panel},
+		Notes:    []string{mediansNote, "A labelled point is a verdict other than ok."},
+	}}
+}
+
+// addServer adds the time of a size to the line of its server.
+func (p *Panel) addServer(t results.Target, sizes []int) {
+	_, failed := failedAt(t)
+	point, ok := metric("time")(stat.SampleRow("", results.Cell{}, t.Samples))
+	if failed || !ok || t.Size <= 0 {
+		return
+	}
+	point.X = slices.Index(sizes, int(t.Size))
+	if t.Verdict != results.VerdictOK {
+		point.Label = view.FailureText(t)
+	}
+	name := view.CommandName(t.Command)
+	i := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == name })
+	if i < 0 {
+		i = len(p.Series)
+		p.Series = append(p.Series, Series{Name: name})
+	}
+	points := append(p.Series[i].Points, point)
+	slices.SortStableFunc(points, func(a, b Point) int { return a.X - b.X })
+	p.Series[i].Points = points
+}
+
+// serverTitle says where servers fail, or how much longer the largest message takes.
+func serverTitle(p Panel, sizes []int) string {
+	switch {
+	case p.Fails != nil:
+		return fmt.Sprintf("A server fails from %s on: %s", sizeName(sizes[p.Fails.From]),
+			p.Fails.How)
+	case len(p.Series) == 1 && len(p.Series[0].Points) > 1:
+		points := p.Series[0].Points
+		first, last := points[0], points[len(points)-1]
+		return fmt.Sprintf("A round trip takes %s with %s, %s with %s",
+			results.FormatLabel(first.Y, Nanos), sizeName(sizes[first.X]),
+			results.FormatLabel(last.Y, Nanos), sizeName(sizes[last.X]))
+	}
+	return "Round trips through servers, by message size"
+}
+
+// failedAt returns the smallest size that fails according to a record: one byte above its limit, or
+// its own size.
+func failedAt(t results.Target) (size int, failed bool) {
+	switch {
+	case t.RequestLimit != nil:
+		return int(*t.RequestLimit + 1), true
+	case t.ReplyLimit != nil:
+		return int(*t.ReplyLimit + 1), true
+	}
+	return int(t.Size), t.Size > 0 && t.Verdict != results.VerdictOK && len(t.Samples) == 0
+}
+
+// failureText says how a server fails.
+func failureText(t results.Target) string {
+	if t.Verdict == results.VerdictOK { // the record does not say how it fails
+		return "beyond the limit"
+	}
+	return view.FailureText(t)
+}

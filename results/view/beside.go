@@ -1,0 +1,109 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A column has an answer to each question: what machines that answer alike found, or what a system
+// documents. An answer that should be the same in every run has a Base; machines are alike if these
+// are equal.
+type column struct {
+	names []string
+	cells []Value
+}
+
+// longestHead is how many characters the names of a column may take.
+const longestHead = 24
+
+// title names the machines of a column, or the first and the number of the others.
+func (c column) title() string {
+	text := strings.Join(c.names, " ")
+	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
+		return fmt.Sprintf("%s and %d more", c.names[0], more)
+	}
+	return text
+}
+
+// differs reports whether two columns have different answers to a question.
+func (c column) differs(o column, question int) bool {
+	a, b := c.cells[question].Base, o.cells[question].Base
+	return a != "" && b != "" && a != b
+}
+
+// alike reports whether two columns give the same answers, as far as both have one.
+func (c column) alike(o column) bool {
+	for i := range c.cells {
+		if c.differs(o, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// join adds a column that answers alike. Its answers fill in those that c does not have.
+func (c *column) join(o column) {
+	c.names = append(c.names, o.names...)
+	for i := range c.cells {
+		if c.cells[i].Text == "" || c.cells[i].Text == notSeen && o.cells[i].Text != "" {
+			c.cells[i] = o.cells[i]
+		}
+	}
+}
+
+// joinAlike puts the columns that answer alike together, in the order of the first of each.
+func joinAlike(columns []column) []column {
+	var out []column
+	for _, c := range columns {
+		at := slices.IndexFunc(out, c.alike)
+		if at < 0 {
+			out = append(out, column{slices.Clone(c.names), slices.Clone(c.cells)})
+			continue
+		}
+		out[at].join(c)
+	}
+	return out
+}
+
+// disagree reports whether columns have different answers to a question.
+func disagree(columns []column, question int) bool {
+	return slices.ContainsFunc(columns, func(c column) bool {
+		return slices.ContainsFunc(columns, func(o column) bool { return c.differs(o, question) })
+	})
+}
+
+// markDifferences writes ≠ before each answer that differs from that of the first column.
+func markDifferences(columns []column) {
+	for _, c := range columns[1:] {
+		for i := range c.cells {
+			if c.differs(columns[0], i) {
+				c.cells[i].Text = "≠ " + c.cells[i].Text
+			}
+		}
+	}
+}
+
+// questionTable has a row for each question that is wanted and has an answer.
+func questionTable(title string, questions []string, columns []column,
+	wanted func(question int) bool) Table {
+	t := Table{Title: title, Columns: []Column{{Title: "question", Style: Long, Key: true}}}
+	for i, c := range columns {
+		t.Columns = append(t.Columns, Column{Title: c.title(), Key: i == 0, Style: Verdict})
+	}
+	for i, asks := range questions {
+		row := []Value{textValue(asks)}
+		known := false
+		for _, c := range columns {
+			known = known || c.cells[i].Text != ""
+			row = append(row, c.cells[i])
+		}
+		if known && wanted(i) {
+			t.AppendValues(row...)
+		}
+	}
+	return t
+}
+
+// every wants all questions.
+func every(int) bool { return true }
