@@ -81,12 +81,13 @@ func (f fitted) at(v float64) float64 {
 
 // fitPlaces names the places, except those whose names would cover the name before.
 func (f *fitted) fitPlaces(length vg.Length) {
+	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
-	f.min, f.max = -0.5, float64(n)-0.5
+	f.min, f.max = -margin, float64(n-1)+margin
 	style := letters(labelSize, foreground, false)
 	end := vg.Length(math.Inf(-1)) // of the name before
 	for i, name := range f.Places {
-		middle := length * (vg.Length(i) + 0.5) / vg.Length(n)
+		middle := length * vg.Length((float64(i)-f.min)/(f.max-f.min))
 		half := style.Width(name) / 2
 		if middle-half > end {
 			f.ticks = append(f.ticks, plot.Tick{Value: float64(i), Label: name})

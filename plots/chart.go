@@ -43,7 +43,6 @@ type Chart struct {
 	Panels   []Panel
 	Notes    []string // small print under the picture: how to read it
 
-	kind    string // a page shows the first chart of each kind, and folds the others
 	section string // of a page
 }
 
@@ -130,28 +129,27 @@ func (c Chart) points() []Point {
 	return all
 }
 
-// A kind is a kind of chart, with the function that makes such charts.
-type kind struct {
-	name    string
-	section string // of the page
-	charts  func(rows) []Chart
-}
-
-// kinds lists the charts in the order in which they are shown.
-var kinds = []kind{
-	{"goodput", "measurements", goodputCharts},
-	{"ratio", "measurements", ratioCharts},
-	{"write-size", "measurements", writeSizeCharts},
-	{"waiting", "measurements", waitingCharts},
-	{"wait", "measurements", waitCharts},
-	{"chunk", "measurements", chunkCharts},
-	{"latency", "measurements", latencyCharts},
-	{"overhead", "measurements", overheadCharts},
-	{"server", "servers", serverCharts},
+// kinds lists the charts in the order in which they are shown, each with its section of the page.
+var kinds = []struct {
+	section string
+	chart   func(rows) Chart
+}{
+	{"measurements", goodputChart},
+	{"measurements", ratioChart},
+	{"measurements", writeSizeChart},
+	{"measurements", waitingChart},
+	{"measurements", waitChart},
+	{"measurements", chunkChart},
+	{"measurements", latencyChart("roundtrip", "Round trips")},
+	{"measurements", latencyChart("oneway", "One way")},
+	{"measurements", latencyChart("due", "From when a message was due")},
+	{"measurements", latencyChart("service", "From when a message was sent")},
+	{"measurements", overheadChart},
+	{"servers", serverChart},
 }
 
 // Charts makes every chart that the records of a set allow. If they are from several machines, it
-// makes the charts that compare machines. A chart of one figure is left out: a sentence says it
+// makes the chart that compares machines. A chart of one figure is left out: a sentence says it
 // better.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
@@ -160,11 +158,8 @@ func Charts(set *results.Set) []Chart {
 	var charts []Chart
 	all := rowsOf(set)
 	for _, k := range kinds {
-		for _, c := range k.charts(all) {
-			if !saysSomething(c) {
-				continue
-			}
-			c.kind = k.name
+		c := k.chart(all)
+		if slices.ContainsFunc(c.Panels, Panel.comparesPoints) {
 			c.section = k.section
 			c.complete()
 			charts = append(charts, c)
@@ -173,20 +168,28 @@ func Charts(set *results.Set) []Chart {
 	return charts
 }
 
-// saysSomething reports whether a panel of the chart has two points to compare.
-func saysSomething(c Chart) bool {
-	return slices.ContainsFunc(c.Panels, func(p Panel) bool {
-		n := 0
-		for _, s := range p.Series {
-			n += len(s.Points)
-		}
-		return n > 1
-	})
+// comparesPoints reports whether the panel has two points to compare.
+func (p Panel) comparesPoints() bool {
+	n := 0
+	for _, s := range p.Series {
+		n += len(s.Points)
+	}
+	return n > 1
 }
 
-// complete adds a note if points are in doubt. If the chart has a single line, which has no name
-// beside it, complete puts the name into the subtitle.
+// mostPanels is how many panels a chart has.
+const mostPanels = 12
+
+// complete leaves out panels of a single point and those beyond mostPanels, and adds a note on the
+// latter and on points in doubt. If the chart has a single line, which has no name beside it,
+// complete puts the name into the subtitle.
 func (c *Chart) complete() {
+	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
+	if more := len(c.Panels) - mostPanels; more > 0 {
+		c.Panels = c.Panels[:mostPanels]
+		c.Notes = append(c.Notes, fmt.Sprintf("%d more panels are left out; the tables have all "+
+			"figures.", more))
+	}
 	if slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }) {
 		c.Notes = append(c.Notes, doubtNote)
 	}

@@ -85,7 +85,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
-	c := onlyChart(t, goodputCharts(rowsOf(testSet())))
+	c := goodputChart(rowsOf(testSet()))
 	if got := titles(c); !slices.Equal(got, []string{"one CPU", "two CPUs"}) {
 		t.Errorf("panels %q", got)
 	}
@@ -128,7 +128,7 @@ func TestTitlesSayTheMessage(t *testing.T) {
 }
 
 func TestOverheadIsExactAndZeroForRaw(t *testing.T) {
-	c := onlyChart(t, overheadCharts(rowsOf(testSet())))
+	c := overheadChart(rowsOf(testSet()))
 	for _, s := range c.Panels[0].Series {
 		for _, p := range s.Points {
 			switch {
@@ -154,46 +154,45 @@ func TestOrderIsNotThatOfTheRecords(t *testing.T) {
 	}
 }
 
-func TestWhatElseVariesMakesFiles(t *testing.T) {
+func TestWhatElseVariesMakesPanels(t *testing.T) {
 	set := testSet()
 	for _, r := range testStreams("run-1", 9, 0.5) {
 		r.Cell.Pipe = "fifo"
 		set.Records = append(set.Records, r)
 	}
-	got := chartNames(goodputCharts(rowsOf(set)))
-	want := []string{"goodput-anonymous", "goodput-fifo"}
+	got := titles(goodputChart(rowsOf(set)))
+	want := []string{"one CPU, anonymous pipe", "two CPUs, anonymous pipe", "one CPU, fifo",
+		"two CPUs, fifo"}
+	slices.Sort(got)
+	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("files %q, want %q", got, want)
+		t.Errorf("panels %q, want %q", got, want)
 	}
 }
 
 func TestChunkSweepHasItsOwnChart(t *testing.T) {
-	c := onlyChart(t, chunkCharts(rowsOf(sweep())))
+	c := chunkChart(rowsOf(sweep()))
 	longest := 0
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
 			longest = max(longest, len(s.Points))
 		}
 	}
-	if c.Name != "chunk-chunked" || longest != 5 {
+	if c.Name != "chunk" || longest != 5 {
 		t.Errorf("%s with %d points", c.Name, longest)
 	}
 }
 
 func TestAChartOfOnePointIsLeftOut(t *testing.T) {
 	set := testSet()
-	alone := set.Records[2]
-	alone.Cell.IO = "spin"
-	set.Records = append(set.Records, alone)
-	charts := Charts(set)
-	names := chartNames(charts)
-	if slices.Contains(names, "goodput-spin") || !slices.Contains(names, "goodput-blocking") {
+	set.Records = set.Records[:1]
+	if names := chartNames(Charts(set)); len(names) > 0 {
 		t.Errorf("charts %q", names)
 	}
 }
 
-// Recorded messages have no size in common: they have a chart of their own.
-func TestRecordedMessagesHaveTheirChart(t *testing.T) {
+// Recorded messages have no size in common: they have a panel of their own.
+func TestRecordedMessagesHaveTheirPanel(t *testing.T) {
 	set := testSet()
 	for _, r := range testStreams("run-1", 5, 1) {
 		if r.Cell.Size == 4096 {
@@ -201,20 +200,19 @@ func TestRecordedMessagesHaveTheirChart(t *testing.T) {
 			set.Records = append(set.Records, r)
 		}
 	}
-	charts := Charts(set)
-	for _, c := range charts {
-		if !strings.HasPrefix(c.Name, "goodput-") || !strings.Contains(c.Name, "recorded") {
+	c := goodputChart(rowsOf(set))
+	for _, p := range c.Panels {
+		if !strings.Contains(p.Title, "recorded payload") {
 			continue
 		}
-		if n := len(c.points()); n != 2*len(testFramings) {
-			t.Errorf("%d points", n)
-		}
-		if !slices.Equal(c.X.Places, []string{"recorded"}) {
-			t.Errorf("the messages stand at %q", c.X.Places)
+		for _, series := range p.Series {
+			if at := c.X.Places[series.Points[0].X]; at != "recorded" {
+				t.Errorf("the messages stand at %q", at)
+			}
 		}
 		return
 	}
-	t.Errorf("charts %q", chartNames(charts))
+	t.Errorf("panels %q", titles(c))
 }
 
 func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
@@ -244,7 +242,7 @@ func TestEachSizeInAPlacementOfItsOwn(t *testing.T) {
 	set.Records = slices.DeleteFunc(set.Records, func(r results.Record) bool {
 		return r.Cell.Pattern != "roundtrip" || (r.Cell.Size == 256) != (r.Cell.Placement == "same")
 	})
-	c := onlyChart(t, latencyCharts(rowsOf(set)))
+	c := latencyChart("roundtrip", "Round trips")(rowsOf(set))
 	want := []string{"one CPU, 256 B", "two CPUs, 64 KiB"}
 	if got := titles(c); !slices.Equal(got, want) {
 		t.Errorf("panels %q", got)
@@ -266,14 +264,6 @@ func sweep() *results.Set {
 		}
 	}
 	return set
-}
-
-func onlyChart(t *testing.T, charts []Chart) Chart {
-	t.Helper()
-	if len(charts) != 1 {
-		t.Fatalf("%d charts, want one", len(charts))
-	}
-	return charts[0]
 }
 
 func chartNames(charts []Chart) []string {
@@ -312,8 +302,8 @@ func TestRawAloneIsNoShareOfRaw(t *testing.T) {
 			set.Records = append(set.Records, r)
 		}
 	}
-	if got := chartNames(ratioCharts(rowsOf(set))); len(got) > 0 {
-		t.Errorf("charts %q", got)
+	if c := ratioChart(rowsOf(set)); len(c.Panels) > 0 {
+		t.Errorf("panels %q", titles(c))
 	}
 }
 

@@ -10,57 +10,53 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines: the goodput of each framing relative to the raw pipe of the same
-// machine, because absolute figures of two machines say little. Each framing has a panel. If there
-// are few machines, each has its own points; if there are many, a line shows the median machine.
+// FleetCharts compares machines, in one chart if they measured the same: the goodput of each
+// framing relative to the raw pipe of the same machine, because absolute figures of two machines
+// say little. Each framing and placement has a panel. If there are few machines, each has its own
+// points; if there are many, a line shows the median machine.
 func FleetCharts(members []stat.Member) []Chart {
-	var charts []Chart
+	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
-		cells := view.FleetStreams(members, placement)
-		compared := slices.ContainsFunc(cells, func(c results.Cell) bool {
-			return spreadOf(members, c).N > 1
-		})
-		if compared {
-			charts = append(charts, fleetChart(members, cells, placement))
-		}
+		all = append(all, view.FleetStreams(members, placement)...)
 	}
-	return charts
-}
-
-func fleetChart(members []stat.Member, cells []results.Cell, placement string) Chart {
 	var sizes []int
-	var framings []string
 	least, most := math.Inf(1), math.Inf(-1)
-	for _, c := range cells {
+	compared := false
+	for _, c := range all {
+		s := spreadOf(members, c)
+		compared = compared || s.N > 1
 		sizes = append(sizes, c.Size)
-		framings = append(framings, c.Framing)
-		median := spreadOf(members, c).Median
-		least, most = min(least, median), max(most, median)
+		least, most = min(least, s.Median), max(most, s.Median)
+	}
+	if !compared {
+		return nil
 	}
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
-	framings = slices.Compact(framings)
 	c := Chart{
-		Name: "machines-" + placement,
-		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput on %s, %s", 100*least,
-			100*most, results.FormatCount(len(members), "machine"),
-			view.PlacementPhrase(placement)),
+		Name: "machines",
+		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput on %s", 100*least,
+			100*most, results.FormatCount(len(members), "machine")),
 		X: sizeAxis("message size", sizes),
 		Y: ratioAxis,
 		Notes: []string{"Points are medians of the ratios taken round by round; bars are the " +
 			"95 % interval."},
-		kind:    "machines",
 		section: "differences",
 	}
 	few := len(members) <= view.FewMachines
 	if !few {
 		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines."}
 	}
-	for _, framing := range framings {
-		p := Panel{Title: view.FieldValue("framing", framing), Guides: []Guide{{Value: 1}}}
-		own := slices.DeleteFunc(slices.Clone(cells), func(c results.Cell) bool {
-			return c.Framing != framing
+	titleOf := func(c results.Cell) string {
+		return view.FieldValue("framing", c.Framing) + ", " + view.ShortPlacement(c.Placement)
+	}
+	for len(all) > 0 {
+		title := titleOf(all[0])
+		own := slices.DeleteFunc(slices.Clone(all), func(c results.Cell) bool {
+			return titleOf(c) != title
 		})
+		all = slices.DeleteFunc(all, func(c results.Cell) bool { return titleOf(c) == title })
+		p := Panel{Title: title, Guides: []Guide{{Value: 1}}}
 		if few {
 			p.Series = eachMachine(members, own, sizes)
 		} else {
@@ -69,7 +65,7 @@ func fleetChart(members []stat.Member, cells []results.Cell, placement string) C
 		c.Panels = append(c.Panels, p)
 	}
 	c.complete()
-	return c
+	return []Chart{c}
 }
 
 // spreadOf returns how far the ratio to raw of a cell differs between machines.

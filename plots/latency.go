@@ -3,19 +3,12 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
-
-// latencyKinds are the clocks of a latency, with what each one times.
-var latencyKinds = []struct{ key, title string }{
-	{"roundtrip", "Round trips"},
-	{"oneway", "One way"},
-	{"due", "From when a message was due"},
-	{"service", "From when a message was sent"},
-}
 
 // shownQuantiles are all but the maximum, which is a matter of luck.
 var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
@@ -24,53 +17,53 @@ var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
 // middle one and the largest are shown.
 const maxSizes = 3
 
-// latencyCharts show percentiles of times, with a panel for each size and placement.
-func latencyCharts(all rows) []Chart {
-	var out []Chart
-	for _, kind := range latencyKinds {
+// latencyChart returns a function that makes the chart of the times of one clock: percentiles, with
+// a panel for each size and placement.
+func latencyChart(key, what string) func(rows) Chart {
+	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
-			return row.Latency[kind.key].Quantile("p50") != nil && isBare(row.Cell) &&
+			return row.Latency[key].Quantile("p50") != nil && isBare(row.Cell) &&
 				row.Cell.Pattern != results.PatternMixed
 		})
-		for _, own := range r.perSetting() {
-			out = append(out, own.latencyChart(kind.key, kind.title))
+		if len(r.all) == 0 {
+			return Chart{}
 		}
+		c := Chart{
+			Name:     key,
+			Title:    what + r.latencySpan(key),
+			Subtitle: r.subtitle("size", "placement"),
+			X:        Axis{Label: "share of messages that took no longer", Places: shownQuantiles},
+			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
+			Notes: []string{"All samples of a cell together. p99 is the time that 99 of 100 " +
+				"messages took at most; it is shown if ten took longer."},
+		}
+		if sizes := r.sizes(); len(sizes) > maxSizes {
+			shown := []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}
+			r = r.where(func(row stat.Row) bool { return slices.Contains(shown, row.Cell.Size) })
+			c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.",
+				len(sizes)))
+		}
+		c.addLatencies(r, key)
+		return c
 	}
-	return out
 }
 
-// latencyChart draws the percentiles of each framing, size and placement.
-func (r rows) latencyChart(key, title string) Chart {
-	c := Chart{
-		Name:     key + r.suffix,
-		Title:    title + r.latencySpan(key),
-		Subtitle: r.subtitle("size", "placement"),
-		X:        Axis{Label: "share of messages that took no longer", Places: shownQuantiles},
-		Y:        Axis{Label: "time", Log: true, Unit: Nanos},
-		Notes: []string{"All samples of a cell together. p99 is the time that 99 of 100 " +
-			"messages took at most; it is shown if ten took longer."},
-	}
-	sizes := r.sizes()
-	if n := len(sizes); n > maxSizes {
-		sizes = []int{sizes[0], sizes[n/2], sizes[n-1]}
-		c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.", n))
-	}
-	for _, size := range sizes {
-		for _, placement := range values(r, placementOf) {
-			panel := Panel{Title: view.ShortPlacement(placement) + ", " + sizeName(size)}
-			for _, row := range with(with(r, sizeOf, size), placementOf, placement).all {
-				panel.Series = append(panel.Series, Series{
-					Name:      framingName(row),
-					Reference: isRaw(row.Cell.Framing),
-					Points:    percentiles(row.Latency[key]),
-				})
-			}
-			if len(panel.Series) > 0 {
-				c.Panels = append(c.Panels, panel)
-			}
+// addLatencies adds a panel for each size and placement, with a line for each framing.
+func (c *Chart) addLatencies(r rows, key string) {
+	title := r.titled(func(row stat.Row) string {
+		return placeName(row) + ", " + sizeName(row.Cell.Size)
+	}, "framing", "size", "placement")
+	for _, name := range values(r, title) {
+		panel := Panel{Title: name}
+		for _, row := range with(r, title, name).all {
+			panel.Series = append(panel.Series, Series{
+				Name:      framingName(row),
+				Reference: isRaw(row.Cell.Framing),
+				Points:    percentiles(row.Latency[key]),
+			})
 		}
+		c.Panels = append(c.Panels, panel)
 	}
-	return c
 }
 
 // percentiles returns a point for each percentile that a latency has.

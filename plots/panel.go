@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -61,7 +62,8 @@ func (p *picture) shifts() map[string]vg.Length {
 func (d *panelDrawing) plot() *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	out.Title.Text = d.panel.Title
+	title := breakText([]string{d.panel.Title}, panelTitle(), d.panelWidth()+10)
+	out.Title.Text = strings.Join(title, "\n")
 	out.Title.TextStyle = panelTitle()
 	out.Title.TextStyle.XAlign = draw.XCenter
 	out.Title.TextStyle.YAlign = draw.YTop

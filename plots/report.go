@@ -65,10 +65,10 @@ type page struct {
 // Parts that few want to read are folded.
 type section struct {
 	view.Section
-	Pictures, MorePictures []template.HTML
-	Tables                 []template.HTML
-	Rows                   int // of all tables
-	FoldTables             bool
+	Pictures   []template.HTML
+	Tables     []template.HTML
+	Rows       int // of all tables
+	FoldTables bool
 }
 
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
@@ -103,8 +103,7 @@ type reporter struct {
 	options  ReportOptions
 	sections []view.Section
 	csv      string
-	pictures map[string][]template.HTML // by section: the first of each kind
-	more     map[string][]template.HTML // the others
+	pictures map[string][]template.HTML // by section
 	key      string                     // title of the picture that shows the answer
 	leftOut  []string
 }
@@ -150,9 +149,7 @@ func (r *reporter) setTitle() {
 // draw draws all charts that a page has room for.
 func (r *reporter) draw(charts []Chart) error {
 	r.pictures = make(map[string][]template.HTML)
-	r.more = make(map[string][]template.HTML)
 	total := 0
-	var kinds []string
 	for _, c := range charts {
 		svg, err := c.SVG()
 		if err != nil {
@@ -167,12 +164,7 @@ func (r *reporter) draw(charts []Chart) error {
 		_, element, _ := bytes.Cut(svg, []byte("<svg "))
 		open := `<figure id="plot-` + c.Name + `"><svg class="plot" `
 		picture := template.HTML(open + string(element) + "</figure>") // its texts are escaped
-		if slices.Contains(kinds, c.kind) {
-			r.more[c.section] = append(r.more[c.section], picture)
-			continue
-		}
-		kinds = append(kinds, c.kind)
-		if c.kind == "ratio" || c.kind == "server" {
+		if c.Name == "ratio" || c.Name == "server" {
 			r.key = cmp.Or(r.key, c.Title)
 		}
 		r.pictures[c.section] = append(r.pictures[c.section], picture)
@@ -215,7 +207,7 @@ func figuresOf(set *results.Set) string {
 
 // section renders the tables of a section, without the rows beyond maxRows. Many rows are folded.
 func (r *reporter) section(s view.Section, maxRows int) section {
-	out := section{Section: s, Pictures: r.pictures[s.ID], MorePictures: r.more[s.ID]}
+	out := section{Section: s, Pictures: r.pictures[s.ID]}
 	out.Notes = slices.Clone(s.Notes)
 	for _, t := range s.Tables {
 		out.Rows += len(t.Rows)

@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +15,8 @@ import (
 // rows are the cells of one machine, with their figures: the data for the charts of measurements.
 // They come in the order in which views show them.
 type rows struct {
-	set    *results.Set
-	all    []stat.Row
-	suffix string // end of a chart's name: what tells these rows from those of other charts
+	set *results.Set
+	all []stat.Row
 }
 
 // rowsOf works out the figures of the measurements of a set. Cells without samples are left out.
@@ -29,7 +27,7 @@ func rowsOf(set *results.Set) rows {
 
 // where selects rows.
 func (r rows) where(holds func(stat.Row) bool) rows {
-	out := rows{set: r.set, suffix: r.suffix}
+	out := rows{set: r.set}
 	for _, row := range r.all {
 		if holds(row) {
 			out.all = append(out.all, row)
@@ -59,6 +57,7 @@ func framingOf(r stat.Row) string   { return r.Cell.Framing }
 func placementOf(r stat.Row) string { return r.Cell.Placement }
 func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func writeSizeOf(r stat.Row) int    { return r.Cell.WriteSize }
+func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
 
 // chunkSizeOf returns the size of a row's chunks, 0 if it has none.
 func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
@@ -96,8 +95,8 @@ func sizeNames(sizes []int) []string {
 	return names
 }
 
-// Names of panels and lines.
-func panelName(r stat.Row) string   { return view.ShortPlacement(r.Cell.Placement) }
+// Names of placements and lines.
+func placeName(r stat.Row) string   { return view.ShortPlacement(r.Cell.Placement) }
 func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
 func sizeLine(r stat.Row) string    { return sizeName(r.Cell.Size) + " messages" }
 
@@ -106,47 +105,34 @@ func always(name string) func(stat.Row) string {
 	return func(stat.Row) string { return name }
 }
 
-// apart splits rows into groups that can share a chart. shown clears the fields of a cell that the
-// chart shows by lines, panels or an axis. Rows that differ in any other field go into different
-// groups.
-func (r rows) apart(shown func(*results.Cell)) []rows {
-	keyOf := func(row stat.Row) results.Cell {
-		shown(&row.Cell)
-		return row.Cell
+// cells lists the cells of the rows.
+func (r rows) cells() []results.Cell {
+	var cells []results.Cell
+	for _, row := range r.all {
+		cells = append(cells, row.Cell)
 	}
-	cells := values(r, keyOf)
-	var out []rows
-	for _, cell := range cells {
-		own := with(r, keyOf, cell)
-		for _, name := range results.DifferingFields(cells) {
-			own.suffix += "-" + fileName(view.FieldValue(name, cell.Field(name)))
+	return cells
+}
+
+// titled returns a function that titles the panel of a row: with what first says of it, then with
+// its values of the fields in which the rows differ, except those that the chart shows otherwise.
+func (r rows) titled(first func(stat.Row) string, shown ...string) func(stat.Row) string {
+	differ := results.DifferingFields(r.cells(), shown...)
+	return func(row stat.Row) string {
+		parts := []string{first(row)}
+		for _, name := range differ {
+			if value := row.Cell.Field(name); value != "" && value != "0" {
+				parts = append(parts, view.FieldPhrase(name, value))
+			}
 		}
-		out = append(out, own)
+		return strings.Join(parts, ", ")
 	}
-	return out
-}
-
-// perSetting splits rows into groups that differ only in framing, size and placement, and so can
-// share a chart.
-func (r rows) perSetting() []rows {
-	return r.apart(func(c *results.Cell) { c.Framing, c.Size, c.Placement = "", 0, "" })
-}
-
-// notInNames matches characters that the name of a file should not have.
-var notInNames = regexp.MustCompile(`[^a-zA-Z0-9.+-]`)
-
-// fileName writes a text as a part of a file's name.
-func fileName(text string) string {
-	return notInNames.ReplaceAllString(strings.ReplaceAll(text, " ", ""), "_")
 }
 
 // subtitle says where the rows were measured and, in a second line, which fields of the cells all
 // rows have in common. It leaves out the fields that the picture shows elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
-	var cells []results.Cell
-	for _, row := range r.all {
-		cells = append(cells, row.Cell)
-	}
+	cells := r.cells()
 	if back := r.capacities(); len(back) == 1 && back[0] > 0 {
 		for i := range cells {
 			cells[i].Capacity = back[0]

@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// serverCharts show how long servers take for a message, by its size, up to the smallest size that
+// serverChart shows how long servers take for a message, by its size, up to the smallest size that
 // fails.
-func serverCharts(all rows) []Chart {
+func serverChart(all rows) Chart {
 	var sizes []int
 	failsAt, how := 0, ""
 	for _, t := range all.set.Targets {
@@ -36,7 +36,7 @@ func serverCharts(all rows) []Chart {
 	for _, t := range all.set.Targets {
 		panel.addServer(t, sizes)
 	}
-	return []Chart{{
+	return Chart{
 		Name:     "server",
 		Title:    serverTitle(panel, sizes),
 		Subtitle: nonEmpty(view.MachineLine(all.set)),
@@ -44,7 +44,7 @@ func serverCharts(all rows) []Chart {
 		Y:        Axis{Label: "time of a round trip", Log: true, Unit: Nanos},
 		Panels:   []Panel{panel},
 		Notes:    []string{mediansNote, "A labelled point is a verdict other than ok."},
-	}}
+	}
 }
 
 // addServer adds the time of a size to the line of its server.

@@ -160,7 +160,7 @@ func TestAServerThatWroteErrorsIsNotSilent(t *testing.T) {
 		Command: []string{"server"}, Size: 2048, Verdict: "exit 0",
 		Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{StderrBytes: 9}},
 	}}}
-	c := onlyChart(t, serverCharts(rowsOf(set)))
+	c := serverChart(rowsOf(set))
 	if how := c.Panels[0].Fails.How; how != "exited (code 0)" {
 		t.Errorf("it fails: %q", how)
 	}
@@ -177,7 +177,7 @@ func TestWhereAServerFailsIsNamed(t *testing.T) {
 			},
 		})
 	}
-	whole := onlyChart(t, serverCharts(rowsOf(&set))).Panels[0]
+	whole := serverChart(rowsOf(&set)).Panels[0]
 	if whole.Fails != nil {
 		t.Errorf("a server that works: %+v", whole)
 	}
@@ -185,7 +185,7 @@ func TestWhereAServerFailsIsNamed(t *testing.T) {
 		results.Target{Command: []string{"server"}, Size: 8192, Verdict: "deaf"},
 		results.Target{Command: []string{"server"}, Verdict: "deaf",
 			RequestLimit: new(int64(5000))})
-	c := onlyChart(t, serverCharts(rowsOf(&set)))
+	c := serverChart(rowsOf(&set))
 	points := c.Panels[0].Series[0].Points
 	if len(points) != 3 || !slices.Contains(c.X.Places, "5,001 B") {
 		t.Errorf("points %+v at %q", points, c.X.Places)

@@ -36,36 +36,39 @@ func isStream(r stat.Row) bool {
 
 func isRaw(framing string) bool { return family(framing) == results.FramingRaw }
 
-// streamCharts draw a figure against message size: a panel for each placement, a line for each
-// framing.
-func streamCharts(r rows, name string, y Axis, dots bool, point pointer) (charts []Chart,
-	groups []rows) {
-	groups = r.withoutLevers().where(isStream).perSetting()
-	for _, own := range groups {
-		sizes := own.sizes()
-		c := Chart{
-			Name:     name + own.suffix,
-			Subtitle: own.subtitle("size", "placement"),
-			X:        sizeAxis("message size", sizes),
-			Y:        y,
-		}
-		l := layout{panelName, framingName, among(sizes, sizeOf), dots}
-		c.Panels = own.panels(l, point)
-		charts = append(charts, c)
-	}
-	return charts, groups
+// streams selects the cells that compare framings.
+func (r rows) streams() rows { return r.withoutLevers().where(isStream) }
+
+// streamTitle titles the panel of a stream.
+func (r rows) streamTitle() func(stat.Row) string {
+	return r.titled(placeName, "framing", "size", "placement")
 }
 
-// goodputCharts show goodput by message size.
-func goodputCharts(all rows) []Chart {
-	charts, groups := streamCharts(all, "goodput", goodputAxis, false, metric("goodput"))
-	for i := range charts {
-		c := &charts[i]
-		c.Title = goodputTitle(groups[i])
-		c.Notes = []string{mediansNote}
-		c.addLevers(groups[i], all)
+// streamChart draws a figure of streams against message size: a panel for each placement, a line
+// for each framing.
+func (r rows) streamChart(name string, y Axis, dots bool, point pointer) Chart {
+	sizes := r.sizes()
+	l := layout{r.streamTitle(), framingName, among(sizes, sizeOf), dots}
+	return Chart{
+		Name:     name,
+		Subtitle: r.subtitle("size", "placement"),
+		X:        sizeAxis("message size", sizes),
+		Y:        y,
+		Panels:   r.panels(l, point),
 	}
-	return charts
+}
+
+// goodputChart shows goodput by message size.
+func goodputChart(all rows) Chart {
+	r := all.streams()
+	if len(r.all) == 0 {
+		return Chart{}
+	}
+	c := r.streamChart("goodput", goodputAxis, false, metric("goodput"))
+	c.Title = goodputTitle(r)
+	c.Notes = []string{mediansNote}
+	c.addLevers(r, all)
+	return c
 }
 
 // goodputTitle says how fast the largest messages pass, in at most two placements.
@@ -85,20 +88,18 @@ func goodputTitle(r rows) string {
 	return sizeName(largest) + " pass at " + strings.Join(parts, ", at ")
 }
 
-// ratioCharts show the goodput of each framing relative to raw at the same size: what the framing
+// ratioChart shows the goodput of each framing relative to raw at the same size: what the framing
 // costs.
-func ratioCharts(all rows) []Chart {
-	var out []Chart
-	charts, groups := streamCharts(all, "ratio", ratioAxis, true, ratioPoint)
-	for i, c := range charts {
-		beside := groups[i].where(func(row stat.Row) bool { return row.ToRaw != nil })
-		if len(beside.all) > 0 {
-			c.Title = ratioTitle(beside)
-			c.Notes = []string{ratiosNote}
-			out = append(out, c)
-		}
+func ratioChart(all rows) Chart {
+	r := all.streams()
+	beside := r.where(func(row stat.Row) bool { return row.ToRaw != nil })
+	if len(beside.all) == 0 {
+		return Chart{}
 	}
-	return out
+	c := r.streamChart("ratio", ratioAxis, true, ratioPoint)
+	c.Title = ratioTitle(with(beside, r.streamTitle(), c.Panels[0].Title))
+	c.Notes = []string{ratiosNote}
+	return c
 }
 
 func ratioPoint(row stat.Row) (Point, bool) {
@@ -111,11 +112,12 @@ func ratioPoint(row stat.Row) (Point, bool) {
 	return pointOf(*row.ToRaw, nil), true
 }
 
-// ratioTitle says what framings cost at the size nearest to a pipe's usual capacity, in the first
-// placement.
+// ratioTitle says what framings cost at the size nearest to a pipe's usual capacity. The rows are
+// those of one panel.
 func ratioTitle(r rows) string {
-	placement := r.all[0].Cell.Placement
-	r = with(r, placementOf, placement)
+	if len(r.all) == 0 {
+		return "What framings cost"
+	}
 	distance := func(size int) float64 {
 		return math.Abs(math.Log(float64(max(size, 1)) / 65536))
 	}
@@ -127,7 +129,8 @@ func ratioTitle(r rows) string {
 		cost := math.Round(100 * (1 - row.ToRaw.Median))
 		least, most = min(least, cost), max(most, cost)
 	}
-	place := fmt.Sprintf(" at %s %s", sizeName(size), view.PlacementPhrase(placement))
+	place := fmt.Sprintf(" at %s %s", sizeName(size),
+		view.PlacementPhrase(r.all[0].Cell.Placement))
 	switch {
 	case most <= 0:
 		return "Framing costs nothing that can be seen" + place
@@ -137,14 +140,14 @@ func ratioTitle(r rows) string {
 	return fmt.Sprintf("Framing costs %.0f to %.0f %%%s", max(least, 0), most, place)
 }
 
-// overheadCharts show the bytes that a framing adds, by message size. These are exact, and the same
+// overheadChart shows the bytes that a framing adds, by message size. These are exact, and the same
 // in every placement and on every machine.
-func overheadCharts(all rows) []Chart {
+func overheadChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool {
 		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
 	})
 	if len(r.all) == 0 {
-		return nil
+		return Chart{}
 	}
 	sizes := r.sizes()
 	l := layout{always(""), framingName, among(sizes, sizeOf), false}
@@ -165,48 +168,40 @@ func overheadCharts(all rows) []Chart {
 		_, most, _ = spanOf(with(r, sizeOf, largest), "overhead")
 		title += fmt.Sprintf(", up to %s at %s", results.FormatPercent(most), sizeName(largest))
 	}
-	return []Chart{{
+	return Chart{
 		Name:     "overhead",
 		Title:    title,
 		Subtitle: []string{"exact, and the same on every pipe: wire bytes ÷ payload bytes − 1"},
 		X:        sizeAxis("message size", sizes),
 		Y:        Axis{Label: "bytes added to the payload", Log: true, Unit: Percent},
 		Panels:   panels,
-	}}
+	}
 }
 
-// chunkCharts show goodput by chunk size, if a run tried at least three chunk sizes: a line for
+// chunkChart shows goodput by chunk size, if a run tried at least three chunk sizes: a line for
 // each message size.
-func chunkCharts(all rows) []Chart {
+func chunkChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool {
 		return isStream(row) && row.Cell.Size > 0 && chunkSizeOf(row) > 0
 	})
-	var out []Chart
-	familyOf := func(row stat.Row) string { return family(row.Cell.Framing) }
-	for _, name := range values(r, familyOf) {
-		for _, own := range with(r, familyOf, name).perSetting() {
-			if len(values(own, framingOf)) >= 3 {
-				out = append(out, own.chunkChart("chunk-"+name+own.suffix))
-			}
-		}
+	chunks := r.chunkSizes()
+	if len(chunks) < 3 {
+		return Chart{}
 	}
-	return out
-}
-
-func (r rows) chunkChart(name string) Chart {
+	title := r.titled(placeName, "framing", "size", "placement")
+	line := func(row stat.Row) string { return family(row.Cell.Framing) + ", " + sizeLine(row) }
 	gain := 1.0
-	for _, placement := range values(r, placementOf) {
-		for _, size := range r.sizes() {
-			own := with(with(r, placementOf, placement), sizeOf, size)
-			if low, high, ok := spanOf(own, "goodput"); ok {
+	for _, panel := range values(r, title) {
+		for _, name := range values(r, line) {
+			low, high, ok := spanOf(with(with(r, title, panel), line, name), "goodput")
+			if ok {
 				gain = max(gain, high/low)
 			}
 		}
 	}
-	chunks := r.chunkSizes()
-	l := layout{panelName, sizeLine, among(chunks, chunkSizeOf), false}
+	l := layout{title, line, among(chunks, chunkSizeOf), false}
 	return Chart{
-		Name:     name,
+		Name:     "chunk",
 		Title:    fmt.Sprintf("The size of chunks changes goodput by up to %.3g×", gain),
 		Subtitle: r.subtitle("placement"),
 		X:        sizeAxis("size of a chunk frame", chunks),

@@ -11,29 +11,22 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// waitingCharts are about writers that do not block: how often the kernel refuses a write, the
-// goodput that each way of waiting keeps, and how long it takes to learn that the reader left.
-func waitingCharts(all rows) []Chart {
-	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
-	var charts []Chart
-	for _, own := range r.apart(func(c *results.Cell) {
-		c.IO, c.Drain, c.ClosesAfter, c.Size = "", 0, 0, 0
-	}) {
-		charts = append(charts, own.waitingChart())
-	}
-	return charts
-}
-
 // writersIO returns how the writing end of a row waits.
 func writersIO(row stat.Row) string {
 	writer, _, _ := strings.Cut(row.Cell.IO, "/")
 	return writer
 }
 
-func (r rows) waitingChart() Chart {
+// waitingChart is about writers that do not block: how often the kernel refuses a write, the
+// goodput that each way of waiting keeps, and how long it takes to learn that the reader left.
+func waitingChart(all rows) Chart {
+	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
+	if len(r.all) == 0 {
+		return Chart{}
+	}
 	writers := slices.Sorted(slices.Values(values(r, writersIO)))
 	c := Chart{
-		Name:     "waiting" + r.suffix,
+		Name:     "waiting",
 		Title:    "What writers meet that do not block",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
@@ -56,7 +49,8 @@ func (r rows) waitingChart() Chart {
 // addWriters adds a panel of one metric. It has a place for each way in which writers wait, and at
 // each place a point for each message size.
 func (c *Chart) addWriters(r rows, title, name string, y Axis) {
-	l := layout{always(title), sizeLine, among(c.X.Places, writersIO), true}
+	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
+	l := layout{titled, sizeLine, among(c.X.Places, writersIO), true}
 	for _, panel := range r.panels(l, metric(name)) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
@@ -87,40 +81,36 @@ func (r rows) pauseKeeps() float64 {
 	return most
 }
 
-// waitCharts show how long small messages wait behind large ones, by the size of the chunks that
+// waitChart shows how long small messages wait behind large ones, by the size of the chunks that
 // the large ones are sent in: a panel for each rate of the reader.
-func waitCharts(all rows) []Chart {
+func waitChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == results.PatternMixed })
 	usual := r.usualCapacity()
 	r = r.where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
-	var charts []Chart
-	for _, own := range r.apart(func(c *results.Cell) { c.Framing, c.Drain = "", 0 }) {
-		charts = append(charts, own.waitChart())
-	}
-	return charts
-}
-
-func (r rows) waitChart() Chart {
 	chunked := r.where(func(row stat.Row) bool { return chunkSizeOf(row) > 0 })
-	line := always("large messages sent in chunks")
+	if len(chunked.all) == 0 {
+		return Chart{}
+	}
 	chunks := chunked.chunkSizes()
-	l := layout{readerName, line, among(chunks, chunkSizeOf), false}
+	title := r.titled(readerName, "framing", "drain")
+	l := layout{title, always("in chunks"), among(chunks, chunkSizeOf), false}
 	c := Chart{
-		Name:     "wait" + r.suffix,
+		Name:     "wait",
 		Title:    "How long a small message waits behind large ones",
 		Subtitle: r.subtitle("drain", "rate"),
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: "wait of a small message, median", Log: true, Unit: Nanos},
 		Panels:   chunked.panels(l, metric("due.p50")),
-		Notes:    []string{"Both ends must speak the chunks: MCP and LSP have none.", mediansNote},
+		Notes: []string{"The large messages are sent in chunks, which both ends must speak: MCP " +
+			"and LSP have none.", mediansNote},
 	}
 	gain := 0.0 // the least that the best chunks gain
 	for i := range c.Panels {
 		panel := &c.Panels[i]
-		best, _, _ := spanOf(with(chunked, readerName, panel.Title), "due.p50")
-		whole, _, ok := spanOf(with(with(r, framingOf, "ndjson"), readerName, panel.Title),
+		best, _, _ := spanOf(with(chunked, title, panel.Title), "due.p50")
+		whole, _, ok := spanOf(with(with(r, framingOf, "ndjson"), title, panel.Title),
 			"due.p50")
 		if !ok {
 			continue

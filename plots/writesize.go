@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
@@ -39,13 +38,14 @@ func (r rows) usualCapacity() int {
 // framing does, if they were measured: the largest pipe, and the smallest writes. Each of the two
 // changes only one of them.
 func (c *Chart) addLevers(own, all rows) {
-	first := own.all[0].Cell
+	usual := own.all[0].Cell.Capacity
+	if len(values(own, capacityOf)) > 1 {
+		return // they have panels of their own
+	}
 	levers := all.where(func(row stat.Row) bool {
-		cell := row.Cell
-		larger, inWrites := cell.Capacity > first.Capacity, cell.WriteSize > 0
-		cell.Capacity, cell.WriteSize = first.Capacity, 0
-		cell.Framing, cell.Size, cell.Placement = first.Framing, first.Size, first.Placement
-		return cell == first && larger != inWrites
+		larger, inWrites := row.Cell.Capacity > usual, row.Cell.WriteSize > 0
+		row.Cell.WriteSize = 0
+		return isStream(row) && larger != inWrites && row.Cell.Capacity >= usual
 	})
 	if len(levers.all) == 0 {
 		return
@@ -64,7 +64,7 @@ func (c *Chart) addLevers(own, all rows) {
 		}
 		return row.Cell.Capacity == largest
 	})
-	l := layout{panelName, leverName, among(own.sizes(), sizeOf), false}
+	l := layout{own.streamTitle(), leverName, among(own.sizes(), sizeOf), false}
 	for _, added := range levers.panels(l, metric("goodput")) {
 		for i, p := range c.Panels {
 			if p.Title == added.Title {
@@ -84,29 +84,24 @@ func leverName(row stat.Row) string {
 	return capacityName(row)
 }
 
-// writeSizeCharts show what a larger pipe and smaller writes do to one message size: a panel for
+// writeSizeChart shows what a larger pipe and smaller writes do to a large message: a panel for
 // each placement, a line for each capacity.
-func writeSizeCharts(all rows) []Chart {
+func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
-	r := all.where(func(row stat.Row) bool {
-		row.Cell.WriteSize = 0
-		return isStream(row)
+	inWrites := all.where(func(row stat.Row) bool {
+		c := row.Cell
+		c.WriteSize = 0
+		return row.Cell.WriteSize > 0 && isStream(stat.Row{Cell: c})
 	})
-	shown := func(c *results.Cell) { c.Capacity, c.WriteSize, c.Placement = 0, 0, "" }
-	varying := rows{set: all.set}
-	for _, own := range r.apart(shown) {
-		if len(values(own, writeSizeOf)) > 1 {
-			varying.all = append(varying.all, own.all...)
-		}
+	if len(inWrites.all) == 0 {
+		return Chart{}
 	}
-	var charts []Chart
-	for _, own := range varying.apart(shown) {
-		charts = append(charts, own.writeSizeChart(usual))
-	}
-	return charts
-}
-
-func (r rows) writeSizeChart(usual int) Chart {
+	first := inWrites.all[0].Cell
+	r := all.where(func(row stat.Row) bool {
+		c := row.Cell
+		c.Capacity, c.WriteSize, c.Placement = first.Capacity, first.WriteSize, first.Placement
+		return c == first
+	})
 	sizes := slices.Sorted(slices.Values(values(r, writeSizeOf)))
 	slices.Reverse(sizes)
 	if n := len(sizes); sizes[n-1] == 0 { // whole messages come first
@@ -116,9 +111,9 @@ func (r rows) writeSizeChart(usual int) Chart {
 	for _, size := range sizes {
 		places = append(places, writeSizeName(size))
 	}
-	l := layout{panelName, capacityName, among(sizes, writeSizeOf), false}
+	l := layout{placeName, capacityName, among(sizes, writeSizeOf), false}
 	return Chart{
-		Name:     "write-size" + r.suffix,
+		Name:     "write-size",
 		Title:    r.writeSizeTitle(usual),
 		Subtitle: r.subtitle("placement", "capacity", "write_size"),
 		X:        Axis{Label: "size of each write", Places: places},
