@@ -20,7 +20,8 @@ import (
 // too large, ErrClosed, or the error of ctx or of the RequestTimeout. In the last two cases the
 // server is told that the answer is not wanted any more.
 //
-// A subscription, made with [mcp.Listen], lasts until the server answers it or is lost, or ctx ends.
+// A subscription, made with [mcp.Listen], lasts until the server answers it or is lost, or ctx
+// ends.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
