@@ -166,7 +166,7 @@ func overlay(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const call = "line, err := r.line()\n"
+	const call = "line, err := r.take(n, ended)\n"
 	if strings.Count(string(text), call) != 1 {
 		t.Fatalf("framers/line.go has no single %q to slow down", call)
 	}

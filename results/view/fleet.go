@@ -209,8 +209,14 @@ func differenceSection(members []stat.Member) Section {
 	first := streams[0]
 	measured := first.measured(members)
 	if len(measured) < len(members) {
+		var others []string
+		for _, m := range members {
+			if !slices.ContainsFunc(measured, func(o stat.Member) bool { return o.Name == m.Name }) {
+				others = append(others, m.Name)
+			}
+		}
 		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines measured how framings "+
-			"compare with raw.", len(measured), len(members)))
+			"compare with raw; not %s.", len(measured), len(members), nameSome(others)))
 	}
 	out.Lead = append(out.Lead, first.sentence(measured))
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
