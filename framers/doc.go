@@ -43,8 +43,9 @@
 //	sending a newline   ErrNewline               ErrNewline
 //
 // "The end" means that the Reader gives the stream up, by the policy [Close]; with [Resync] it
-// reads on. ndjson-bytewise and ndjson-rescan behave like ndjson. A byte stream that ends between
-// messages ends with io.EOF. An error of the underlying reader, such as a deadline, loses nothing.
+// reads on. ndjson-bytewise and ndjson-rescan behave like ndjson, but hold a whole line before they
+// look at its length. A byte stream that ends between messages ends with io.EOF. An error of the
+// underlying reader, such as a deadline, loses nothing.
 //
 // # Memory
 //

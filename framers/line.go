@@ -62,6 +62,7 @@ type lineReader struct {
 	set      settings
 	limit    int   // most bytes of a line: those of its message, and of what stands around that
 	rescans  bool  // each read has the whole line searched again
+	late     bool  // the length of a line is looked at when its newline has come
 	skipping bool  // inside a line that is dropped
 	skipFrom int64 // where in the stream the bytes of that line begin that are counted
 	refused  refusal
@@ -100,7 +101,8 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 
 // await waits until the line at hand is known to its newline, to the end of the stream, or beyond
 // the limit. It returns how many bytes there are, and whether a newline follows them. It searches
-// only what the last read brought, unless the reader rescans.
+// only what the last read brought, unless the reader rescans, and ignores the limit if the reader
+// looks at the length late.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -112,7 +114,7 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 			in.pos = in.base
 		}
 		n = in.end - in.base
-		if n > r.limit {
+		if n > r.limit && !r.late {
 			return n, false, nil
 		}
 		if err := in.fill(0); err != nil && (err != io.EOF || n == 0) {

@@ -10,8 +10,7 @@ var (
 		carries: lineCarries,
 		tail:    newline,
 		reader: func(_ framing, r io.Reader, s settings) Reader {
-			s.readBuffer = 1
-			return newLineReader(r, s)
+			return newNaiveReader(r, s, 1)
 		},
 	}
 	rescan = &form{
@@ -19,13 +18,22 @@ var (
 		carries: lineCarries,
 		tail:    newline,
 		reader: func(_ framing, r io.Reader, s settings) Reader {
-			s.readBuffer = 4096
-			l := newLineReader(r, s)
+			l := newNaiveReader(r, s, 4096)
 			l.rescans = true
 			return l
 		},
 	}
 )
+
+// newNaiveReader returns a reader of lines that reads atOnce bytes a call. It holds a line whole
+// before it looks at its length, so the memory bound of the other Readers does not hold for it.
+func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
+	s.readBuffer = atOnce
+	l := newLineReader(r, s)
+	l.late = true
+	l.in.top = noLimit
+	return l
+}
 
 // Bytewise returns the line framing whose Reader reads one byte a call until it is a newline.
 func Bytewise() Framing { return framing{bytewise, 0} }
