@@ -28,15 +28,16 @@ type checkFlags struct {
 }
 
 func (f *checkFlags) register(cmd *cobra.Command) {
+	cmd.Long += "\n\nThe situations that --only takes:" +
+		"\n- of a program: " + situations(catalogue.Program) +
+		"\n- of a server: " + situations(catalogue.Server) +
+		"\n- of a client, what its server does: " + situations(catalogue.Client)
 	flags, o := cmd.Flags(), &f.options
 	flags.BoolVar(&f.server, "server", false,
 		"it is a server that speaks over its stdin and stdout")
 	flags.BoolVar(&f.client, "client", false,
 		`it is a client: "{}" in its arguments becomes the command of a server`)
-	flags.StringSliceVar(&o.Only, "only", nil,
-		"try these situations alone. Of a program:\n"+situations(catalogue.Program)+
-			"\nof a server:\n"+situations(catalogue.Server)+
-			"\nof a client, what its server does:\n"+situations(catalogue.Client)+"\n")
+	flags.StringSliceVar(&o.Only, "only", nil, "try these situations alone, as listed above")
 	flags.StringVar(&o.Framing, "framing", "",
 		"of a server, how messages are told apart (default found out)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
@@ -46,8 +47,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"the exit status of a program when its output is a file "+
 			"(default any, if it writes something)")
 	flags.StringVar(&f.expected.file, "expected-failures", "",
-		"a file with a situation per line that is known to fail: exit 3 if another fails, or\n"+
-			"if one of these no longer does")
+		"a file with a situation per line that is known to fail: exit 3 if another fails, "+
+			"or if one of these no longer does")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
 		"of one start; a client has to notice in it what is wrong")
 	addChoice(cmd, &o.Protocol, "protocol", check.Protocols(),
@@ -65,18 +66,13 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations lists the names of one side's situations for the help of a flag.
+// situations lists the names of one side's situations for the help.
 func situations(side catalogue.Side) string {
-	lines := []string{" "}
-	for _, m := range catalogue.For(side) {
-		last := &lines[len(lines)-1]
-		if len(*last)+len(m.Name) < 72 {
-			*last += " " + m.Name
-		} else {
-			lines = append(lines, "  "+m.Name)
-		}
+	var names []string
+	for _, s := range catalogue.For(side) {
+		names = append(names, s.Name)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(names, ", ")
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, command []string) error {

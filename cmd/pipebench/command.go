@@ -40,6 +40,9 @@ func takes(least, most int, says string) cobra.PositionalArgs {
 		if most == anyNumber && n < least {
 			return usage(errors.New(says))
 		}
+		if most != anyNumber && n == 0 && least > 0 {
+			return usage(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
+		}
 		if most != anyNumber && (n < least || n > most) {
 			return usage(fmt.Errorf("%s, but was given %d; see %s --help",
 				says, n, cmd.CommandPath()))

@@ -70,7 +70,7 @@ var commandGroups = []commandGroup{
 		{"drive", func() flags { return &driveFlags{} }, takes(1, anyNumber,
 			"which command? put it behind --, as in: pipebench drive -- cat")},
 		{"inspect", func() flags { return &inspectFlags{} },
-			takes(1, 1, "inspect takes one process number")},
+			takes(1, 1, "inspect takes the number of one process")},
 	}},
 	{"Stand at an end", []commandRow{
 		{"serve", func() flags { return &serveFlags{} }, nil},
@@ -84,6 +84,23 @@ var commandGroups = []commandGroup{
 		{"report", func() flags { return &reportFlags{} }, takes(1, anyNumber,
 			"which file? give the results.jsonl of one run or more")},
 	}},
+}
+
+// addHelpCommand adds cobra's command help, which fails here if it is given an unknown topic.
+func addHelpCommand(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.RunE = func(_ *cobra.Command, args []string) error {
+			topic, _, err := root.Find(args)
+			if err != nil || len(args) > 0 && topic == root {
+				return usage(unknownTopic(root, strings.Join(args, " ")))
+			}
+			return topic.Help()
+		}
+	}
 }
 
 // writeRootHelp shows what pipebench is, and its commands and topics.

@@ -45,6 +45,9 @@ func inspectPage(r *inspect.Report) view.Page {
 	for _, d := range r.Diagnoses {
 		page.Answer = append(page.Answer, d.Sentence)
 	}
+	if len(r.Diagnoses) == 0 {
+		page.Answer = append(page.Answer, "nothing known to make programs hang was found")
+	}
 	page.Answer = append(page.Answer, processLines(r)...)
 	if len(r.Channels) > 0 {
 		page.Tables = []view.Table{channelTable(r)}
@@ -53,7 +56,7 @@ func inspectPage(r *inspect.Report) view.Page {
 	}
 	if len(r.Diagnoses) == 0 { // what was looked for in vain
 		problems := strings.Join(r.Problems(), "; ")
-		page.Notes = append(page.Notes, "none of these was found: "+problems)
+		page.Notes = append(page.Notes, "looked for: "+problems)
 	}
 	return page
 }

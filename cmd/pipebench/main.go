@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -133,12 +132,11 @@ func newRoot(args ...string) *cobra.Command {
 	root.Version = machine.Version()
 	root.SilenceErrors = true
 	root.SilenceUsage = true
-	root.SuggestionsMinimumDistance = 2
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		return usage(unknownCommand(cmd, args[0]))
+		return usage(unknownCommand(args[0]))
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
@@ -152,6 +150,7 @@ func newRoot(args ...string) *cobra.Command {
 	root.AddCommand(newOldCommands()...)
 	root.AddCommand(newValuesTopic())
 	addGuides(root)
+	addHelpCommand(root)
 	root.SetUsageFunc(writeUsage)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd) })
 	for _, cmd := range root.Commands() {
@@ -161,20 +160,6 @@ func newRoot(args ...string) *cobra.Command {
 		})
 	}
 	return root
-}
-
-// unknownCommand says which command may have been meant, or which there are.
-func unknownCommand(root *cobra.Command, name string) error {
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
-	}
-	var names []string
-	for _, group := range commandGroups {
-		for _, row := range group.commands {
-			names = append(names, row.name)
-		}
-	}
-	return fmt.Errorf("unknown command %q; known are %s", name, strings.Join(names, ", "))
 }
 
 // Exit codes of every command.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // oldCommands are names of earlier versions, each with the line to type instead.
@@ -43,16 +41,4 @@ var oldFlags = map[string]string{
 	"drive --faults":  "pipebench check --server -- COMMAND",
 	"drive --against": "pipebench compare --drive OLD NEW",
 	"drive --badge":   "the first line of the result",
-}
-
-// flagError adds to an error about a flag what to type instead, or where to read.
-func flagError(cmd *cobra.Command, err error) error {
-	unknown, ok := errors.AsType[*pflag.NotExistError](err)
-	if ok {
-		old := cmd.Name() + " --" + unknown.GetSpecifiedName()
-		if instead, known := oldFlags[old]; known {
-			return usage(fmt.Errorf("%s is gone: use %s", old, instead))
-		}
-	}
-	return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -18,13 +19,16 @@ import (
 // that draw them. A nil progress prints nothing.
 type progress struct {
 	stderr    io.Writer
-	part      string // what one part is called, "" for no name
-	done      int    // parts that are finished
-	measured  bool   // the bar shows units, not parts
-	full      bool   // the bar has reached its total
+	part      string      // what one part is called, "" for no name
+	done      int         // parts that are finished
+	measured  bool        // the bar shows units, not parts
+	percent   atomic.Bool // of a unit that nobody counts in
+	full      bool        // the bar has reached its total
 	container *mpb.Progress
 	bar       *mpb.Bar               // nil if lines are printed
 	now       atomic.Pointer[string] // the latest step
+	began     time.Time
+	limit     time.Duration // from began on that the command may take; 0: no limit
 }
 
 // stepWidth is how many characters of a step are shown beside a bar, which takes the rest.
@@ -35,7 +39,7 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	if f.quiet || f.noProgress {
 		return nil
 	}
-	p := &progress{stderr: stderr, part: f.part}
+	p := &progress{stderr: stderr, part: f.part, began: time.Now()}
 	file, ok := stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
 		return p
@@ -43,9 +47,6 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
 	p.now.Store(new(string))
 	filler := mpb.BarStyle().Build()
-	// The decorator step calls eta itself, so nothing aligns eta with other decorators: it must not
-	// wait for them.
-	eta := decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6, C: decor.DextraSpace})
 	// Until the number of parts is known, there is nothing to fill.
 	bar := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 		if s.Total <= 0 {
@@ -54,8 +55,11 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		return filler.Fill(w, s)
 	})
 	parts := decor.Any(func(s decor.Statistics) string {
-		if s.Total <= 0 {
+		switch {
+		case s.Total <= 0:
 			return ""
+		case p.percent.Load():
+			return fmt.Sprintf("%3d %%", 100*s.Current/s.Total)
 		}
 		return fmt.Sprintf("%d of %d", s.Current, s.Total)
 	})
@@ -64,11 +68,28 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		if s.Total <= 0 || s.Completed {
 			return " " + now
 		}
-		left, _ := eta.Decor(s)
-		return left + " " + view.Truncate(now, stepWidth)
+		return fmt.Sprintf("%7s %s", p.left(s.Current, s.Total), view.Truncate(now, stepWidth))
 	})
 	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(parts), mpb.AppendDecorators(step))
 	return p
+}
+
+// left says how long the command will still take if each unit takes as long as those so far.
+func (p *progress) left(done, of int64) string {
+	if done == 0 {
+		return ""
+	}
+	took := time.Since(p.began)
+	left := time.Duration(float64(took) * float64(of-done) / float64(done))
+	return left.Round(time.Second).String()
+}
+
+// within says how long the command may take from now on. Its units are shares of that time.
+func (p *progress) within(limit time.Duration) {
+	if p != nil {
+		p.limit = time.Since(p.began) + limit
+		p.percent.Store(true)
+	}
 }
 
 // step shows beside the bar what is being done. It escapes the text, because names or output of
@@ -87,10 +108,15 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units makes the bar show units that are finer than parts, such as the samples of a cell.
+// units makes the bar show a share of units that are finer than parts, such as the samples of a
+// cell.
 func (p *progress) units(done, of int) {
 	if p != nil && p.bar != nil {
 		p.measured = true
+		if p.limit > 0 { // of what is left then, nothing is measured
+			over := time.Since(p.began).Seconds() / p.limit.Seconds()
+			done = max(done, min(int(over*float64(of)), of-1))
+		}
 		p.move(done, of)
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,7 +58,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addDuration(cmd, &p.Duration, "duration", bench.SliceTime, "of one sample, about")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
-		"print what would be measured, and how long that takes")
+		"print what would be measured (each cell with --detail), and how long that takes")
 	addCount(cmd, &f.repeat, "repeat", 1, 1, mostCounted,
 		"measure it all so many times, as runs of their own, and show how far figures vary")
 	addDuration(cmd, &f.over, "over", 0, "spread the runs of --repeat over this long")
@@ -137,7 +135,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usage(err)
 	}
 	if f.dryRun {
-		return printPlan(cmd.OutOrStdout(), plan, f.repeat)
+		return f.printPlan(cmd.OutOrStdout(), plan)
 	}
 	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
 		f.say(cmd, "%s", measure.MacOSHint)
@@ -237,37 +235,6 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// printPlan prints each cell, the reasons why others cannot be measured, and how long the runs
-// take. If this machine can measure none of them, it returns the error that the run would end with.
-func printPlan(w io.Writer, p bench.Plan, runs int) error {
-	lacking := map[string]int{} // cells, by the reason
-	here := 0
-	for _, c := range p.Cells {
-		if err := bench.Unsupported(c); err != nil {
-			lacking[err.Error()]++
-			continue
-		}
-		here++
-		fmt.Fprintln(w, c.Key())
-	}
-	reasons := slices.Sorted(maps.Keys(lacking))
-	if here == 0 {
-		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
-	}
-	for _, reason := range reasons {
-		fmt.Fprintf(w, "unsupported: %s: %s\n",
-			results.FormatCount(lacking[reason], "cell"), reason)
-	}
-	if runs > 1 {
-		fmt.Fprintf(w, "%d runs of ", runs)
-	}
-	estimate := min(p.Estimate(), p.MaxTime).Round(100*time.Millisecond) * time.Duration(runs)
-	_, err := fmt.Fprintf(w, "%d cells of up to %d samples: about %s of measuring "+
-		"(--max-time %s),\nthen some seconds for the page and the pictures\n",
-		here, p.Samples, estimate, (p.MaxTime * time.Duration(runs)).Round(time.Millisecond))
-	return err
-}
-
 // overrun is how long the end of a run may take beyond its time on a busy machine. Only a message
 // that takes longer by itself, as with a slow reader, is cut off.
 const overrun = 2 * time.Second
@@ -287,6 +254,7 @@ func (f *runFlags) task(cmd *cobra.Command, plan bench.Plan) task {
 // measureRuns measures the plan as often as --repeat asks for.
 func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan) error {
 	s.planned = f.repeat
+	s.progress.within(max(time.Duration(f.repeat)*plan.MaxTime, f.over+plan.MaxTime))
 	began := time.Now()
 	for i := range f.repeat {
 		if i > 0 {
@@ -321,28 +289,38 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
-// runPlan measures the cells of a plan and keeps their records.
+// runPlan measures the cells of a plan and keeps their records. The bar shows the share of the time
+// that all cells are expected to take, in all runs of the session.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
-	const calibrations = 2   // steps of a cell before its samples
-	left := map[string]int{} // steps to come, by cell
+	const calibrations = 2 // steps of a cell before its samples
+	type steps struct {
+		left int
+		cost int // of each, in microseconds
+	}
+	cells := map[string]*steps{}
 	total := 0
 	for _, c := range p.Cells {
-		left[c.Key()] = p.Samples + calibrations
-		total += p.Samples + calibrations
+		alone := p
+		alone.Cells = []results.Cell{c}
+		n := p.Samples + calibrations
+		cost := int(alone.Estimate().Microseconds()) / n
+		cells[c.Key()] = &steps{left: n, cost: max(cost, 1)}
+		total += n * max(cost, 1)
 	}
+	earlier := (len(s.runs) - 1) * total // runs before this one
 	done := 0
 	p.Run = s.run
 	p.Observe = func(at bench.Progress) {
-		key := at.Cell.Key()
-		step := 1
+		cell := cells[at.Cell.Key()]
+		n := 1
 		if at.Step == bench.Finished {
-			step = left[key] // all that are left, because the cell did not need them
+			n = cell.left // all that are left, because the cell did not need them
 		}
-		step = min(step, left[key]) // never more than were planned
-		left[key] -= step
-		done += step
+		n = min(n, cell.left) // never more than were planned
+		cell.left -= n
+		done += n * cell.cost
 		s.progress.step(bench.Label(at.Cell))
-		s.progress.units(done, total)
+		s.progress.units(earlier+done, total*s.planned)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
 		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))

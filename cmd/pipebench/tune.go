@@ -121,6 +121,7 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
+	s.progress.within(plan.MaxTime)
 	failed := s.runPlan(ctx, plan)
 	set, err := s.read()
 	if err != nil {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// unknownCommand says which command may have been meant, or which there are.
+func unknownCommand(name string) error {
+	var names []string
+	for _, group := range commandGroups {
+		for _, row := range group.commands {
+			names = append(names, row.name)
+		}
+	}
+	return unknownName("command", name, names)
+}
+
+// unknownTopic says which command or guide may have been meant, or which there are.
+func unknownTopic(root *cobra.Command, name string) error {
+	var names []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
+	return unknownName("help topic", name, names)
+}
+
+func unknownName(kind, name string, known []string) error {
+	if like := near(name, known); len(like) > 0 {
+		return fmt.Errorf("unknown %s %q; did you mean %s?", kind, name, strings.Join(like, " or "))
+	}
+	return fmt.Errorf("unknown %s %q; known are %s", kind, name, strings.Join(known, ", "))
+}
+
+// near returns the names that are like a word. cobra finds them among commands only, so each name
+// becomes a command here.
+func near(word string, names []string) []string {
+	root := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range names {
+		root.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	return root.SuggestionsFor(word)
+}
+
+// flagError adds to an error about a flag what to type instead, or where to read.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	}
+	name := unknown.GetSpecifiedName()
+	old := cmd.Name() + " --" + name
+	if instead, known := oldFlags[old]; known {
+		return usage(fmt.Errorf("%s is gone: use %s", old, instead))
+	}
+	typed := "--" + name
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		typed = "-" + letters
+	}
+	text := "unknown flag: " + typed
+	var flags []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	if like := near(name, flags); len(like) > 0 && len(name) > 1 {
+		text += " (did you mean --" + strings.Join(like, " or --") + "?)"
+	}
+	text += "; see " + cmd.CommandPath() + " --help"
+	if line := behindDash(cmd, typed); line != "" {
+		text += "; if it is another program's, put -- before that: " + line
+	}
+	return usage(errors.New(text))
+}
+
+// behindDash returns the line to type if a flag belongs to the program that the command starts, ""
+// if the command starts none or no program was named before the flag.
+func behindDash(cmd *cobra.Command, flag string) string {
+	words := strings.Join(cmd.Flags().Args(), " ")
+	switch {
+	case words == "" || !strings.Contains(cmd.Use, "-- "):
+		return ""
+	case cmd.Name() == "compare": // the words behind -- are added to both commands
+		return fmt.Sprintf("pipebench compare %s -- %s", words, flag)
+	}
+	return fmt.Sprintf("%s -- %s %s", cmd.CommandPath(), words, flag)
+}

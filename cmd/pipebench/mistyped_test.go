@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// A word that is no command, flag or topic leads to the one that may have been meant, and a flag of
+// another program to the place where it belongs.
+func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
+	for _, c := range []struct{ line, says, never string }{
+		{"ruun", "did you mean run?", ""},
+		{"run --framign ndjson", "did you mean --framing?", "put --"},
+		{"run --dryrun", "did you mean --dry-run?", ""},
+		{"run --nothing-like-it", "unknown flag: --nothing-like-it; see", "did you mean"},
+		{"drive node server.js --stdio", "pipebench drive -- node server.js --stdio", "did you mean"},
+		{"drive --sise 4KiB -- cat", "--size?", "put --"},
+		{"check ls -x", "pipebench check -- ls -x", "did you mean"},
+		{"compare old new --count 3", "pipebench compare old new -- --count", ""},
+		{"tune jq -c .id", "pipebench tune -- jq -c", ""},
+		{"help exitcodes", "did you mean exit-codes?", ""},
+		{"help nothing", "unknown help topic \"nothing\"; known are", ""},
+		{"report out --detial", "did you mean --detail?", "put --"},
+	} {
+		var said bytes.Buffer
+		if code := run(t.Context(), strings.Fields(c.line), nil, &said, &said); code != exitUsage {
+			t.Errorf("%s: exit %d", c.line, code)
+		}
+		if !strings.Contains(said.String(), c.says) {
+			t.Errorf("%s: %q does not say %q", c.line, said.String(), c.says)
+		}
+		if c.never != "" && strings.Contains(said.String(), c.never) {
+			t.Errorf("%s: %q says %q", c.line, said.String(), c.never)
+		}
+	}
+}
