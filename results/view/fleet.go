@@ -211,7 +211,8 @@ func differenceSection(members []stat.Member) Section {
 	if len(measured) < len(members) {
 		var others []string
 		for _, m := range members {
-			if !slices.ContainsFunc(measured, func(o stat.Member) bool { return o.Name == m.Name }) {
+			same := func(o stat.Member) bool { return o.Name == m.Name }
+			if !slices.ContainsFunc(measured, same) {
 				others = append(others, m.Name)
 			}
 		}
