@@ -30,7 +30,9 @@ const (
 	labelSize    = vg.Length(8)
 	nameRow      = vg.Length(11) // height of the name beside a line
 	mostNameRoom = vg.Length(170)
-	besideAxis   = vg.Length(58) // room for the labels of an axis
+	besideAxis   = vg.Length(58) // room for the labels of an axis, and for the text along it
+
+	besideOwnAxis = vg.Length(42) // the same for the axis of a single panel
 
 	lineWidth      = vg.Length(1.5)
 	referenceWidth = vg.Length(2.2)
@@ -146,8 +148,8 @@ func (p *picture) panelWidth() vg.Length {
 	n := vg.Length(p.columns)
 	room := pictureWidth - 2*margin - p.nameRoom - (n-1)*gap
 	axes := besideAxis
-	if p.Panels[0].Y != nil {
-		axes *= n
+	if p.Panels[0].Y != nil { // such an axis has labels, and no text along it
+		axes = n * besideOwnAxis
 	}
 	return (room - axes) / n
 }

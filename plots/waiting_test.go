@@ -143,3 +143,21 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 		}
 	}
 }
+
+// The ways to wait all have their names below them, though the panels are narrow.
+func TestAllWaysToWaitAreNamed(t *testing.T) {
+	y := Axis{Log: true}
+	c := Chart{Name: "waiting", X: Axis{Places: []string{"poll", "poller", "sleep=10ms"}}}
+	for range 3 {
+		c.Panels = append(c.Panels, Panel{Title: "EAGAIN per message", Y: &y, Series: []Series{
+			{Name: "4,000 B messages", Dots: true, Points: []Point{exact(0, 1), exact(2, 2)}},
+			{Name: "130,000 B messages", Dots: true, Points: []Point{exact(0, 1), exact(2, 2)}},
+		}})
+	}
+	svg := string(drawn(t, c))
+	for _, name := range append(c.X.Places, "EAGAIN per message") {
+		if n := strings.Count(svg, ">"+name+"</text>"); n != 3 {
+			t.Errorf("%s is written %d times, in three panels", name, n)
+		}
+	}
+}
