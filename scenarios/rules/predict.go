@@ -128,96 +128,64 @@ func number(step string) (name string, n int) {
 	return strings.Join(names, "/"), n
 }
 
+// predict returns what the documented rules say that a step finds; false if they predict no value.
 func (s system) predict(step string) (any, bool) {
 	name, n := number(step)
-	if value, ok := everywhere[name]; ok {
-		return value, true
-	}
 	if strings.HasSuffix(name, "/sigpipe") {
 		// If part of a write was taken, FreeBSD sends no SIGPIPE for it, only for the next write,
 		// which writes the rest.
 		return s.os != "windows", s.os != ""
 	}
-	if m := s.model(); m != nil && n > 0 {
-		total, last := fillModel(m, n)
-		switch name {
-		case "capacity/fill":
-			return total, true
-		case "short-write":
-			return last, true
-		case "one-byte-after":
-			return m(1) == 1, true
-		}
+	value, ok := s.values(n)[name]
+	return value, ok
+}
+
+// values returns what the steps of a size n find, by their names.
+func (s system) values(n int) map[string]any {
+	values := map[string]any{
+		// This is what POSIX says. Windows does the same, as far as syspipe translates what it
+		// does into these words.
+		"full/write":         "EAGAIN",
+		"empty/read":         "EAGAIN",
+		"broken/no-reader":   "EPIPE",
+		"eof/another-writer": "EAGAIN",
+		"eof/last-writer":    "EOF",
 	}
-	if name == "interleave" { // longer writes may be cut, but perhaps not within the time
-		return false, s.os == "windows" || n <= s.atomic()
+	if m := s.model(); m != nil && n > 0 {
+		values["capacity/fill"], values["short-write"] = fillModel(m, n)
+		values["one-byte-after"] = m(1) == 1
+	}
+	if s.os == "windows" || n <= s.atomic() {
+		values["interleave"] = false // longer writes may be cut, but perhaps not within the time
 	}
 	switch s.os {
 	case "linux":
-		return s.predictLinux(name, n)
+		values["capacity/stated"] = linuxSlots * s.page
+		values["slot"] = s.page
+		values["all-or-nothing"] = s.page
+		values["poll/writable-after"] = s.page
+		values["poll/after"] = false
+		values["growth/first-write"] = s.capacity
+		values["growth/stated"] = 0
+		values["broken/after/accepted"] = s.capacity + n/s.page*s.page
+		if n > 0 { // rounded up to a power of two
+			values["settable"] = 1 << bits.Len(uint(max(n, s.page)-1))
+		}
 	case "gvisor":
-		return s.predictGVisor(name)
-	case "darwin", "freebsd":
-		return predictBSD(name, n)
+		values["capacity/stated"] = grownBSD
+		values["slot"] = 1
+		values["all-or-nothing"] = s.atomic()
+		values["poll/writable-after"] = 1
+		values["growth/first-write"] = grownBSD
+		values["growth/stated"] = 0
+	case "darwin", "freebsd": // what both have inherited from the same ancestor
+		values["slot"] = 1
+		values["all-or-nothing"] = s.atomic()
+		values["poll/writable-after"] = s.atomic()
+		values["growth/first-write"] = grownBSD
+		if n > 0 {
+			values["settable"] = "unsupported"
+		}
 	}
-	return nil, false
-}
-
-// everywhere holds what POSIX says, by step. Windows does the same, as far as syspipe translates
-// what it does into these words.
-var everywhere = map[string]any{
-	"full/write":         "EAGAIN",
-	"empty/read":         "EAGAIN",
-	"broken/no-reader":   "EPIPE",
-	"eof/another-writer": "EAGAIN",
-	"eof/last-writer":    "EOF",
-}
-
-func (s system) predictLinux(name string, n int) (any, bool) {
-	switch name {
-	case "capacity/stated":
-		return linuxSlots * s.page, true
-	case "slot", "all-or-nothing", "poll/writable-after":
-		return s.page, true
-	case "growth/first-write":
-		return s.capacity, true
-	case "growth/stated":
-		return 0, true
-	case "poll/after":
-		return false, true
-	case "settable": // rounded up to a power of two
-		return 1 << bits.Len(uint(max(n, s.page)-1)), n > 0
-	case "broken/after/accepted":
-		return s.capacity + n/s.page*s.page, true
-	}
-	return nil, false
-}
-
-func (s system) predictGVisor(name string) (any, bool) {
-	switch name {
-	case "capacity/stated", "growth/first-write":
-		return grownBSD, true
-	case "slot", "poll/writable-after":
-		return 1, true
-	case "growth/stated":
-		return 0, true
-	case "all-or-nothing":
-		return s.atomic(), true
-	}
-	return nil, false
-}
-
-// predictBSD predicts what macOS and FreeBSD have inherited from the same ancestor.
-func predictBSD(name string, n int) (any, bool) {
-	switch name {
-	case "slot":
-		return 1, true
-	case "growth/first-write":
-		return grownBSD, true
-	case "all-or-nothing", "poll/writable-after":
-		return 512, true
-	case "settable":
-		return "unsupported", n > 0
-	}
-	return nil, false
+	return values
 }

@@ -31,15 +31,9 @@
 // During Run, GOMAXPROCS is 6 at least, because a thread that waits in the kernel keeps its share
 // of the Go scheduler.
 //
-// # What it costs
-//
-// The tap costs each message a copy through two more pipes, and a switch to one more process and
-// back. On a virtual machine of two CPUs (BenchmarkRoundTrip and BenchmarkBulk, with cat as the
-// server) a round trip of 1 KiB takes 10 µs on one CPU, instead of 3 without a tap. On two CPUs it
-// takes 60 µs with and without a tap. If there are many small messages, finding and recording them
-// counts, too: some 0.35 µs per message and direction (BenchmarkSee), and 130 bytes that the disk's
-// cache has to take. The tap uses less than 20 MB of memory, however long a line is, unless bodies
-// are kept or the recording falls behind.
+// Each message is copied through two more pipes, and needs a switch to one more process and back;
+// `pipebench help checking` has figures. The tap uses less than 20 MB of memory, however long a
+// line is, unless bodies are kept or the recording falls behind.
 //
 // # What it does not promise
 //
