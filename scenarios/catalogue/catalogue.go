@@ -38,7 +38,22 @@ type Situation struct {
 	// quantity, and 0 if the fault takes no number. Default is used if no number is given.
 	Sign    byte
 	Default int64
+
+	Due   Duty   // of a client, if its server has the fault
+	Asked string // the form in which check --client asks for the fault; "" is its name
 }
+
+// A Duty is what a client has to do about a fault of its server.
+type Duty int
+
+// Duties.
+const (
+	Unjudged Duty = iota // no fault, or one that check --client judges in a way of its own
+	GiveUp               // end in time, with a code other than 0, and say why
+	CarryOn              // do as with a good server
+	PassOn               // pass on the altered text, in which a client cannot see the fault
+	Decide               // carry on, or give up
+)
 
 // For returns the situations of one side, in the order in which they are tried and shown. Names
 // are unique within a side.

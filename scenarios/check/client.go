@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -14,38 +15,6 @@ import (
 type clientCheck struct {
 	good  *visit // to a server that has no fault
 	alike bool   // a second visit to a good server printed as many lines
-}
-
-// A reaction is what a client has to do about a fault of its server.
-type reaction int
-
-const (
-	givesUp   reaction = iota // end in time, with a code other than 0, and say why
-	carriesOn                 // do as with a good server
-	passesOn                  // pass on the altered text, in which a client cannot see the fault
-	decides                   // carry on, or give up
-)
-
-// serverFaults are the faults that our server is asked for, and what a client has to do about each.
-var serverFaults = []struct {
-	spec string
-	due  reaction
-}{
-	{"deaf@0", givesUp},
-	{"exit0@0", givesUp},
-	{"error@0", givesUp},
-	{"limit@0", givesUp},
-	{"never-read", givesUp},
-	{"truncate-at-exit@0", givesUp},
-	{"odd-version", givesUp},
-	{"dirty", carriesOn},
-	{"trickle", carriesOn},
-	{"stderr-flood=256KiB", carriesOn},
-	{"reorder", carriesOn},
-	{"quadratic", carriesOn},
-	{"split-utf8=1", passesOn},
-	{"corrupt@0", passesOn},
-	{"old-version", decides},
 }
 
 // Client checks a client that starts our server and speaks MCP with it. In the client's command,
@@ -83,21 +52,23 @@ func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
 			f.evidence = c.good.ClientEvidence
-			c.judge(f, c.good, carriesOn)
+			c.judge(f, c.good, catalogue.CarryOn)
 			return nil
 		},
 		"large-answer": c.findLimit,
 		"mcp-cancel":   cancels,
 	}
-	for _, fault := range serverFaults {
-		name, _, _ := catalogue.Cut(fault.spec)
-		tries[name] = func(ctx context.Context, f *finding) error {
-			v, err := f.visit(ctx, "--fault", fault.spec)
+	for _, fault := range catalogue.Faults() {
+		if fault.Due == catalogue.Unjudged {
+			continue
+		}
+		tries[fault.Name] = func(ctx context.Context, f *finding) error {
+			v, err := f.visit(ctx, "--fault", cmp.Or(fault.Asked, fault.Name))
 			if err != nil {
 				return err
 			}
 			f.evidence = v.ClientEvidence
-			c.judge(f, v, fault.due)
+			c.judge(f, v, fault.Due)
 			return nil
 		}
 	}

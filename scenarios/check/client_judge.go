@@ -4,34 +4,35 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
 // reasons are the words with which a faulty server explains its error, by fault.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
 // judge judges whether a client did what it has to do about the fault of its server.
-func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
+func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty) {
 	if v.LeftAlive > 0 {
 		f.fails("leaves %s of its server behind", results.FormatCount(v.LeftAlive, "process"))
 	}
-	if due == decides {
-		due = givesUp
+	if due == catalogue.Decide {
+		due = catalogue.GiveUp
 		if !v.Ended || v.Code == 0 {
-			due = carriesOn
+			due = catalogue.CarryOn
 		}
 	}
 	switch {
 	case !c.good.Ended:
 		c.judgeLongLived(f, v, due)
-	case c.good.Asked == 0 && due != carriesOn && f.name != "odd-version":
+	case c.good.Asked == 0 && due != catalogue.CarryOn && f.name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: " +
 			"have it call a tool")
 	case !v.Ended:
 		f.fails("is still there after %v, and prints %q in the end%s",
 			round(v.TookNS), v.last(), v.story())
-	case due == givesUp:
+	case due == catalogue.GiveUp:
 		gaveUp(f, v)
-	case due == passesOn:
+	case due == catalogue.PassOn:
 		c.passedOn(f, v)
 	default:
 		c.carriedOn(f, v)
@@ -44,8 +45,8 @@ func (c *clientCheck) judge(f *finding, v *visit, due reaction) {
 
 // judgeLongLived judges a client that does not end with a good server either, such as a client with
 // a window.
-func (c *clientCheck) judgeLongLived(f *finding, v *visit, due reaction) {
-	if due == givesUp && v.Said == c.good.Said && v.out == c.good.out {
+func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
+	if due == catalogue.GiveUp && v.Said == c.good.Said && v.out == c.good.out {
 		f.cannotTell("goes on after %v, and prints nothing about it: "+
 			"whether its user is told cannot be seen from here", round(v.TookNS))
 		return

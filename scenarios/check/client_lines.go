@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
 // Protocols are the protocols of clients that can be checked: MCP, or lines of JSON of any kind.
@@ -58,7 +60,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 				return err
 			}
 			f.evidence = v.ClientEvidence
-			c.judge(f, v, carriesOn)
+			c.judge(f, v, catalogue.CarryOn)
 			printed := v.printedLines()
 			plain := c.good.printedLines()
 			if c.good.Ended && printed < plain && c.alike {
