@@ -87,9 +87,13 @@ func markDifferences(columns []column) {
 // questionTable has a row for each question that is wanted and has an answer.
 func questionTable(title string, questions []string, columns []column,
 	wanted func(question int) bool) Table {
-	t := Table{Title: title, Columns: []Column{{Title: "question", Style: Long, Key: true}}}
-	for i, c := range columns {
-		t.Columns = append(t.Columns, Column{Title: c.title(), Key: i == 0, Style: Verdict})
+	t := Table{
+		Title:   title,
+		Columns: []Column{{Title: "question", Key: true}},
+		Whole:   true,
+	}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict})
 	}
 	for i, asks := range questions {
 		row := []Value{textValue(asks)}

@@ -8,10 +8,12 @@ import (
 
 // How many characters a column of words keeps on a line: never fewer than leastWidth (or
 // brokenWidth, if its text may be broken anywhere). Before it gets narrower than easyWidth, columns
-// that are no keys are left out.
+// that are no keys are left out; in a table that is shown whole they go below, before one gets
+// narrower than wholeWidth.
 const (
 	brokenWidth = 8
 	leastWidth  = 10
+	wholeWidth  = 28
 	easyWidth   = 44
 )
 
@@ -55,7 +57,10 @@ func (t Table) extents() []extent {
 // key stays.
 func (t Table) spared(extents []extent, width int, all bool) []int {
 	easy := easyWidth
-	if all {
+	switch {
+	case t.Whole:
+		easy = wholeWidth
+	case all:
 		easy = leastWidth
 	}
 	room := func(i int) int { // the width that a column should have

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A DocumentedSystem has the documented rules of an operating system about its pipes.
@@ -35,6 +36,9 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 		return WriteFindings(w, format, rules, o)
 	}
 	p := Page{Header: append([]string{ruleSummary(rules.Findings)}, machineHeads(rules)...)}
+	if !isBeside(rules, systems) {
+		p.Header = nonEmpty(append([]string{pipeSentence(rules.Findings)}, p.Header...))
+	}
 	p.Tables = ruleTables(rules, systems)
 	if len(systems) > 0 {
 		p.Tables = append(p.Tables, documentedTable(systems))
@@ -83,6 +87,24 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	remarkable.Title = "What differs from the documented rules, or came to no result"
 	p.addTable(remarkable)
 	return p.Tables
+}
+
+// pipeSentence says what most people want to know of a machine's pipes, "" if that was not found.
+func pipeSentence(all []results.Finding) string {
+	pipes := aboutKind(all, "anonymous")
+	var sizes []string
+	for _, steps := range [][]string{
+		{"capacity/stated", "capacity/accepted"}, {"all-or-nothing"}, {"slot"},
+	} {
+		f, found := question{steps: steps}.answer(pipes)
+		bytes, isNumber := f.Number()
+		if !found || !isNumber {
+			return ""
+		}
+		sizes = append(sizes, stat.FormatBytes(int64(bytes)))
+	}
+	return fmt.Sprintf("A pipe here holds %s. A write of up to %s goes in whole or not at all. "+
+		"A full pipe takes more once %s were read.", sizes[0], sizes[1], sizes[2])
 }
 
 // ruleSummary says how many findings follow the documented rules.

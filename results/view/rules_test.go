@@ -86,6 +86,42 @@ func TestTheScreenOfRules(t *testing.T) {
 	}
 }
 
+// What most people ask about pipes stands in a sentence on top, if it was found out.
+func TestTheScreenOfRulesBeginsWithAnAnswer(t *testing.T) {
+	holding := rule("anonymous/capacity/stated", results.Holds, 65536, "B", "64 KiB")
+	whole := rule("anonymous/all-or-nothing", results.Holds, 4096, "B", "4 KiB")
+	text := writtenRules(t, FormatTable, Options{Width: 100},
+		rulesOn("a", agreeing, holding, whole))
+	const want = "A pipe here holds 65,536 B. A write of up to 4,096 B goes in whole or not at all."
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("it does not begin with %q:\n%s", want, text)
+	}
+	text = writtenRules(t, FormatTable, Options{}, rulesOn("a", agreeing, holding))
+	if !strings.HasPrefix(text, "2 findings") {
+		t.Errorf("without what a write keeps it begins:\n%s", text)
+	}
+}
+
+// A table of rules leaves no kind of pipe and no system out, however narrow the screen is.
+func TestATableOfRulesIsShownWhole(t *testing.T) {
+	var found []results.Finding
+	for _, kind := range []string{"anonymous", "fifo", "socketpair", "pty"} {
+		found = append(found, rule(kind+"/capacity/fill/61440", results.Holds, 65536, "B", ""),
+			rule(kind+"/deadlock/parent-writes", results.Noted, 131072, "B", ""))
+	}
+	for _, width := range []int{40, 60, 80} {
+		text := writtenRules(t, FormatTable, Options{Width: width}, rulesOn("a", found...))
+		for _, want := range []string{"anonymous", "fifo", "socketpair", "pty"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d columns: no %s in\n%s", width, want, text)
+			}
+		}
+		if strings.Contains(text, "left out") {
+			t.Errorf("%d columns: something is left out in\n%s", width, text)
+		}
+	}
+}
+
 func TestDetailHasEveryRule(t *testing.T) {
 	other := rule("anonymous/limit/user-pages-hard", results.Noted, 0, "pages", "0 pages")
 	text := writtenRules(t, FormatTable, Options{Detail: true}, rulesOn("a", agreeing, other))

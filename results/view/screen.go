@@ -13,28 +13,49 @@ import (
 // mostSeries is how many series have a table each on a first screen.
 const mostSeries = 12
 
+// mostTables is how many tables a first screen has, unless it shows one of each quantity only.
+const mostTables = 5
+
 // screenTables show measurements on a first screen. First comes a table per placement, with
 // framings down and message sizes across, for streams and then for round trips. Then follow the
 // cost in a whole program, the effect of a larger pipe and of smaller writes, and last the writers
-// that do not block.
-func screenTables(rows []stat.Row) []Table {
-	var p Page
+// that do not block. If these are too many for a screen, only the first placement has tables, and
+// writers that do not block have none; screenTables returns the titles of what it left out.
+func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
-	bare := append(seriesIn(run.bare, patternStream),
-		seriesIn(run.bare, results.PatternRoundtrip)...)
-	if len(bare) > mostSeries { // too many tables; those of --detail are fewer, and longer
-		return cellTables(rows)
+	streams := seriesIn(run.bare, patternStream)
+	trips := seriesIn(run.bare, results.PatternRoundtrip)
+	if len(streams)+len(trips) > mostSeries { // those of --detail are fewer, and longer
+		return cellTables(rows), nil
 	}
-	for _, one := range bare {
-		p.addTable(one.table())
+	var all, first Page
+	for _, list := range [][]series{streams, trips} {
+		for i, one := range list {
+			t := one.table()
+			all.addTable(t)
+			if i == 0 {
+				first.addTable(t)
+			}
+		}
 	}
-	p.addTable(programTable(run.program))
-	p.addTable(leverTable(run.levers))
-	p.Tables = append(p.Tables, waitingTables(run.waiting)...)
-	if len(p.Tables) == 0 { // cells of a pattern that has no table of its own, such as mixed
-		p.Tables = cellTables(rows)
+	for _, t := range []Table{programTable(run.program), leverTable(run.levers)} {
+		all.addTable(t)
+		first.addTable(t)
 	}
-	return p.Tables
+	all.Tables = append(all.Tables, waitingTables(run.waiting)...)
+	switch {
+	case len(all.Tables) == 0: // cells of a pattern that has no table of its own, such as mixed
+		return cellTables(rows), nil
+	case len(all.Tables) <= mostTables || len(first.Tables) == 0:
+		return all.Tables, nil
+	}
+	for _, t := range all.Tables {
+		shown := func(f Table) bool { return f.Title == t.Title }
+		if !slices.ContainsFunc(first.Tables, shown) {
+			leftOut = append(leftOut, t.Title)
+		}
+	}
+	return first.Tables, leftOut
 }
 
 // A pivot lays rows out by two things in which they differ.

@@ -128,6 +128,20 @@ func TestWarningsAreFew(t *testing.T) {
 	}
 }
 
+// A run that was so disturbed that it has only a few samples says what to do.
+func TestARunWithTooFewSamplesSaysSo(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, framing := range []string{"raw", "ndjson"} {
+		samples := resultstest.Around(1000, 0.01)[:2]
+		s.Add(resultstest.Record(resultstest.Cell(framing, 4000), 4001, samples...))
+	}
+	text := strings.Join(screenOf(t, s, Options{Width: 100}), " ")
+	if !strings.Contains(text, "2 cells measured. They cannot be compared: none has more than 2 samples") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 // Many settings are the rows of a few tables, not a table each.
 func TestManySettingsShareATable(t *testing.T) {
 	s := &results.Set{}
@@ -137,7 +151,7 @@ func TestManySettingsShareATable(t *testing.T) {
 		c.WriteSize = 1024 * write
 		s.Add(resultstest.Record(c, 1_000_001, resultstest.Around(1000, 0.01)...))
 	}
-	tables := screenTables(Summarise(s).Rows)
+	tables, _ := screenTables(Summarise(s).Rows)
 	if len(tables) != 1 || len(tables[0].Rows) != 20 {
 		t.Errorf("%d tables, the first %q with %d rows", len(tables), tables[0].Title,
 			len(tables[0].Rows))

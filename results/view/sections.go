@@ -57,7 +57,12 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	if detail {
 		measured.Tables = cellTables(rows)
 	} else {
-		measured.Tables = screenTables(rows)
+		tables, leftOut := screenTables(rows)
+		measured.Tables = tables
+		if len(leftOut) > 0 {
+			note := "--detail also has: " + strings.Join(leftOut, "; ")
+			measured.Notes = append([]string{note}, measured.Notes...)
+		}
 	}
 	all := []Section{measured}
 	all = append(all, serverSection(s), recordingSection(s))
@@ -113,9 +118,24 @@ func answer(s *results.Set, sum Summary) []string {
 	out = slices.Concat(out, findingSentences(s), recordingSummary(s))
 	out = nonEmpty(out)
 	if len(out) == 0 && len(sum.Rows) > 0 {
-		out = append(out, results.FormatCount(len(sum.Rows), "cell")+" measured.")
+		out = append(out, results.FormatCount(len(sum.Rows), "cell")+" measured."+
+			tooFewSamples(sum.Rows))
 	}
 	return out
+}
+
+// tooFewSamples says if no cell has enough samples for an interval, and what to do.
+func tooFewSamples(rows []stat.Row) string {
+	most := 0
+	for _, r := range rows {
+		most = max(most, r.Samples)
+	}
+	if most >= stat.LeastSamples {
+		return ""
+	}
+	return fmt.Sprintf(" They cannot be compared: none has more than %s, and an interval "+
+		"takes %d. Close other programs, or give it more time (--max-time 1m).",
+		results.FormatCount(most, "sample"), stat.LeastSamples)
 }
 
 // commandsOf lists the command lines of all runs, each once.

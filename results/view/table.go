@@ -26,6 +26,7 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]Value // each as long as Columns
+	Whole   bool      // columns without room follow in tables below, also without Options.Detail
 }
 
 // A Column is the head of a column.
@@ -122,8 +123,8 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// writeText writes the table for a terminal. Columns that have no room follow in tables below with
-// Options.Detail; without it, a line names them.
+// writeText writes the table for a terminal. Columns that have no room follow in tables below if
+// the table is shown whole or with Options.Detail; otherwise a line names them.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
 		Borders: tw.BorderNone,
@@ -137,7 +138,7 @@ func (t Table) writeText(w io.Writer, o Options) error {
 			Lines: tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
 		},
 	})
-	parts, dropped := t.forScreen().texts(escaped).fit(o.Columns(), o.Detail)
+	parts, dropped := t.forScreen().texts(escaped).fit(o.Columns(), t.Whole || o.Detail)
 	for i, part := range parts {
 		part.Title = ""
 		if i == 0 && t.Title != "" {
@@ -319,7 +320,7 @@ func (t Table) forScreen() Table {
 
 // only keeps columns, by their number.
 func (t Table) only(keep func(int) bool) Table {
-	kept := Table{Title: t.Title, Rows: make([][]Value, len(t.Rows))}
+	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {
 		if !keep(i) {
 			continue

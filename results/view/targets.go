@@ -32,8 +32,15 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	p.addTable(loadTable(set, set.Targets))
 	p.Conclusions = append(targetSentences(set.Targets), targetAdvice(set.Targets)...)
 	p.Notes = targetNotes(set.Targets)
+	if result.Passed {
+		p.Notes = append(p.Notes, nextAfterDrive)
+	}
 	return p.Write(w, format, o)
 }
+
+// nextAfterDrive is what to do about a server that passes here, but not with its client.
+const nextAfterDrive = "If it hangs with your client: pipebench check --server tries what bad " +
+	"clients do, and pipebench inspect PID looks at it while it hangs."
 
 // drivenBy says what was driven, and how. It looks at the last record, because the framing of a
 // server may be found out only during the run.

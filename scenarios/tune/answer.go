@@ -241,11 +241,12 @@ func (d Decision) makeTables() []view.Table {
 	goodput.Columns = append(goodput.Columns, first)
 	times.Columns = append(times.Columns, first)
 	for _, place := range d.places() {
-		goodput.Columns = append(goodput.Columns, view.Column{Title: place, Right: true})
-		times.Columns = append(times.Columns, view.Column{Title: place, Right: true})
+		title := view.ShortPlacement(place)
+		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
+		times.Columns = append(times.Columns, view.Column{Title: title, Right: true})
 	}
 	for _, r := range workingReaders {
-		title := fmt.Sprintf("free, %g ns/B", r.work)
+		title := fmt.Sprintf("reader %g ns/B", r.work)
 		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
 	}
 	for _, r := range slowReaders {
