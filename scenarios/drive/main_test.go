@@ -221,6 +221,7 @@ var servers = map[string]func(arg string) error{
 		return each(func(line string) { fmt.Print(selectively(line)) })
 	},
 	"hesitant": hesitant,
+	"tardy":    tardy,
 	"nag": func(string) error { // is upset by what is no message, and answers with none
 		return each(func(line string) {
 			if e := jsonrpc.Scan([]byte(line)); e.Kind() != jsonrpc.Request {
@@ -383,6 +384,42 @@ func hesitant(kind string) error {
 		}
 		fmt.Print(held + answer)
 		held = ""
+	})
+}
+
+// tardy is an MCP server that refuses server/discover only after initialize, before it lists its
+// tool.
+func tardy(string) error {
+	late := ""
+	return each(func(line string) {
+		result := ""
+		e := jsonrpc.Scan([]byte(line))
+		switch string(e.Method) {
+		case "server/discover":
+			late = refusal(line) + "\n"
+			return
+		case "tools/list":
+			fmt.Print(late)
+			result = `{"tools":[{"name":"echo","inputSchema":{"type":"object",` +
+				`"properties":{"text":{"type":"string"}}}}]}`
+		case "tools/call":
+			var call struct {
+				Params struct{ Arguments struct{ Text string } }
+			}
+			if json.Unmarshal([]byte(line), &call) != nil {
+				return
+			}
+			result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`,
+				call.Params.Arguments.Text)
+		default:
+			answer := selectively(line)
+			if answer == "" && e.Kind() == jsonrpc.Request {
+				answer = refusal(line) + "\n"
+			}
+			fmt.Print(answer)
+			return
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", e.ID, result)
 	})
 }
 

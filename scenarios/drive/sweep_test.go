@@ -24,6 +24,7 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"json", "lines", "lines, its answers compared byte by byte"},
 		{"selective", "mcp 2025-11-25", "method tools/list"},
 		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused"},
+		{"tardy", "mcp 2025-11-25", "tool echo, its answers compared byte by byte"},
 		{"hesitant cat", "lines", "lines, its answers compared byte by byte"},
 		{"hesitant upper", "lines (answers with others)", "lines"},
 	} {

@@ -19,9 +19,12 @@ var (
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
 )
 
-// callID is the id of each request of the handshake. One id is enough, since each request waits for
-// the answer to the one before; helloID is for the exception.
-const callID = "1"
+// The ids of the requests of the handshake.
+const (
+	discoverID = "1"
+	helloID    = "2"
+	listID     = "3"
+)
 
 // A server that is at work gets up to slowStarts times the usual time for an answer.
 const slowStarts = 3
@@ -62,8 +65,8 @@ func (g greeting) say(msg []byte) error {
 }
 
 // call sends a request and waits for its answer.
-func (g greeting) call(method, params string) (child.Message, error) {
-	return g.ask(method, jsonrpc.AppendRequest(nil, callID, method, []byte(params)))
+func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, error) {
+	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
 // ask sends a message and waits for the answer, the next message that comes. Errors call the
@@ -79,13 +82,17 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	return m, nil
 }
 
+// askOnce sends a message and returns the next one that comes. It drops a late answer to
+// server/discover: initialize does not wait for that.
 func (g greeting) askOnce(msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, err
 	}
 	ctx, stop := g.patient()
 	defer stop()
-	return g.Next(ctx)
+	return g.Expect(ctx, func(m child.Message) bool {
+		return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
+	})
 }
 
 // settle is how long to wait for the answer after a line that is no answer: some servers greet in

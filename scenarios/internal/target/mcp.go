@@ -87,7 +87,7 @@ func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
 		params := mcpstdio.InitializeParams(mcpstdio.LastWithHandshake)
-		reply, err = g.call("initialize", params)
+		reply, err = g.call(helloID, "initialize", params)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (t tool) argument(kinds ...any) string {
 // chooseTools finds the tools to call. A tool may do anything. So only these are called: one that
 // was asked for, one named echo and, for replies, one that only makes bytes.
 func (m *mcp) chooseTools(g greeting) error {
-	reply, err := g.call("tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	reply, err := g.call(listID, "tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,6 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// helloID is the id of an initialize that does not wait for the answer to the request before it.
-const helloID = "2"
-
 // An opening is what a server said to the first requests.
 type opening struct {
 	reply child.Message // to server/discover; its zero value if that was ignored
@@ -27,7 +24,7 @@ func (g greeting) open() (opening, error) {
 	hasty.within = min(headstart, g.within/2)
 	var err error
 	o.reply, err = hasty.askFirst(
-		jsonrpc.AppendRequest(nil, callID, "server/discover", []byte(discoverParams)))
+		jsonrpc.AppendRequest(nil, discoverID, "server/discover", []byte(discoverParams)))
 	if !errors.Is(err, child.ErrSilent) || errors.Is(err, child.ErrNotTaken) {
 		return o, err
 	}
