@@ -21,7 +21,6 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/machine"
-	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/rules"
 	"github.com/pipebench/pipebench/syspipe"
@@ -41,7 +40,7 @@ func main() {
 
 // work does a job for another process and exits, if this process was started for that.
 func work() {
-	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs(), check.Jobs())
+	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs())
 }
 
 // fewDescriptors is how many descriptors the Go runtime needs to start. With fewer it ends the

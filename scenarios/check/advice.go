@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bufio"
 	"bytes"
 	"debug/buildinfo"
 	"io"
@@ -126,11 +125,27 @@ func runtimeOf(argv []string) string {
 	if name != "" || err != nil {
 		return name
 	}
-	script, name := lookInto(path)
-	if script != nil {
-		name, _ = runtimeNamed(script)
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
 	}
-	return name
+	defer f.Close()
+	if _, err := buildinfo.Read(f); err == nil {
+		return "Go"
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, 8<<20)) // what can be read is searched
+	script, isScript := bytes.CutPrefix(text, []byte("#!"))
+	if isScript {
+		line, _, _ := strings.Cut(string(script), "\n")
+		name, _ = runtimeNamed(strings.Fields(line))
+		return name
+	}
+	for _, m := range marks {
+		if bytes.Contains(text, []byte(m.text)) {
+			return m.name
+		}
+	}
+	return ""
 }
 
 // runtimeNamed returns the runtime if a command names its interpreter, with or without a version at
@@ -159,29 +174,4 @@ var marks = []struct{ text, name string }{
 	{"libc.so", "C stdio"},
 	{"libSystem", "C stdio"},
 	{"msvcrt", "C stdio"},
-}
-
-// lookInto reads a program's file. It returns the command in the first line if that is a script,
-// else the runtime of which the file has marks.
-func lookInto(path string) (script []string, name string) {
-	if _, err := buildinfo.ReadFile(path); err == nil {
-		return nil, "Go"
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, ""
-	}
-	defer f.Close()
-	r := bufio.NewReader(f)
-	if head, _ := r.Peek(2); string(head) == "#!" {
-		line, _ := r.ReadString('\n')
-		return strings.Fields(line[2:]), ""
-	}
-	head, _ := io.ReadAll(io.LimitReader(r, 8<<20))
-	for _, m := range marks {
-		if bytes.Contains(head, []byte(m.text)) {
-			return nil, m.name
-		}
-	}
-	return nil, ""
 }

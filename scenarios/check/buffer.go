@@ -17,7 +17,7 @@ const late = 200 * time.Millisecond
 // blockBuffer compares when lines come to a terminal and through a pipe. A program that ends within
 // 2*late passes: its lines cannot be held back for long.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
-	took := p.ref.last().took
+	took := p.ref().last().took
 	if took < 2*late {
 		f.ok("all is written within %s", duration(took))
 		return nil
@@ -35,7 +35,6 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		if err != nil {
 			return err
 		}
-		f.evidence = p.evidence(piped)
 		behind := piped.behind(shown)
 		usual := max(shown.behind(first), first.behind(shown))
 		if len(shown.arrivals) < 4 || 3*len(piped.arrivals) > len(shown.arrivals) ||

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -51,7 +50,6 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
-			f.evidence = c.good.ClientEvidence
 			c.judge(f, c.good, catalogue.CarryOn)
 			return nil
 		},
@@ -67,14 +65,12 @@ func (c *clientCheck) situations() map[string]situation {
 			if err != nil {
 				return err
 			}
-			f.evidence = v.ClientEvidence
 			c.judge(f, v, fault.Due)
 			return nil
 		}
 	}
 	for name, broken := range clientRules {
 		tries[name] = func(_ context.Context, f *finding) error {
-			f.evidence = c.good.ClientEvidence
 			c.judgeRule(f, broken(c.good))
 			return nil
 		}
@@ -95,11 +91,10 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 		if failed != nil {
 			return failed
 		}
-		f.evidence = c.good.ClientEvidence
 		switch {
-		case c.good.Ended && c.good.Code != 0:
+		case c.good.ended && c.good.code != 0:
 			f.cannotTell("does not work with a good server: it ends with code %d: %s",
-				c.good.Code, c.good.last())
+				c.good.code, c.good.last())
 		case o.lines != nil:
 			works = true
 			again, err := f.visit(ctx)
@@ -128,14 +123,12 @@ func (v *visit) quote() string {
 	return ": " + v.last()
 }
 
-func round(ns int64) time.Duration { return time.Duration(ns).Round(10 * time.Millisecond) }
-
 // judgeRule judges a rule of MCP: broken says how the client breaks it, "" if it keeps it.
 func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":
 		f.ok("keeps the rule")
-	case !proc.TellsOfOthers && slices.Contains(c.good.Sessions, ""):
+	case !proc.TellsOfOthers && slices.Contains(c.good.sessions, ""):
 		f.cannotTell("%s; or its end came first, which takes the server along here", broken)
 	default:
 		f.fails("%s", broken)
@@ -150,13 +143,12 @@ func cancels(ctx context.Context, f *finding) error {
 		if err != nil {
 			return err
 		}
-		f.evidence = v.ClientEvidence
-		if v.Cancelled > 0 {
+		if v.cancelled > 0 {
 			f.ok("cancels what it does not wait for any more")
 			return nil
 		}
-		if v.Asked == 0 || !v.Ended {
-			f.cannotTell("had given up no request after %v", round(v.TookNS))
+		if v.asked == 0 || !v.ended {
+			f.cannotTell("had given up no request after %v", v.took)
 			return nil
 		}
 	}

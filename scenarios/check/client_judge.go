@@ -12,24 +12,24 @@ var reasons = map[string]string{"error": "too large", "limit": "exceeds the limi
 
 // judge judges whether a client did what it has to do about the fault of its server.
 func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty) {
-	if v.LeftAlive > 0 {
-		f.fails("leaves %s of its server behind", results.FormatCount(v.LeftAlive, "process"))
+	if v.leftAlive > 0 {
+		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))
 	}
 	if due == catalogue.Decide {
 		due = catalogue.GiveUp
-		if !v.Ended || v.Code == 0 {
+		if !v.ended || v.code == 0 {
 			due = catalogue.CarryOn
 		}
 	}
 	switch {
-	case !c.good.Ended:
+	case !c.good.ended:
 		c.judgeLongLived(f, v, due)
-	case c.good.Asked == 0 && due != catalogue.CarryOn && f.name != "odd-version":
+	case c.good.asked == 0 && due != catalogue.CarryOn && f.name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: " +
 			"have it call a tool")
-	case !v.Ended:
+	case !v.ended:
 		f.fails("is still there after %v, and prints %q in the end%s",
-			round(v.TookNS), v.last(), v.story())
+			v.took, v.last(), v.story())
 	case due == catalogue.GiveUp:
 		gaveUp(f, v)
 	case due == catalogue.PassOn:
@@ -37,18 +37,18 @@ func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty) {
 	default:
 		c.carriedOn(f, v)
 	}
-	if v.LeftFiles > c.good.LeftFiles {
+	if v.leftFiles > c.good.leftFiles {
 		f.fails("leaves %s for temporary files behind, with a good server %d",
-			results.FormatCount(v.LeftFiles, "file"), c.good.LeftFiles)
+			results.FormatCount(v.leftFiles, "file"), c.good.leftFiles)
 	}
 }
 
 // judgeLongLived judges a client that does not end with a good server either, such as a client with
 // a window.
 func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
-	if due == catalogue.GiveUp && v.Said == c.good.Said && v.out == c.good.out {
+	if due == catalogue.GiveUp && v.said == c.good.said && v.out == c.good.out {
 		f.cannotTell("goes on after %v, and prints nothing about it: "+
-			"whether its user is told cannot be seen from here", round(v.TookNS))
+			"whether its user is told cannot be seen from here", v.took)
 		return
 	}
 	f.ok("goes on%s", v.story())
@@ -56,27 +56,27 @@ func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
 
 // gaveUp judges a client that has to end with an error, and has ended.
 func gaveUp(f *finding, v *visit) {
-	said := v.Said + v.out
+	said := v.said + v.out
 	switch {
-	case v.Code == 0:
+	case v.code == 0:
 		f.fails("ends with code 0, as if all were well%s", v.story())
 	case strings.TrimSpace(said) == "":
-		f.fails("ends with code %d and says nothing%s", v.Code, v.story())
+		f.fails("ends with code %d and says nothing%s", v.code, v.story())
 	case !strings.Contains(said, reasons[f.name]):
 		f.fails("ends with code %d, and the reason that the server gave is lost: %q%s",
-			v.Code, v.last(), v.story())
-	case f.name == "odd-version" && v.Asked > 0:
+			v.code, v.last(), v.story())
+	case f.name == "odd-version" && v.asked > 0:
 		f.fails("goes on with a version of the protocol that it cannot know")
 	default:
-		f.ok("ends after %v with code %d: %s%s", round(v.TookNS), v.Code, v.last(), v.story())
+		f.ok("ends after %v with code %d: %s%s", v.took, v.code, v.last(), v.story())
 	}
 }
 
 // passedOn judges a client that got an altered text, and has ended.
 func (c *clientCheck) passedOn(f *finding, v *visit) {
 	switch {
-	case v.Code != 0:
-		f.ok("notices it, and ends with code %d: %s", v.Code, v.last())
+	case v.code != 0:
+		f.ok("notices it, and ends with code %d: %s", v.code, v.last())
 	case f.name == "corrupt":
 		f.ok("passes on what it gets: a byte that was changed on purpose is for its user to see")
 	case f.o.Expect == "":
@@ -89,14 +89,14 @@ func (c *clientCheck) passedOn(f *finding, v *visit) {
 // carriedOn judges a client that has to do as with a good server, and has ended.
 func (c *clientCheck) carriedOn(f *finding, v *visit) {
 	switch {
-	case v.Code != 0:
-		f.fails("ends with code %d after %v: %s%s", v.Code, round(v.TookNS), v.last(), v.story())
+	case v.code != 0:
+		f.fails("ends with code %d after %v: %s%s", v.code, v.took, v.last(), v.story())
 	case f.o.Expect != "" && !strings.Contains(v.out, f.o.Expect):
 		f.fails("ends with code 0, and %q is not in its output", f.o.Expect)
-	case c.good.Stdout > 0 && v.Stdout == 0:
+	case c.good.outBytes > 0 && v.outBytes == 0:
 		f.fails("ends with code 0 and prints nothing, where it prints %s with a good server",
-			size(c.good.Stdout))
+			size(c.good.outBytes))
 	default:
-		f.ok("does as with a good server, in %v%s", round(v.TookNS), v.story())
+		f.ok("does as with a good server, in %v%s", v.took, v.story())
 	}
 }

@@ -18,7 +18,7 @@ const (
 // findLimit looks for the largest answer that the client takes. A size counts as too large if it
 // failed twice: on a busy machine an answer may be late once.
 func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
-	if !c.good.Ended || c.good.Asked == 0 {
+	if !c.good.ended || c.good.asked == 0 {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
@@ -55,7 +55,7 @@ func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.Ended && v.Code == 0 {
+		if v.ended && v.code == 0 {
 			return nil, nil
 		}
 		failed = v
@@ -65,20 +65,18 @@ func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
 
 // judgeLimit judges a client that takes answers of low bytes, but not of high bytes.
 func judgeLimit(f *finding, failed *visit, low, high int64) {
-	failed.Limit = low
-	f.evidence = failed.ClientEvidence
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
 		limit += ", and none of " + size(high)
 	}
 	switch {
-	case !failed.Ended:
-		f.fails("%s; of a larger one it waits for more than %v", limit, round(failed.TookNS))
-	case strings.TrimSpace(failed.Said+failed.out) == "":
-		f.fails("%s; of a larger one it ends with code %d and says nothing", limit, failed.Code)
+	case !failed.ended:
+		f.fails("%s; of a larger one it waits for more than %v", limit, failed.took)
+	case strings.TrimSpace(failed.said+failed.out) == "":
+		f.fails("%s; of a larger one it ends with code %d and says nothing", limit, failed.code)
 	case high <= fairLimit:
-		f.fails("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
+		f.fails("%s; a larger one ends it with code %d: %s", limit, failed.code, failed.last())
 	default:
-		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.Code, failed.last())
+		f.ok("%s; a larger one ends it with code %d: %s", limit, failed.code, failed.last())
 	}
 }

@@ -59,13 +59,12 @@ func (c *clientCheck) lineSituations() map[string]situation {
 			if err != nil {
 				return err
 			}
-			f.evidence = v.ClientEvidence
 			c.judge(f, v, catalogue.CarryOn)
 			printed := v.printedLines()
 			plain := c.good.printedLines()
-			if c.good.Ended && printed < plain && c.alike {
+			if c.good.ended && printed < plain && c.alike {
 				f.fails("ends with code %d, and prints %d lines where it prints %d for plain lines",
-					v.Code, printed, plain)
+					v.code, printed, plain)
 			}
 			return nil
 		}

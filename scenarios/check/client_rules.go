@@ -22,12 +22,12 @@ var clientRules = map[string]func(*visit) string{
 
 func breaksShutdown(v *visit) string {
 	forced := 0
-	for _, end := range v.Sessions {
+	for _, end := range v.sessions {
 		if end != mcpstdio.EndOfInput {
 			forced++
 		}
 	}
-	if !v.Ended || forced == 0 {
+	if !v.ended || forced == 0 {
 		return ""
 	}
 	return fmt.Sprintf("ends the server by a signal in %s: its input is to be closed first",

@@ -20,32 +20,23 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A ClientEvidence is what the verdict on a client rests on: one start of it.
-type ClientEvidence struct {
-	Server []string `json:"server"` // the command of the server that it was given
-
-	TookNS int64  `json:"took_ns"`
-	Ended  bool   `json:"ended"` // whether the client ended by itself, in time
-	Code   int    `json:"exit_code"`
-	Stdout int64  `json:"stdout_bytes"`
-	Said   string `json:"stderr_tail,omitempty"`
-	// how each start of the server ended; "": it was killed, or ended by itself
-	Sessions []string `json:"sessions"`
-
-	Asked     int `json:"requests"`  // all but those of the handshake
-	Again     int `json:"repeated"`  // requests that were sent before, with the same parameters
-	Cancelled int `json:"cancelled"` // requests
-	LeftAlive int `json:"processes_left"`
-	LeftFiles int `json:"files_left"` // in the folder for temporary files
-
-	Limit int64 `json:"largest_answer,omitempty"` // message bytes
-}
-
 // A visit is one start of the client with a server of ours, and what came of it.
 type visit struct {
-	ClientEvidence
+	took     time.Duration
+	ended    bool // by itself, in time
+	code     int
 	out      string // the end of what it printed
+	outBytes int64  // of all that it printed
+	said     string // the end of standard error
 	messages []results.Message
+	// how each start of the server ended; "": it was killed, or ended by itself
+	sessions []string
+
+	asked     int // requests, but for those of the handshake
+	again     int // requests that were sent before, with the same parameters
+	cancelled int // requests
+	leftAlive int // processes
+	leftFiles int // in the folder for temporary files
 }
 
 // visit starts the client, whose server gets these flags, and waits until it ends, or its time is
@@ -58,14 +49,14 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	defer os.RemoveAll(dir)
 	record := filepath.Join(dir, "record.jsonl")
 	v := &visit{}
-	v.Server = slices.Concat(f.o.Serve, []string{"--record", record}, flags)
+	server := slices.Concat(f.o.Serve, []string{"--record", record}, flags)
 	if f.o.lines != nil {
-		v.Server, err = linesServer(dir, f.o.lines)
+		server, err = linesServer(dir, f.o.lines)
 		if err != nil {
 			return nil, err
 		}
 	}
-	argv, err := withServer(f.o, v.Server, dir)
+	argv, err := withServer(f.o, server, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +72,11 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	for !v.Ended && time.Since(begun) < f.o.Timeout && ctx.Err() == nil {
-		v.Ended = p.Ended(10 * time.Millisecond)
+	for !v.ended && time.Since(begun) < f.o.Timeout && ctx.Err() == nil {
+		v.ended = p.Ended(10 * time.Millisecond)
 	}
-	v.TookNS = int64(time.Since(begun))
-	if !v.Ended {
+	v.took = time.Since(begun).Round(10 * time.Millisecond)
+	if !v.ended {
 		p.Stop(0, time.Second)
 	}
 	patience := leaveTime
@@ -93,12 +84,12 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 		patience = killedTime
 	}
 	left, _ := proc.EndMarked(f.mark, patience)
-	v.Code = p.ExitCode()
-	v.Said = p.Stderr().String()
-	v.Stdout = out.Total()
+	v.code = p.ExitCode()
+	v.said = p.Stderr().String()
+	v.outBytes = out.Total()
 	v.out = out.String()
-	v.LeftAlive = len(left)
-	v.LeftFiles = max(filesIn(f.temp)-files, 0)
+	v.leftAlive = len(left)
+	v.leftFiles = max(filesIn(f.temp)-files, 0)
 	if err := v.read(record); err != nil {
 		return nil, err
 	}
@@ -128,7 +119,7 @@ func (v *visit) read(path string) error {
 		for _, t := range set.OfRun(e.Run).Targets {
 			end = t.Verdict
 		}
-		v.Sessions = append(v.Sessions, end)
+		v.sessions = append(v.sessions, end)
 	}
 	v.count()
 	return nil
@@ -143,15 +134,15 @@ func (v *visit) count() {
 			continue
 		}
 		if m.Method == "notifications/cancelled" {
-			v.Cancelled++
+			v.cancelled++
 			continue
 		}
-		v.Asked++
+		v.asked++
 		// a message without a body counts as equal to others of its method
 		parsed, _ := jsonrpc.Parse([]byte(m.Body))
 		key := m.Method + string(parsed.Params)
 		if seen[key] {
-			v.Again++
+			v.again++
 		}
 		seen[key] = true
 	}
@@ -207,19 +198,19 @@ func inJSON(v any) string {
 
 // last returns the last line that the client wrote to standard error, or to standard output if it
 // wrote nothing to standard error.
-func (v *visit) last() string { return lastLine(cmp.Or(v.Said, v.out)) }
+func (v *visit) last() string { return lastLine(cmp.Or(v.said, v.out)) }
 
 // story says what else a client did when it met a failure.
 func (v *visit) story() string {
 	var out strings.Builder
-	if v.Cancelled > 0 {
+	if v.cancelled > 0 {
 		out.WriteString("; it cancelled what it had asked")
 	}
-	if n := len(v.Sessions); n > 1 {
+	if n := len(v.sessions); n > 1 {
 		fmt.Fprintf(&out, "; it started the server %d times", n)
 	}
-	if v.Again > 0 {
-		fmt.Fprintf(&out, "; it sent %d of its requests again", v.Again)
+	if v.again > 0 {
+		fmt.Fprintf(&out, "; it sent %d of its requests again", v.again)
 	}
 	return out.String()
 }

@@ -10,11 +10,11 @@ import (
 // compare says how an output differs from the output to a file, if it is wrong beyond doubt. told
 // is false if nothing can be compared.
 func (p *program) compare(o *outcome) (d difference, told bool) {
-	if p.ref.endless() {
+	if p.ref().endless() {
 		return p.compareBeginning(o), true
 	}
-	level := p.ref.likeness()
-	want := p.ref.last()
+	level := p.ref().likeness()
+	want := p.ref().last()
 	switch level {
 	case sameLines:
 		d := compareLines(want.out, o.out)
@@ -40,8 +40,8 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 
 // compareBeginning compares the first bytes that an endless program writes.
 func (p *program) compareBeginning(o *outcome) difference {
-	n := min(p.ref.stable(), 4*spill, len(o.out))
-	return differ(p.ref.last().out[:n], o.out[:n])
+	n := min(p.ref().stable(), 4*spill, len(o.out))
+	return differ(p.ref().last().out[:n], o.out[:n])
 }
 
 // compareLines compares outputs whose lines come in any order.
@@ -88,7 +88,7 @@ func (o *outcome) cutClearly(usual int64) bool {
 
 // compareLengths judges an output by its length, if nothing else can be compared.
 func (p *program) compareLengths(o *outcome) (d difference, told bool) {
-	least, most := p.ref.lengths()
+	least, most := p.ref().lengths()
 	spread := most - least
 	if o.total >= least-2*spread {
 		return difference{}, spread == 0 && o.total == least
@@ -105,7 +105,7 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
 	}
-	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref.last().total))
+	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref().last().total))
 	if o.total == int64(o.holds) {
 		d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
 	} else if o.queued > 0 && o.total == int64(o.queued) {

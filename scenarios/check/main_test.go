@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		specimens[name].run()
 		return
 	}
-	proc.Main(check.Jobs())
+	proc.Main()
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else what a test starts takes a second to exit
 	flag.Parse()
 	flag.Set("test.parallel", "6") // they mostly wait

@@ -2,9 +2,10 @@ package check
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
@@ -13,29 +14,22 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A ProgramEvidence is what the verdict on a program rests on. Sizes are bytes.
-type ProgramEvidence struct {
-	Bytes     int64  `json:"bytes"`                // written to standard output
-	Expected  int64  `json:"expected"`             // written when the output is a file
-	DiffersAt *int64 `json:"differs_at,omitempty"` // offset of the first unexpected byte
-	Exit      string `json:"exit"`
-	Stderr    string `json:"stderr,omitempty"` // last line of standard error
-	Logged    int64  `json:"stderr_bytes,omitempty"`
-	ElapsedNS int64  `json:"elapsed_ns"`
-	NoticedNS int64  `json:"noticed_ns,omitempty"` // how long the program ran after its reader left
-	CPUNS     int64  `json:"cpu_ns,omitempty"`
-	PeakBytes int64  `json:"peak_bytes,omitempty"`
-	Queued    int64  `json:"queued_bytes,omitempty"` // unread when the late reader began
-}
-
 // mostCompared is how many bytes of output are compared at most. A program that writes more counts
 // as endless.
 const mostCompared = 32 << 20
 
 // A program is the program that is checked, and what is known about it.
 type program struct {
-	o   Options
-	ref reference // what it does when its output is a file
+	o    Options
+	mu   sync.Mutex
+	runs reference // all runs so far with a file as its output
+}
+
+// ref returns what the program does when its output is a file, as far as it is known.
+func (p *program) ref() reference {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.runs)
 }
 
 // Program checks a program that runs once, or a filter, which reads o.Stdin. It returns an error if
@@ -133,11 +127,10 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 		if p.unfinished() {
 			f.cannotTell("was still at work after %s: "+
 				"give it more time by --timeout, such as --timeout %s",
-				duration(p.ref.last().took), 6*p.o.Timeout)
+				duration(p.ref().last().took), 6*p.o.Timeout)
 		} else {
 			p.judgeReference(f)
 		}
-		f.evidence = p.evidence(p.ref.last())
 		return nil
 	})
 	return first, err
@@ -146,7 +139,7 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 // try starts the program in one situation, and judges what it did. If it seems to be wrong, try
 // first starts the program with a file again: its output may differ from run to run.
 func (p *program) try(ctx context.Context, f *finding, s programSituation) error {
-	ref := p.ref.last()
+	ref := p.ref().last()
 	own := s.streams
 	own.midway = max(1, min(ref.total/2, spill))
 	own.settle = max(quiet, min(3*ref.took, 4*quiet))
@@ -157,7 +150,6 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	f.Reproduce = strings.Replace(s.line, "CMD", p.line(own), 1)
 	for {
 		f.clear()
-		f.evidence = p.evidence(o)
 		s.reaction(p, f, o)
 		if f.Verdict != results.Fails || o.end == "" {
 			break
@@ -200,20 +192,20 @@ const doubts = 3
 // so, a start that seems wrong may be such a variation. One more run is enough to believe that an
 // output was cut; any other difference needs several.
 func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error) {
-	alike := p.ref.likeness()
-	ends := p.ref.endsAlike()
+	alike := p.ref().likeness()
+	ends := p.ref().endsAlike()
 	runs := doubts
 	if f.Class == classCut && alike <= sameNumbers {
 		runs = 1
 	}
 	for range runs {
-		if len(p.ref.all()) >= mostReferences {
+		if len(p.ref()) >= mostReferences {
 			break
 		}
 		if err := p.again(ctx, f); err != nil {
 			return false, err
 		}
-		if p.ref.likeness() != alike || p.ref.endsAlike() != ends {
+		if p.ref().likeness() != alike || p.ref().endsAlike() != ends {
 			return true, nil
 		}
 	}
@@ -226,7 +218,7 @@ func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
-	if f.Class != classAltered && f.Class != classLonger || o.total < p.ref.last().total {
+	if f.Class != classAltered && f.Class != classLonger || o.total < p.ref().last().total {
 		return false, nil
 	}
 	for range 2 {
@@ -243,8 +235,8 @@ func (p *program) writesOtherToPipes(
 
 // judgeSpin finds fault with a program that burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
-	usual := p.ref.last().cpu
-	if o.spins && !p.ref.endless() && o.cpu-usual > max(100*time.Millisecond, usual) {
+	usual := p.ref().last().cpu
+	if o.spins && !p.ref().endless() && o.cpu-usual > max(100*time.Millisecond, usual) {
 		f.Class = classSpin
 		f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
 			duration(o.cpu), duration(usual))
@@ -254,28 +246,13 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 // limit is how long one start may take: longer than the reference took, since a slow reader holds
 // the program up.
 func (p *program) limit() time.Duration {
-	return max(p.o.Timeout, 3*p.ref.last().took+2*slowTime)
+	return max(p.o.Timeout, 3*p.ref().last().took+2*slowTime)
 }
 
 // bound is how many bytes are read before the reader leaves a program that does not end.
 func (p *program) bound() int64 {
-	if p.ref.endless() {
-		return int64(max(1, min(p.ref.stable(), 4*spill)))
+	if p.ref().endless() {
+		return int64(max(1, min(p.ref().stable(), 4*spill)))
 	}
 	return mostCompared
-}
-
-func (p *program) evidence(o *outcome) *ProgramEvidence {
-	return &ProgramEvidence{
-		Bytes:    o.total,
-		Expected: p.ref.last().total,
-		Exit:     cmp.Or(o.end, "none"),
-		Stderr:   o.words(),
-		Logged:   o.logs,
-
-		ElapsedNS: int64(o.took),
-		CPUNS:     int64(o.cpu),
-		PeakBytes: o.peak,
-		Queued:    int64(o.queued),
-	}
 }

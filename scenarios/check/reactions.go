@@ -13,18 +13,15 @@ import (
 
 // sameAsFile judges a program that has to do the same as when its output is a file.
 func sameAsFile(p *program, f *finding, o *outcome) {
-	ref := p.ref.last()
+	ref := p.ref().last()
 	d, told := p.compare(o)
 	f.Class = d.class
-	if d.class != "" {
-		f.evidence.(*ProgramEvidence).DiffersAt = new(int64(d.at))
-	}
 	failed := o.end != "" && o.code != 0
-	gaveUp := failed && !p.ref.ends(o.end)
+	gaveUp := failed && !p.ref().ends(o.end)
 	says := o.saysMoreThan(ref)
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
-	case o.end == "" && !p.ref.endless():
+	case o.end == "" && !p.ref().endless():
 		endsInTime(p, f, o)
 	case refused:
 		f.ok("takes no non-blocking output, and says so: %s%s", o.end, says)
@@ -32,7 +29,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.fails("%s; %s%s", d.text, o.end, says)
 	case d.class != "":
 		f.fails("%s; %s", d.text, cmp.Or(o.end, "running on"))
-	case !p.ref.ends(o.end) && p.ref.endsAlike() && !p.ref.endless():
+	case !p.ref().ends(o.end) && p.ref().endsAlike() && !p.ref().endless():
 		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
 	case o.hoards(ref):
 		f.Class = classMemory
@@ -77,9 +74,9 @@ var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
 
 // endsInTime judges a program that has to end, whatever it writes.
 func endsInTime(p *program, f *finding, o *outcome) {
-	ref := p.ref.last()
+	ref := p.ref().last()
 	switch {
-	case o.end == "" && p.ref.endless():
+	case o.end == "" && p.ref().endless():
 		f.cannotTell("it runs on in any case")
 	case o.end == "" && o.unreadErr:
 		f.slow("waits for ever: it writes %s to standard error, and nobody reads that",
@@ -89,15 +86,15 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case o.end == "":
 		f.fails("had not ended after %s, with %s of %s written, on %s of CPU",
 			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))
-	case slices.Contains(crashes, o.end) && !p.ref.ends(o.end):
+	case slices.Contains(crashes, o.end) && !p.ref().ends(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
 		// Writing to a terminal raises no SIGPIPE: the program wrote to another program, which has
 		// ended.
 		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
-	case o.refusesTerminal() && !p.ref.ends(o.end):
+	case o.refusesTerminal() && !p.ref().ends(o.end):
 		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
-	case o.pipe == syspipe.PTY && !p.ref.ends(o.end) && !p.ref.endless() && p.ref.endsAlike():
+	case o.pipe == syspipe.PTY && !p.ref().ends(o.end) && !p.ref().endless() && p.ref().endsAlike():
 		f.fails("%s, and with a file %s: %s", o.end, ref.end, o.words())
 	default:
 		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
@@ -120,15 +117,14 @@ func (o *outcome) refusesTerminal() bool {
 
 // noticesThatTheReaderLeft judges a program whose reader has left.
 func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
-	f.evidence.(*ProgramEvidence).NoticedNS = int64(o.noticed)
 	f.Class = classLeave
-	ref := p.ref.last()
+	ref := p.ref().last()
 	switch {
 	case o.end != "":
 		f.ok("%s after %s", o.end, duration(o.noticed))
 	case ref.total == 0:
 		f.cannotTell("it writes nothing")
-	case p.ref.endless() && ref.total < 64<<10:
+	case p.ref().endless() && ref.total < 64<<10:
 		f.cannotTell("it writes too little to notice that the reader has left")
 	default:
 		f.fails("runs on for %s without its reader, on %s of CPU",
@@ -139,13 +135,13 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 // complains judges a program whose output has no room: it has to report that.
 func complains(p *program, f *finding, o *outcome) {
 	f.Class = classFull
-	ref := p.ref.last()
+	ref := p.ref().last()
 	switch {
 	case ref.total == 0:
 		f.ok("writes nothing")
 	case o.end == "":
 		f.cannotTell("had not ended after %s", duration(o.took))
-	case !p.ref.ends(o.end):
+	case !p.ref().ends(o.end):
 		f.ok("%s: %s", o.end, o.words())
 	case o.logs != ref.logs:
 		f.ok("says so: %s", o.words())
@@ -160,9 +156,9 @@ func complains(p *program, f *finding, o *outcome) {
 func keepsLastLine(p *program, f *finding, o *outcome) {
 	input := bytes.TrimRight(p.o.Stdin, "\r\n")
 	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
-	lost := bytes.Count(o.out, last) < bytes.Count(p.ref.last().out, last)
+	lost := bytes.Count(o.out, last) < bytes.Count(p.ref().last().out, last)
 	endsInTime(p, f, o)
-	alike := p.ref.likeness() == sameBytes
+	alike := p.ref().likeness() == sameBytes
 	if f.Verdict == results.OK && len(last) >= 4 && alike && lost {
 		f.Found = ""
 		f.fails("leaves out the last line, of %s", size(int64(len(last))))

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -28,51 +27,29 @@ var likenessText = [...]string{
 	"the same lines in another order, but for numbers", "different",
 }
 
-// A reference holds all runs of the program with a file as its output. More runs are added when
+// A reference is the runs of the program with a file as its output. More runs are added when
 // another start seems to differ: two runs may be alike by chance.
-type reference struct {
-	mu   sync.Mutex
-	runs []*outcome
-}
+type reference []*outcome
 
 // mostReferences bounds how often a program is started to learn what it usually does.
 const mostReferences = 12
 
 // last returns the latest run.
-func (r *reference) last() *outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.runs[len(r.runs)-1]
-}
-
-// all returns the runs so far.
-func (r *reference) all() []*outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.runs)
-}
-
-// add adds a run.
-func (r *reference) add(o *outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.runs = append(r.runs, o)
-}
+func (r reference) last() *outcome { return r[len(r)-1] }
 
 // likeness returns what all runs have in common.
-func (r *reference) likeness() likeness {
-	runs := r.all()
+func (r reference) likeness() likeness {
 	for level := sameBytes; level < unlike; level++ {
-		if alikeAt(level, runs) {
+		if r.alikeAt(level) {
 			return level
 		}
 	}
 	return unlike
 }
 
-func alikeAt(level likeness, runs []*outcome) bool {
-	want := level.normalise(runs[0].out)
-	for _, o := range runs[1:] {
+func (r reference) alikeAt(level likeness) bool {
+	want := level.normalise(r[0].out)
+	for _, o := range r[1:] {
 		if !bytes.Equal(level.normalise(o.out), want) {
 			return false
 		}
@@ -81,24 +58,22 @@ func alikeAt(level likeness, runs []*outcome) bool {
 }
 
 // ends reports whether at least one run with a file ended in this way.
-func (r *reference) ends(end string) bool {
-	return slices.ContainsFunc(r.all(), func(o *outcome) bool { return o.end == end })
+func (r reference) ends(end string) bool {
+	return slices.ContainsFunc(r, func(o *outcome) bool { return o.end == end })
 }
 
 // endsAlike reports whether all runs ended in the same way.
-func (r *reference) endsAlike() bool {
-	runs := r.all()
-	return !slices.ContainsFunc(runs, func(o *outcome) bool { return o.end != runs[0].end })
+func (r reference) endsAlike() bool {
+	return !slices.ContainsFunc(r, func(o *outcome) bool { return o.end != r[0].end })
 }
 
 // endless reports whether at least one run did not end by itself.
-func (r *reference) endless() bool { return r.ends("") }
+func (r reference) endless() bool { return r.ends("") }
 
 // lengths returns the least and the largest number of bytes that a run wrote.
-func (r *reference) lengths() (least, most int64) {
-	runs := r.all()
-	least = runs[0].total
-	for _, o := range runs {
+func (r reference) lengths() (least, most int64) {
+	least = r[0].total
+	for _, o := range r {
 		least = min(least, o.total)
 		most = max(most, o.total)
 	}
@@ -106,11 +81,10 @@ func (r *reference) lengths() (least, most int64) {
 }
 
 // stable returns how many bytes at the beginning all runs have in common.
-func (r *reference) stable() int {
-	runs := r.all()
-	n := len(runs[0].out)
-	for _, o := range runs[1:] {
-		n = min(n, samePrefix(runs[0].out, o.out))
+func (r reference) stable() int {
+	n := len(r[0].out)
+	for _, o := range r[1:] {
+		n = min(n, samePrefix(r[0].out, o.out))
 	}
 	return n
 }
@@ -183,7 +157,7 @@ func (p *program) refer(ctx context.Context, f *finding) error {
 			return err
 		}
 	}
-	if p.ref.likeness() > sameBytes {
+	if p.ref().likeness() > sameBytes {
 		return p.again(ctx, f)
 	}
 	return nil
@@ -192,34 +166,37 @@ func (p *program) refer(ctx context.Context, f *finding) error {
 // again adds one run to the reference.
 func (p *program) again(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
-	if err == nil {
-		p.ref.add(o)
+	if err != nil {
+		return err
 	}
-	return err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs = append(p.runs, o)
+	return nil
 }
 
 // judgeReference says what the program does with a file, and whether it can be judged by that.
 func (p *program) judgeReference(f *finding) {
-	ref := p.ref.last()
-	alike := p.ref.likeness()
+	ref := p.ref().last()
+	alike := p.ref().likeness()
 	wrote := size(ref.total) + ", " + ref.end
 	switch {
 	case len(ref.holding) > 0:
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
 			strings.Join(ref.holding, ", "))
-	case p.o.ExpectExit != nil && !p.ref.ends(fmt.Sprint("exit ", *p.o.ExpectExit)):
+	case p.o.ExpectExit != nil && !p.ref().ends(fmt.Sprint("exit ", *p.o.ExpectExit)):
 		f.fails("ends with %s, where exit %d is expected: %s",
 			ref.end, *p.o.ExpectExit, ref.words())
-	case p.ref.endless():
+	case p.ref().endless():
 		f.ok("runs on: what it writes at first is compared")
 	case alike > sameBytes && p.o.Deterministic:
 		f.Advice = "leave out of the output what no two runs have in common: " +
 			"times, process numbers, the order of a map"
 		f.fails("two runs differ from byte %s on (%s)",
-			results.FormatGrouped(int64(p.ref.stable())), wrote)
+			results.FormatGrouped(int64(p.ref().stable())), wrote)
 	case alike > sameBytes:
 		f.ok("%s; runs differ from byte %s on: they are %s",
-			wrote, results.FormatGrouped(int64(p.ref.stable())), likenessText[alike])
+			wrote, results.FormatGrouped(int64(p.ref().stable())), likenessText[alike])
 	case len(ref.left) > 0:
 		f.ok("%s; leaves %s behind, which holds none of its output",
 			wrote, strings.Join(ref.left, ", "))
@@ -238,7 +215,7 @@ func failureWords(o *outcome) string {
 
 // unusable returns why the runs with a file are no basis for judging the program; nil if they are.
 func (p *program) unusable() error {
-	ref := p.ref.last()
+	ref := p.ref().last()
 	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.o.ExpectExit != nil {
 		return nil
 	}
@@ -254,7 +231,7 @@ func (p *program) unusable() error {
 // unfinished reports whether the program was still at work when its time was up: it may be endless
 // or just slow. A program that has written much by then can be judged by that output.
 func (p *program) unfinished() bool {
-	for _, o := range p.ref.all() {
+	for _, o := range p.ref() {
 		if o.end == "" && o.total < spill && (o.running || 2*o.cpu > o.took) {
 			return true
 		}

@@ -66,7 +66,7 @@ type treatment struct {
 	raw       bool // the function do starts the server
 	jsonRPC   bool // it is about JSON-RPC
 	processes bool // it is about all processes that the server started
-	behind    bool // a client of ours starts the server
+	behind    bool // a client that can be killed starts the server
 }
 
 // treatments are the treatments by their names in the catalogue. Each is tried on a server of its
@@ -109,18 +109,7 @@ var treatments = map[string]treatment{
 type ServerEvidence struct {
 	Protocol string `json:"protocol"` // with its revision
 	Framing  string `json:"framing"`  // which the server was found to speak, or was asked to
-
-	*results.FailureEvidence
-	Why        string `json:"why,omitempty"`
-	WriteError string `json:"write,omitempty"`
-	// how long the server stayed until it left, or how long we waited in vain
-	LeftAfterNS int64  `json:"left_after_ns,omitempty"`
-	Ended       string `json:"ended,omitempty"` // the verdict on its end
-	Answered    *int64 `json:"requests_answered,omitempty"`
-	Addresses   int64  `json:"address_space_bytes,omitempty"` // most that the server had
-
-	Starts *StartsEvidence `json:"starts,omitempty"`
-	Memory *MemoryEvidence `json:"memory,omitempty"`
+	Answered *int64 `json:"requests_answered,omitempty"`
 }
 
 // A serverCase is one treatment of a server, and what came of it.
@@ -153,7 +142,6 @@ func treat(ctx context.Context, c *serverCase) error {
 	c.o.Behind = c.behind
 	c.seen.Protocol = c.protocol.Name
 	c.seen.Framing = c.protocol.Framing.String()
-	c.seen.FailureEvidence = new(results.FailureEvidence)
 	defer func() { c.evidence = c.seen }()
 	if !c.raw {
 		var err error
@@ -197,20 +185,14 @@ func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) 
 	return err
 }
 
-// process prepares a start of the server, or of a client of ours that starts it.
-func (c *serverCase) process() (*proc.Process, error) {
-	p := c.finding.command(c.finding.o.Command)
-	if !c.o.Behind {
-		return p, nil
+// process prepares a start of the server, or of a shell that plays its client: the shell starts the
+// server, which inherits its streams, and waits for it.
+func (c *serverCase) process() *proc.Process {
+	command := c.finding.o.Command
+	if c.o.Behind {
+		command = append([]string{"sh", "-c", `"$@"; exit`, "sh"}, command...)
 	}
-	client, err := proc.Self(clientWork, c.finding.o.Command)
-	if err != nil {
-		return nil, err
-	}
-	client.Cmd.Env = p.Cmd.Env
-	client.Attached = p.Attached
-	client.Session = p.Session
-	return client, nil
+	return c.finding.command(command)
 }
 
 // gonePatience is how long a server may take to leave, as a multiple of the patience. By default
@@ -224,10 +206,6 @@ func (c *serverCase) met(out target.Outcome) {
 	if out.Verdict == target.OK {
 		return
 	}
-	if out.Evidence != nil {
-		c.seen.FailureEvidence = out.Evidence
-	}
-	c.seen.Why = out.Why
 	text := out.Verdict.Text()
 	if out.Why != "" {
 		text += ": " + out.Why
@@ -244,23 +222,17 @@ func (c *serverCase) meet(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// note records the error of a write; nil is no error.
-func (c *serverCase) note(err error) {
-	if err != nil {
-		c.seen.WriteError = err.Error()
-	}
-}
-
-// send sends a message, however slowly the server reads.
+// send sends a message, however slowly the server reads. A message that is not taken gets no
+// answer, which is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
-	c.note(c.server.SendWithin(ctx, c.o.Patience, msg))
+	_ = c.server.SendWithin(ctx, c.o.Patience, msg)
 }
 
-// sendRaw sends bytes as they are, without a framing.
+// sendRaw sends bytes as they are, without a framing. It ignores errors as send does.
 func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
 	patient, stop := c.server.Patient(ctx, c.o.Patience, c.gone())
 	defer stop()
-	c.note(c.server.SendRaw(patient, p))
+	_ = c.server.SendRaw(patient, p)
 }
 
 // filesIn counts the files below a folder. What cannot be read does not count.

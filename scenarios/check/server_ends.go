@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// awaitExit waits for a server that should end, and reports whether it did. A server that is still
-// at work at the limit, for example because it got little CPU, gets the same time once more.
-func (c *serverCase) awaitExit(ctx context.Context, limit time.Duration) bool {
+// leaves waits for a server that has a reason to leave, and judges how it leaves. A server that is
+// still at work at the limit, for example because it got little CPU, gets the same time once more.
+// A server may die of the signal that it was sent, "" for none. leaves returns a sentence for the
+// finding.
+func (c *serverCase) leaves(
+	ctx context.Context, limit time.Duration, after, signal string,
+) (found string, fine bool) {
 	p := c.server.Process
 	began := time.Now()
 	before, _ := p.CPU()
@@ -29,35 +31,20 @@ func (c *serverCase) awaitExit(ctx context.Context, limit time.Duration) bool {
 	case <-patient.Done():
 	}
 	took := time.Since(began)
-	c.seen.LeftAfterNS = int64(took)
-	if p.Ended(0) {
-		c.seen.Ended = string(c.server.ExitVerdict())
-		return true
+	if !p.Ended(0) {
+		stays := "stays"
+		now, known := p.CPU()
+		if known && now-before > took/5 {
+			stays = "stays, and burns a CPU"
+		}
+		return fmt.Sprintf("%s: still there %s after %s", stays, duration(took), after), false
 	}
-	now, known := p.CPU()
-	c.seen.Why = "stays"
-	if known && now-before > took/5 {
-		c.seen.Why = "stays, and burns a CPU"
+	ended := c.server.ExitVerdict()
+	killed := ended.Signal()
+	if killed != "" && killed != signal {
+		return fmt.Sprintf("ended by %s after %s", killed, after), false
 	}
-	return false
-}
-
-// leaves waits for a server that has a reason to leave, and judges how it leaves. It may die of the
-// first of signals, the one that it was sent. leaves returns a sentence for the finding.
-func (c *serverCase) leaves(
-	ctx context.Context, limit time.Duration, after string, signals ...string,
-) (found string, fine bool) {
-	left := c.awaitExit(ctx, limit)
-	took := results.FormatDuration(float64(c.seen.LeftAfterNS))
-	if !left {
-		return fmt.Sprintf("%s: still there %s after %s", c.seen.Why, took, after), false
-	}
-	ended := target.Verdict(c.seen.Ended)
-	signal := ended.Signal()
-	if signal != "" && (len(signals) == 0 || signal != signals[0]) {
-		return fmt.Sprintf("ended by %s after %s", signal, after), false
-	}
-	return fmt.Sprintf("left %s after %s: %s", took, after, ended), true
+	return fmt.Sprintf("left %s after %s: %s", duration(took), after, ended), true
 }
 
 // settle records how a server left, as ok or as a failure.
@@ -81,13 +68,13 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 		for i := range int64(3) {
 			// an error is ignored: the server may have left by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
-			target.Within(asking.Done(), c.o.Patience/2)
+			child.Within(asking.Done(), c.o.Patience/2)
 		}
 	})
-	found, _ := c.leaves(ctx, limit, "its output was closed")
+	found, _ := c.leaves(ctx, limit, "its output was closed", "")
 	stop()
 	asked.Wait()
-	c.settle(found, c.seen.Ended != "") // any kind of end is fine
+	c.settle(found, c.server.Process.Ended(0)) // any kind of end is fine
 	return nil
 }
 
@@ -96,8 +83,8 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	c.sendRaw(ctx, msg[:len(msg)/2])
 	c.server.CloseInput()
 	limit := max(target.LeaveAtEnd, c.gone())
-	found, _ := c.leaves(ctx, limit, "the end of its input in a request")
-	c.settle(found, c.seen.Ended != "")
+	found, _ := c.leaves(ctx, limit, "the end of its input in a request", "")
+	c.settle(found, c.server.Process.Ended(0))
 	return nil
 }
 
@@ -107,9 +94,9 @@ func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
 	}
-	target.Within(ctx.Done(), c.o.Patience/2)
+	child.Within(ctx.Done(), c.o.Patience/2)
 	c.server.CloseInput()
-	c.settle(c.leaves(ctx, c.gone(), "the end of its input"))
+	c.settle(c.leaves(ctx, c.gone(), "the end of its input", ""))
 	return nil
 }
 
@@ -121,7 +108,7 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 	}
 	c.server.CloseInput()
 	after := "the end of its input, before anything was said"
-	c.settle(c.leaves(ctx, c.gone()+c.beside, after))
+	c.settle(c.leaves(ctx, c.gone()+c.beside, after, ""))
 	return nil
 }
 
@@ -135,7 +122,7 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	}
 	c.server.CloseInput()
 	after := fmt.Sprintf("the end of its input, with %d requests in flight", InFlight)
-	found, fine := c.leaves(ctx, c.gone(), after)
+	found, fine := c.leaves(ctx, c.gone(), after, "")
 	answered := c.countAnswers(ctx)
 	c.seen.Answered = &answered
 	c.settle(fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight), fine)
@@ -182,26 +169,6 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// clientWork names the job of a process that plays the client: it starts a server, which inherits
-// its streams, and waits for it.
-const clientWork = "check/client"
-
-// Jobs is the work of the processes that a check starts: main gives it to [proc.Main].
-func Jobs() map[string]proc.Job { return map[string]proc.Job{clientWork: startServer} }
-
-func startServer(w *proc.Work) error {
-	var command []string
-	if err := w.Args(&command); err != nil {
-		return err
-	}
-	os.Unsetenv("GOMAXPROCS") // set for us, not for the server
-	server := exec.Command(command[0], command[1:]...)
-	server.Stdin = os.Stdin
-	server.Stdout = os.Stdout
-	server.Stderr = os.Stderr
-	return server.Run()
-}
-
 // killsClient kills only the process that started the server, and closes our ends of the pipes, as
 // the kernel does when a client is killed.
 func killsClient(_ context.Context, c *serverCase) error {
@@ -211,13 +178,12 @@ func killsClient(_ context.Context, c *serverCase) error {
 	p.Close()
 	began := time.Now()
 	left, _ := proc.EndMarked(c.mark, c.gone())
-	c.seen.LeftAfterNS = int64(time.Since(began))
+	took := time.Since(began)
 	if len(left) > 0 {
 		c.fails("still there %s after its client was killed: %s",
 			c.gone(), strings.Join(left, ", "))
 	}
-	c.ok("gone %s after its client was killed",
-		results.FormatDuration(float64(c.seen.LeftAfterNS)))
+	c.ok("gone %s after its client was killed", duration(took))
 	return nil
 }
 
@@ -230,10 +196,10 @@ func readsToTheEnd(_ context.Context, c *serverCase) error {
 	}
 	until := time.Now().Add(c.o.Patience)
 	open := ""
-	if !target.Within(c.server.Drained(), time.Until(until)) {
+	if !child.Within(c.server.Drained(), time.Until(until)) {
 		open = "standard error"
 	}
-	if !target.Within(c.server.Closed(), time.Until(until)) {
+	if !child.Within(c.server.Closed(), time.Until(until)) {
 		open = "standard output"
 	}
 	limit := c.gone()

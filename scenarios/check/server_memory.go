@@ -11,16 +11,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// MemoryEvidence says how memory grew over the later half of the requests.
-type MemoryEvidence struct {
-	Requests int64   `json:"requests"`
-	From     int64   `json:"from_bytes"`
-	To       int64   `json:"to_bytes"`
-	Slope    float64 `json:"slope"` // bytes per request; SlopeLo and SlopeHi are its interval
-	SlopeLo  float64 `json:"slope_lo"`
-	SlopeHi  float64 `json:"slope_hi"`
+// A memoryUse is how much memory a server used after some of the requests that it served.
+type memoryUse struct {
+	requests int64
+	after    []float64 // requests so far
+	resident []float64 // bytes in use after them
 
-	after, resident []float64 // requests so far, and bytes in use after them, from the first on
+	// over the later half of the requests:
+	growth   stat.Growth // bytes per request
+	from, to int64       // bytes in use
 }
 
 const (
@@ -40,53 +39,54 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 	if !known {
 		return errors.New("this system does not tell how much memory a process has")
 	}
-	e := &MemoryEvidence{}
-	c.seen.Memory = e
+	m := &memoryUse{}
 	began := time.Now()
 	first := 0.0
 	from := int64(0)
 	for looks := 0; ; looks++ {
-		served, err := c.watchMemory(ctx, e)
+		served, err := c.watchMemory(ctx, m)
 		if err != nil || !served {
 			return err
 		}
-		if !e.grows() {
-			c.ok("%s", e)
+		if !m.grows() {
+			c.ok("%s", m)
 			return nil
 		}
 		if looks == 0 {
-			first = e.Slope
-			from = e.From
+			first = m.growth.Slope
+			from = m.from
 		}
-		decided := e.SlopeLo >= first/2 && e.To >= leakGrowth*from
+		decided := m.growth.Interval.Lo >= first/2 && m.to >= leakGrowth*from
 		if looks >= 2 && decided {
 			break
 		}
 		if looks >= 2 && time.Since(began) > 3*memoryTime {
 			c.cannotTell("%s, by %.0f B at first, and by %s in all: "+
-				"whether it stops cannot be told", e, first, results.FormatSize(e.To-from))
+				"whether it stops cannot be told", m, first, results.FormatSize(m.to-from))
 			return nil
 		}
 	}
 	c.fails("memory grows by %.0f B a request [%.0f, %.0f], to %s after %s requests",
-		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatSize(e.To), results.FormatGrouped(e.Requests))
+		m.growth.Slope, m.growth.Interval.Lo, m.growth.Interval.Hi,
+		results.FormatSize(m.to), results.FormatGrouped(m.requests))
 	return nil
 }
 
-func (e *MemoryEvidence) String() string {
+func (m *memoryUse) String() string {
 	return fmt.Sprintf("memory changes by %.0f B a request [%.0f, %.0f] up to request %s",
-		e.Slope, e.SlopeLo, e.SlopeHi, results.FormatGrouped(e.Requests))
+		m.growth.Slope, m.growth.Interval.Lo, m.growth.Interval.Hi,
+		results.FormatGrouped(m.requests))
 }
 
 // grows reports whether memory grew by more than an allocator alone may cause.
-func (e *MemoryEvidence) grows() bool {
-	return e.SlopeLo >= memoryMinor && e.To-e.From >= e.From/memoryShare
+func (m *memoryUse) grows() bool {
+	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
 // watchMemory makes more requests, and fits a line to the memory in use over the later half of all
 // requests: a pause of the heap after a collection is shorter than that. It reports whether all
 // requests were served.
-func (c *serverCase) watchMemory(ctx context.Context, e *MemoryEvidence) (served bool, err error) {
+func (c *serverCase) watchMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.finding.o.requests
 	if requests == 0 {
 		requests = usualRequests
@@ -99,7 +99,7 @@ func (c *serverCase) watchMemory(ctx context.Context, e *MemoryEvidence) (served
 			break
 		}
 		for range each {
-			out, err := c.server.Trip(ctx, r, e.Requests+1)
+			out, err := c.server.Trip(ctx, r, m.requests+1)
 			if err != nil {
 				return false, err
 			}
@@ -107,21 +107,15 @@ func (c *serverCase) watchMemory(ctx context.Context, e *MemoryEvidence) (served
 				c.met(out)
 				return false, nil
 			}
-			e.Requests++
+			m.requests++
 		}
 		resident, _ := c.server.Process.Resident()
-		e.after = append(e.after, float64(e.Requests))
-		e.resident = append(e.resident, float64(resident))
+		m.after = append(m.after, float64(m.requests))
+		m.resident = append(m.resident, float64(resident))
 	}
-	half := len(e.after) / 2
-	g, err := stat.FitLine(e.after[half:], e.resident[half:])
-	if err != nil {
-		return false, err
-	}
-	e.From = int64(e.resident[half])
-	e.To = int64(e.resident[len(e.resident)-1])
-	e.Slope = g.Slope
-	e.SlopeLo = g.Interval.Lo
-	e.SlopeHi = g.Interval.Hi
-	return true, nil
+	half := len(m.after) / 2
+	m.from = int64(m.resident[half])
+	m.to = int64(m.resident[len(m.resident)-1])
+	m.growth, err = stat.FitLine(m.after[half:], m.resident[half:])
+	return err == nil, err
 }

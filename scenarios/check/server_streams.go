@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -174,7 +175,6 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	if !refusesFrame.MatchString(said.String()) {
 		c.fails("waits in silence")
 	}
-	c.seen.StderrTail = c.server.StderrLines()
 	return nil
 }
 
@@ -192,22 +192,18 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if !known {
 		return errors.New("this system does not tell how much memory a process has")
 	}
-	addresses, _ := p.PeakAddresses()
+	before, _ := p.PeakAddresses()
+	addresses := before // the most that the server has reserved
 	c.sendRaw(ctx, fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
 	for i := 0; i < 10 && !gone; i++ { // once a process has ended, its peak can no longer be read
 		gone = p.Ended(c.o.Patience / 10)
 		now, _ := p.PeakAddresses()
-		c.seen.Addresses = max(c.seen.Addresses, now)
+		addresses = max(addresses, now)
 	}
 	after, known := p.PeakMemory()
-	if known {
-		c.seen.PeakBytes = &after
-	}
-	if known && after-resident > announced/2 || c.seen.Addresses-addresses > announced/2 {
+	if known && after-resident > announced/2 || addresses-before > announced/2 {
 		c.fails("allocates what is announced")
-	} else if gone {
-		c.seen.Ended = string(c.server.ExitVerdict())
 	}
 	return nil
 }
@@ -220,7 +216,7 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 	}
 	c.server.CloseInput()
 	c.server.Process.Stop(c.gone(), target.LeaveAtTerm)
-	target.Within(c.server.Closed(), c.o.Patience)
+	child.Within(c.server.Closed(), c.o.Patience)
 	lines, first := c.server.Strays.Lines()
 	if lines > 0 {
 		c.fails("%d lines on standard output are no messages, the first: %q", lines, first)
@@ -260,8 +256,6 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	case failure.Verdict == target.ErrorReply:
 		c.ok("refuses requests of %s with an error, and takes those of %s", failed, works)
 	default:
-		c.seen.FailureEvidence = failure.Evidence
-		c.seen.Why = failure.Why
 		c.fails("to a request of %s: %s; to one of %s: an answer",
 			failed, failure.Verdict.Text(), works)
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/pipebench/pipebench/scenarios/check"
 	"github.com/pipebench/pipebench/scenarios/failures"
 	"github.com/pipebench/pipebench/scenarios/mcp"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -14,7 +13,7 @@ import (
 
 // TestMain makes the test binary the programs that failures start, as pipebench is.
 func TestMain(m *testing.M) {
-	proc.Main(failures.Jobs(), check.Jobs())
+	proc.Main(failures.Jobs())
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each worker takes a second to exit under -race
 	if len(os.Args) > 1 && (os.Args[1] == "specimen" || os.Args[1] == "serve") {
 		var err error

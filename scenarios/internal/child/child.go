@@ -181,7 +181,8 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.replies.init()
 	c.divert = o.Divert
 	c.sending = make(chan struct{}, 1)
-	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim())
+	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim(),
+		framers.WithWriteSize(mostWritten))
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
 	go c.read(f.NewReader(limited{c}, append(reading, o.Reading...)...))
 	if c.respond != nil {
@@ -278,7 +279,7 @@ func (c *Conn) Close() {
 	if c.Process != nil {
 		c.Process.Kill()
 		<-c.Process.Done()
-		within(c.drained, leaveTime)
+		Within(c.drained, leaveTime)
 		c.Process.Close()
 	}
 	c.Out.r.Close()
@@ -287,10 +288,17 @@ func (c *Conn) Close() {
 	c.replied.Wait()
 }
 
-// within waits at most d for a channel to be closed.
-func within(ch <-chan struct{}, d time.Duration) {
+// Within waits at most d for a channel to be closed, and reports whether it was.
+func Within(ch <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-ch:
+		return true
 	case <-time.After(d):
+	}
+	select { // both may have come while we had no CPU
+	case <-ch:
+		return true
+	default:
+		return false
 	}
 }

@@ -87,8 +87,13 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// wire returns the writer for frames. It writes each frame in one gather call, if the stream can do
-// that and no pieces were asked for.
+// mostWritten is how many bytes of a frame are written in one call at most, so that those that a
+// slow program has taken are counted while the rest waits. It is twice the usual capacity of a
+// pipe: a larger call waits for the program anyway.
+const mostWritten = 128 << 10
+
+// wire returns the writer for frames. It takes gather lists if the stream does, and no pieces were
+// asked for.
 func (s *Stream) wire() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
@@ -96,40 +101,13 @@ func (s *Stream) wire() io.Writer {
 	return s
 }
 
-// A gatherStream writes header, message and terminator in one call. More than largestGather bytes
-// take several calls, so that the bytes that a slow program has taken are counted while the rest
-// waits.
+// A gatherStream takes header, message and terminator in one call.
 type gatherStream struct {
 	*Stream
 	v framers.Vectored
 }
 
-// largestGather is twice the usual capacity of a pipe: a larger call waits for the program anyway.
-const largestGather = 128 << 10
-
 func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
-	var done int64
-	var piece [][]byte
-	room := largestGather
-	for _, b := range bufs {
-		for len(b) > room {
-			n, err := s.gather(append(piece, b[:room]))
-			done += n
-			if err != nil {
-				return done, err
-			}
-			b = b[room:]
-			piece = piece[:0]
-			room = largestGather
-		}
-		piece = append(piece, b)
-		room -= len(b)
-	}
-	n, err := s.gather(piece)
-	return done + n, err
-}
-
-func (s gatherStream) gather(bufs [][]byte) (int64, error) {
 	n, err := s.v.Writev(bufs)
 	s.count(n)
 	return n, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -49,7 +50,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 		} else {
 			e.ExitCode = new(state.ExitCode())
 		}
-		Within(s.Drained(), LeaveAtTerm)
+		child.Within(s.Drained(), LeaveAtTerm)
 	}
 	e.StderrBytes = s.Stderr().Total() - before.Stderr
 	e.StderrTail = s.StderrLines()

@@ -69,10 +69,17 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and waits for the answer, the next message that comes. Errors call the
-// message by name.
+// ask sends a message and waits for the answer, the next message that comes. It drops a late answer
+// to server/discover, for which initialize does not wait. Errors call the message by name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
-	m, err := g.askOnce(msg)
+	if err := g.say(msg); err != nil {
+		return child.Message{}, fmt.Errorf("%s: %w", name, err)
+	}
+	ctx, stop := g.patient()
+	defer stop()
+	m, err := g.Expect(ctx, func(m child.Message) bool {
+		return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
+	})
 	if err == nil && m.Envelope.Kind() == jsonrpc.Request {
 		err = errEcho
 	}
@@ -80,19 +87,6 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 		return m, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
-}
-
-// askOnce sends a message and returns the next one that comes. It drops a late answer to
-// server/discover: initialize does not wait for that.
-func (g greeting) askOnce(msg []byte) (child.Message, error) {
-	if err := g.say(msg); err != nil {
-		return child.Message{}, err
-	}
-	ctx, stop := g.patient()
-	defer stop()
-	return g.Expect(ctx, func(m child.Message) bool {
-		return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
-	})
 }
 
 // settle is how long to wait for the answer after a line that is no answer: some servers greet in

@@ -31,7 +31,7 @@ type Options struct {
 	Env     []string // of the server; nil is ours
 	Dir     string   // where it runs; "" is where we run
 	// New readies a process for a start; nil starts Command with Env in Dir.
-	New    func() (*proc.Process, error)
+	New    func() *proc.Process
 	Behind bool // the process of New is the server's client, and starts the server itself
 
 	Protocol string // one of Protocols; "" is "auto"
@@ -67,14 +67,14 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 }
 
 // process readies a process.
-func (o Options) process() (*proc.Process, error) {
+func (o Options) process() *proc.Process {
 	if o.New != nil {
 		return o.New()
 	}
 	p := proc.Command(o.Command[0], o.Command[1:]...)
 	p.Cmd.Env = o.Env
 	p.Cmd.Dir = o.Dir
-	return p, nil
+	return p
 }
 
 // A StartError is returned when the command could not be started at all.
@@ -117,10 +117,7 @@ const MostInflight = 1 << 16
 // launch starts a server of which nothing is known yet. The server does not end with ctx, only when
 // it is told to.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
-	p, err := o.process()
-	if err != nil {
-		return nil, err
-	}
+	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}
 	pipes := o.Pipes
 	pipes.Respond = s.respond
@@ -232,19 +229,4 @@ func (s *Server) Shutdown(politely bool) {
 		s.Process.Stop(LeaveAtEnd, LeaveAtTerm)
 	}
 	s.Close()
-}
-
-// Within waits at most d for a channel to be closed, and reports whether it was.
-func Within(ch <-chan struct{}, d time.Duration) bool {
-	select {
-	case <-ch:
-		return true
-	case <-time.After(d):
-	}
-	select { // both may have come while we had no CPU
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }
