@@ -175,7 +175,8 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	growth, err := FitGrowth(sizes, wall)
 	times := wall
 	if err == nil && len(cpu) == len(sizes) {
-		g.WallSlope = &growth.Slope
+		passed := growth.Slope
+		g.WallSlope = &passed
 		times = cpu
 		growth, err = FitGrowth(sizes, cpu)
 	}

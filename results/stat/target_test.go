@@ -99,7 +99,10 @@ func TestGrowthIsJudgedByTheServersCPUTime(t *testing.T) {
 		}
 		g := stat.FitTargetGrowth(targets)
 		if g.Growth().Fast() != row.fast || g.WallSlope == nil || !strings.HasPrefix(g.String(), "the server's CPU time ") {
-			t.Errorf("%s: %v", row.name, g)
+			t.Fatalf("%s: %v", row.name, g)
+		}
+		if (*g.WallSlope > 1.5) == row.fast {
+			t.Errorf("%s: exponent %.2f by the clock", row.name, *g.WallSlope)
 		}
 	}
 }
