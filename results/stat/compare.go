@@ -33,7 +33,7 @@ const (
 const Tolerance = 0.05
 
 // DefaultAlpha is the chance that, among all comparisons together, a difference is reported
-// although there is none. Every change has to pass a gate, so a gate should give a false alarm at
+// although there is none. Every commit has to pass a gate, so a gate should give a false alarm at
 // most once in a hundred times.
 const DefaultAlpha = 0.01
 

@@ -159,9 +159,9 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 	})
 }
 
-// await returns the first message for which the function is returns true, and skips requests of the
+// await returns the first message that is wanted, and skips requests of the
 // server. should says what the server ought to do, for the error.
-func (s *mcpSession) await(should string, is func(heardMessage) bool) (heardMessage, error) {
+func (s *mcpSession) await(should string, wanted func(heardMessage) bool) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
 	defer cancel()
@@ -175,7 +175,7 @@ func (s *mcpSession) await(should string, is func(heardMessage) bool) (heardMess
 			return heardMessage{}, fmt.Errorf("ends, where it should %s", should)
 		}
 		m := s.hear(line.Raw)
-		if kind := m.Kind(); kind != jsonrpc.None && kind != jsonrpc.Request && is(m) {
+		if kind := m.Kind(); kind != jsonrpc.None && kind != jsonrpc.Request && wanted(m) {
 			return m, nil
 		}
 	}

@@ -200,7 +200,7 @@ func verdictOf(class string) results.Verdict {
 	return results.Fails
 }
 
-// work names what the process of an experiment does.
+// work is the name under which this program starts itself to make one experiment.
 const work = "failures/experiment"
 
 // Jobs is the work of the processes that [Failure.Show] starts: main gives it to [proc.Main].

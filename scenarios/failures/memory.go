@@ -18,7 +18,8 @@ import (
 // lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
-// An endlessLine is a line without a newline, and a reader that accepts lineLimit bytes of a line.
+// An endlessLine is an experiment: a line that never ends is sent to the reader that open returns,
+// which accepts lineLimit bytes of a line.
 type endlessLine struct {
 	part  string
 	open  func(io.Reader) nextMessage
@@ -58,7 +59,7 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless stream has no newline in its most bytes. It counts the bytes that were read.
+// An endless stream has no newline, and ends after most bytes. It counts the bytes that were read.
 type endless struct{ read, most int64 }
 
 func (e *endless) Read(p []byte) (int, error) {

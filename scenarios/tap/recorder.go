@@ -25,7 +25,7 @@ type recorder struct {
 	mu      sync.Mutex // held from begin to end
 	tracks  []*track
 	lines   []byte // lines that wait to be written
-	written int    // bytes that are being written
+	written int    // bytes of the write under way
 	due     bool   // a timer will call flush
 	over    bool   // nothing more is recorded
 

@@ -16,7 +16,8 @@ import (
 const TellsOfOthers = false
 
 // A group is a job, which ends with its last handle: nothing in it outlives us even if we crash.
-// Named work has no job: it ends with its leash, and may have to start processes that outlive it.
+// A process that does named work (see [Main]) has no job, since it may have to start processes that
+// outlive it: it exits when we close the pipe that it was given for that, its leash.
 type group struct{ job windows.Handle }
 
 // start starts the process suspended, so that it is in its job before it can start others.

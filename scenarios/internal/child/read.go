@@ -137,11 +137,11 @@ func (c *Conn) Next(ctx context.Context) (Message, error) {
 	}
 }
 
-// Expect returns the next message for which is returns true. The messages before it are dropped.
-func (c *Conn) Expect(ctx context.Context, is func(Message) bool) (Message, error) {
+// Expect returns the next message that is wanted. The messages before it are dropped.
+func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, error) {
 	for {
 		m, err := c.Next(ctx)
-		if err != nil || is(m) {
+		if err != nil || wanted(m) {
 			return m, err
 		}
 	}

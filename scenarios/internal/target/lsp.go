@@ -49,7 +49,7 @@ func (l *lsp) makeRoot() error {
 		return err
 	}
 	l.folder = folder
-	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // before a drive's letter
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // also before C: on Windows
 	l.root = (&url.URL{Scheme: "file", Path: path}).String()
 	return nil
 }

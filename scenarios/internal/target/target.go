@@ -44,8 +44,8 @@ type Options struct {
 
 	Pipes    child.Options // Respond, Divert and Reading are ours
 	Start    time.Duration // for each answer of the handshake
-	Patience time.Duration // the least that an answer may take
-	Longest  time.Duration // the most that it is predicted to take
+	Patience time.Duration // the shortest deadline of an answer
+	Longest  time.Duration // the longest one, however large the message
 
 	Observe func(step string) // if set, gets a text that says what is waited for
 }
