@@ -41,7 +41,7 @@ func (rs reports) origin() report { return rs.of(sender, client) }
 
 // sample joins the two reports into one sample. It sums up what each round trip took here, in the
 // controller, because that makes garbage, and a worker does not collect garbage.
-func (rs reports) sample() (results.Sample, error) {
+func (rs reports) sample() results.Sample {
 	timer, origin := rs.timer(), rs.origin()
 	s := timer.Sample
 	s.WireBytes = origin.WireBytes
@@ -53,12 +53,7 @@ func (rs reports) sample() (results.Sample, error) {
 	if s.Closed != nil {
 		s.Closed.ToldNS = max(0, origin.ClosedAt-timer.ClosedAt)
 	}
-	if len(timer.Trips) == 0 {
-		return s, nil
-	}
-	latency, err := results.NewLatency(timer.Trips)
-	s.Latency = map[string]results.Latency{"roundtrip": latency}
-	return s, err
+	return s
 }
 
 // failure returns the report to blame for a failed sample: one whose error is not just that the

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -94,13 +95,18 @@ func (c *cellRun) adapts() bool {
 // addSample adds to a cell's record what its ends report of a slice.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
-	s, err := got.sample()
-	if err != nil {
-		return err
-	}
+	s := got.sample()
 	s.Fork = c.group.forks
 	s.Round = c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
+	if len(timer.Trips) > 0 {
+		latency, err := results.NewLatency(timer.Trips)
+		if err != nil {
+			return err
+		}
+		s.Latency = map[string]results.Latency{"roundtrip": latency}
+		r.interference.last = machine.ReadUsage() // summing up is no part of the next sample
+	}
 	c.record.Samples = append(c.record.Samples, s)
 	r.measured = true
 	if timer.Checked {

@@ -122,6 +122,7 @@ func (r *chunkReader) line() ([]byte, error) {
 		return r.chunk(line[r.frame.length:])
 	}
 	if r.bare {
+		r.inFrame = false // take may drop the rest of the line, which is no frame
 		r.partials.countOther(n)
 		return r.take(n, ended)
 	}
@@ -280,7 +281,6 @@ func (r *chunkReader) Reset() (dropped int) {
 		}
 	}
 	r.of = nil
-	r.refused = refusal{}
 	r.delivered = nil
 	r.partials = partialMessages{top: r.partials.top}
 	r.in.giveBack()

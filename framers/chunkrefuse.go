@@ -100,8 +100,10 @@ func (r *chunkReader) skip() error {
 	} else {
 		p.received++
 		p.refused.size += size
-		if p.received >= p.total {
+		if err == io.EOF || p.received >= p.total {
 			p.refused.tell(&r.set)
+		}
+		if p.received >= p.total {
 			r.partials.forget(p)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -25,9 +24,10 @@ const (
 	// compressFrom is the size from which compressing is tried, in bytes: below it, the zstd header
 	// takes what compressing saves.
 	compressFrom = 512
-	// largestWindow is the most memory, in bytes, that a frame may ask the decoder to keep. The
-	// encoder asks for half of it at most.
-	largestWindow = 8 << 20
+	// maxBlock is the most bytes that one block of a zstd frame decompresses to.
+	maxBlock = 128 << 10
+	// undeclared is the most bytes of a message whose zstd frame does not declare its size.
+	undeclared = 255
 )
 
 var zstdChunks = &form{
@@ -37,7 +37,14 @@ var zstdChunks = &form{
 	make:    makeChunked,
 	carries: chunksCarry,
 	writer:  newChunkWriter,
-	reader:  newZstdReader,
+	reader: func(f framing, r io.Reader, s settings) Reader {
+		limit := s.maxMessage
+		if limit <= maxInt/4 {
+			// At the worst every byte is escaped, and zstd puts something before each block.
+			s.maxMessage = 2*limit + limit/1024 + 1<<10
+		}
+		return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
+	},
 }
 
 // Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0
@@ -119,17 +126,7 @@ type zstdReader struct {
 	*chunkReader
 	limit   int // of a message; the chunkReader's limit is for the packed form
 	decoder *zstd.Decoder
-	source  bytes.Reader // what the decoder reads
-	out     []byte       // the last message that was decompressed
-}
-
-func newZstdReader(f framing, r io.Reader, s settings) Reader {
-	limit := s.maxMessage
-	if limit <= maxInt/4 {
-		// At the worst every byte is escaped, and zstd puts something before each block.
-		s.maxMessage = 2*limit + limit/1024 + 1<<10
-	}
-	return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
+	out     []byte
 }
 
 func (r *zstdReader) ReadMessage() ([]byte, error) {
@@ -167,42 +164,97 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	return nil, r.damaged(fmt.Errorf("form %q", form))
 }
 
-// decompress returns the message of a zstd frame. Memory for it grows with what comes out of the
-// decoder, whatever size the frame declares: 26 bytes may declare 2^62.
+// decompress returns the message of a zstd frame. It allocates at most the limit, and at most what
+// the blocks that have arrived can decompress to, whatever size the frame declares: 26 bytes may
+// declare 2^62.
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
-		r.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(largestWindow))
+		r.decoder, err = zstd.NewReader(nil,
+			zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return nil, fmt.Errorf("decompress message: %w", err)
 		}
 	}
-	r.source.Reset(b)
-	if err := r.decoder.Reset(&r.source); err != nil {
+	var h zstd.Header
+	if err := h.Decode(b); err != nil {
 		return nil, r.damaged(err)
 	}
-	if cap(r.out) > keepCompose && len(r.out) < cap(r.out)/64 {
-		r.out = nil
+	if h.Skippable {
+		return nil, r.damaged(errors.New("skippable frame"))
 	}
-	r.out = r.out[:0]
-	for len(r.out) <= r.limit {
-		if len(r.out) == cap(r.out) {
-			r.out = slices.Grow(r.out, 4<<10)
+	blocks := b[h.HeaderSize:]
+	most := decompressedBound(blocks)
+	declared := uint64(undeclared)
+	if h.HasFCS {
+		declared = h.FrameContentSize
+	}
+	switch {
+	case h.HasFCS && declared > uint64(most):
+		return nil, r.damaged(fmt.Errorf("declares %d bytes, its blocks make %d at most",
+			declared, most))
+	case h.HasFCS && declared > uint64(r.limit):
+		return nil, r.refuse(r.beginning(blocks))
+	}
+	room := int(declared)
+	if cap(r.out) < room || cap(r.out) > keepCompose && room < cap(r.out)/64 {
+		r.out = make([]byte, 0, room)
+	}
+	out, err := r.decoder.DecodeAll(b, r.out[:0:room])
+	if err != nil {
+		return nil, r.damaged(err)
+	}
+	if len(out) > r.limit {
+		return nil, r.refuse(head(out, r.limit+1))
+	}
+	return out, nil
+}
+
+// decompressedBound returns the most bytes that the blocks of a zstd frame can decompress to. Each
+// block has a header of 3 bytes: bit 0 says whether the block is the last, bits 1 and 2 are its
+// kind, the bits above are its size.
+func decompressedBound(b []byte) int {
+	most := 0
+	for len(b) > 3 {
+		bits := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+		last := bits&1 == 1
+		kind := bits >> 1 & 3
+		size := bits >> 3
+		switch kind {
+		case 0: // as it is
+			most += min(size, maxBlock, len(b)-3)
+		case 1: // one byte, repeated
+			most += min(size, maxBlock)
+			size = 1
+		default:
+			most += maxBlock
 		}
-		n, err := r.decoder.Read(r.out[len(r.out):cap(r.out)])
-		r.out = r.out[:len(r.out)+n]
-		if err == io.EOF {
+		if last || size > len(b)-3 {
 			break
 		}
-		if err != nil {
-			return nil, r.damaged(err)
-		}
+		b = b[3+size:]
 	}
-	if len(r.out) > r.limit {
-		return nil, r.refuse(head(r.out, r.limit+1))
+	return most
+}
+
+// beginning decompresses the first block of a message beyond the limit, for its error. It makes a
+// frame of that block alone, because the window of the whole frame may be larger than what may be
+// allocated.
+func (r *zstdReader) beginning(blocks []byte) []byte {
+	// The magic number, nothing declared, and a window of maxBlock.
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
+	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
+	kind := blocks[0] >> 1 & 3
+	if kind == 1 {
+		size = 1
 	}
-	return r.out, nil
+	frame = append(frame, blocks[:min(3+size, len(blocks))]...)
+	frame[6] |= 1 // the last block
+	out, err := r.decoder.DecodeAll(frame, make([]byte, 0, maxBlock))
+	if err != nil {
+		return nil
+	}
+	return head(out, r.limit+1)
 }
 
 func (r *zstdReader) refuse(begins []byte) error {

@@ -14,8 +14,24 @@ import (
 // systemFaults returns nothing: these systems tell of no further fault.
 func systemFaults() []Fault { return nil }
 
-// systemUsage returns nothing: macOS has no sysctl that tells it, and FreeBSD is not asked.
-func systemUsage() Usage { return Usage{} }
+// systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such
+// sysctl, and the usage stays unknown.
+func systemUsage() Usage {
+	raw, err := unix.SysctlRaw("kern.cp_time")
+	if err != nil || len(raw) < 5*8 {
+		return Usage{}
+	}
+	hertz, err := unix.SysctlClockinfo("kern.clockrate")
+	cpus, cpuErr := unix.SysctlUint32("hw.ncpu")
+	if err != nil || cpuErr != nil || hertz.Stathz <= 0 {
+		return Usage{}
+	}
+	u := Usage{Known: true, CPUs: int(cpus)}
+	for i := range 4 {
+		u.Busy += float64(binary.LittleEndian.Uint64(raw[8*i:])) / float64(hertz.Stathz)
+	}
+	return u
+}
 
 // describe fills in what these systems tell. They do not tell of a governor, and have no largest
 // pipe to ask for: a pipe grows by itself, to 64 KiB.
