@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -134,6 +135,11 @@ func treat(ctx context.Context, c *serverCase) error {
 	}
 	if !proc.TellsOfOthers && c.processes {
 		return errors.New("this system does not tell which processes others started")
+	}
+	if c.behind {
+		if _, err := exec.LookPath("sh"); err != nil {
+			return &aboutOthersError{"a client that is killed, which takes a shell (sh)"}
+		}
 	}
 	c.o.New = c.process
 	plain := c.o

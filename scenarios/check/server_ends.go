@@ -74,7 +74,7 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	found, _ := c.leaves(ctx, limit, "its output was closed", "")
 	stop()
 	asked.Wait()
-	c.settle(found, c.server.Process.Ended(0)) // any kind of end is fine
+	c.settle(found, !strings.HasPrefix(found, "stays")) // any kind of end is fine
 	return nil
 }
 
@@ -84,7 +84,7 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	limit := max(target.LeaveAtEnd, c.gone())
 	found, _ := c.leaves(ctx, limit, "the end of its input in a request", "")
-	c.settle(found, c.server.Process.Ended(0))
+	c.settle(found, !strings.HasPrefix(found, "stays"))
 	return nil
 }
 

@@ -68,8 +68,9 @@ func (p program) finding(f results.Finding) results.Finding {
 	switch f.Verdict {
 	case results.OK:
 		f.Class = Sound
-	case results.CannotTell:
+	case results.CannotTell, results.Unsupported:
 		f.Class = ""
+		f.Verdict = results.CannotTell
 	default:
 		f.Class = p.class
 		f.Verdict = results.Fails

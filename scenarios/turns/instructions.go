@@ -39,7 +39,8 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 			"--log-file=" + log, "--cachegrind-out-file=" + filepath.Join(files, "count-%p"),
 		}
 		f := filter{name: name, argv: append(under, argv...), input: input, folder: folder}
-		if _, err := f.start(ctx); err != nil {
+		start, err := f.start(ctx)
+		if err != nil {
 			return Start{}, err
 		}
 		counted, err := countedInstructions(files)
@@ -50,7 +51,7 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 			said, _ := os.ReadFile(log) // it is only there if valgrind came so far
 			return Start{}, fmt.Errorf("%s: it counted nothing: %s", name, bytes.TrimSpace(said))
 		}
-		return Start{Instructions: counted}, nil
+		return Start{Instructions: counted, Exit: start.Exit, Output: start.Output}, nil
 	}
 }
 

@@ -86,10 +86,21 @@ func (p *Programs) count(ctx context.Context) error {
 	if err := p.counted.count(ctx, p.Old, p.New); err != nil {
 		return err
 	}
-	if p.oldInstructions == nil {
+	if p.oldInstructions == nil || p.different() != "" && !p.Outputs {
 		return nil
 	}
-	return p.instructed.count(ctx, p.oldInstructions, p.newInstructions)
+	if err := p.instructed.count(ctx, p.oldInstructions, p.newInstructions); err != nil {
+		return err
+	}
+	if p.Outputs {
+		return nil
+	}
+	err := p.sameAsCounted(p.instructed.old[0], p.instructed.new[0])
+	if err != nil {
+		p.instructed = starts{}
+		return fmt.Errorf("under valgrind %w", err)
+	}
+	return nil
 }
 
 // count starts both sides for their counts, and some more times if the counts differ.
@@ -128,10 +139,20 @@ func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 		return nil
 	}
 	last := len(p.timed.old) - 1
-	if err := sameAs(p.counted.old[0], p.timed.old[last]); err != nil {
+	err := p.sameAsCounted(p.timed.old[last], p.timed.new[last])
+	if err != nil { // its time tells nothing
+		p.timed.old = p.timed.old[:last]
+		p.timed.new = p.timed.new[:last]
+	}
+	return err
+}
+
+// sameAsCounted returns an error if a start of the two ended differently than for the counts.
+func (p *Programs) sameAsCounted(old, new Start) error {
+	if err := sameAs(p.counted.old[0], old); err != nil {
 		return fmt.Errorf("the old one %w", err)
 	}
-	if err := sameAs(p.counted.new[0], p.timed.new[last]); err != nil {
+	if err := sameAs(p.counted.new[0], new); err != nil {
 		return fmt.Errorf("the new one %w", err)
 	}
 	return nil

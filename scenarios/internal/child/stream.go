@@ -73,7 +73,7 @@ func (s *Stream) count(n int64) {
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
 	if size <= 0 {
-		size = len(p)
+		size = mostWritten
 	}
 	done := 0
 	for done < len(p) {

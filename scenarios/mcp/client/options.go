@@ -132,7 +132,8 @@ type backoff struct {
 func (b *backoff) next() time.Duration {
 	ceiling := b.first
 	for range b.failures {
-		if ceiling >= b.most {
+		if ceiling >= b.most/2 {
+			ceiling = b.most
 			break
 		}
 		ceiling *= 2
