@@ -187,7 +187,7 @@ func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
 		c.Panels = c.Panels[:mostPanels]
-		c.Notes = append(c.Notes, fmt.Sprintf("%d more panels are left out; the tables have all "+
+		c.Notes = append(c.Notes, fmt.Sprintf("%d more panels are left out; --format csv has all "+
 			"figures.", more))
 	}
 	if slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }) {
@@ -195,7 +195,7 @@ func (c *Chart) complete() {
 	}
 	names := c.names()
 	about := strings.Join(append(c.Subtitle, c.Title), " ")
-	if len(names) > 1 || strings.Contains(about, names[0]) {
+	if len(names) != 1 || strings.Contains(about, names[0]) {
 		return
 	}
 	n := len(c.Subtitle)

@@ -64,6 +64,9 @@ func FleetCharts(members []stat.Member) []Chart {
 		}
 		c.Panels = append(c.Panels, p)
 	}
+	if !slices.ContainsFunc(c.Panels, Panel.comparesPoints) {
+		return nil
+	}
 	c.complete()
 	return []Chart{c}
 }

@@ -124,6 +124,11 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	for rows := maxTableRows / 2; err == nil && len(content) >= ReportLimit && rows > 0; rows /= 2 {
 		content, err = r.page(rows)
 	}
+	if err == nil && len(content) >= ReportLimit {
+		err = fmt.Errorf("%s without the rows of its tables, where %s are allowed: report fewer "+
+			"files at once", results.FormatSize(int64(len(content))),
+			results.FormatSize(ReportLimit))
+	}
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

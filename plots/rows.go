@@ -81,7 +81,11 @@ func sizeAxis(label string, sizes []int) Axis {
 	}
 	a := Axis{Label: label + ", B"}
 	for _, size := range sizes {
-		a.Places = append(a.Places, results.FormatGrouped(int64(size)))
+		place := results.FormatGrouped(int64(size))
+		if size == 0 { // recorded messages
+			place = sizeName(size)
+		}
+		a.Places = append(a.Places, place)
 	}
 	return a
 }

@@ -16,11 +16,25 @@ func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
 	for _, own := range grouped(changes, func(ch stat.Change) group {
-		return group{ch.Cell.Placement, cmp.Or(ch.Cell.Pattern, patternStream)}
+		return group{ch.Cell.Placement, patternAmong(changes, ch)}
 	}) {
 		tables = append(tables, changeTable(own))
 	}
 	return tables
+}
+
+// patternAmong returns the pattern that a change belongs to: that of a whole framing has none of
+// its own, and belongs to the cells of the framing.
+func patternAmong(changes []stat.Change, ch stat.Change) string {
+	if ch.IsWhole() {
+		for _, o := range changes {
+			if !o.IsWhole() && o.Cell.Placement == ch.Cell.Placement &&
+				o.Cell.Framing == ch.Cell.Framing {
+				return cmp.Or(o.Cell.Pattern, patternStream)
+			}
+		}
+	}
+	return cmp.Or(ch.Cell.Pattern, patternStream)
 }
 
 func changeTable(changes []stat.Change) Table {

@@ -145,8 +145,14 @@ func fleetStreams(members []stat.Member) []fleetStream {
 		if len(cells) == 0 {
 			continue
 		}
+		measuredBy := func(c results.Cell) int {
+			framing := c.Framing
+			c.Framing = ""
+			return len(fleetStream{cell: c}.shares(members, framing))
+		}
 		nearest := slices.MinFunc(cells, func(a, b results.Cell) int {
-			return cmp.Compare(sizeDistance(a.Size), sizeDistance(b.Size))
+			return cmp.Or(cmp.Compare(measuredBy(b), measuredBy(a)),
+				cmp.Compare(sizeDistance(a.Size), sizeDistance(b.Size)))
 		})
 		nearest.Framing = ""
 		v := fleetStream{cell: nearest}
@@ -238,7 +244,28 @@ func differenceSection(members []stat.Member) Section {
 		}
 		out.Tables = append(out.Tables, v.table("machine", each))
 	}
+	if differ := membersDiffer(measured); differ != "" {
+		out.Lead = append(out.Lead, differ)
+	}
 	return out
+}
+
+// membersDiffer says in which factors a few machines differ; "" if they do not.
+func membersDiffer(members []stat.Member) string {
+	var parts []string
+	for _, factor := range factors {
+		var values []string
+		for _, m := range members {
+			values = append(values, factorOf(m, factor))
+		}
+		if len(slices.Compact(slices.Clone(values))) > 1 {
+			parts = append(parts, factor+" ("+strings.Join(values, "; ")+")")
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "The machines differ in " + strings.Join(parts, ", ") + "."
 }
 
 // sentence says what share of raw's goodput framings keep on the machines.
@@ -265,7 +292,17 @@ var factors = []string{
 
 // factorOf returns what a machine has of a factor.
 func factorOf(m stat.Member, factor string) string {
-	for _, f := range machineFields(m.Environment()) {
+	e := m.Environment()
+	switch factor {
+	case "operating system": // without the patch level, which hardly two machines share
+		parts := strings.SplitN(e.Kernel, ".", 3)
+		return strings.TrimSpace(e.OS + " " + strings.Join(parts[:min(len(parts), 2)], "."))
+	case "imitation":
+		return cmp.Or(e.Imitation, "none")
+	case "virtualisation":
+		return cmp.Or(e.Virtualisation, "none")
+	}
+	for _, f := range machineFields(e) {
 		if f.title == factor && f.text != "" {
 			return f.text
 		}

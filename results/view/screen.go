@@ -30,10 +30,10 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	}
 	var all, first Page
 	for _, list := range [][]series{streams, trips} {
-		for i, one := range list {
+		for _, one := range list {
 			t := one.table()
 			all.addTable(t)
-			if i == 0 {
+			if one.cell.Placement == list[0].cell.Placement {
 				first.addTable(t)
 			}
 		}

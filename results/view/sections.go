@@ -130,7 +130,7 @@ func tooFewSamples(rows []stat.Row) string {
 	for _, r := range rows {
 		most = max(most, r.Samples)
 	}
-	if most >= stat.LeastSamples {
+	if most == 0 || most >= stat.LeastSamples {
 		return ""
 	}
 	return fmt.Sprintf(" They cannot be compared: none has more than %s, and an interval "+

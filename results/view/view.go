@@ -162,9 +162,12 @@ type Summary struct {
 // Summarise works out the figures of every cell of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
-	var sentences []string
-	if len(s.Machines()) < 2 {
-		sentences = meaning(rows)
+	sentences := meaning(rows)
+	if len(s.Machines()) > 1 {
+		sentences = nil
+		if sections := FleetSections(stat.FleetOf(s).Members()); len(sections) > 0 {
+			sentences = sections[0].Lead
+		}
 	}
 	return Summary{ // append makes nil lists empty: JSON has [] and not null
 		Environments: append([]results.Environment{}, s.Environments...),
