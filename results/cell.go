@@ -34,7 +34,7 @@ type Cell struct {
 	Batch         int    `json:"batch,omitempty"`          // messages per system call; 0 is one
 	WriteSize     int    `json:"write_size,omitempty"`     // bytes per write; 0 is whole messages
 	PayloadOffset string `json:"payload_offset,omitempty"` // within a page; "" is drawn per start
-	FrameWait     string `json:"frame_wait,omitempty"`     // "5ms", the time of a frame; "" is a fixed size
+	FrameWait     string `json:"frame_wait,omitempty"`     // "5ms": see fields; "" fixes frames
 	Source        string `json:"source,omitempty"`         // "hot", "fresh"; "" is hot
 	Transfer      string `json:"transfer,omitempty"`       // "vmsplice"; "" is copy
 	Messages      string `json:"messages,omitempty"`       // hash of the recording that is replayed

@@ -113,6 +113,9 @@ func eachOf(name string, r io.Reader, seen seenLines, take func(Line)) ([]Proble
 		f.line(number, lines.Bytes())
 	}
 	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("a line of more than %s", FormatSize(maxLine))
+		}
 		if f.taken == 0 {
 			return nil, fmt.Errorf("line %d: %w", number+1, err)
 		}
@@ -179,7 +182,8 @@ func (f *fileReader) line(number int, text []byte) {
 	case next != nil:
 		f.problems.AddIncomplete(number, tornLine)
 		f.add(number, next, rest)
-	case bytes.HasPrefix(text, []byte("{")) && !json.Valid(text):
+	case bytes.HasPrefix(text, lineStart) && !json.Valid(text),
+		bytes.HasPrefix(lineStart, text): // it was stopped even before
 		f.problems.AddIncomplete(number, tornLine)
 	default:
 		f.problems.Add(number, err.Error()+": line skipped")

@@ -45,7 +45,8 @@ func (s *Set) Machines() []string {
 
 // MachineNames gives each of several machines a short name that no other has, by the machine's
 // hash: its system, and what imitates it; if several machines have the same system, the host's
-// name; if the host's name is not unique either, the beginning of the hash behind it.
+// name; if the host's name is not unique either, the beginning of the hash behind it. Machines
+// whose system is not known are all "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {

@@ -100,6 +100,11 @@ func validateSamples(samples []Sample) error {
 			figure{"reader.calls", s.Reader.Calls},
 			figure{"reader.bytes", s.Reader.Bytes},
 		)
+		for _, end := range []Counters{s.Writer, s.Reader} {
+			if err == nil && end.CPUNS != nil {
+				err = notNegative(figure{"cpu_ns", *end.CPUNS})
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("sample %d: %w", i+1, err)
 		}

@@ -42,7 +42,8 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 			results.FormatCount(lacking[reason], "cell"), reason)
 	}
 	runs := time.Duration(f.repeat)
-	measuring := runs * min(p.Estimate(), p.MaxTime)
+	one := min(p.Estimate(), p.MaxTime)
+	measuring := runs * one
 	writeNotice(w, planned(here))
 	if f.repeat > 1 {
 		fmt.Fprintf(w, "%d runs of ", f.repeat)
@@ -50,7 +51,10 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	fmt.Fprintf(w, "%s of up to %s: about %s of measuring (--max-time %s)\n",
 		results.FormatCount(len(here), "cell"), results.FormatCount(p.Samples, "sample"),
 		measuring.Round(100*time.Millisecond), (runs * p.MaxTime).Round(100*time.Millisecond))
-	total := max(measuring, f.over) + showTime
+	total := measuring + showTime
+	if f.repeat > 1 { // the last run begins at the end of --over
+		total = max(measuring, f.over+one) + showTime
+	}
 	_, err := fmt.Fprintf(w, "with the pictures and the page: about %s\n", total.Round(time.Second))
 	return err
 }

@@ -98,6 +98,8 @@ func addHelpCommand(root *cobra.Command) {
 			if err != nil || len(args) > 0 && topic == root {
 				return usage(unknownTopic(root, strings.Join(args, " ")))
 			}
+			topic.InitDefaultHelpFlag()
+			topic.InitDefaultVersionFlag()
 			return topic.Help()
 		}
 	}

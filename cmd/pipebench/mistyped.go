@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,9 @@ import (
 
 // unknownCommand says which command may have been meant, or which there are.
 func unknownCommand(name string) error {
+	if slices.Contains(near(name, []string{"help"}), "help") {
+		return fmt.Errorf("unknown command %q; did you mean help?", name)
+	}
 	var names []string
 	for _, group := range commandGroups {
 		for _, row := range group.commands {
@@ -80,10 +84,14 @@ func flagError(cmd *cobra.Command, err error) error {
 // if the command starts none or no program was named before the flag.
 func behindDash(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
-	switch {
-	case words == "" || !strings.Contains(cmd.Use, "-- "):
+	if words == "" || !strings.Contains(cmd.Use, "-- ") {
 		return ""
-	case cmd.Name() == "compare": // the words behind -- are added to both commands
+	}
+	if cmd.Name() == "compare" { // the words behind -- are added to both commands
+		isFile, err := namesResults(cmd.Flags().Arg(0))
+		if err == nil && isFile {
+			return ""
+		}
 		return fmt.Sprintf("pipebench compare %s -- %s", words, flag)
 	}
 	return fmt.Sprintf("%s -- %s %s", cmd.CommandPath(), words, flag)

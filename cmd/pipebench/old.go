@@ -36,9 +36,10 @@ func newOldCommands() []*cobra.Command {
 
 // oldFlags are flags of earlier versions, each with what to type instead.
 var oldFlags = map[string]string{
-	"compare --noise": "files with several runs (run --repeat), whose scatter counts by itself",
-	"run --scenario":  "pipebench probe --failures --only NAME",
-	"drive --faults":  "pipebench check --server -- COMMAND",
-	"drive --against": "pipebench compare --drive OLD NEW",
-	"drive --badge":   "the first line of the result",
+	"compare --interleaved": "the two commands, which take turns",
+	"compare --noise":       "files with several runs (run --repeat): they tell their scatter",
+	"run --scenario":        "pipebench probe --failures --only NAME",
+	"drive --faults":        "pipebench check --server -- COMMAND",
+	"drive --against":       "pipebench compare --drive OLD NEW",
+	"drive --badge":         "the first line of the result",
 }

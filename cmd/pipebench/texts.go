@@ -89,7 +89,7 @@ func writeTable(w io.Writer, block string, o view.Options) {
 	for i, title := range tableCells(lines[0]) {
 		t.Columns = append(t.Columns, view.Column{Title: title, Key: i == 0})
 	}
-	for _, line := range lines[2:] { // the second is the rule below the titles
+	for _, line := range lines[min(2, len(lines)):] { // the second is the rule below the titles
 		t.Append(tableCells(line)...)
 	}
 	o.Detail = true
