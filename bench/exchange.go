@@ -54,7 +54,7 @@ func (e *endpoint) writer() framers.Writer {
 		return rawWriter{out, e.Cell.WriteSize}
 	}
 	if e.Cell.Pattern == PatternMixed {
-		opts := e.options()
+		opts := append(e.options(), framers.WithQueue(maxLoadMessages))
 		if wait, err := results.ParseFrameWait(e.Cell.FrameWait); err == nil {
 			opts = append(opts, framers.WithWait(wait))
 		}

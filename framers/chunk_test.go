@@ -331,7 +331,7 @@ func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
 		{"chunked", "a:2:3:7\na:0:3:12345\na:1:3:6\nb:0:1:y\n", "7"},
 		{"chunked", "a:0:2:123\nc:0:2:x\na:1:2:456\nc:1:2:z\n", "6"},
 		{"chunked", "a:0:1:123456789\nb:0:1:y\n", "9"},
-		{"chunked", "a:0:3:123456\na:1:3:78", ""},   // a frame is cut
+		{"chunked", "a:0:3:123456\na:1:3:78", "8"},
 		{"chunked", "a:0:3:123456\nb:0:1:y\n", "6"}, // of which two frames never come
 		{"content-length", "Content-Length: 6\r\n\r\n123456", ""},
 	} {
@@ -349,9 +349,8 @@ func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
 
 // So it is if an error came between, and the stream ends inside the message.
 func TestTheSizeIsToldAtTheEndOfTheStream(t *testing.T) {
-	long := strings.Repeat("x", 200)
 	for spec, begins := range map[string]string{
-		"ndjson": long, "adaptive": long, "chunked": "a:0:1:" + long,
+		"ndjson": "1234567", "adaptive": "1234567", "chunked": "a:0:1:1234567",
 	} {
 		var told []int64
 		src := &pausing{left: []string{begins, ""}}
@@ -359,8 +358,8 @@ func TestTheSizeIsToldAtTheEndOfTheStream(t *testing.T) {
 			framers.WithPolicy(framers.Resync),
 			framers.WithSkipped(func(e *framers.TooLargeError) { told = append(told, e.Size) }))
 		transcriptOf(r)
-		if !slices.Equal(told, []int64{200}) {
-			t.Errorf("%s: told %v, want 200", spec, told)
+		if !slices.Equal(told, []int64{7}) {
+			t.Errorf("%s: told %v, want 7", spec, told)
 		}
 	}
 }
@@ -526,6 +525,22 @@ func TestRandomInterleavings(t *testing.T) {
 			if !want[string(msg)] {
 				t.Fatalf("round %d: a message that was not sent: %.80q", round, msg)
 			}
+		}
+	}
+}
+
+// What is beyond a limit, or no frame, is refused when it has come: nothing more is waited for.
+func TestARefusalWaitsForNothing(t *testing.T) {
+	for _, c := range []struct{ spec, wire string }{
+		{"ndjson", "123456"}, {"ndjson", "12345\rx"}, {"adaptive", "xyzxyz"},
+		{"chunked", "a:0:1:123456"}, {"chunked", "a:0:3:123456"}, // too large
+		{"chunked", strings.Repeat("x", 200)}, // malformed
+	} {
+		src := &pausing{left: []string{c.wire, ""}}
+		r := mustParse(t, c.spec).NewReader(src, framers.WithMaxMessage(5))
+		_, err := r.ReadMessage()
+		if !errors.As(err, new(*framers.TooLargeError)) && !errors.Is(err, framers.ErrMalformed) {
+			t.Errorf("%s %q: %v", c.spec, c.wire, err)
 		}
 	}
 }

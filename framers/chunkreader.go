@@ -39,14 +39,12 @@ type chunkReader struct {
 }
 
 func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
-	c := &chunkReader{
+	return &chunkReader{
 		lineReader: *newLineReader(r, s),
 		bare:       f.bare,
 		packed:     f.pack,
 		partials:   partialMessages{top: max(s.maxMessage, 1)},
 	}
-	c.limit = s.maxMessage + maxHeader
-	return c
 }
 
 func (r *chunkReader) ReadMessage() ([]byte, error) {
@@ -103,34 +101,67 @@ func (r *chunkReader) sole() []byte {
 // line receives the line at hand, and returns the message that it is or completes; nil if there is
 // none.
 func (r *chunkReader) line() ([]byte, error) {
+	is, err := r.header()
+	if err != nil {
+		return nil, r.end(err)
+	}
+	switch {
+	case is == aChunk:
+		r.limit = r.frame.length + r.set.maxMessage
+	case r.bare:
+		r.limit = r.set.maxMessage
+	default:
+		r.limit = excerptBytes
+	}
 	n, ended, err := r.await()
 	if err != nil {
 		return nil, r.end(err)
 	}
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
-	is := r.frame.parse(line, r.bare)
-	if is == undecided && ended {
-		is = noChunk
-	}
-	cut := !ended && n <= r.limit // by the end of the stream
-	if cut && (is == aChunk || is == undecided && !r.endsBare(n)) {
-		return nil, io.ErrUnexpectedEOF
-	}
-	if is == aChunk {
+	switch {
+	case is == aChunk && !ended && n <= r.limit: // cut by the end of the stream
+		r.offset = in.offset(in.base)
+		p := r.partials.find(&r.frame.id)
+		if p == nil || !p.dropped {
+			return nil, io.ErrUnexpectedEOF
+		}
+		r.dropFrame(p) // what came of it counts as bytes of the message
+		return nil, nil
+	case is == aChunk:
 		r.offset = in.offset(in.base)
 		return r.chunk(line[r.frame.length:])
-	}
-	if r.bare {
+	case r.bare:
 		r.inFrame = false // take may drop the rest of the line, which is no frame
 		r.partials.countOther(n)
 		return r.take(n, ended)
 	}
 	r.drop()
-	if blank := ended && n <= excerptBytes && len(trim(line)) == 0; blank {
+	if ended && n <= excerptBytes && len(trim(line)) == 0 {
 		return nil, nil
 	}
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
+}
+
+// header waits until it is known whether the line at hand is a frame. It returns
+// io.ErrUnexpectedEOF if the stream ends before, unless what came is a bare line.
+func (r *chunkReader) header() (verdict, error) {
+	for {
+		held := r.in.held()
+		is := r.frame.parse(held, r.bare)
+		if is != undecided {
+			return is, nil
+		}
+		err := r.in.fill(0)
+		switch {
+		case err == io.EOF && r.endsBare(len(held)):
+			return noChunk, nil
+		case err == io.EOF && len(held) > 0:
+			return undecided, io.ErrUnexpectedEOF
+		case err != nil:
+			return undecided, err
+		}
+	}
 }
 
 // shortID is how many hexadecimal digits, at most, the end of an adaptive stream may have to be a
@@ -273,14 +304,25 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages.
+// Reset drops the incomplete messages. If a frame of one is under way, the rest of the frame is
+// dropped as it comes.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {
 			dropped++
 		}
 	}
+	in := &r.in
 	r.of = nil
+	isCut := !r.skipping && bytes.IndexByte(in.buf[in.pos:in.end], '\n') < 0
+	if isCut && r.frame.parse(in.held(), r.bare) == aChunk && r.frame.index < r.frame.total &&
+		r.frame.total > 1 {
+		if r.partials.find(&r.frame.id) == nil {
+			dropped++
+		}
+		r.offset = in.offset(in.base)
+		r.dropFrame(nil)
+	}
 	r.delivered = nil
 	r.partials = partialMessages{top: r.partials.top}
 	r.in.giveBack()

@@ -17,7 +17,7 @@ import (
 // fuzzed are the framings with a decoder of their own.
 var fuzzed = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "length-prefix", "chunked:64", "adaptive:64", "raw:7", "chunked+zstd:64"}
 
-// options of the fuzz targets: limits small enough to be met.
+// options of the fuzz targets: limits small enough to be met, but for those of a header.
 func fuzzOptions(verbatim, lenient, resync bool) []framers.Option {
 	opts := []framers.Option{framers.WithMaxMessage(200), framers.WithMaxInFlight(3, 300)}
 	if verbatim {
@@ -60,6 +60,8 @@ func FuzzDecode(f *testing.F) {
 		} {
 			f.Add(uint8(i), uint8(i), uint64(i), []byte(wire))
 		}
+		f.Add(uint8(i), uint8(0), uint64(i), bytes.Repeat([]byte("A: b\r\n"), 65)) // too many lines of a header
+		f.Add(uint8(i), uint8(0), uint64(i), bytes.Repeat([]byte("A"), 9<<10))     // and too many bytes
 		f.Add(uint8(i), uint8(4), uint64(i), bytes.Repeat([]byte("a:0:2:0123456789012345678901234567890123456789\n"), 9))
 	}
 	f.Fuzz(func(t *testing.T, which, flags uint8, seed uint64, wire []byte) {

@@ -60,7 +60,7 @@ func checkEnds(msg []byte, verbatim bool) error {
 type lineReader struct {
 	in       readBuffer
 	set      settings
-	limit    int   // most bytes of a line: those of its message, and of what stands around that
+	limit    int   // bytes of a line that may come without its end
 	rescans  bool  // each read has the whole line searched again
 	late     bool  // the length of a line is looked at when its newline has come
 	skipping bool  // inside a line that is dropped
@@ -70,7 +70,7 @@ type lineReader struct {
 }
 
 func newLineReader(r io.Reader, s settings) *lineReader {
-	return &lineReader{in: newReadBuffer(r, &s), set: s, limit: s.maxMessage + 1} // 1: CR
+	return &lineReader{in: newReadBuffer(r, &s), set: s, limit: s.maxMessage}
 }
 
 func (r *lineReader) ReadMessage() ([]byte, error) {
@@ -102,7 +102,7 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 // await waits until the line at hand is known to its newline, to the end of the stream, or beyond
 // the limit. It returns how many bytes there are, and whether a newline follows them. It searches
 // only what the last read brought, unless the reader rescans, and ignores the limit if the reader
-// looks at the length late.
+// looks at the length late. A carriage return just beyond the limit may be part of the line's end.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -114,7 +114,8 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 			in.pos = in.base
 		}
 		n = in.end - in.base
-		if n > r.limit && !r.late {
+		beyond := n > r.limit+1 || n == r.limit+1 && in.buf[in.end-1] != '\r'
+		if beyond && !r.late {
 			return n, false, nil
 		}
 		if err := in.fill(0); err != nil && (err != io.EOF || n == 0) {

@@ -11,9 +11,12 @@ import (
 	"time"
 )
 
-// oldestEvery gives every 16th frame to the message that has waited longest, whatever its priority,
-// so that none starves.
-const oldestEvery = 16
+const (
+	defaultQueue = 1024
+	// oldestEvery gives every 16th frame to the message that has waited longest, whatever its
+	// priority, so that none starves.
+	oldestEvery = 16
+)
 
 // A Mux sends messages of many goroutines over one stream, frame by frame: while a large message is
 // under way, a small one waits for one frame of it, not for all. A message of a framing that does
@@ -26,6 +29,7 @@ type Mux struct {
 	set   settings
 	out   frameWriter
 	whole Writer // for a framing that does not chunk
+	slots chan struct{}
 
 	mu      sync.Mutex
 	busy    bool // someone has the turn
@@ -44,11 +48,12 @@ type waiter struct {
 }
 
 // NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
-// WithMaxMessage, WithVerbatim, WithWait and WithWriteSize. With a write size, all writes of a
-// frame belong to one turn: nothing comes between them.
+// WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all
+// writes of a frame belong to one turn: nothing comes between them.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts)}
 	m.out = newFrameWriter(w, m.set.writeSize)
+	m.slots = make(chan struct{}, m.set.queue)
 	own := m.set
 	m.set.ids = func() [16]byte { // one call at a time, as a Writer makes them
 		m.mu.Lock()
@@ -76,6 +81,12 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}
+	select {
+	case m.slots <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("send message: queue of %d is full: %w", cap(m.slots), ctx.Err())
+	}
+	defer func() { <-m.slots }()
 	t := &waiter{priority: priority}
 	sent := 0
 	for frame := range m.frames(msg) {

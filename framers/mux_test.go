@@ -183,6 +183,28 @@ func TestMuxCancelAlone(t *testing.T) {
 	})
 }
 
+func TestMuxQueueIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{open: make(chan struct{})}
+		m := framers.NewMux(g, framers.NDJSON(), framers.WithQueue(2))
+		ctx, cancel := context.WithCancel(context.Background())
+		results := make(chan error, 3)
+		for _, c := range []context.Context{context.Background(), context.Background(), ctx} {
+			go func() { results <- m.Send(c, 0, []byte("x")) }()
+			synctest.Wait()
+		}
+		cancel()
+		err := <-results
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "queue of 2 is full") {
+			t.Errorf("the third: %v", err)
+		}
+		close(g.open)
+		if err := errors.Join(<-results, <-results); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestMuxRefusesBeforeItWrites(t *testing.T) {
 	rec := &recorder{}
 	for _, spec := range []string{"chunked", "ndjson"} {

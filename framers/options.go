@@ -65,6 +65,7 @@ type settings struct {
 	now            func() time.Time
 	progress       func(Chunk)
 	skipped        func(*TooLargeError)
+	queue          int
 	wait           time.Duration
 }
 
@@ -78,6 +79,7 @@ func newSettings(opts []Option) settings {
 		flightBytes:    4 * DefaultMaxMessage,
 		expiry:         time.Minute,
 		now:            time.Now,
+		queue:          defaultQueue,
 	}
 	for _, o := range opts {
 		o(&s)
@@ -171,6 +173,12 @@ func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress 
 // the bytes of the message, including a carriage return before the newline. Under Close nothing is
 // skipped, and f is not called.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
+
+// WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
+// less means 1024.
+func WithQueue(messages int) Option {
+	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
+}
 
 // positive returns n if it is above zero, else otherwise.
 func positive(n, otherwise int) int {

@@ -73,6 +73,7 @@ func TestCompressedLimit(t *testing.T) {
 func TestCompressedDamage(t *testing.T) {
 	for name, wire := range map[string]string{
 		"no form":       "a:0:1:\n",
+		"nothing else":  "a:0:1:1\n",
 		"unknown form":  "a:0:1:7x\n",
 		"no zstd":       "a:0:1:1x\n",
 		"cut escape":    "a:0:1:1x=\n",
