@@ -414,9 +414,10 @@ func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 		r.recv()
 		making.Add(-1)
 	}
-	// What has been read is counted a moment later, so more than two may seem to be made at a time.
-	if n := most.Load(); n >= 7 {
-		t.Errorf("%d answers were made at a time, want 2", n)
+	// Two may be made at a time. Two more may have left the server before they are counted above: the
+	// one that was just received, and the next, which fits the client's buffer and the pipe.
+	if n := most.Load(); n > 4 {
+		t.Errorf("%d answers were made at a time, want 4 at most", n)
 	}
 }
 
