@@ -196,7 +196,9 @@ func median[T float64 | time.Duration](v []T) T {
 // BenchmarkBuffered sends small messages, 240 to a Flush.
 func BenchmarkBuffered(b *testing.B) {
 	const batch = 240
-	buffered := subject{"ndjson", "buffered", func(r, w *os.File, _ int) (func([]byte) error, func() ([]byte, error)) {
+	buffered := subject{"ndjson", "buffered", func(r, w *os.File, _ int) (
+		func([]byte) error, func() ([]byte, error),
+	) {
 		c := bufio.NewWriterSize(w, 64<<10)
 		dst := framers.NDJSON().NewWriter(c)
 		sent := 0

@@ -60,8 +60,9 @@ func FuzzDecode(f *testing.F) {
 		} {
 			f.Add(uint8(i), uint8(i), uint64(i), []byte(wire))
 		}
-		f.Add(uint8(i), uint8(0), uint64(i), bytes.Repeat([]byte("A: b\r\n"), 65)) // too many lines of a header
-		f.Add(uint8(i), uint8(0), uint64(i), bytes.Repeat([]byte("A"), 9<<10))     // and too many bytes
+		// headers of too many lines, and of too many bytes
+		f.Add(uint8(i), uint8(0), uint64(i), bytes.Repeat([]byte("A: b\r\n"), 65))
+		f.Add(uint8(i), uint8(0), uint64(i), bytes.Repeat([]byte("A"), 9<<10))
 		f.Add(uint8(i), uint8(4), uint64(i), bytes.Repeat([]byte("a:0:2:0123456789012345678901234567890123456789\n"), 9))
 	}
 	f.Fuzz(func(t *testing.T, which, flags uint8, seed uint64, wire []byte) {
@@ -146,7 +147,9 @@ func FuzzRoundTrip(f *testing.F) {
 
 // encodeWhatPasses returns the wire form of the messages that the Writer takes, and those. It fails
 // the test if Carries says otherwise, or if a message that is refused leaves bytes behind.
-func encodeWhatPasses(t *testing.T, f framers.Framing, msgs [][]byte, opts []framers.Option, buffered bool) (_ []byte, passed [][]byte) {
+func encodeWhatPasses(
+	t *testing.T, f framers.Framing, msgs [][]byte, opts []framers.Option, buffered bool,
+) (_ []byte, passed [][]byte) {
 	var wire bytes.Buffer
 	c := bufio.NewWriterSize(&wire, 100)
 	w := f.NewWriter(&wire, opts...)

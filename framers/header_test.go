@@ -120,7 +120,8 @@ func TestHeaderLimitsAreExact(t *testing.T) {
 		{strings.Repeat("A: b\r\n", 63), framers.ErrHeaderLines},
 	} {
 		for _, cut := range cuts {
-			r := framers.ContentLength().NewReader(cut.cut(strings.NewReader(c.before + length + "x")))
+			wire := strings.NewReader(c.before + length + "x")
+			r := framers.ContentLength().NewReader(cut.cut(wire))
 			if _, err := r.ReadMessage(); !errors.Is(err, c.want) {
 				t.Errorf("%s, %d bytes before: %v, want %v", cut.name, len(c.before), err, c.want)
 			}

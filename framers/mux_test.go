@@ -195,7 +195,8 @@ func TestMuxQueueIsBounded(t *testing.T) {
 		}
 		cancel()
 		err := <-results
-		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "queue of 2 is full") {
+		isFull := strings.Contains(err.Error(), "queue of 2 is full")
+		if !errors.Is(err, context.Canceled) || !isFull {
 			t.Errorf("the third: %v", err)
 		}
 		close(g.open)

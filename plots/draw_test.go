@@ -146,7 +146,8 @@ func TestNamesStandBesideTheirLines(t *testing.T) {
 		}
 	}
 	line := Series{Name: "lone", Points: []Point{exact(1, 1), exact(2, 2)}}
-	lone := Chart{X: Axis{Places: []string{"a", "b", "c"}}, Panels: []Panel{{Series: []Series{line}}}}
+	places := []string{"a", "b", "c"}
+	lone := Chart{X: Axis{Places: places}, Panels: []Panel{{Series: []Series{line}}}}
 	if strings.Contains(string(drawn(t, lone)), ">lone</text>") {
 		t.Error("a single line has a name beside it")
 	}

@@ -219,7 +219,8 @@ func TestReportStaysSmall(t *testing.T) {
 		}
 	}
 	page := pageOf(t, set, ReportOptions{})
-	if !strings.Contains(page, "more panels are left out") || !strings.Contains(page, " rows more in the file") {
+	if !strings.Contains(page, "more panels are left out") ||
+		!strings.Contains(page, " rows more in the file") {
 		t.Error("nothing is said of what was left out")
 	}
 }

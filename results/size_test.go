@@ -41,7 +41,8 @@ func TestSizesReadBackAsWritten(t *testing.T) {
 	for range 1000 {
 		n := rand.Int64N(1 << (1 + rand.IntN(50)))
 		if got, err := results.ParseSize(results.SizeArgument(n)); err != nil || got != n {
-			t.Fatalf("%d is written %q and read back as %d, %v", n, results.SizeArgument(n), got, err)
+			t.Fatalf("%d is written %q and read back as %d, %v",
+				n, results.SizeArgument(n), got, err)
 		}
 	}
 }

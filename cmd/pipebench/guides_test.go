@@ -142,11 +142,14 @@ func TestHelpBeginsWithWhatTheCommandDoesAndAnExample(t *testing.T) {
 			lines := strings.Split(withHelp(row.name).Long, "\n")
 			if len(lines) < 4 || lines[1] != "" || len(lines[0]) > 80 ||
 				!strings.HasSuffix(lines[0], ".") && !strings.HasSuffix(lines[0], "?") {
-				t.Errorf("help/%s.txt does not begin with a sentence of one line: %q", row.name, lines[0])
+				t.Errorf("help/%s.txt does not begin with a sentence of one line: %q",
+					row.name, lines[0])
 				continue
 			}
-			if !strings.HasPrefix(lines[2], "  ") || !strings.Contains(lines[2], "pipebench "+row.name) {
-				t.Errorf("help/%s.txt: no example behind its first line, but %q", row.name, lines[2])
+			command := "pipebench " + row.name
+			if !strings.HasPrefix(lines[2], "  ") || !strings.Contains(lines[2], command) {
+				t.Errorf("help/%s.txt: no example behind its first line, but %q",
+					row.name, lines[2])
 			}
 			if !strings.Contains(strings.Join(lines, "\n"), "\nExit status: ") {
 				t.Errorf("help/%s.txt does not say with what the command ends", row.name)

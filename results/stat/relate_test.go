@@ -232,8 +232,8 @@ func TestTheClockStandsInForCPUTime(t *testing.T) {
 	}
 }
 
-// The bound of several runs is honest, and no wider than twice what the cell was seen to do, also if
-// another cell moves far more.
+// The bound of several runs is honest, and at most twice the spread of the cell, even if another
+// cell moves far more.
 func TestTheBoundOfSeveralRuns(t *testing.T) {
 	m := machine{rng: rand.New(rand.NewPCG(8, 9)), luck: 0.005, scatter: 0.01}
 	all := &results.Set{}

@@ -137,7 +137,8 @@ func TestARunWithTooFewSamplesSaysSo(t *testing.T) {
 		s.Add(resultstest.Record(resultstest.Cell(framing, 4000), 4001, samples...))
 	}
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), " ")
-	if !strings.Contains(text, "2 cells measured. They cannot be compared: none has more than 2 samples") {
+	says := "2 cells measured. They cannot be compared: none has more than 2 samples"
+	if !strings.Contains(text, says) {
 		t.Errorf("got\n%s", text)
 	}
 }

@@ -81,7 +81,8 @@ func answerWrongly(wrong string, line []byte) {
 		answers["tools/list"] = strings.Replace(answers["tools/list"], `"type":"object",`, "", 1)
 	case "unleveled":
 		if r.Method == "notifications/cancelled" {
-			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"gone"}}`)
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message",` +
+				`"params":{"data":"gone"}}`)
 		}
 	case "any tool":
 		answers["tools/call"] = `"result":{"content":[]}`

@@ -35,7 +35,8 @@ func TestFaultsOfAServerAreThoseOfTheCatalogue(t *testing.T) {
 	tried := new(clientCheck).situations()
 	for _, s := range catalogue.Faults() {
 		if tried[s.Name] == nil {
-			t.Errorf("check --client does not try %s: its entry in the catalogue has no Due", s.Name)
+			t.Errorf("check --client does not try %s: its entry in the catalogue has no Due",
+				s.Name)
 		}
 		if name, _, _ := catalogue.Cut(s.Asked); s.Asked != "" && name != s.Name {
 			t.Errorf("check --client asks for %s in place of %s", s.Asked, s.Name)

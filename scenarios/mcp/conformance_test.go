@@ -214,8 +214,8 @@ func (c *bridged) pass(
 //go:embed testdata/conformance.json
 var conformanceTools []byte
 
-// A script is what a tool of the suite does beside answering with a text, which our tools cannot do:
-// so its text is the script, and the bridge plays that.
+// A script is what a tool of the suite does beside answering with a text. Our tools answer with a
+// text alone, so they give the script as their text, and the bridge does what it says.
 type script struct {
 	Content  json.RawMessage
 	Logs     []string

@@ -414,8 +414,8 @@ func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 		r.recv()
 		making.Add(-1)
 	}
-	// Two may be made at a time. Two more may have left the server before they are counted above: the
-	// one that was just received, and the next, which fits the client's buffer and the pipe.
+	// Two may be made at a time. Two more may have left the server before they are counted above:
+	// the one that was just received, and the next, which fits the client's buffer and the pipe.
 	if n := most.Load(); n > 4 {
 		t.Errorf("%d answers were made at a time, want 4 at most", n)
 	}

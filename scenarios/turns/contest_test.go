@@ -94,7 +94,8 @@ func TestTimeEndsPairs(t *testing.T) {
 		t.Errorf("the third pair never ends: %+v, %v; want those before", found, err)
 	}
 	found, err = Run(t.Context(), hangs(1), Plan{MaxTime: time.Millisecond})
-	if err == nil || !strings.Contains(err.Error(), "did not end before 1ms were over") || found.Pairs > 0 {
+	const says = "did not end before 1ms were over"
+	if err == nil || !strings.Contains(err.Error(), says) || found.Pairs > 0 {
 		t.Errorf("no pair ends: %+v, %v", found, err)
 	}
 }

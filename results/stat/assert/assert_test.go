@@ -84,8 +84,11 @@ func TestEvaluate(t *testing.T) {
 		return s
 	}
 	driven := drivenAt(64<<10, 256<<10, 1<<20)
-	driven.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "lsp", Verdict: "ok",
-		Evidence: results.TargetEvidence{Growth: &stat.FitTargetGrowth(driven.Targets).GrowthEvidence}})
+	growth := stat.FitTargetGrowth(driven.Targets)
+	driven.Add(results.Target{
+		Run: "run-1", Command: []string{"srv"}, Protocol: "lsp", Verdict: "ok",
+		Evidence: results.TargetEvidence{Growth: &growth.GrowthEvidence},
+	})
 	for _, tt := range []struct {
 		name, assert string
 		set          *results.Set

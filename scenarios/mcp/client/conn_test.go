@@ -122,7 +122,9 @@ func TestDeadlineOfARequest(t *testing.T) { // "timeouts handled gracefully"
 		t.Errorf("the server was told %s %s, want that request %s is cancelled", m.Method, m.Params, id)
 	}
 	srv.result(id, `"late"`)
-	s.eventually("the late answer", func(st snapshot) bool { return st.late == 1 && st.inFlight == 0 })
+	s.eventually("the late answer", func(st snapshot) bool {
+		return st.late == 1 && st.inFlight == 0
+	})
 }
 
 func TestQueueIsBounded(t *testing.T) { // "Message queuing for high-throughput scenarios"
@@ -407,9 +409,13 @@ func TestPool(t *testing.T) { // "Connection pooling for multiple servers"
 	}
 	other := a.readyServer()
 	x := call()
-	a.eventually("one request", func(st snapshot) bool { return st.inFlight+b.c.snapshot().inFlight == 1 })
+	a.eventually("one request", func(st snapshot) bool {
+		return st.inFlight+b.c.snapshot().inFlight == 1
+	})
 	y := call()
-	a.eventually("one request each", func(st snapshot) bool { return st.inFlight == 1 && b.c.snapshot().inFlight == 1 })
+	a.eventually("one request each", func(st snapshot) bool {
+		return st.inFlight == 1 && b.c.snapshot().inFlight == 1
+	})
 	go func() { m := srv.recv(); srv.result(m.ID, `"b"`) }()
 	go func() { m := other.recv(); other.result(m.ID, `"a"`) }()
 	for _, p := range []pending{x, y} {

@@ -249,10 +249,12 @@ func (s *fixture) reach(want State) {
 // eventually waits until a count of the connection is as wanted.
 func (s *fixture) eventually(what string, reached func(snapshot) bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !reached(s.c.snapshot()); time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(patience)
+	for !reached(s.c.snapshot()) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("%s never came; counts are %+v", what, s.c.snapshot())
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -71,7 +71,8 @@ func TestSoak(t *testing.T) {
 	if s := c.snapshot(); s.noise+s.strays != 0 || s.inFlight != 0 || s.starts != 1 {
 		t.Errorf("counts are %+v, want no noise and no restart", s)
 	}
-	t.Logf("%d requests: client %+v -> %+v, server %+v -> %+v, %+v", requests, here, own(), there, childs(t, c), c.snapshot())
+	t.Logf("%d requests: client %+v -> %+v, server %+v -> %+v, %+v",
+		requests, here, own(), there, childs(t, c), c.snapshot())
 }
 
 func soak(t *testing.T, c *Conn, requests int) {
