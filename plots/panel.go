@@ -44,10 +44,14 @@ func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 // shifts says by how many points to move the dots of each series to the side, so that they do not
 // cover each other. A reference is not moved.
 func (p *picture) shifts() map[string]vg.Length {
-	const step = 3.5
+	step := vg.Length(3.5)
+	onePlace := len(p.X.Places) == 1
+	if onePlace { // all lines are points there
+		step = 10
+	}
 	var moved []string
 	for _, s := range p.Chart.series() {
-		if s.Dots && !s.Reference && !slices.Contains(moved, s.Name) {
+		if (s.Dots || onePlace) && !s.Reference && !slices.Contains(moved, s.Name) {
 			moved = append(moved, s.Name)
 		}
 	}

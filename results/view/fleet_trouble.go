@@ -25,24 +25,27 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
 	var odd, failed, noisy []string
+	left := 0 // rows for which there was no room
+	for _, m := range members {
+		if failures := failuresOf(m); len(failures) > 0 {
+			what := results.FormatCount(len(failures), "failed measurement")
+			failed = append(failed, m.Name)
+			left += addMachine(&t, m.Name, what, slices.Compact(failures))
+		}
+	}
 	for _, o := range outliers {
 		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
 			results.CellLabel(o.Cell, nil), outlierValue(o.Cell, o.Figures[0]).Text,
 			outlierValue(o.Cell, o.Figures[1]).Text, o.Cells, o.Of)
 		name := members[o.Member].Name
 		odd = append(odd, name)
-		addMachine(&t, name, what, reasons(members, o))
+		left += addMachine(&t, name, what, reasons(members, o))
 	}
 	for _, m := range members {
-		if failures := failuresOf(m); len(failures) > 0 {
-			what := results.FormatCount(len(failures), "failed measurement")
-			failed = append(failed, m.Name)
-			addMachine(&t, m.Name, what, slices.Compact(failures))
-		}
 		if n, compared := noisyFigures(m); 2*n > compared {
 			what := fmt.Sprintf("%d of %d figures are too noisy", n, compared)
 			noisy = append(noisy, m.Name)
-			addMachine(&t, m.Name, what, frequentWarnings(m))
+			left += addMachine(&t, m.Name, what, frequentWarnings(m))
 		}
 	}
 	out.Tables = []Table{t}
@@ -65,14 +68,19 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		"the same system, processor and virtualisation, if there are %d of them. A figure is too "+
 		"noisy if its interval is wider than ±%d %%.",
 		stat.OutlierDeviations, stat.LeastPeers, MaxShownSpread)}
+	if left > 0 {
+		out.Notes = append(out.Notes, results.FormatCount(left, "more row")+" left out.")
+	}
 	return out
 }
 
-// addMachine adds a machine to the table, if it has room.
-func addMachine(t *Table, name, what string, why []string) {
-	if len(t.Rows) < mostMachines {
-		t.Append(name, what, Truncate(strings.Join(why, "; "), mostReason))
+// addMachine adds a machine to the table. It returns how many rows had no room: 0 or 1.
+func addMachine(t *Table, name, what string, why []string) int {
+	if len(t.Rows) >= mostMachines {
+		return 1
 	}
+	t.Append(name, what, Truncate(strings.Join(why, "; "), mostReason))
+	return 0
 }
 
 // outlierValue is a ratio to raw, or the speed of raw.

@@ -114,6 +114,14 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 				if c.Verdict != want || !strings.Contains(c.Found, text) {
 					t.Errorf("%s: %s: %s; want %q", situation, c.Verdict, c.Found, text)
 				}
+				if situation == "end-idle" && wrong == "ignores-end" {
+					_, rest, _ := strings.Cut(c.Found, "still there ")
+					given, _, _ := strings.Cut(rest, " after")
+					stayed, err := time.ParseDuration(strings.ReplaceAll(given, " ", ""))
+					if err != nil || stayed < 5*o.patience {
+						t.Errorf("given too little time to leave: %s, %v", c.Found, err)
+					}
+				}
 				if c.Advice == "" && !told {
 					t.Errorf("%s: without advice", situation)
 				}

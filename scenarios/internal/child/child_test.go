@@ -439,6 +439,17 @@ func (p taker) Close() error { return nil }
 
 // A program that takes a large message slowly is not silent: so its parts are counted.
 func TestPartsOfAMessageAreCountedWhenTheyWereTaken(t *testing.T) {
+	for how, send := range map[string]func(*child.Conn, []byte) error{
+		"alone": func(c *child.Conn, msg []byte) error { return c.Send(t.Context(), msg) },
+		"in a batch": func(c *child.Conn, msg []byte) error {
+			return c.Batch(t.Context(), func(w framers.Writer) error { return w.WriteMessage(msg) })
+		},
+	} {
+		t.Run(how, func(t *testing.T) { countsParts(t, send) })
+	}
+}
+
+func countsParts(t *testing.T, send func(*child.Conn, []byte) error) {
 	var c *child.Conn
 	var before []int64 // what was counted before each write
 	out, says := io.Pipe()
@@ -450,7 +461,7 @@ func TestPartsOfAMessageAreCountedWhenTheyWereTaken(t *testing.T) {
 	defer c.Close()
 	defer says.Close()
 	msg := bytes.Repeat([]byte("x"), 300<<10)
-	if err := c.Send(t.Context(), msg); err != nil {
+	if err := send(c, msg); err != nil {
 		t.Fatal(err)
 	}
 	last := int64(0)
