@@ -32,7 +32,7 @@ func latencyChart(key, what string) func(rows) Chart {
 			Name:     key,
 			Title:    what + r.latencySpan(key),
 			Subtitle: r.subtitle("size", "placement"),
-			X:        Axis{Label: "share of messages that took no longer", Places: shownQuantiles},
+			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
 			Notes: []string{"All samples of a cell together. p99 is the time that 99 of 100 " +
 				"messages took at most; it is shown if ten took longer."},

@@ -31,8 +31,11 @@ type streams struct {
 	midway    int64         // for leavesMidway: leave after so many bytes
 	unreadErr bool          // nobody reads standard error
 
-	input  input
-	settle time.Duration // for slowInput: pause after piece 1: a slow program reads it alone
+	input input
+	// settle is for inputs that keep the program waiting, and grows with how slow the program is:
+	// the pause after the first piece of a slowInput, so that the program reads that alone, and how
+	// long nothing comes of a silentInput, so that the program gets as far as to ask for it.
+	settle time.Duration
 }
 
 // A leave says when a reader closes its end.
@@ -52,14 +55,14 @@ const (
 	wholeInput  input = iota
 	closedInput       // descriptor 0 is closed
 	emptyInput        // nothing comes
-	silentInput       // nothing comes, and the input stays open for quiet
+	silentInput       // nothing comes, and the input stays open for settle
 	slowInput         // comes in pieces that may end inside a line
 	cutInput          // comes without its last newline
 )
 
 // Times and amounts.
 const (
-	quiet     = 500 * time.Millisecond // how long nobody reads, or nothing comes
+	quiet     = 500 * time.Millisecond // how long nobody reads, or nothing comes, at least
 	slowTime  = time.Second            // how long a slow reader reads slowly
 	slowPause = 20 * time.Millisecond
 	slowBytes = 16 << 10 // per read of a slow reader
@@ -221,7 +224,7 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	read := make(chan time.Time, 1)
 	go func() { read <- o.read(bound, &hurry) }()
 	if o.input == silentInput {
-		o.watch(nil, quiet)
+		o.watch(nil, o.settle)
 	}
 	silence.Close()
 	if o.file != nil {
