@@ -56,7 +56,7 @@ var surroundings = []Situation{
 		Title:  "standard input ends at once",
 		Advice: "exit at the end of the input"},
 	{Name: "stdin-silent",
-		Title:  "standard input stays open and nothing comes for half a second or more, then it ends",
+		Title:  "standard input stays open and nothing comes for half a second or more",
 		Advice: "wait in read or poll, and exit at the end of the input"},
 	{Name: "stdin-trickle",
 		Title:  "the input comes in small pieces",
