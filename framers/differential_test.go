@@ -15,9 +15,9 @@ import (
 // A Reader makes the same of a stream however it is cut: streams of frames, oddities and damage are
 // drawn, and each is read whole, byte by byte, and in random pieces.
 func TestEveryCutGivesTheSame(t *testing.T) {
-	streams := 400
+	streams := 150
 	if testing.Short() {
-		streams = 100
+		streams = 30
 	}
 	for _, spec := range fuzzed {
 		for seed := range uint64(streams) {

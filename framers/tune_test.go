@@ -25,7 +25,11 @@ func (d *drained) Write(b []byte) (int, error) {
 }
 
 func TestMuxFollowsTheRate(t *testing.T) {
-	for _, spec := range []string{"chunked:1MiB", "adaptive:1MiB", "chunked+zstd:1MiB"} {
+	specs := []string{"chunked:1MiB", "adaptive:1MiB", "chunked+zstd:1MiB"}
+	if testing.Short() {
+		specs = specs[:1]
+	}
+	for _, spec := range specs {
 		dst := &drained{perSecond: 20e6}
 		m := framers.NewMux(dst, mustParse(t, spec), framers.WithWait(5*time.Millisecond), framers.WithClock(dst.clock))
 		if got := m.FrameSize(); got != 1<<20 {
