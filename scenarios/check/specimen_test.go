@@ -82,6 +82,7 @@ type specimen struct {
 	greeted  bool
 	requests int
 	leak     [][]byte
+	late     bool   // the request with the id 7 is answered with the next one
 	crowded  bool   // another one of its kind runs
 	heap     []byte // that requests are written into from start to end, and again
 }
@@ -203,6 +204,9 @@ func (s *specimen) refuse(id string) {
 		id = "2147483648"
 	case s.is("drops") && s.requests%10 == 0:
 		return
+	case s.is("late") && id == "7":
+		s.late = true
+		return
 	case s.is("leaky"):
 		s.leak = append(s.leak, bytes.Repeat([]byte("l"), 64<<10))
 	case s.is("uncollected"):
@@ -217,6 +221,10 @@ func (s *specimen) refuse(id string) {
 	)
 	if s.is("twice") {
 		answer += answer
+	}
+	if s.late {
+		s.late = false
+		fmt.Printf(refusal+"\n", "7")
 	}
 	io.WriteString(os.Stdout, answer)
 }
