@@ -2,6 +2,7 @@ package framers_test
 
 import (
 	"bufio"
+	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -250,6 +251,39 @@ func BenchmarkReadOnly(b *testing.B) {
 			r := f.NewReader(&repeating{wire: encode(b, f, msgs)})
 			for b.Loop() {
 				r.ReadMessage()
+			}
+		})
+	}
+}
+
+// BenchmarkInterleaved reads messages of 1 MB whose frames come in turns.
+func BenchmarkInterleaved(b *testing.B) {
+	f, err := framers.Chunked(60 << 10)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{1, 2, 8} {
+		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {
+			msg := message(1_000_000)
+			frames := make([][][]byte, n)
+			for i := range n {
+				for pieces := range f.Frames(msg) {
+					frames[i] = append(frames[i], bytes.Join(pieces, nil))
+				}
+			}
+			var wire []byte
+			for k := range frames[0] {
+				for i := range n {
+					wire = append(wire, frames[i][k]...)
+				}
+			}
+			r := f.NewReader(&repeating{wire: wire})
+			b.SetBytes(int64(len(msg)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.ReadMessage(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

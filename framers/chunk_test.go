@@ -529,6 +529,36 @@ func TestRandomInterleavings(t *testing.T) {
 	}
 }
 
+// Messages whose frames come in turns are put together in the buffers of those before.
+func TestNothingIsAllocatedForInterleavedMessages(t *testing.T) {
+	f, err := framers.Chunked(16 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const together = 5
+	frames := make([][][]byte, together)
+	for i := range together {
+		for pieces := range f.Frames(message(200_000)) {
+			frames[i] = append(frames[i], bytes.Join(pieces, nil))
+		}
+	}
+	var wire []byte
+	for k := range frames[0] {
+		for i := range together {
+			wire = append(wire, frames[i][k]...)
+		}
+	}
+	r := f.NewReader(&repeating{wire: wire})
+	allocs := testing.AllocsPerRun(20*together, func() {
+		if _, err := r.ReadMessage(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs >= 1 { // the first messages need buffers
+		t.Errorf("%.0f allocations a message", allocs)
+	}
+}
+
 // What is beyond a limit, or no frame, is refused when it has come: nothing more is waited for.
 func TestARefusalWaitsForNothing(t *testing.T) {
 	for _, c := range []struct{ spec, wire string }{

@@ -70,10 +70,11 @@ func (p *partialMessage) extend(chunk []byte, top int) {
 // looks at one after the other, beginning with the one that most likely goes on.
 type partialMessages struct {
 	list   []*partialMessage
-	spare  *partialMessage // its buffer is for the next message
-	unused int             // messages in a row that needed at most a quarter of that buffer
-	bytes  int             // of all
-	top    int             // largest capacity of one
+	spares []*partialMessage // their buffers are for the next messages
+	spare  int               // bytes of these buffers
+	unused int               // messages in a row that needed at most a quarter of such a buffer
+	bytes  int               // of all
+	top    int               // largest capacity of one
 }
 
 func (s *partialMessages) find(id *chunkID) *partialMessage {
@@ -87,8 +88,7 @@ func (s *partialMessages) find(id *chunkID) *partialMessage {
 
 // add begins a message.
 func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Time) *partialMessage {
-	p := s.spare
-	s.spare = nil
+	p := s.takeSpare()
 	if p == nil {
 		p = &partialMessage{data: []byte{}} // not nil, also if all chunks are empty
 	}
@@ -98,6 +98,18 @@ func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Tim
 	p.began = now
 	p.touched = now
 	s.list = append(s.list, p)
+	return p
+}
+
+// takeSpare returns the spare that was put back last, nil if there is none.
+func (s *partialMessages) takeSpare() *partialMessage {
+	last := len(s.spares) - 1
+	if last < 0 {
+		return nil
+	}
+	p := s.spares[last]
+	s.spares = s.spares[:last]
+	s.spare -= cap(p.data)
 	return p
 }
 
@@ -124,16 +136,21 @@ func (s *partialMessages) empty(p *partialMessage) {
 	p.dropped = true
 }
 
+// mostSpare is how many bytes all spare buffers together may have, if they are several.
+const mostSpare = 16 << 20
+
 // recycle takes back a partial message that is on no list. New memory for each large message would
-// cost more than all the rest, so recycle keeps the largest buffer, and a large one until
-// shrinkAfter messages in a row have not needed it, as a readBuffer does.
+// cost more than all the rest, so recycle keeps its buffer. Several are kept, since messages whose
+// frames come in turns end one right after the other. Large ones are kept until shrinkAfter
+// messages in a row have not needed them, as a readBuffer does.
 func (s *partialMessages) recycle(p *partialMessage) {
-	if s.spare != nil && cap(s.spare.data) >= cap(p.data) {
+	if len(s.spares) > 0 && s.spare+cap(p.data) > mostSpare {
 		return
 	}
 	used := len(p.data)
 	*p = partialMessage{data: p.data[:0]}
-	s.spare = p
+	s.spares = append(s.spares, p)
+	s.spare += cap(p.data)
 	if used > cap(p.data)/4 {
 		s.unused = 0
 	} else {
@@ -141,10 +158,10 @@ func (s *partialMessages) recycle(p *partialMessage) {
 	}
 }
 
-// largeSpare is the size in bytes above which a spare buffer is given back.
+// largeSpare is the size in bytes above which spare buffers are given back.
 const largeSpare = 1 << 20
 
-// countOther notes a message of size bytes that did not need the spare buffer. One that is large
+// countOther notes a message of size bytes that did not need a spare buffer. One that is large
 // itself has made the read buffer large: one large buffer is enough.
 func (s *partialMessages) countOther(size int) {
 	s.unused++
@@ -155,7 +172,8 @@ func (s *partialMessages) countOther(size int) {
 
 func (s *partialMessages) giveBack() {
 	s.unused = 0
-	if s.spare != nil && cap(s.spare.data) > largeSpare {
-		s.spare = nil
+	if s.spare > largeSpare {
+		s.spares = nil
+		s.spare = 0
 	}
 }
