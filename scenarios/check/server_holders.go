@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,16 +18,14 @@ import (
 // behind a wrapper.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
-	input, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", server))
-	if err != nil {
-		return errors.New("this system does not tell what a process has open")
-	}
-	output, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/1", server))
-	if err != nil {
+	open := proc.OpenFiles(server)
+	input := open[0]
+	output := open[1]
+	if input == "" || output == "" {
 		return errors.New("this system does not tell what a process has open")
 	}
 	before := proc.Tree(server)
-	err = c.meet(ctx, c.protocol.Smallest(target.Tool))
+	err := c.meet(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
 		return err
 	}
@@ -52,6 +50,26 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// A holder is a process that has a file open.
+type holder struct {
+	pid        int
+	name, file string
+}
+
+// holdersOf returns which processes have which of the files open; none if the system does not tell.
+func holdersOf(pids []int, files ...string) []holder {
+	var all []holder
+	for _, pid := range pids {
+		open := slices.Collect(maps.Values(proc.OpenFiles(pid)))
+		for _, file := range files {
+			if slices.Contains(open, file) {
+				all = append(all, holder{pid, proc.Name(pid), file})
+			}
+		}
+	}
+	return all
 }
 
 // namesHolders says which processes hold which stream.

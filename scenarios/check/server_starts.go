@@ -45,7 +45,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 			return fmt.Errorf("start %d: %w", n+1, err)
 		}
 		ready = append(ready, float64(time.Since(start)))
-		open = append(open, float64(len(openFiles(s.Process.Cmd.Process.Pid))))
+		open = append(open, float64(len(proc.OpenFiles(s.Process.Cmd.Process.Pid))))
 		resident, _ := s.Process.Resident()
 		memory = append(memory, float64(resident))
 		wait := time.Duration(0)

@@ -14,7 +14,7 @@ import (
 // suspected of that, watch looks for longer.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
-	if !o.spins && o.process.Runnable() { // on a busy machine it may have begun only now
+	if !o.spins && o.process.Runnable() { // on a busy machine the program may begin late
 		o.spins = o.looksBusy(pipe, d)
 	}
 	if o.spins {
@@ -67,8 +67,8 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 // workLooks is how many times stillRuns looks at a program whose time is up.
 const workLooks = 8
 
-// stillRuns reports whether the program ran, or waited for a CPU, at all looks except at most one.
-// A program that only polls runs at fewer looks.
+// stillRuns reports whether the program is still at work: at no more than one of the looks it
+// neither ran nor waited for a CPU. A program that only polls is found at rest more often.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {
@@ -89,7 +89,7 @@ func (o *outcome) findLeft(mark string) {
 		pids, unclear, _ := proc.Marked(mark)
 		o.left = nil
 		for _, pid := range pids {
-			if name := processName(pid); name != "" { // else it has ended
+			if name := proc.Name(pid); name != "" { // else it has ended
 				o.left = append(o.left, name)
 			}
 		}

@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
@@ -108,6 +110,29 @@ func (p *Process) Runnable() bool {
 		}
 	}
 	return false
+}
+
+// Name returns the name of a process; "" if it was waited for, or if the system does not tell.
+func Name(pid int) string {
+	s, err := procfs.ReadStat(pid)
+	if err != nil {
+		return ""
+	}
+	return s.Command
+}
+
+// OpenFiles returns what each descriptor of a process refers to, such as "pipe:[4711]"; nothing if
+// the process has ended, or if the system does not tell.
+func OpenFiles(pid int) map[int]string {
+	fds, _ := procfs.Descriptors(pid)
+	files := map[int]string{}
+	for _, fd := range fds {
+		file, err := os.Readlink(procfs.Path(pid, "fd", strconv.Itoa(fd)))
+		if err == nil { // else it was closed meanwhile
+			files[fd] = file
+		}
+	}
+	return files
 }
 
 // Tree lists a process and its living descendants; only the process itself if the system does not

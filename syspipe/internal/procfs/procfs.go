@@ -87,15 +87,10 @@ type Stat struct {
 	Command string
 	State   byte // 'R' runs, 'S' sleeps, 'D' waits for a disk, 'T' is stopped, 'Z' has ended
 	Parent  int
-	Group   int
-	Session int
 	Flags   uint64 // the kernel's PF_ constants
 	Threads int
 	// ChildTicks is the processor time of the children that were waited for, in ticks of 10 ms.
 	ChildTicks int64
-	// Start is when the process began, in ticks since the machine started. Numbers are used again,
-	// but number and Start together belong to one process only.
-	Start uint64
 }
 
 // kernelThread is PF_KTHREAD of linux/sched.h.
@@ -129,18 +124,15 @@ func parseStat(text string, err error) (Stat, error) {
 	}
 	s := Stat{Command: text[from+1 : to]}
 	fields := strings.Fields(text[to+1:])
-	if len(fields) < 20 {
+	if len(fields) < 18 {
 		return Stat{}, fmt.Errorf("not a stat file of /proc: %q", text)
 	}
 	s.State = fields[0][0]
 	s.Parent = number(fields[1])
-	s.Group = number(fields[2])
-	s.Session = number(fields[3])
 	s.Flags = uint64(number(fields[6]))
 	s.ChildTicks = int64(number(fields[13]) + number(fields[14]))
 	s.Threads = number(fields[17])
-	s.Start, err = strconv.ParseUint(fields[19], 10, 64)
-	return s, err
+	return s, nil
 }
 
 // number returns 0 for a text that is no number, but the kernel writes only numbers.
