@@ -279,9 +279,9 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	case p != nil:
 		p.answer <- answer{result: bytes.Clone(m.Result)}
 	case late:
-		c.stats.late++
+		c.opts.Logger.Debug("Dropped a late answer")
 	default:
-		c.stats.strays++
+		c.opts.Logger.Debug("Dropped an answer to no request")
 	}
 	return nil
 }

@@ -178,6 +178,9 @@ func childCommand(kind string) Command {
 func openChild(t *testing.T, command Command, opts Options) *Conn {
 	t.Helper()
 	leaktest.Check(t)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(newLogBook())
+	}
 	c, err := Open(command, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -262,10 +265,10 @@ func TestChildServesInEveryFraming(t *testing.T) {
 // large answers in frames.
 func TestLinesToAServerThatChunks(t *testing.T) { // seed 000, "Gracefully handles non-chunked messages"
 	var chunks atomic.Int64
-	var log logBook
+	log := newLogBook()
 	c := openChild(t, childCommand("serve adaptive"), Options{
 		OnChunk: func(c framers.Chunk) { chunks.Store(int64(c.Received)) },
-		Logger:  slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger:  slog.New(log),
 	})
 	for _, size := range []int{1, 60_000, 300_000} {
 		chunks.Store(0)
@@ -278,7 +281,7 @@ func TestLinesToAServerThatChunks(t *testing.T) { // seed 000, "Gracefully handl
 		}
 	}
 	if want := `msg="Chunked message received" bytes=300`; !strings.Contains(log.String(), want) {
-		t.Errorf("log is %s, want %s", &log, want)
+		t.Errorf("log is %s, want %s", log, want)
 	}
 }
 

@@ -50,20 +50,10 @@ type Conn struct {
 	pending map[jsonrpc.ID]*pendingCall
 	lastID  int64 // ids count up and are never used again
 	retry   backoff
-	timer   func() bool // stops the timer that was set last
-	stats   counts
+	timer   func() bool     // stops the timer that was set last
 	lost    *TransportError // why the state is Backoff or Closing
 
 	tasks sync.WaitGroup
-}
-
-// counts are what tests look at.
-type counts struct {
-	starts     int   // of the server
-	violations int   // frames beyond the limit
-	noise      int64 // lines that were no message, and messages that were malformed
-	late       int64 // answers to requests that had failed already
-	strays     int64 // answers to no request of ours
 }
 
 // Open starts the server and returns at once. Requests wait until it is ready.

@@ -69,7 +69,7 @@ func TestNoiseIsSkippedAndCounted(t *testing.T) { // "Malformed JSON messages lo
 			t.Fatalf("got %s, %v", got, err)
 		}
 	}
-	if n := s.c.snapshot().noise; n != int64(5*len(noise)) {
+	if n := s.c.snapshot().noise; n != 5*len(noise) {
 		t.Errorf("%d lines of noise, want %d", n, 5*len(noise))
 	}
 	if strings.Contains(s.logs.String(), "broken") {
@@ -89,7 +89,7 @@ func TestNoiseHasABound(t *testing.T) {
 }
 
 func TestStderrIsDrained(t *testing.T) { // "Server can send logs/errors to stderr"
-	var stderr logBook
+	var stderr safeBuffer
 	s := newFixture(t, Options{Stderr: &stderr})
 	srv := s.readyServer()
 	srv.err.SetWriteDeadline(time.Now().Add(patience))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -175,14 +176,14 @@ type fixture struct {
 func newFixture(t *testing.T, opts Options) *fixture {
 	t.Helper()
 	leaktest.Check(t)
-	s := &fixture{t: t, clock: newManualClock(), logs: new(logBook), states: make(chan State, 1000), events: make(chan Violation, 10)}
+	s := &fixture{t: t, clock: newManualClock(), logs: newLogBook(), states: make(chan State, 1000), events: make(chan Violation, 10)}
 	if opts.Framing == nil {
 		opts.Framing = framers.NDJSON()
 	}
 	s.p = &fakeLauncher{t: t, framing: opts.Framing, servers: make(chan *fakeServer, 100)}
 	opts.AfterFunc = s.clock.AfterFunc
 	opts.Random = func() float64 { return 1 }
-	opts.Logger = slog.New(slog.NewTextHandler(s.logs, nil))
+	opts.Logger = slog.New(s.logs)
 	opts.OnState = func(st State) { s.states <- st }
 	opts.OnViolation = func(v Violation) { s.events <- v }
 	c, err := Open(s.p, opts)
@@ -297,19 +298,44 @@ func lost(t *testing.T, err error, reason string) *TransportError {
 	return e
 }
 
-// A logBook is what was logged.
+// A logBook is what was logged, as text, and how often each message was.
 type logBook struct {
+	slog.Handler
+	text safeBuffer
+
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func newLogBook() *logBook {
+	l := &logBook{times: map[string]int{}}
+	l.Handler = slog.NewTextHandler(&l.text, &slog.HandlerOptions{Level: slog.LevelDebug})
+	return l
+}
+
+func (l *logBook) Handle(ctx context.Context, r slog.Record) error {
+	l.mu.Lock()
+	what, _, _ := strings.Cut(r.Message, ":")
+	l.times[what]++
+	l.mu.Unlock()
+	return l.Handler.Handle(ctx, r)
+}
+
+func (l *logBook) String() string { return l.text.String() }
+
+// A safeBuffer is a buffer for several goroutines.
+type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *logBook) Write(p []byte) (int, error) {
+func (l *safeBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *logBook) String() string {
+func (l *safeBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -322,14 +348,29 @@ func (c *Conn) State() State {
 	return c.state
 }
 
-// A snapshot is what a connection has counted.
+// A snapshot is what a connection, whose log is a logBook, has met so far.
 type snapshot struct {
-	counts
-	inFlight int // requests that wait for an answer now
+	starts     int // of the server
+	violations int // frames beyond the limit
+	noise      int // lines that were no message, and messages that were malformed
+	late       int // answers to requests that had failed already
+	strays     int // answers to no request of ours
+	inFlight   int // requests that wait for an answer now
 }
 
 func (c *Conn) snapshot() snapshot {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return snapshot{c.stats, len(c.pending)}
+	inFlight := len(c.pending)
+	c.mu.Unlock()
+	l := c.opts.Logger.Handler().(*logBook)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return snapshot{
+		starts:     l.times["Starting the server"],
+		violations: l.times["Frame size exceeds limit"],
+		noise:      l.times["Skipped what is no message"],
+		late:       l.times["Dropped a late answer"],
+		strays:     l.times["Dropped an answer to no request"],
+		inFlight:   inFlight,
+	}
 }

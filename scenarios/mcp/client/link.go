@@ -166,11 +166,10 @@ func (l *link) take(m child.Message) bool {
 	return true
 }
 
-// invalidMessage counts a line that is no message. After more than MaxNoise of them in a row, the
+// invalidMessage drops a line that is no message. After more than MaxNoise of them in a row, the
 // link fails.
 func (l *link) invalidMessage(err error) {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
-	l.c.dispatch(l, malformed, eventData{})
 	l.noise++
 	if l.noise > max(l.c.opts.MaxNoise, 0) {
 		why := fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err)

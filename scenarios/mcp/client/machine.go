@@ -31,7 +31,6 @@ const (
 	initialized              // the handshake is done
 	refused                  // the handshake failed, or took too long
 	frame                    // a message came
-	malformed                // what came is no message
 	oversized                // a frame beyond the limit came
 	gone                     // the stream ended, or writing failed, or there was too much noise
 	elapsed                  // the backoff is over
@@ -52,13 +51,12 @@ type action int
 const (
 	report       action = 1 << iota // tell of the frame that was too large
 	disconnect                      // leave the server, and see that it ends
-	failAll                         // fail the pending calls: late answers to them are only counted
+	failAll                         // fail the pending calls: late answers to them are dropped
 	resetBackoff                    // forget earlier failures
 	schedule                        // start the backoff's timer
 	launch                          // start the server
 	handshake                       // start the handshake
 	deliver                         // hand the message to the call that waits for it
-	countNoise                      // count what is no message
 	drop                            // ignore the event
 )
 
@@ -80,14 +78,12 @@ var machine = map[State]map[event]step{
 		initialized: {Ready, resetBackoff},
 		refused:     {Backoff, disconnect | failAll | schedule},
 		frame:       {Initializing, deliver},
-		malformed:   {Initializing, countNoise},
 		oversized:   {Backoff, report | disconnect | failAll | schedule},
 		gone:        {Backoff, disconnect | failAll | schedule},
 		closed:      {Closing, disconnect | failAll},
 	},
 	Ready: {
 		frame:     {Ready, deliver},
-		malformed: {Ready, countNoise},
 		oversized: {Backoff, report | disconnect | failAll | schedule},
 		gone:      {Backoff, disconnect | failAll | schedule},
 		closed:    {Closing, disconnect | failAll},
@@ -160,7 +156,6 @@ func (c *Conn) setState(next State) {
 func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 	switch do {
 	case report:
-		c.stats.violations++
 		return func() { c.tellViolation(data.err.Err.(*FrameError)) }
 	case disconnect: // from the current server, or from one that has started too late
 		if l == nil {
@@ -186,8 +181,6 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		c.startHandshake(l)
 	case deliver:
 		return c.deliver(l, data.msg)
-	case countNoise:
-		c.stats.noise++
 	}
 	return nil
 }
@@ -247,7 +240,7 @@ func (c *Conn) schedule(lost *TransportError) {
 
 // start starts the server, once the process before is gone.
 func (c *Conn) start() {
-	c.stats.starts++
+	c.opts.Logger.Debug("Starting the server")
 	before := c.last
 	c.tasks.Go(func() {
 		if before != nil {

@@ -14,7 +14,6 @@ startFailed | backoff+failAll+schedule |                                        
 initialized |                          | ready+resetBackoff                         |                                            |                    |
 refused     |                          | backoff+disconnect+failAll+schedule        |                                            |                    |
 frame       |                          | initializing+deliver                       | ready+deliver                              |                    |
-malformed   |                          | initializing+countNoise                    | ready+countNoise                           |                    |
 oversized   |                          | backoff+report+disconnect+failAll+schedule | backoff+report+disconnect+failAll+schedule |                    |
 gone        |                          | backoff+disconnect+failAll+schedule        | backoff+disconnect+failAll+schedule        |                    |
 elapsed     |                          |                                            |                                            | starting+launch    |
@@ -22,9 +21,9 @@ exhausted   |                          |                                        
 closed      | closing+failAll          | closing+disconnect+failAll                 | closing+disconnect+failAll                 | closing+failAll    |
 `
 
-var eventNames = [...]string{"started", "startFailed", "initialized", "refused", "frame", "malformed", "oversized", "gone", "elapsed", "exhausted", "closed"}
+var eventNames = [...]string{"started", "startFailed", "initialized", "refused", "frame", "oversized", "gone", "elapsed", "exhausted", "closed"}
 
-var actionNames = [...]string{"report", "disconnect", "failAll", "resetBackoff", "schedule", "launch", "handshake", "deliver", "countNoise", "drop"}
+var actionNames = [...]string{"report", "disconnect", "failAll", "resetBackoff", "schedule", "launch", "handshake", "deliver", "drop"}
 
 // describe returns a step as the table above has it.
 func describe(st step) string {
