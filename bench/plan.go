@@ -83,7 +83,6 @@ type Progress struct {
 	Cell   results.Cell
 	Step   Step
 	Sample int // of the cell, from 1, if the step is Timed
-	Err    error
 }
 
 // A Step is what was just finished for a cell.

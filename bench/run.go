@@ -284,7 +284,6 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 func (r *runner) failed(c *cellRun, err error) error {
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()
-	r.observe(Progress{Cell: c.record.Cell, Step: Finished, Err: err})
 	return err
 }
 

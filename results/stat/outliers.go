@@ -163,8 +163,8 @@ func Differ(groups [][]float64) bool {
 
 // A Spread says how far a figure differs between machines.
 type Spread struct {
-	N                             int
-	Median, P10, P90, Least, Most float64
+	N                int
+	Median, P10, P90 float64
 }
 
 // SpreadOf returns the spread of values.
@@ -175,5 +175,5 @@ func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	at := func(share float64) float64 { return sorted[int(math.Round(share*float64(n-1)))] }
-	return Spread{n, median(sorted), at(0.1), at(0.9), sorted[0], sorted[n-1]}
+	return Spread{n, median(sorted), at(0.1), at(0.9)}
 }
