@@ -207,18 +207,14 @@ static int digits(size_t n)
 	return d;
 }
 
-static size_t chunk_header(int index, int of)
-{
-	return ID + 3 + digits(index) + digits(of);
-}
-
-/* cut finds the smallest number of chunks whose frames hold a message. */
+/* cut finds the smallest number of chunks whose frames hold a message. As ours do, all but the last
+ * carry as much as fits beside an index of as many digits as the number of chunks has. */
 static void cut(void)
 {
 	for (int of = 1; of <= MOST_CHUNKS; of++) {
 		size_t left = size;
+		size_t room = FRAME - (ID + 3 + 2 * digits(of)) - 1;
 		for (int i = 0; i < of; i++) {
-			size_t room = FRAME - chunk_header(i, of) - 1;
 			chunks.data[i] = left < room ? left : room;
 			left -= chunks.data[i];
 		}
