@@ -19,9 +19,9 @@ var Patterns = [][2]string{
 	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
 }
 
-// sharedBy returns the cell without the fields in which cells that share workers may differ: those
-// in which compared cells differ, and the size. Sizes share workers because each start of two
-// processes takes the time of some ten slices.
+// sharedBy returns the cell without the fields in which cells that share workers may differ. Cells
+// that are compared share workers, and so do their sizes, because the start of two processes takes
+// as long as some ten slices.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c

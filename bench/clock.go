@@ -14,7 +14,7 @@ import (
 type clock struct{ shift int64 }
 
 // clockReadings is how often both clocks are read, one right after the other, to find the shift.
-// Among some dozens of pairs one is as close as it gets.
+// Some dozens are enough that nothing came between the two readings of at least one pair.
 const clockReadings = 64
 
 // newClock makes a view of the clock.

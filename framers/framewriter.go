@@ -24,9 +24,9 @@ const (
 )
 
 // A frameWriter is the sending side of a framing. It is given frames in pieces, and decides what
-// each call hands over: a copy of small frames, gather lists of large ones for a Vectored, each
-// piece for a bufio.Writer, and for any other writer a copy of the pieces, or parts of the message
-// itself.
+// each call hands over. A bufio.Writer gets piece by piece. Any other writer gets a small frame as
+// one copy. Of a large frame a Vectored gets gather lists, and a writer that is none gets copies of
+// the small pieces and parts of the message itself.
 type frameWriter struct {
 	w         io.Writer
 	v         Vectored // nil if w is none
@@ -74,9 +74,9 @@ func (o *frameWriter) frame(head, msg, tail []byte) error {
 }
 
 // compose copies the pieces of a frame together, or returns nil if the frame should not be sent in
-// one call. Writers call compose and then Write themselves: after a system call the processor
-// mispredicts the return from each function above it, so these should be few. That gains 3 to 5 %
-// at 256 and 4000 B on one CPU.
+// one call. Writers call compose and then Write themselves, so that few functions lie above the
+// system call: after it, the processor mispredicts the return from each of them. That gains 3 to 5
+// % at 256 and 4000 B on one CPU.
 func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	total := len(head) + len(msg) + len(tail)
 	if total > o.copyMost || total == len(msg) || o.broken != nil {

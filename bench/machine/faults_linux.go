@@ -40,7 +40,8 @@ func systemFaults() []Fault {
 	}
 }
 
-// turbo reads the switch of Intel's driver, and the one that all other drivers have.
+// turbo says so if the CPUs may run faster than their usual clock. It reads the switch of Intel's
+// driver, and the one that all other drivers have.
 func turbo() string {
 	ofIntel := read(cpuDir + "intel_pstate/no_turbo")
 	if ofIntel == "0" || ofIntel == "" && read(cpuDir+"cpufreq/boost") == "1" {

@@ -62,17 +62,18 @@ func throttled() (seconds float64, ok bool) {
 	return seconds, ok
 }
 
-// throttledIn adds what the groups on the way from the top to a group say of key in units of a
-// second. In a container the way is often not to be seen, but the top is its group.
-func throttledIn(top, group, key string, unit float64) (seconds float64, ok bool) {
-	for way := path.Join("/", group); ; way = path.Dir(way) {
-		for line := range strings.Lines(read(path.Join(top, way, "cpu.stat"))) {
+// throttledIn adds up what a group and each group above it, up to the folder top, have as the value
+// of key in their file cpu.stat. perSecond is how many units of that value make a second. In a
+// container the group's own folder is often not to be seen, but top describes the same group.
+func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok bool) {
+	for folder := path.Join("/", group); ; folder = path.Dir(folder) {
+		for line := range strings.Lines(read(path.Join(top, folder, "cpu.stat"))) {
 			if f := strings.Fields(line); len(f) == 2 && f[0] == key {
-				seconds += number(f[1]) / unit
+				seconds += number(f[1]) / perSecond
 				ok = true
 			}
 		}
-		if way == "/" {
+		if folder == "/" {
 			return seconds, ok
 		}
 	}

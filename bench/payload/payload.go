@@ -33,7 +33,8 @@ type Source struct {
 // Message returns message i. It is valid until the next call; its length never changes, and it may
 // be written to the pipe but not altered.
 func (s *Source) Message(i int64) []byte {
-	m, number := s.Body(i), digits(i)
+	m := s.Body(i)
+	number := digits(i)
 	if s.head >= 0 {
 		binary.BigEndian.PutUint64(m[s.head:], number)
 	}
@@ -243,7 +244,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	if len(b) == 1 {
 		b[0] = '0' + byte(r.IntN(10))
 	}
-	head, tail = bytes.Index(b, []byte(number)), bytes.LastIndex(b, []byte(number))
+	head = bytes.Index(b, []byte(number))
+	tail = bytes.LastIndex(b, []byte(number))
 	if head == tail {
 		tail = -1
 	}

@@ -87,7 +87,8 @@ func (l *lines) take(line []byte) {
 		if m.Kind != results.KindMessage || m.Size <= 0 {
 			return
 		}
-		size, body := int(min(m.Size, maxRecording+1)), []byte(m.Body)
+		size := int(min(m.Size, maxRecording+1))
+		body := []byte(m.Body)
 		if len(body) == 0 {
 			body = nil
 		} else {

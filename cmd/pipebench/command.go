@@ -21,7 +21,7 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
 	if row.args == nil {
-		cmd.Args = takes(0, 0, row.name+" takes no arguments")
+		cmd.Args = exactly(0, row.name+" takes no arguments")
 	}
 	f := row.flags()
 	cmd.RunE = f.run
@@ -31,31 +31,35 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	return cmd
 }
 
-const anyNumber = -1 // of arguments
-
-// takes checks the number of arguments, and that the flags may be given together.
-func takes(least, most int, says string) cobra.PositionalArgs {
+// atLeast demands n arguments or more; says is the error if there are fewer.
+func atLeast(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		n := len(args)
-		if most == anyNumber && n < least {
+		if len(args) < n {
 			return usage(errors.New(says))
-		}
-		if most != anyNumber && n == 0 && least > 0 {
-			return usage(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
-		}
-		if most != anyNumber && (n < least || n > most) {
-			return usage(fmt.Errorf("%s, but was given %d; see %s --help",
-				says, n, cmd.CommandPath()))
 		}
 		return usage(cmd.ValidateFlagGroups())
 	}
 }
 
-// beforeDash checks the number of arguments before --. The words behind -- are for both commands.
+// exactly demands n arguments; says begins the error if there are fewer or more.
+func exactly(n int, says string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case n:
+			return usage(cmd.ValidateFlagGroups())
+		case 0:
+			return usage(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
+		}
+		return usage(fmt.Errorf("%s, but was given %d; see %s --help",
+			says, len(args), cmd.CommandPath()))
+	}
+}
+
+// beforeDash demands n arguments before --. The words behind -- are for both commands.
 func beforeDash(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		args, _ = beforeAndAfterDash(cmd, args)
-		return takes(n, n, says+" (words for both go behind --)")(cmd, args)
+		return exactly(n, says+" (words for both go behind --)")(cmd, args)
 	}
 }
 

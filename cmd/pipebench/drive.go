@@ -26,7 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
-	step      string // the current step
+	step      string // what drive waits for now, for the error if the time ends there
 	assertFlags
 	sharedFlags
 }
@@ -164,9 +164,9 @@ func withAdvice(err error) error {
 	return err
 }
 
-// unfit adds advice as withAdvice does. If something was asserted, a failed handshake is a failed
-// gate, because the server works at no size.
-func (f *driveFlags) unfit(err error) error {
+// openError returns the error of drive.Open with advice. If something was asserted, a failed
+// handshake is a failed gate, because the server works at no size.
+func (f *driveFlags) openError(err error) error {
 	if _, ok := errors.AsType[*drive.HandshakeError](err); ok && len(f.asserts) > 0 {
 		return &statusError{exitGate, withAdvice(err)}
 	}
@@ -182,7 +182,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	}
 	d, err := drive.Open(ctx, f.options)
 	if err != nil {
-		return f.unfit(err)
+		return f.openError(err)
 	}
 	f.step = "requests were sent" // if no step is observed
 	defer d.Close()

@@ -121,7 +121,7 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 // assertion fails, or else the error of a missing verdict if an assertion cannot be decided. set is
 // nil for benchmark text, which has no cells for assertions.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
-	w := beside(cmd, format)
+	w := remarksWriter(cmd, format)
 	var failed, open []string
 	for _, a := range f.asserts {
 		j := assert.Result{
@@ -154,9 +154,9 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	return nil
 }
 
-// beside returns where to print remarks on the results: standard output if a person reads the
-// format, standard error if a program does.
-func beside(cmd *cobra.Command, format view.Format) io.Writer {
+// remarksWriter returns where to print remarks on the results: standard output if a person reads
+// the format, standard error if a program does.
+func remarksWriter(cmd *cobra.Command, format view.Format) io.Writer {
 	if readable(format) {
 		return cmd.OutOrStdout()
 	}

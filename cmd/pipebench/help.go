@@ -62,26 +62,26 @@ var commandGroups = []commandGroup{
 	{"Measure a pipe", []commandRow{
 		{"run", func() flags { return &runFlags{} }, nil},
 		{"tune", func() flags { return &tuneFlags{} }, cobra.ArbitraryArgs},
-		{"probe", func() flags { return &probeFlags{} }, takes(0, anyNumber, "")},
+		{"probe", func() flags { return &probeFlags{} }, atLeast(0, "")},
 	}},
 	{"Test a program", []commandRow{
-		{"check", func() flags { return &checkFlags{} }, takes(1, anyNumber,
+		{"check", func() flags { return &checkFlags{} }, atLeast(1,
 			"which command? put it behind --, as in: pipebench check -- my-program")},
-		{"drive", func() flags { return &driveFlags{} }, takes(1, anyNumber,
+		{"drive", func() flags { return &driveFlags{} }, atLeast(1,
 			"which command? put it behind --, as in: pipebench drive -- cat")},
 		{"inspect", func() flags { return &inspectFlags{} },
-			takes(1, 1, "inspect takes the number of one process")},
+			exactly(1, "inspect takes the number of one process")},
 	}},
 	{"Stand at an end", []commandRow{
 		{"serve", func() flags { return &serveFlags{} }, nil},
-		{"call", func() flags { return &callFlags{} }, takes(1, anyNumber,
+		{"call", func() flags { return &callFlags{} }, atLeast(1,
 			"which server? pipebench call -- COMMAND [ARGUMENT...]")},
 		{"tap", func() flags { return &tapFlags{} }, tapArgs},
 	}},
 	{"Look and compare", []commandRow{
 		{"compare", func() flags { return &compareFlags{} },
 			beforeDash(2, "compare takes two files of results, or two commands")},
-		{"report", func() flags { return &reportFlags{} }, takes(1, anyNumber,
+		{"report", func() flags { return &reportFlags{} }, atLeast(1,
 			"which file? give the results.jsonl of one run or more")},
 	}},
 }

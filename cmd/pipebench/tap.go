@@ -49,9 +49,9 @@ const tapNeedsCommand = "which command? put it behind --, as in: pipebench tap -
 // tapArgs demands a command, unless a configuration is to be changed.
 func tapArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("wrap") || cmd.Flags().Changed("unwrap") {
-		return takes(0, anyNumber, "")(cmd, args)
+		return atLeast(0, "")(cmd, args)
 	}
-	return takes(1, anyNumber, tapNeedsCommand)(cmd, args)
+	return atLeast(1, tapNeedsCommand)(cmd, args)
 }
 
 // run does not return once the command has been started: the process ends as the command does.

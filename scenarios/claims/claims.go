@@ -78,7 +78,8 @@ func All() []Claim {
 		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
-// constants are sentences about constants and arithmetic. The guide on claims has a table of them.
+// constants are the IDs of sentences that only compare numbers or cite a document, so nothing is
+// measured for them. The guide on claims has a table of them.
 var constants = []string{
 	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
 	"001-1000-tools", "001-50mb-excluded", "001-http2-1000", "001-grpc-4mb", "001-rarely-1mb",

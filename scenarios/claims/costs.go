@@ -82,8 +82,8 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes ratios by the lowest and the highest median, with the intervals of these two,
-// and the least number of rounds of any ratio.
+// rangeOf describes ratios by two of them, the lowest and the highest, each with its interval, and
+// by the smallest number of rounds that any of them rests on.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"

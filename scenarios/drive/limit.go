@@ -67,7 +67,7 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		last := &found[len(found)-1]
 		last.Evidence.Limit.ByRequests = fits < most && last.SearchedTo != nil
 		bySize = bySize && fits < most && last.ReplyLimit == nil
-		if bySize { // the next search goes further, and says more
+		if bySize { // the search below goes further, so its record takes the place of this one
 			found = found[:len(found)-1]
 		}
 	}

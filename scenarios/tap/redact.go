@@ -29,8 +29,8 @@ func redact(b []byte, method string) bool {
 func overwrite(b []byte, method string) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	outermost := ""
-	member := ""
+	outermost := "" // the member of the outermost object that the token is in
+	member := ""    // the innermost member that the token is in
 	for from := int64(0); ; from = dec.InputOffset() {
 		token, err := dec.ReadToken()
 		if err == io.EOF {
@@ -42,7 +42,7 @@ func overwrite(b []byte, method string) {
 		}
 		value := b[from:dec.InputOffset()] // with the separators before it
 		within, n := dec.StackIndex(dec.StackDepth())
-		named := within == '{' && n%2 == 1
+		named := within == '{' && n%2 == 1 // the token is a member's name
 		if named {
 			member = token.String()
 		}
@@ -50,7 +50,7 @@ func overwrite(b []byte, method string) {
 			outermost = member
 		}
 		ofParams := outermost == "params" && dec.StackDepth() == 2 && within == '{'
-		switch {
+		switch { // the cases without a body keep the token
 		case named, dec.StackDepth() == 1 && slices.Contains(keptMembers, outermost):
 		case slices.Contains(revisionMembers, member) && revision.Match(value):
 		case method == toolCall && ofParams && member == "name":

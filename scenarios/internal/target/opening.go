@@ -20,10 +20,10 @@ type opening struct {
 // servers ignore methods that they do not know, and some all that comes before initialize.
 func (g greeting) open() (opening, error) {
 	o := opening{sent: 1}
-	hasty := g
-	hasty.within = min(headstart, g.within/2)
+	discover := g
+	discover.within = min(headstart, g.within/2)
 	var err error
-	o.reply, err = hasty.askFirst(
+	o.reply, err = discover.askFirst(
 		jsonrpc.AppendRequest(nil, discoverID, "server/discover", []byte(discoverParams)))
 	if !errors.Is(err, child.ErrSilent) || errors.Is(err, child.ErrNotTaken) {
 		return o, err
@@ -38,8 +38,9 @@ func (g greeting) open() (opening, error) {
 	return o, err
 }
 
-// hearBoth waits for the answer to initialize, and for the one to server/discover if that comes
-// first. A filter answers with two lines, the same as were sent or others.
+// hearBoth waits for the answer to initialize. If the answer to server/discover comes first, it
+// keeps that, too. A filter of lines answers with two lines that are no JSON-RPC: hearBoth keeps
+// the first of them, and gives up soon after it if no answer to initialize comes.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -100,9 +100,9 @@ type Server struct {
 	ignoring atomic.Bool
 	inChunks atomic.Bool // it has answered in chunks where lines were sent
 
-	// of the goroutine that makes requests:
+	// These belong to the goroutine that makes requests.
 	served int64
-	Paces  [2]Pace // of answers, by kind
+	Paces  [2]Pace // how long answers take, by the Kind of their request
 
 	Strays Strays
 }
@@ -121,7 +121,7 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 	s := &Server{o: o, client: os.Getpid()}
 	pipes := o.Pipes
 	pipes.Respond = s.respond
-	pipes.Divert = s.sort
+	pipes.Divert = s.divert
 	pipes.Reading = []framers.Option{framers.WithExpiry(0)}
 	if pipes.MaxMessage > 0 {
 		most := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
@@ -151,7 +151,8 @@ func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 // InChunks reports whether the server has answered in chunks where it is sent lines.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
-// From Receive on, f gets each message that may be an answer, instead of Next; nil ends that.
+// Receive has f called with each message that may be an answer. Next no longer returns these, until
+// Receive is called with nil.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)
@@ -160,7 +161,8 @@ func (s *Server) Receive(f Receiver) {
 	s.receive.Store(&f)
 }
 
-// From Ignore on, answers that nobody waits for are counted and dropped.
+// Ignore has answers that nobody waits for counted and dropped from now on. Next no longer returns
+// them.
 func (s *Server) Ignore() { s.ignoring.Store(true) }
 
 // ourMethods are the methods of requests that only a client makes: a server that sends one echoes
@@ -179,10 +181,10 @@ func (s *Server) respond(m child.Message) []byte {
 	return p.respond(m.Raw, m.Envelope)
 }
 
-// sort sees each message first, and reports whether it took the message. It takes a message that is
-// known to be no answer, and gives one that may be an answer to the receiver. It leaves the rest to
-// respond and Next.
-func (s *Server) sort(m child.Message) bool {
+// divert sees each message first, and reports whether it took the message. It takes a message that
+// is known to be no answer, and gives one that may be an answer to the receiver. It leaves the rest
+// to respond and Next.
+func (s *Server) divert(m child.Message) bool {
 	if m.Err != nil {
 		s.Strays.add(m.Raw)
 		return true
