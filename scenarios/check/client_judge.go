@@ -27,6 +27,9 @@ func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty) {
 	case c.good.asked == 0 && due != catalogue.CarryOn && f.name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: " +
 			"have it call a tool")
+	case v.mayBeSlow(c.good.took):
+		f.cannotTell("is still there after %v, and takes %v with a good server: "+
+			"give it more time by --timeout", v.took, c.good.took)
 	case !v.ended:
 		f.fails("is still there after %v, and prints %q in the end%s",
 			v.took, v.last(), v.story())

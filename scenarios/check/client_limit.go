@@ -22,15 +22,21 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
-	var failed *visit
+	var failed *visit     // the last that did not take its answer
+	needed := c.good.took // the time of the last that took it
 	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
 	until := time.Now().Add(searchTime * f.o.Timeout)
 	err := s.Run(until, func(n int) (bool, error) {
-		v, err := f.refusesAnswer(ctx, int64(n))
-		if v != nil {
+		v, err := f.visitLarge(ctx, int64(n))
+		if err != nil {
+			return false, err
+		}
+		if v.worked() {
+			needed = v.took
+		} else {
 			failed = v
 		}
-		return v == nil, err
+		return v.worked(), nil
 	})
 	switch {
 	case err != nil:
@@ -41,35 +47,35 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	case failed == nil:
 		f.ok("takes answers of %s", size(int64(s.Low)))
 	default:
-		judgeLimit(f, failed, int64(s.Low), int64(s.High))
+		judgeLimit(f, failed, needed, int64(s.Low), int64(s.High))
 	}
 	return nil
 }
 
-// refusesAnswer visits a server whose answers have n bytes, and returns the visit if it failed
-// twice.
-func (f *finding) refusesAnswer(ctx context.Context, n int64) (*visit, error) {
-	var failed *visit
-	for range 2 {
-		v, err := f.visit(ctx, "--fault", "large-answer="+strconv.FormatInt(n, 10))
-		if err != nil {
-			return nil, err
-		}
-		if v.ended && v.code == 0 {
-			return nil, nil
-		}
-		failed = v
+// visitLarge visits a server whose answers have n bytes, and once more if the client fails.
+func (f *finding) visitLarge(ctx context.Context, n int64) (*visit, error) {
+	flag := "large-answer=" + strconv.FormatInt(n, 10)
+	v, err := f.visit(ctx, "--fault", flag)
+	if err != nil || v.worked() {
+		return v, err
 	}
-	return failed, nil
+	return f.visit(ctx, "--fault", flag)
 }
 
-// judgeLimit judges a client that takes answers of low bytes, but not of high bytes.
-func judgeLimit(f *finding, failed *visit, low, high int64) {
+// judgeLimit judges a client that takes answers of low bytes in the time needed, but not of high
+// bytes.
+func judgeLimit(f *finding, failed *visit, needed time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
 		limit += ", and none of " + size(high)
 	}
+	if low > 0 {
+		needed = time.Duration(float64(needed) * float64(high) / float64(low))
+	}
 	switch {
+	case failed.mayBeSlow(needed):
+		f.cannotTell("takes answers of %s; larger ones may take longer than %v: "+
+			"give it more time by --timeout", size(low), failed.took)
 	case !failed.ended:
 		f.fails("%s; of a larger one it waits for more than %v", limit, failed.took)
 	case strings.TrimSpace(failed.said+failed.out) == "":

@@ -96,6 +96,15 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	return v, ctx.Err()
 }
 
+// worked reports whether the client ended in time, and well.
+func (v *visit) worked() bool { return v.ended && v.code == 0 }
+
+// mayBeSlow reports whether a client whose time was up may only have been too slow: it needs more
+// than half of that time if all is well.
+func (v *visit) mayBeSlow(needed time.Duration) bool {
+	return !v.ended && 2*needed > v.took
+}
+
 // How long a server may go on after its client has ended. A server that does not read has to be
 // killed by its client; any other ends, or notices after some seconds that its client is gone.
 const (
