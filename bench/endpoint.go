@@ -72,8 +72,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoin
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// Not if the end will be closed: closed in one table of descriptors, it stays open in the
-	// other.
+	// An end that is to be closed stays in the common table of descriptors: closed in the table of
+	// one thread, it would stay open in the common one.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}

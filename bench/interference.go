@@ -29,8 +29,8 @@ func newInterference() *interference {
 	}
 }
 
-// maxQueued is the share of its time that a slice may have lost because others had a CPU on which
-// one of its ends could have run.
+// maxQueued is the largest share of a slice's time in which its ends may have waited for CPUs that
+// others had.
 const maxQueued = 0.05
 
 // mark notes in a sample how much CPU time the hypervisor took from it, and, if the sample is to be

@@ -26,8 +26,8 @@ type schedule struct {
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime is how long before the first message is due the ends agree on the start: without it the
-// first message would be late already.
+// leadTime lies between the moment at which the ends agree on the start and the first message that
+// falls due. Without it that message would be late already.
 const leadTime = time.Millisecond
 
 // A load is the account of one generated load: when each message was sent and received, on the

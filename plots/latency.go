@@ -51,7 +51,7 @@ func latencyChart(key, what string) func(rows) Chart {
 // addLatencies adds a panel for each size and placement, with a line for each framing.
 func (c *Chart) addLatencies(r rows, key string) {
 	title := r.titled(func(row stat.Row) string {
-		return placeName(row) + ", " + sizeName(row.Cell.Size)
+		return placeName(row) + ", " + view.SizeTitle(row.Cell.Size)
 	}, "framing", "size", "placement")
 	for _, name := range values(r, title) {
 		panel := Panel{Title: name}
@@ -83,7 +83,7 @@ func (r rows) latencySpan(key string) string {
 	placement := r.all[0].Cell.Placement
 	size := r.sizes()[0]
 	own := with(with(r, placementOf, placement), sizeOf, size)
-	text := fmt.Sprintf(" of %s %s: ", sizeName(size), view.PlacementPhrase(placement))
+	text := fmt.Sprintf(" of %s %s: ", view.SizeTitle(size), view.PlacementPhrase(placement))
 	for i, quantile := range []string{"p50", "p99"} {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, row := range own.all {

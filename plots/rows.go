@@ -65,14 +65,6 @@ func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeName names a message size. Recorded messages have no common size: it is 0.
-func sizeName(size int) string {
-	if size == 0 {
-		return "recorded"
-	}
-	return results.FormatSize(int64(size))
-}
-
 // sizeAxis is an axis of sizes. If one of them is no whole number of KiB, all are numbers of bytes.
 func sizeAxis(label string, sizes []int) Axis {
 	uneven := func(size int) bool { return size > 1024 && size%1024 != 0 }
@@ -83,7 +75,7 @@ func sizeAxis(label string, sizes []int) Axis {
 	for _, size := range sizes {
 		place := results.FormatGrouped(int64(size))
 		if size == 0 { // recorded messages
-			place = sizeName(size)
+			place = view.SizeTitle(size)
 		}
 		a.Places = append(a.Places, place)
 	}
@@ -94,7 +86,7 @@ func sizeAxis(label string, sizes []int) Axis {
 func sizeNames(sizes []int) []string {
 	var names []string
 	for _, size := range sizes {
-		names = append(names, sizeName(size))
+		names = append(names, view.SizeTitle(size))
 	}
 	return names
 }
@@ -102,7 +94,7 @@ func sizeNames(sizes []int) []string {
 // Names of placements and lines.
 func placeName(r stat.Row) string   { return view.ShortPlacement(r.Cell.Placement) }
 func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
-func sizeLine(r stat.Row) string    { return sizeName(r.Cell.Size) + " messages" }
+func sizeLine(r stat.Row) string    { return view.SizeTitle(r.Cell.Size) + " messages" }
 
 // always returns a function that gives all rows the same name.
 func always(name string) func(stat.Row) string {

@@ -73,14 +73,14 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 func serverTitle(p Panel, sizes []int) string {
 	switch {
 	case p.Fails != nil:
-		return fmt.Sprintf("A server fails from %s on: %s", sizeName(sizes[p.Fails.From]),
+		return fmt.Sprintf("A server fails from %s on: %s", view.SizeTitle(sizes[p.Fails.From]),
 			p.Fails.How)
 	case len(p.Series) == 1 && len(p.Series[0].Points) > 1:
 		points := p.Series[0].Points
 		first, last := points[0], points[len(points)-1]
 		return fmt.Sprintf("A round trip takes %s with %s, %s with %s",
-			results.FormatLabel(first.Y, Nanos), sizeName(sizes[first.X]),
-			results.FormatLabel(last.Y, Nanos), sizeName(sizes[last.X]))
+			results.FormatLabel(first.Y, Nanos), view.SizeTitle(sizes[first.X]),
+			results.FormatLabel(last.Y, Nanos), view.SizeTitle(sizes[last.X]))
 	}
 	return "Round trips through servers, by message size"
 }

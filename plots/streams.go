@@ -85,7 +85,7 @@ func goodputTitle(r rows) string {
 	if largest == 0 || len(parts) == 0 {
 		return "Goodput"
 	}
-	return sizeName(largest) + " pass at " + strings.Join(parts, ", at ")
+	return view.SizeTitle(largest) + " pass at " + strings.Join(parts, ", at ")
 }
 
 // ratioChart shows the goodput of each framing relative to raw at the same size: what the framing
@@ -129,7 +129,7 @@ func ratioTitle(r rows) string {
 		cost := math.Round(100 * (1 - row.ToRaw.Median))
 		least, most = min(least, cost), max(most, cost)
 	}
-	place := fmt.Sprintf(" at %s %s", sizeName(size),
+	place := fmt.Sprintf(" at %s %s", view.SizeTitle(size),
 		view.PlacementPhrase(r.all[0].Cell.Placement))
 	switch {
 	case most <= 0:
@@ -163,10 +163,11 @@ func overheadChart(all rows) Chart {
 	smallest, largest := sizes[0], sizes[len(sizes)-1]
 	_, most, _ := spanOf(with(r, sizeOf, smallest), "overhead")
 	title := fmt.Sprintf("Framing adds up to %s of bytes to messages of %s",
-		results.FormatPercent(most), sizeName(smallest))
+		results.FormatPercent(most), view.SizeTitle(smallest))
 	if largest > smallest {
 		_, most, _ = spanOf(with(r, sizeOf, largest), "overhead")
-		title += fmt.Sprintf(", up to %s at %s", results.FormatPercent(most), sizeName(largest))
+		title += fmt.Sprintf(", up to %s at %s",
+			results.FormatPercent(most), view.SizeTitle(largest))
 	}
 	return Chart{
 		Name:     "overhead",

@@ -79,7 +79,7 @@ func (c *Chart) addLevers(own, all rows) {
 // leverName names in what a row differs from whole messages through the usual pipe.
 func leverName(row stat.Row) string {
 	if row.Cell.WriteSize > 0 {
-		return "writes of " + sizeName(row.Cell.WriteSize)
+		return "writes of " + view.SizeTitle(row.Cell.WriteSize)
 	}
 	return capacityName(row)
 }
@@ -129,7 +129,7 @@ func writeSizeName(size int) string {
 	if size == 0 {
 		return "whole"
 	}
-	return sizeName(size)
+	return view.SizeTitle(size)
 }
 
 // capacityName names the line of a row by the capacity that its pipes reported or, if that is not
@@ -137,7 +137,7 @@ func writeSizeName(size int) string {
 func capacityName(row stat.Row) string {
 	back := rows{all: []stat.Row{row}}.capacities()
 	if len(back) == 1 && back[0] > 0 {
-		return "pipe of " + sizeName(back[0])
+		return "pipe of " + view.SizeTitle(back[0])
 	}
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
@@ -159,7 +159,7 @@ func (r rows) writeSizeTitle(usual int) string {
 			gain, where = best/whole, view.PlacementPhrase(placement)
 		}
 	}
-	size := sizeName(r.all[0].Cell.Size)
+	size := view.SizeTitle(r.all[0].Cell.Size)
 	if gain < 1.2 {
 		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	}

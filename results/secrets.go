@@ -28,12 +28,6 @@ func HideSecrets(command []string) []string {
 	return hidden
 }
 
-// hideSecretsInLine hides the secrets in a command line given as one string.
-func hideSecretsInLine(line string) string {
-	text, _ := hideInText(line)
-	return text
-}
-
 const (
 	// secretName matches the name of a secret, and whatever is joined to it.
 	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
@@ -86,33 +80,32 @@ func hideInWord(word string) string {
 	if at := beginsGiven.FindStringIndex(word); at != nil { // it has blanks in its value
 		return word[:at[1]] + Redacted
 	}
-	text, _ := hideInText(word)
-	return text
+	return hideInLine(word)
 }
 
-// hideInText hides what is secret in words with blanks between them. It reports whether the last
-// word says that the next one is a secret.
-func hideInText(text string) (_ string, secret bool) {
+// hideInLine hides the secrets in a command line that is one string of words.
+func hideInLine(line string) string {
 	var out strings.Builder
-	for text != "" {
-		blanks := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
-		out.WriteString(text[:blanks])
-		text = text[blanks:]
-		word := text[:wordEnd(text)]
-		text = text[len(word):]
+	secret := false // the word before says that this one is a secret
+	for line != "" {
+		blanks := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
+		out.WriteString(line[:blanks])
+		line = line[blanks:]
+		word := line[:wordEnd(line)]
+		line = line[len(word):]
 		switch {
 		case word == "":
 		case secret:
 			out.WriteString(Redacted)
 		case endsGiven.MatchString(word): // such as "Authorization:", whose value may have blanks
 			out.WriteString(word + " " + Redacted)
-			return out.String(), true
+			return out.String()
 		default:
 			out.WriteString(hideQuoted(word))
 		}
 		secret = announcesSecret(word)
 	}
-	return out.String(), secret
+	return out.String()
 }
 
 // hideQuoted hides what is secret in a word that may stand in quotation marks.

@@ -139,7 +139,7 @@ func prepare(line Line) (Line, error) {
 	case Environment:
 		l.Kind = KindEnvironment
 		l.Schema = Schema
-		l.Command = hideSecretsInLine(l.Command)
+		l.Command = hideInLine(l.Command)
 		return l, nil
 	case Record:
 		l.Kind = KindMeasurement
@@ -149,7 +149,7 @@ func prepare(line Line) (Line, error) {
 		if l.About != nil {
 			l.About = HideSecrets(l.About)
 		}
-		l.Reproduce = hideSecretsInLine(l.Reproduce)
+		l.Reproduce = hideInLine(l.Reproduce)
 		return l, nil
 	case Target:
 		l.Kind = KindTarget

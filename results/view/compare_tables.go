@@ -72,7 +72,7 @@ func changeTable(changes []stat.Change) Table {
 			if ch.IsWhole() {
 				return "all"
 			}
-			return sizeTitle(ch.Cell.Size)
+			return SizeTitle(ch.Cell.Size)
 		},
 		value: briefChange,
 	}.table(sorted)

@@ -280,7 +280,7 @@ func (v fleetStream) sentence(members []stat.Member) string {
 		where = " on most machines"
 	}
 	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput%s: %s.",
-		sizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
+		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
 }
 
 // factors are the properties of machines on which figures may depend. Each is the title of a
@@ -351,7 +351,7 @@ const mostGroups = 12
 func (v fleetStream) table(by string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
-			sizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
+			SizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
 		Columns: []Column{
 			{Title: by, Key: true},
 			{Title: "number", Right: true},

@@ -53,7 +53,7 @@ func leverSentence(levers []stat.Row) string {
 		return ""
 	}
 	text := fmt.Sprintf("A pipe of %s instead of the usual one, for messages of %s: %s.",
-		results.FormatSize(int64(larger.Cell.Capacity)), sizeTitle(larger.Cell.Size),
+		results.FormatSize(int64(larger.Cell.Capacity)), SizeTitle(larger.Cell.Size),
 		strings.Join(parts, ", "))
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."
@@ -79,7 +79,7 @@ func leverTable(levers []stat.Row) Table {
 			cmp.Compare(pieceSize(b.Cell), pieceSize(a.Cell)))
 	})
 	return pivot[stat.Row]{
-		title: "Goodput of messages of " + sizeTitle(first.Size),
+		title: "Goodput of messages of " + SizeTitle(first.Size),
 		heads: []Column{{Title: "written", Key: true}, {Title: "through", Key: true}},
 		line: func(r stat.Row) []string {
 			written, through := "whole", "the usual pipe"

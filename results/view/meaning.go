@@ -94,7 +94,7 @@ func transportSentences(bare []stat.Row) []string {
 		}
 		sizes := ""
 		if one.size != size {
-			sizes = " (messages of " + sizeTitle(one.size) + ")"
+			sizes = " (messages of " + SizeTitle(one.size) + ")"
 		}
 		start := capitalised(one.where)
 		if len(out) == 0 {
@@ -315,6 +315,6 @@ func mixedSentence(mixed []stat.Row) string {
 	}
 	return fmt.Sprintf("A small message behind messages of %s, for a reader of %s, waits %s. "+
 		"Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none.",
-		sizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
+		SizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
 		joinAnd(parts))
 }

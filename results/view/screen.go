@@ -110,14 +110,14 @@ func (s series) table() Table {
 		title:  s.quantity(),
 		heads:  []Column{{Title: "framing", Key: true}},
 		line:   func(r stat.Row) []string { return []string{r.Cell.Framing} },
-		across: func(r stat.Row) string { return sizeTitle(r.Cell.Size) },
-		key:    sizeTitle(s.size),
+		across: func(r stat.Row) string { return SizeTitle(r.Cell.Size) },
+		key:    SizeTitle(s.size),
 		value:  screenValue,
 	}.table(rows)
 }
 
-// sizeTitle names a message size. Recorded messages have no common size: it is 0.
-func sizeTitle(size int) string {
+// SizeTitle names a message size, "recorded" for 0: recorded messages have no common size.
+func SizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
 	}
@@ -148,7 +148,7 @@ func programTable(rows []stat.Row) Table {
 			{Title: "message", Right: true, Key: true},
 		},
 		line: func(r stat.Row) []string {
-			return []string{r.Cell.Framing, sizeTitle(r.Cell.Size)}
+			return []string{r.Cell.Framing, SizeTitle(r.Cell.Size)}
 		},
 		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
 		key:    ShortPlacement("same"),

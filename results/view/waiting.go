@@ -46,7 +46,7 @@ func waitingTables(rows []stat.Row) []Table {
 			case r.Cell.ClosesAfter == 0:
 				goodput = goodputText(r)
 			}
-			t.Append(r.Cell.Framing, reader, sizeTitle(r.Cell.Size), writer,
+			t.Append(r.Cell.Framing, reader, SizeTitle(r.Cell.Size), writer,
 				refusalText(r, "eagain"), goodput, metricText(r, "lost"), metricText(r, "told"))
 		}
 		tables = append(tables, t)
@@ -76,7 +76,7 @@ func refusalSentence(waiting []stat.Row) string {
 		return ""
 	}
 	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s per message of %s",
-		timesText(refused.Estimates["eagain"].Median), sizeTitle(refused.Cell.Size))
+		timesText(refused.Estimates["eagain"].Median), SizeTitle(refused.Cell.Size))
 	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
 	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
 	if _, pause, ok := strings.Cut(writer, "="); ok && slower > gainThatCounts {

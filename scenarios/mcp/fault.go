@@ -357,7 +357,8 @@ const reorderWindow = 20 * time.Millisecond
 // A reverser sends the answers of a window in the reverse order, one at a time.
 type reverser struct {
 	mu sync.Mutex
-	// Closed to let the answer that came last in the window be sent; nil: no answer waits.
+	// last belongs to the answer that came last in the window, which is sent when last is closed.
+	// It is nil if no answer waits.
 	last chan struct{}
 }
 

@@ -137,7 +137,7 @@ func (p *Process) Ended(d time.Duration) bool {
 	if done == nil {
 		return false
 	}
-	if d > 0 { // if 0, no timer: CPU and PeakMemory call Ended for every message driven
+	if d > 0 { // without a wait no timer is made: drive asks after every message
 		select {
 		case <-done:
 		case <-time.After(d):

@@ -92,9 +92,9 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p.Paces[Tool] = p.Paces[Transport]
 	s.Paces = p.Paces
 	if p.Echoes || p.sends == "" && !p.tryEcho {
-		return s, nil
+		return s, nil // it is known to echo, or has nothing that could
 	}
-	p.Echoes = p.tryEcho
+	p.Echoes = p.tryEcho // then the answer to the tool's first request is held against the request
 	out, s, err = s.first(ctx, Tool)
 	p.Echoes = p.Echoes && out.Verdict == OK && out.code == ""
 	p.ToolFails = out.Verdict != OK && out.Verdict != ErrorReply
