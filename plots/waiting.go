@@ -40,8 +40,8 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if keeps := stays.pauseKeeps(); keeps < 0.5 {
-		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full keeps %s of its goodput",
-			results.FormatPercent(100*keeps))
+		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full is %s times slower",
+			results.FormatNumber(1/keeps, 2))
 	}
 	return c
 }

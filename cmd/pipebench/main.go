@@ -93,9 +93,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = out.failed
+	} else {
+		err = addMeantValue(cmd, err)
 	}
 	return exitCode(ctx, err, stderr)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,6 +79,45 @@ func flagError(cmd *cobra.Command, err error) error {
 		text += "; if it is another program's, put -- before that: " + line
 	}
 	return usage(errors.New(text))
+}
+
+// addMeantValue adds to a usage error that names a value of a flag which value may have been meant.
+func addMeantValue(cmd *cobra.Command, err error) error {
+	status, ok := errors.AsType[*statusError](err)
+	if !ok || status.code != exitUsage {
+		return err
+	}
+	var meant []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		complete, _ := cmd.GetFlagCompletionFunc(f.Name)
+		if complete == nil {
+			return
+		}
+		completions, _ := complete(cmd, nil, "")
+		var names []string
+		for _, completion := range completions {
+			name, _, _ := strings.Cut(completion, "\t")
+			names = append(names, bareValue(name))
+		}
+		given := strings.Trim(f.Value.String(), "[]") // pflag writes lists in brackets
+		for value := range strings.SplitSeq(given, ",") {
+			if value != "" && strings.Contains(err.Error(), strconv.Quote(value)) {
+				meant = append(meant, near(bareValue(value), names)...)
+			}
+		}
+	})
+	if len(meant) == 0 {
+		return err
+	}
+	return usage(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
+}
+
+// bareValue returns a value of a flag without its parameter: "deaf" for "deaf@1MiB".
+func bareValue(text string) string {
+	if i := strings.IndexAny(text, ":=@["); i > 0 {
+		return text[:i]
+	}
+	return text
 }
 
 // behindDash returns the line to type if a flag belongs to the program that the command starts, ""

@@ -22,6 +22,13 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"tune jq -c .id", "pipebench tune -- jq -c", ""},
 		{"help exitcodes", "did you mean exit-codes?", ""},
 		{"help nothing", "unknown help topic \"nothing\"; known are", ""},
+		{"run --framing raw,ndjsn", "did you mean ndjson?", ""},
+		{"run --framing chnked:4KiB", "did you mean chunked?", ""},
+		{"run --placement sam", "did you mean same or far?", ""},
+		{"run --preset qqq", "preset \"qqq\" is unknown; known are", "did you mean"},
+		{"tune --objective latncy", "did you mean latency?", ""},
+		{"report out --format tabel", "did you mean table?", ""},
+		{"serve --fault def@1MiB", "did you mean deaf?", ""},
 		{"report out --detial", "did you mean --detail?", "put --"},
 	} {
 		var said bytes.Buffer

@@ -29,6 +29,7 @@ type progress struct {
 	now       atomic.Pointer[string] // the latest step
 	began     time.Time
 	limit     time.Duration // from began on that the command may take; 0: no limit
+	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
 // stepWidth is how many characters of a step are shown beside a bar, which takes the rest.
@@ -68,20 +69,32 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		if s.Total <= 0 || s.Completed {
 			return " " + now
 		}
-		return fmt.Sprintf("%7s %s", p.left(s.Current, s.Total), view.Truncate(now, stepWidth))
+		return fmt.Sprintf("%7s %s", p.left(), view.Truncate(now, stepWidth))
 	})
 	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(parts), mpb.AppendDecorators(step))
 	return p
 }
 
-// left says how long the command will still take if each unit takes as long as those so far.
-func (p *progress) left(done, of int64) string {
+// expect works out when the command will be done if each unit takes as long as those so far, but
+// not after its limit.
+func (p *progress) expect(done, of int) {
 	if done == 0 {
+		return
+	}
+	took := float64(time.Since(p.began)) * float64(of) / float64(done)
+	if p.limit > 0 {
+		took = min(took, float64(p.limit))
+	}
+	p.takes.Store(int64(took))
+}
+
+// left says how long the command will still take. Until the next unit is finished it counts down.
+func (p *progress) left() string {
+	takes := time.Duration(p.takes.Load())
+	if takes == 0 {
 		return ""
 	}
-	took := time.Since(p.began)
-	left := time.Duration(float64(took) * float64(of-done) / float64(done))
-	return left.Round(time.Second).String()
+	return max(0, takes-time.Since(p.began)).Round(time.Second).String()
 }
 
 // within says how long the command may take from now on. Its units are shares of that time.
@@ -122,6 +135,7 @@ func (p *progress) units(done, of int) {
 }
 
 func (p *progress) move(done, of int) {
+	p.expect(min(done, of), of)
 	p.bar.SetTotal(int64(of), false)
 	p.bar.SetCurrent(int64(min(done, of)))
 	p.full = done >= of

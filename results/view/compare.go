@@ -51,7 +51,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	s := sortChanges(c)
 	p.Tables = append(p.Tables, changeTables(s.relative)...)
 	if len(s.relative) > 0 {
-		p.Notes = append(p.Notes, "!: a change beyond chance; in parentheses: too noisy to tell "+
+		p.Notes = append(p.Notes, "!: a change beyond chance; ?: too noisy to tell a change of "+
 			results.FormatPercent(100*stat.Tolerance))
 	}
 	counts, times := s.counts, s.times
@@ -77,13 +77,31 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Tables = append(p.Tables, comparisonTable(title, counts).dropEmpty())
 	}
 	if slices.ContainsFunc(c.Changes, informs) {
-		p.Notes = append(p.Notes, "in parentheses: it informs, and no gate waits for it")
+		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
 	p.Notes = slices.Concat(p.Notes, c.Notes, basisNotes(judged))
+	if slices.ContainsFunc(c.Changes, isOpen) {
+		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
+			"interval: "+moreSamples(c))
+	}
 	if left > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
 	}
 	return p
+}
+
+// isOpen reports whether a change that counts is hidden by noise.
+func isOpen(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !informs(ch) }
+
+// moreSamples says how to get more samples for a comparison.
+func moreSamples(c *stat.Comparison) string {
+	switch {
+	case c.Pairs > 0:
+		return "give compare more time (--max-time)"
+	case slices.ContainsFunc(c.Changes, func(ch stat.Change) bool { return ch.Cell != nil }):
+		return "measure old and new again with run --samples or --max-time"
+	}
+	return "run both benchmarks again with a larger -count"
 }
 
 func informs(ch stat.Change) bool { return ch.Before.Metric.Informs }

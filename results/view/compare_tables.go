@@ -55,7 +55,7 @@ func changeTable(changes []stat.Change) Table {
 	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
 	heads := []Column{{Title: "framing", Key: true}}
 	for _, name := range differ {
-		heads = append(heads, Column{Title: name, Key: true})
+		heads = append(heads, Column{Title: fieldTitle(name), Key: true})
 	}
 	return pivot[stat.Change]{
 		title: fmt.Sprintf("%s, beside raw: %s, ends %s", metric,
@@ -70,7 +70,7 @@ func changeTable(changes []stat.Change) Table {
 		},
 		across: func(ch stat.Change) string {
 			if ch.IsWhole() {
-				return "all"
+				return "all sizes"
 			}
 			return SizeTitle(ch.Cell.Size)
 		},
@@ -90,7 +90,7 @@ func cellsOf(changes []stat.Change) []results.Cell {
 }
 
 // briefChange is a change as a table of many changes shows it: an established one has a "!" behind
-// it, one that is too noisy is in parentheses.
+// it, one that is too noisy a "?".
 func briefChange(ch stat.Change) Value {
 	v := changeVerdict(ch)
 	text := signedPercent(*ch.Ratio) + " %"
@@ -98,7 +98,7 @@ func briefChange(ch stat.Change) Value {
 	case ch.Established():
 		text += " !"
 	case ch.Verdict == stat.TooNoisy:
-		text = "(" + text + ")"
+		text += " ?"
 	}
 	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: v.Tone}
 }

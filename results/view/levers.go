@@ -27,10 +27,11 @@ const gainThatCounts = 1.1
 
 // leverSentence says how many times as fast a large message passes through a larger pipe, for each
 // placement, as far as the intervals show it. The table has the rates.
-func leverSentence(levers []stat.Row) string {
+func leverSentence(levers []stat.Row) sentence {
 	var parts []string
 	var larger stat.Row
 	gains := false
+	told := false // at one place at least
 	for _, p := range placements {
 		whole, hasWhole := leverAt(levers, p.name, false)
 		row, hasLarger := leverAt(levers, p.name, true)
@@ -39,18 +40,23 @@ func leverSentence(levers []stat.Row) string {
 		}
 		larger = row
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), larger.Records, whole.Records)
-		text := "too noisy to tell"
+		text := tooNoisyToTell
 		switch {
 		case ratio.Above(gainThatCounts) || ratio.Below(1/gainThatCounts):
 			text = results.FormatNumber(ratio.Median, 2) + " times as fast"
 			gains = gains || ratio.Above(gainThatCounts)
+			told = true
 		case ratio.Below(gainThatCounts):
 			text = "no faster"
+			told = true
 		}
 		parts = append(parts, text+" "+p.phrase)
 	}
 	if len(parts) == 0 {
-		return ""
+		return sentence{}
+	}
+	if !told {
+		parts = []string{tooNoisyToTell + " whether it is faster"}
 	}
 	text := fmt.Sprintf("A pipe of %s instead of the usual one, for messages of %s: %s.",
 		results.FormatSize(int64(larger.Cell.Capacity)), SizeTitle(larger.Cell.Size),
@@ -58,7 +64,7 @@ func leverSentence(levers []stat.Row) string {
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."
 	}
-	return text
+	return sentence{text, !told}
 }
 
 // leverTable shows how fast a large message passes whole, through a larger pipe and in smaller

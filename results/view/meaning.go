@@ -62,16 +62,30 @@ func splitRun(rows []stat.Row) runRows {
 }
 
 // meaning says in plain sentences what rows mean for a person. It claims only what the intervals of
-// the figures show.
+// the figures show. If they are too wide to tell framings apart, it says so first, and then what is
+// certain all the same.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
-	sentences := append(transportSentences(run.bare),
-		programSentence(run.program),
+	noisy := isTooNoisyToRank(rows, run.bare)
+	effects := []sentence{
 		leverSentence(run.levers),
 		mixedSentence(run.mixed),
-		refusalSentence(run.waiting),
-	)
-	return nonEmpty(sentences)
+		refusalSentence(run.waiting, noisy),
+	}
+	if noisy {
+		return noisyMeaning(rows, effects)
+	}
+	texts := append(transportSentences(run.bare), programSentence(run.program))
+	for _, effect := range effects {
+		texts = append(texts, effect.text)
+	}
+	return nonEmpty(texts)
+}
+
+// A sentence is what a run says about one question, "" if it did not ask it.
+type sentence struct {
+	text  string
+	noisy bool // noise hides the answer, and the text says so
 }
 
 // mostPlaces is how many series of cells have a sentence; the others are only in the tables.
@@ -80,11 +94,15 @@ const mostPlaces = 4
 // transportSentences say, for each place, what share of raw's goodput each framing keeps if nothing
 // else is done with the bytes.
 func transportSentences(bare []stat.Row) []string {
-	var out []string
+	var out, noisy []string
 	more := 0
 	size := -1
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
+		if text == tooNoisyToTell {
+			noisy = append(noisy, one.where)
+			continue
+		}
 		if text == "" {
 			continue
 		}
@@ -102,6 +120,9 @@ func transportSentences(bare []stat.Row) []string {
 		}
 		size = one.size
 		out = append(out, start+sizes+": "+text+".")
+	}
+	if len(noisy) > 0 {
+		out = append(out, "The figures "+joinAnd(noisy)+" are too noisy to tell framings apart.")
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
@@ -187,13 +208,13 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 func besideRaw(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
 // kept returns the rows of a series at its size that keep a known share of raw's goodput, best
-// first, and whether other rows are too noisy to say.
-func (s series) kept() (all []stat.Row, noisy bool) {
+// first, and apart from them the rows that are too noisy to say.
+func (s series) kept() (all, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
 		case r.Cell.Size != s.size || !besideRaw(r):
 		case isTooNoisy(r):
-			noisy = true
+			noisy = append(noisy, r)
 		default:
 			all = append(all, r)
 		}
@@ -216,31 +237,55 @@ func sharesAlike(a, b stat.Row) bool {
 }
 
 // sharesText lists framings with their shares, "" if there are none. Framings whose shares may be
-// the same are named together.
+// the same are named together. If some framings are too noisy, it names these too, and the widest
+// interval of the others. If noise hides all differences, it says so alone.
 func (s series) sharesText() string {
 	all, noisy := s.kept()
-	switch {
-	case len(all) == 0 && noisy:
-		return "the figures are too noisy to compare the framings"
-	case len(all) == 0:
-		return ""
+	if len(all) == 0 && len(noisy) > 0 {
+		return tooNoisyToTell
 	}
 	if len(all) > 1 && sharesAlike(all[0], all[len(all)-1]) {
-		return "every framing " + rangeText(all) + ", no difference beyond the noise of " +
-			noiseText(all)
+		if slices.ContainsFunc(all, isBlurred) {
+			return tooNoisyToTell
+		}
+		names := "every framing"
+		if len(noisy) > 0 {
+			names = framingNames(all)
+		}
+		return names + " " + rangeText(all) + ", no difference beyond the noise of " +
+			noiseText(all) + noisyText(noisy)
 	}
 	var parts []string
-	for len(all) > 0 {
+	for rest := all; len(rest) > 0; {
 		n := 0
-		var names []string
-		for n < len(all) && sharesAlike(all[0], all[n]) {
-			names = append(names, framingPhrase(all[n].Cell.Framing))
+		for n < len(rest) && sharesAlike(rest[0], rest[n]) {
 			n++
 		}
-		parts = append(parts, joinAnd(names)+" "+rangeText(all[:n]))
-		all = all[n:]
+		parts = append(parts, framingNames(rest[:n])+" "+rangeText(rest[:n]))
+		rest = rest[n:]
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if len(noisy) > 0 {
+		text += " (" + noiseText(all) + ")" + noisyText(noisy)
+	}
+	return text
+}
+
+// framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
+func framingNames(rows []stat.Row) string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, framingPhrase(r.Cell.Framing))
+	}
+	return joinAnd(names)
+}
+
+// noisyText names the framings of rows that are too noisy, behind those that are not.
+func noisyText(noisy []stat.Row) string {
+	if len(noisy) == 0 {
+		return ""
+	}
+	return "; " + framingNames(noisy) + ": " + tooNoisyToTell
 }
 
 // rangeText writes the shares of rows, the best first: "95 %", or "93 to 104 %".
@@ -278,24 +323,23 @@ func programSentence(program []stat.Row) string {
 	if len(all) == 0 {
 		return ""
 	}
-	shares, _ := all[0].kept()
-	if len(shares) == 0 {
+	shares, noisy := all[0].kept()
+	if len(shares)+len(noisy) == 0 {
 		return ""
 	}
-	text := "In a program that makes each message and looks at it, " + all[0].where
-	if shares[len(shares)-1].ToRaw.Median < littleCost {
-		return text + ": " + all[0].sharesText() + "."
+	text := "In a program that makes each message and looks at it, " + all[0].where + ": "
+	if len(noisy) > 0 || shares[len(shares)-1].ToRaw.Median < littleCost {
+		return text + all[0].sharesText() + "."
 	}
-	return text + fmt.Sprintf(": every framing %s (%s). Use the one that the other end speaks.",
+	return text + fmt.Sprintf("every framing %s (%s). Use the one that the other end speaks.",
 		rangeText(shares), noiseText(shares))
 }
 
-func goodputText(r stat.Row) string {
-	return results.FormatGoodput(r.Estimates["goodput"].Median)
-}
+// goodputText shows the goodput of a row, marked if it is only rough.
+func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["goodput"]) }
 
 // mixedSentence says how long a small message waits behind large ones, whole and in chunks.
-func mixedSentence(mixed []stat.Row) string {
+func mixedSentence(mixed []stat.Row) sentence {
 	var parts []string
 	size := 0
 	for _, r := range mixed {
@@ -311,10 +355,25 @@ func mixedSentence(mixed []stat.Row) string {
 		parts = append(parts, results.FormatDuration(wait)+" "+how)
 	}
 	if len(parts) < 2 {
-		return ""
+		return sentence{}
 	}
-	return fmt.Sprintf("A small message behind messages of %s, for a reader of %s, waits %s. "+
-		"Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none.",
-		SizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)),
-		joinAnd(parts))
+	start := fmt.Sprintf("A small message behind messages of %s, for a reader of %s",
+		SizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)))
+	if waitMayBeEqual(mixed) {
+		return sentence{start + ": " + tooNoisyToTell + " whether chunks shorten its wait.", true}
+	}
+	return sentence{text: start + ", waits " + joinAnd(parts) +
+		". Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none."}
+}
+
+// waitMayBeEqual reports whether the intervals show no difference between the wait of the first row
+// and that of one of the others.
+func waitMayBeEqual(mixed []stat.Row) bool {
+	for _, r := range mixed[1:] {
+		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, mixed[0].Records)
+		if !ratio.Below(1) && !ratio.Above(1) {
+			return true
+		}
+	}
+	return false
 }

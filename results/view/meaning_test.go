@@ -6,6 +6,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // runSet is a default run in which the framings take times of raw's time, and one large message
@@ -132,7 +133,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 		{
 			"what tables call too noisy is no share either",
 			beside("same", map[string][]float64{"ndjson": resultstest.Around(10100, 1)}),
-			"the figures are too noisy to compare the framings",
+			"This machine was too noisy to tell framings apart: the interval of 1 of 1 comparison",
 			"ndjson",
 		},
 		{
@@ -170,6 +171,100 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 				t.Errorf("%q is claimed in:\n%s", tt.not, got)
 			}
 		})
+	}
+}
+
+// Noise at one place, or of one framing, is said beside what is known.
+func TestNoiseOfAPartIsSaid(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	sharp := resultstest.Around(12000, 0.01)
+	wild := resultstest.Around(12000, 1)
+	bothWild := map[string][]float64{"ndjson": wild, "chunked:61440": wild}
+	program := resultstest.Beside("same", flat, map[string][]float64{"ndjson": wild})
+	for i := range program.Records {
+		program.Records[i].Cell.Source = "fresh"
+		program.Records[i].Cell.Touch = true
+	}
+	set := results.Merge(
+		resultstest.Beside("same", flat, map[string][]float64{"ndjson": sharp, "chunked:61440": sharp}),
+		resultstest.Beside("sibling", flat, map[string][]float64{"ndjson": sharp, "chunked:61440": wild}),
+		resultstest.Beside("apart", flat, bothWild),
+		resultstest.Beside("free", flat, bothWild),
+		program,
+	)
+	for i := range set.Records { // through the usual pipe, not one of a capacity that was asked for
+		set.Records[i].Cell.Capacity = 0
+	}
+	got := strings.Join(Summarise(set).Meaning, "\n")
+	for _, want := range []string{
+		"on one CPU (messages of 64 KiB): every framing 83 %",
+		"On two threads of a core: ndjson 83 % (±1 %); 60 KiB chunks: too noisy to tell.",
+		"The figures on two CPUs and where the scheduler puts them are too noisy to tell",
+		"looks at it, on one CPU: too noisy to tell.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+// On a machine that cannot tell framings apart this comes first, then what is certain all the same,
+// and rough figures are marked.
+func TestANoisyMachineIsToldFirst(t *testing.T) {
+	wild := resultstest.Around(20_000, 1)
+	set := resultstest.Beside("same", wild, map[string][]float64{"ndjson": wild})
+	set.Records[1].Samples[1].ElapsedNS *= 3 // the two do not scatter alike
+	set.Records[1].Samples[4].ElapsedNS /= 3
+	for framing, wait := range map[string]float64{"ndjson": 48e6, "chunked:61440": 5e6} {
+		c := resultstest.Cell(framing, 1_000_000)
+		c.Pattern = results.PatternMixed
+		c.Drain = 20_000_000
+		r := resultstest.Record(c, 1_000_000, resultstest.Around(wait, 0.3)...)
+		set.Add(resultstest.WithLatency(r, "due", 100))
+	}
+	sum := Summarise(set)
+	for i, want := range []string{
+		"This machine was too noisy to tell framings apart: ",
+		"Certain all the same: a small message behind messages of 1,000,000 B, for a reader of ",
+	} {
+		if i >= len(sum.Meaning) || !strings.HasPrefix(sum.Meaning[i], want) {
+			t.Errorf("sentence %d does not begin with %q: %q", i+1, want, sum.Meaning)
+		}
+	}
+	var screen strings.Builder
+	if err := Write(&screen, set, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"~2.87 GB/s", "~: a rough figure"} {
+		if !strings.Contains(screen.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, screen.String())
+		}
+	}
+}
+
+// A writer that does not block meets noise, too: then the range of its samples is shown.
+func TestRefusalsOfANoisyMachineAreARange(t *testing.T) {
+	set := &results.Set{}
+	for io, ns := range map[string]float64{"poll/blocking": 50e3, "sleep=10ms/blocking": 10e6} {
+		c := resultstest.Cell("ndjson", 130_000)
+		c.IO = io
+		r := resultstest.Record(c, 130_000, resultstest.Around(ns, 0.5)...)
+		for i := range r.Samples {
+			r.Samples[i].Writer.EAGAIN = new(int64(500 + 100*i))
+			r.Samples[i].Reader.EAGAIN = new(int64(0))
+		}
+		set.Add(r)
+	}
+	rows := stat.Rows(set)
+	for noisy, want := range map[bool]string{
+		false: "meets a full pipe (EAGAIN) 0.75 times per message of 130,000 B. If it then " +
+			"sleeps 10ms instead of calling poll(2), it takes ",
+		true: "meets a full pipe (EAGAIN) 0.50 to 1.0 times per message of 130,000 B. If it then " +
+			"sleeps 10ms instead of calling poll(2), it takes up to ",
+	} {
+		if got := refusalSentence(rows, noisy).text; !strings.Contains(got, want) {
+			t.Errorf("noisy %v: %s\nwithout %s", noisy, got, want)
+		}
 	}
 }
 

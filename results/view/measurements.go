@@ -78,9 +78,9 @@ func figuresOf(r stat.Row) []figure {
 	case r.Samples == 0:
 		goodput = emptyWord(r)
 	case r.Cell.Pattern == results.PatternRoundtrip:
-		time = withSpread(time, r.Estimates["time"])
+		time = measuredText(time, r.Estimates["time"])
 	case measured:
-		goodput = withSpread(results.FormatNumber(e.Median*1e-9, 3), e)
+		goodput = measuredText(results.FormatNumber(e.Median*1e-9, 3), e)
 	}
 	return []figure{
 		{"GB/s", goodput},
@@ -109,7 +109,7 @@ func cellHeads(differ []string) []Column {
 		{Title: "message", Right: true, Key: true},
 	}
 	for _, name := range differ {
-		heads = append(heads, Column{Title: name, Key: true})
+		heads = append(heads, Column{Title: fieldTitle(name), Key: true})
 	}
 	return heads
 }
@@ -166,7 +166,7 @@ func ratioText(e *stat.Estimate) string {
 	if e == nil {
 		return ""
 	}
-	return withSpread(fmt.Sprintf("%.2f", e.Median), *e)
+	return measuredText(fmt.Sprintf("%.2f", e.Median), *e)
 }
 
 // callsText is the system calls of the writing and the reading end.

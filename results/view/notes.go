@@ -25,7 +25,7 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 			doubts = append(doubts, warned{results.CellLabel(r.Cell, nil), text})
 		}
 	}
-	warnings := warningNotes(doubts, len(rows))
+	warnings := warningNotes(doubts, results.FormatCount(len(rows), "cell"))
 	if more := len(warnings) - mostWarnings; more > 0 && !detail {
 		warnings = append(warnings[:mostWarnings],
 			results.FormatCount(more, "warning")+" more: --detail")
@@ -185,26 +185,29 @@ type warned struct{ about, text string }
 const mostNamed = 3
 
 // warningNotes say each warning once, with what it is about: a few things by name, many by their
-// number. If warnings differ only in their figures, the first is shown for all.
-func warningNotes(all []warned, things int) []string {
+// number. If warnings differ only in their figures, the first one and its name stand for all.
+// things says how many things there are: "140 cells".
+func warningNotes(all []warned, things string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warned) string { return withoutDigits(w.text) }) {
+		first := alike[0]
 		var names []string
-		figures := ""
+		differ := false
 		for _, w := range alike {
 			names = append(names, w.about)
-			if w.text != alike[0].text {
-				figures = " (figures of the first)"
+			differ = differ || w.text != first.text
+		}
+		about := strings.Join(nonEmpty(slices.Compact(names)), ", ")
+		if differ || len(alike) > mostNamed {
+			about = fmt.Sprintf("in %d of %s", len(alike), things)
+			if differ && first.about != "" {
+				about += ", such as " + first.about
 			}
 		}
-		named := strings.Join(nonEmpty(slices.Compact(names)), ", ")
-		if len(alike) > mostNamed {
-			named = fmt.Sprintf("%d of %d", len(alike), things)
+		if about != "" {
+			about += ": "
 		}
-		if named != "" {
-			named += ": "
-		}
-		out = append(out, named+alike[0].text+figures)
+		out = append(out, about+first.text)
 	}
 	return out
 }

@@ -76,16 +76,20 @@ func (q question) answers(step string, f results.Finding) bool {
 	return false
 }
 
-// answer returns the one of the findings about a kind of pipe that answers the question best.
+// tooFewTries is the answer of an experiment whose tries were too few to decide.
+const tooFewTries = "too few tries"
+
+// answer returns the one of the findings about a kind of pipe that answers the question best. One
+// whose tries were too few is the worst answer.
 func (q question) answer(all []results.Finding) (best results.Finding, ok bool) {
 	for _, f := range all {
 		_, step := kindOf(f)
-		if !q.answers(step, f) || f.Value == "too few" {
+		if !q.answers(step, f) || ok && f.Value == "too few" {
 			continue
 		}
 		n, isNumber := f.Number()
 		least, _ := best.Number()
-		if !ok || q.least && (isNumber && n < least || f.Value == true) {
+		if !ok || best.Value == "too few" || q.least && (isNumber && n < least || f.Value == true) {
 			best = f
 			ok = true
 		}
@@ -108,6 +112,8 @@ func (q question) cell(f results.Finding) Value {
 		text = f.Class
 	case chance && f.Value == false:
 		text = notSeen
+	case f.Value == "too few":
+		text = tooFewTries
 	default:
 		size, fill := strings.CutPrefix(step, "capacity/fill/")
 		if n, err := strconv.ParseFloat(size, 64); fill && q.least && err == nil {

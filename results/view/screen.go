@@ -167,11 +167,11 @@ func screenValue(r stat.Row) Value {
 	case r.Cell.Rate > 0 && l.P99NS != nil:
 		return textValue(results.FormatDuration(float64(*l.P99NS)))
 	case r.ToRaw == nil && r.Cell.Pattern == results.PatternRoundtrip:
-		return textValue(results.FormatDuration(r.Estimates["time"].Median))
+		return textValue(RoughText("time", r.Estimates["time"]))
 	case r.ToRaw == nil:
 		return textValue(goodputText(r))
 	}
-	v := textValue(withSpread(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
+	v := textValue(measuredText(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
 	slow := slowdown(r)
 	switch {
 	case isTooNoisy(r):

@@ -110,9 +110,9 @@ func TestWarningsAreFew(t *testing.T) {
 	}
 	s.Records[1].Warnings = append(s.Records[1].Warnings, "3 of 6 samples are outliers")
 	s.Records[2].Failed = "the reader died"
-	text := strings.Join(screenOf(t, s, Options{}), "\n")
+	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
 	for _, want := range []string{
-		"20 of 20: " + busy, "ndjson 4 KiB stream same: 3 of 6 samples are outliers",
+		"in 20 of 20 cells: " + busy, "ndjson 4 KiB stream same: 3 of 6 samples are outliers",
 		"failed: the reader died",
 	} {
 		if strings.Count(text, want) != 1 {

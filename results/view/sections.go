@@ -64,6 +64,9 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 			measured.Notes = append([]string{note}, measured.Notes...)
 		}
 	}
+	if note := RoughNote(measured.Tables); note != "" {
+		measured.Notes = append(measured.Notes, note)
+	}
 	all := []Section{measured}
 	all = append(all, serverSection(s), recordingSection(s))
 	all = append(all, findingSections(s, detail)...)
@@ -117,9 +120,10 @@ func answer(s *results.Set, sum Summary) []string {
 	}
 	out = slices.Concat(out, findingSentences(s), recordingSummary(s))
 	out = nonEmpty(out)
-	if len(out) == 0 && len(sum.Rows) > 0 {
-		out = append(out, results.FormatCount(len(sum.Rows), "cell")+" measured."+
-			tooFewSamples(sum.Rows))
+	few := tooFewSamples(sum.Rows)
+	if len(sum.Rows) > 0 && (len(out) == 0 || few != "") {
+		measured := results.FormatCount(len(sum.Rows), "cell") + " measured."
+		out = append([]string{measured + few}, out...)
 	}
 	return out
 }

@@ -358,7 +358,7 @@ func targetNotes(targets []results.Target) []string {
 			all = append(all, warned{text: text})
 		}
 	}
-	return warningNotes(all, len(targets))
+	return warningNotes(all, results.FormatCount(len(targets), "measurement"))
 }
 
 // A DriveResult sums up what was found out about a server.

@@ -56,7 +56,8 @@ func waitingTables(rows []stat.Row) []Table {
 
 // refusalSentence is about writers that do not block: how often the kernel refuses a write if they
 // poll, how much slower they are if they sleep instead, and when they learn that the reader left.
-func refusalSentence(waiting []stat.Row) string {
+// On a noisy machine it shows the range of the samples instead of their median.
+func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	var refused, paused, left *stat.Row
 	for i, r := range waiting {
 		c := r.Cell
@@ -73,22 +74,47 @@ func refusalSentence(waiting []stat.Row) string {
 		}
 	}
 	if refused == nil || paused == nil {
-		return ""
+		return sentence{}
+	}
+	often := timesText(refused.Estimates["eagain"].Median)
+	atMost := ""
+	if noisy {
+		twoDigits := func(n float64) string { return results.FormatNumber(n, 2) }
+		often = sampleRange(*refused, "eagain", twoDigits) + " times"
+		atMost = "up to "
 	}
 	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s per message of %s",
-		timesText(refused.Estimates["eagain"].Median), SizeTitle(refused.Cell.Size))
+		often, SizeTitle(refused.Cell.Size))
 	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
 	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
 	if _, pause, ok := strings.Cut(writer, "="); ok && slower > gainThatCounts {
-		text += fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s times "+
-			"as long", pause, results.FormatNumber(slower, 2))
+		text += fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s%s "+
+			"times as long", pause, atMost, results.FormatNumber(slower, 2))
 	}
 	if left != nil {
+		told := results.FormatDuration(left.Estimates["told"].Median)
+		if noisy {
+			told = sampleRange(*left, "told", results.FormatDuration)
+		}
 		text += fmt.Sprintf(". If the reader leaves, the writer gets EPIPE after %s; by then %s "+
-			"are lost", results.FormatDuration(left.Estimates["told"].Median),
+			"are lost", told,
 			results.FormatSize(int64(left.Estimates["lost"].Median)))
 	}
-	return text + "."
+	return sentence{text: text + "."}
+}
+
+// sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms".
+func sampleRange(r stat.Row, metric string, format func(float64) string) string {
+	values := stat.MustMetric(metric).Values(r.Pooled())
+	if len(values) == 0 {
+		return format(0)
+	}
+	low := format(slices.Min(values))
+	high := format(slices.Max(values))
+	if low == high {
+		return low
+	}
+	return low + " to " + high
 }
 
 // timesText says how often something happens: "once", "1.1 times".

@@ -113,6 +113,19 @@ var absentFields = map[string]string{
 	"transfer":     "copy",
 	"size":         "recorded",
 	"closes_after": "stays",
+	"source":       "reused",
+	"touch":        "no",
+}
+
+// fieldTitle is the title of a column with a field of cells.
+func fieldTitle(name string) string {
+	switch name {
+	case "source":
+		return "memory"
+	case "touch":
+		return "used" // by the reader, which looks at the bytes
+	}
+	return name
 }
 
 // FieldValue returns the value of a cell's field in words.
@@ -127,6 +140,8 @@ func FieldValue(name, value string) string {
 	case name == "drain" && err == nil:
 		asAsked := strings.NewReplacer(".00 ", " ", ".0 ", " ")
 		return asAsked.Replace(results.FormatGoodput(n))
+	case name == "touch" && value == "true":
+		return "yes"
 	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
@@ -151,6 +166,10 @@ func FieldPhrase(name, value string) string {
 		return text + " pipe"
 	case "payload", "capacity":
 		return text + " " + name
+	case "source":
+		return text + " memory"
+	case "touch":
+		return "bytes looked at"
 	case "size":
 		return text + " messages"
 	case "drain":

@@ -83,7 +83,7 @@ func (d Decision) workingAdvice() string {
 		c = choices[1]
 	}
 	var ratios []string
-	gains := false
+	var gains, noisy bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
 		if !ok {
@@ -93,8 +93,9 @@ func (d Decision) workingAdvice() string {
 		if len(ratios) == 0 {
 			format = "%s at %g ns per byte"
 		}
-		ratios = append(ratios, fmt.Sprintf(format, changeText(e.Median), r.work))
+		ratios = append(ratios, fmt.Sprintf(format, changeText(e), r.work))
 		gains = gains || e.Above(worthIt)
+		noisy = noisy || isBlurred(e)
 	}
 	if len(ratios) == 0 {
 		return ""
@@ -103,25 +104,45 @@ func (d Decision) workingAdvice() string {
 		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.",
 			c, strings.Join(ratios, ", "))
 	}
+	if noisy {
+		return fmt.Sprintf("If your reader parses (1 ns per byte or more): noise hides what %s "+
+			"would change: goodput %s. Change nothing until you know.", c,
+			strings.Join(ratios, ", "))
+	}
 	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
 		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
-// changeText writes a ratio as a change in percent: "+6 %".
-func changeText(ratio float64) string {
-	return fmt.Sprintf("%+.0f %%", 100*(ratio-1))
+// changeText writes a ratio as a change in percent: "+6 %", or "0 to +96 %" if it is blurred.
+func changeText(ratio stat.Estimate) string {
+	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
+	switch {
+	case !isBlurred(ratio):
+		return fmt.Sprintf("%+.0f %%", percent(ratio.Median))
+	case ratio.Interval == nil:
+		return "too few samples to tell"
+	}
+	return fmt.Sprintf("%+.0f to %+.0f %%", percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
 }
 
 // movingAdvice says what to change if the reader only moves bytes.
 func (d Decision) movingAdvice() string {
-	if d.Lever == (Choice{}) {
+	switch {
+	case d.Lever == (Choice{}) && d.Unproven != "":
+		return "If it only moves bytes: too noisy to tell whether a change gains."
+	case d.Lever == (Choice{}):
 		return "If it only moves bytes: change nothing either. " + d.bestGamble()
 	}
-	var times []string
+	var times, noisy []string
 	for _, place := range d.places() {
 		before, found := d.find(Choice{}, place, results.PatternRoundtrip, reader{})
 		after, foundAfter := d.find(d.Lever, place, results.PatternRoundtrip, reader{})
 		if !found || !foundAfter {
+			continue
+		}
+		gain, _ := d.ratio("time", d.Lever, place, results.PatternRoundtrip, reader{})
+		if isBlurred(gain) && !gain.Above(1) && !gain.Below(1) {
+			noisy = append(noisy, "too noisy to tell "+placeWords(place))
 			continue
 		}
 		times = append(times, fmt.Sprintf("%s instead of %s %s",
@@ -136,7 +157,8 @@ func (d Decision) movingAdvice() string {
 		verb = "try"
 	}
 	return fmt.Sprintf("If it only moves bytes: %s %s%s. %s there and back then take %s.",
-		verb, d.Lever, how, results.FormatSize(int64(d.shared.Size)), strings.Join(times, ", "))
+		verb, d.Lever, how, results.FormatSize(int64(d.shared.Size)),
+		strings.Join(append(times, noisy...), ", "))
 }
 
 // bestGamble names the change that gains most at one placement and loses at another.
@@ -172,17 +194,22 @@ func (d Decision) chunkAdvice() string {
 	for _, r := range slowReaders {
 		before, found := d.find(Choice{}, "free", bench.PatternMixed, r)
 		after, foundAfter := d.find(c, "free", bench.PatternMixed, r)
-		if found && foundAfter {
-			waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s",
-				waitOf(before), waitOf(after), results.FormatGoodput(float64(r.drain))))
+		if !found || !foundAfter {
+			continue
 		}
+		text := fmt.Sprintf("from %s to %s", waitOf(before), waitOf(after))
+		shorter, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
+		if isBlurred(shorter) && !shorter.Above(1) {
+			text = "too noisily to tell by how much"
+		}
+		waits = append(waits, text+" behind a reader of "+results.FormatGoodput(float64(r.drain)))
 	}
 	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
 		"then " +
 		c.String() + " shorten that wait " + strings.Join(waits, ", ")
 	if cost, ok := d.chunkCost(c); ok {
 		text += fmt.Sprintf(". Their time per byte, beside whole messages, is %s",
-			changeText(1/cost.Median))
+			changeText(cost.Inverse()))
 	}
 	return text + " (objective " + string(d.Objective) + ")."
 }
@@ -200,10 +227,13 @@ func (d Decision) pipeWarning() string {
 	if !found || !foundAfter {
 		return ""
 	}
-	waitAfter := stat.EstimateOf(waitMetric, after.Samples).Median
-	waitBefore := stat.EstimateOf(waitMetric, before.Samples).Median
-	if waitAfter < 1.1*waitBefore {
+	shorter, _ := d.ratio(waitMetric, Choice{Capacity: d.Lever.Capacity}, "free",
+		bench.PatternMixed, slowest)
+	switch {
+	case shorter.Median > 1/1.1:
 		return ""
+	case isBlurred(shorter) && !shorter.Below(1):
+		return "Too noisy to tell whether small messages wait longer in a larger pipe."
 	}
 	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
 		"reader of %s it waits %s instead of %s.",
@@ -282,12 +312,16 @@ func (d Decision) figure(metric string, c Choice, place, pattern string, r reade
 	if !found {
 		return "-"
 	}
-	return stat.MustMetric(metric).Format(stat.EstimateOf(metric, record.Samples).Median)
+	return view.RoughText(metric, stat.EstimateOf(metric, record.Samples))
 }
 
 // Page is the answer as a view shows it.
 func (a Answer) Page() view.Page {
-	return view.Page{Header: a.Sentences, Tables: a.tables}
+	p := view.Page{Header: a.Sentences, Tables: a.tables}
+	if note := view.RoughNote(a.tables); note != "" {
+		p.Notes = []string{note}
+	}
+	return p
 }
 
 // Finding is the answer as the results file keeps it.

@@ -225,6 +225,9 @@ func halfWidth(e stat.Estimate) float64 {
 	return math.Log(e.Interval.Hi/e.Interval.Lo) / 2
 }
 
+// isBlurred reports whether an estimate is too uncertain for an answer.
+func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostBlurred }
+
 // decideLever finds the simplest change that gains nearly as much as the best one, among those that
 // lose nowhere.
 func (d *Decision) decideLever() {

@@ -226,6 +226,65 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	}
 }
 
+// A figure that noise hides is not told as if it were known.
+func TestNoiseOfAPartIsSaid(t *testing.T) {
+	isPipe := func(c results.Cell) bool { return c.Capacity == 1<<20 && c.WriteSize == 0 }
+	for name, row := range map[string]struct {
+		hidden func(results.Cell) bool
+		want   string
+	}{
+		"a reader that works": {
+			func(c results.Cell) bool { return isPipe(c) && c.Work == 1 },
+			"noise hides what a pipe of 1 MiB would change: goodput -",
+		},
+		"a round trip": {
+			func(c results.Cell) bool {
+				return isPipe(c) && c.Pattern == results.PatternRoundtrip && c.Placement == "free"
+			},
+			"too noisy to tell where the scheduler puts the ends.",
+		},
+		"waits of chunks": {
+			func(c results.Cell) bool {
+				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&
+					results.ChunkSize(c.Framing) > 0
+			},
+			"too noisily to tell by how much behind a reader of 20.0 MB/s",
+		},
+		"waits of a larger pipe": {
+			func(c results.Cell) bool {
+				return isPipe(c) && c.Pattern == bench.PatternMixed && c.Drain == 20_000_000
+			},
+			"Too noisy to tell whether small messages wait longer in a larger pipe.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := usual.records(12, 1)
+			for _, r := range records {
+				if row.hidden(r.Cell) {
+					scatter(r)
+				}
+			}
+			text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
+			if !strings.Contains(text, row.want) {
+				t.Errorf("no %q in\n%s", row.want, text)
+			}
+		})
+	}
+}
+
+// scatter makes the samples of a record reach from a tenth to ten times of what other cells have.
+func scatter(r results.Record) {
+	for i := range r.Samples {
+		s := &r.Samples[i]
+		factor := math.Pow(10, float64(i%3-1))
+		s.ElapsedNS = int64(float64(s.ElapsedNS) * factor)
+		for key, l := range s.Latency {
+			l.P50NS = new(int64(float64(*l.P50NS) * factor * 2))
+			s.Latency[key] = l
+		}
+	}
+}
+
 func TestTheAnswerStatesItsConditions(t *testing.T) {
 	text := strings.Join(Decide(usual.records(12, 1), Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
