@@ -1,8 +1,10 @@
 package plots
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -79,21 +81,48 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces names the places, except those whose names would cover the name before.
+// fitPlaces names the places. If not all names have room, a unit that they share goes into the
+// label of the axis; then names that would cover the next one are left out.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
 	f.min, f.max = -margin, float64(n-1)+margin
+	f.namePlaces(length, f.Places)
+	numbers, unit := withoutUnit(f.Places)
+	if len(f.ticks) < n && unit != "" {
+		f.Label += ", " + unit
+		f.namePlaces(length, numbers)
+	}
+}
+
+// namePlaces labels the places, from the last one on, which titles speak of.
+func (f *fitted) namePlaces(length vg.Length, names []string) {
+	f.ticks = nil
 	style := letters(labelSize, foreground, false)
-	end := vg.Length(math.Inf(-1)) // of the name before
-	for i, name := range f.Places {
+	start := vg.Length(math.Inf(1)) // of the name behind
+	for i, name := range slices.Backward(names) {
 		middle := length * vg.Length((float64(i)-f.min)/(f.max-f.min))
 		half := style.Width(name) / 2
-		if middle-half > end {
+		if middle+half+3 < start {
 			f.ticks = append(f.ticks, plot.Tick{Value: float64(i), Label: name})
-			end = middle + half + 1
+			start = middle - half
 		}
 	}
+	slices.Reverse(f.ticks)
+}
+
+// withoutUnit cuts the unit off names such as "64 KiB"; words have none. It is "" if the names have
+// different units.
+func withoutUnit(names []string) (numbers []string, unit string) {
+	for _, name := range names {
+		number, own, _ := strings.Cut(name, " ")
+		if own != "" && unit != "" && own != unit {
+			return nil, ""
+		}
+		unit = cmp.Or(own, unit)
+		numbers = append(numbers, number)
+	}
+	return numbers, unit
 }
 
 // span returns the range of positions. The range is never empty: if there is only one position, it

@@ -21,24 +21,30 @@ func checkScale(t *testing.T, f fitted) {
 	}
 }
 
-// A name that has no room behind the name before is left out.
+// If names have no room, a unit that all share goes into the label of the axis. A name that still
+// has no room before the next one is left out; the last one, which titles speak of, stays.
 func TestNamesOfPlacesHaveRoom(t *testing.T) {
 	places := []string{"256 B", "4,000 B", "65,000 B", "1,000,000 B"}
+	mixed := []string{"256 B", "4 KiB", "64 KiB", "1 MiB"}
 	for _, tt := range []struct {
+		places []string
 		length float64
+		label  string
 		want   []string
 	}{
-		{300, places},
-		{130, []string{"256 B", "4,000 B", "65,000 B"}},
-		{60, []string{"256 B", "65,000 B"}},
+		{places, 300, "size", places},
+		{places, 130, "size, B", []string{"256", "4,000", "65,000", "1,000,000"}},
+		{places, 60, "size, B", []string{"4,000", "1,000,000"}},
+		{mixed, 60, "size", []string{"4 KiB", "1 MiB"}},
+		{[]string{"whole", "64 KiB", "8 KiB"}, 60, "size, KiB", []string{"whole", "64", "8"}},
 	} {
-		f := Axis{Places: places}.fit(nil, vg.Length(tt.length))
+		f := Axis{Label: "size", Places: tt.places}.fit(nil, vg.Length(tt.length))
 		var got []string
 		for _, tick := range f.ticks {
 			got = append(got, tick.Label)
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%v points: %q, want %q", tt.length, got, tt.want)
+		if !slices.Equal(got, tt.want) || f.Label != tt.label {
+			t.Errorf("%v points: %s %q, want %s %q", tt.length, f.Label, got, tt.label, tt.want)
 		}
 	}
 }

@@ -51,8 +51,8 @@ type Panel struct {
 	Title  string
 	Y      *Axis // its own Y axis; nil: it shares that of the chart
 	Series []Series
-	Guides []Guide
-	Fails  *Failing // nil: nothing fails
+	Guides []float64 // values worth knowing, each a thin line across the panel
+	Fails  *Failing  // nil: nothing fails
 }
 
 // A Series is one line of a panel. Its name decides its colour and marker, so that a framing looks
@@ -73,12 +73,6 @@ type Point struct {
 	Label   string // beside the point
 	Samples int    // number of samples behind the figure; 0 if it is exact
 	Doubt   bool   // one sample, or an interval too wide to draw: the marker is hollow
-}
-
-// A Guide is a thin line across a panel at a value worth knowing.
-type Guide struct {
-	Value float64
-	Label string
 }
 
 // A Failing is the part of a panel in which a server fails: from the place with index From on.
@@ -140,10 +134,10 @@ var kinds = []struct {
 	{"measurements", waitingChart},
 	{"measurements", waitChart},
 	{"measurements", chunkChart},
-	{"measurements", latencyChart("roundtrip", "Round trips")},
-	{"measurements", latencyChart("oneway", "One way")},
-	{"measurements", latencyChart("due", "From when a message was due")},
-	{"measurements", latencyChart("service", "From when a message was sent")},
+	{"measurements", latencyChart("roundtrip", "A round trip")},
+	{"measurements", latencyChart("oneway", "One way, a message")},
+	{"measurements", latencyChart("due", "From when it was due, a message")},
+	{"measurements", latencyChart("service", "From when it was sent, a message")},
 	{"measurements", overheadChart},
 	{"servers", serverChart},
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -30,9 +29,9 @@ const (
 	labelSize    = vg.Length(8)
 	nameRow      = vg.Length(11) // height of the name beside a line
 	mostNameRoom = vg.Length(170)
-	besideAxis   = vg.Length(58) // room for the labels of an axis, and for the text along it
-
-	besideOwnAxis = vg.Length(42) // the same for the axis of a single panel
+	axisTextRow  = vg.Length(14)
+	belowPanel   = vg.Length(29) // room for the labels of the X axis, and for the text along it
+	labelGap     = vg.Length(4)  // between an axis and its labels
 
 	lineWidth      = vg.Length(1.5)
 	referenceWidth = vg.Length(2.2)
@@ -93,10 +92,15 @@ type picture struct {
 	notes         []string
 	columns, rows int
 	nameRoom      vg.Length // to the right of the panels
+	axisRoom      vg.Length // to the left of a panel whose Y axis has labels
+	areaWidth     vg.Length // of a panel, between its axes, as is areaHeight
+	areaHeight    vg.Length
+	titleRoom     vg.Length // above a panel
+	panelTitles   [][]string
 	header        vg.Length
 	footer        vg.Length
 	height        vg.Length
-	x             fitted
+	x, y          fitted
 	told          []told
 }
 
@@ -129,30 +133,61 @@ func newPicture(c Chart) (*picture, error) {
 	p.notes = breakText(c.Notes, small, room)
 	p.header = margin + vg.Length(len(p.title))*titleRow + vg.Length(len(p.subtitle))*smallRow + 10
 	p.footer = margin + 6 + vg.Length(len(p.notes))*smallRow
-	panels := vg.Length(p.rows)*(p.panelHeight()+gap) - gap
-	p.height = p.header + panels + p.footer
-	p.x = p.X.fit(nil, p.panelWidth())
+	p.y = p.Y.fit(heights(p.Panels), 0)
+	p.layOut()
+	p.height = p.header + vg.Length(p.rows)*(p.rowHeight()+gap) - gap + p.footer
+	p.x = p.X.fit(nil, p.areaWidth)
 	return p, nil
 }
 
-// panelHeight is the height of a panel: lower if several are side by side.
-func (p *picture) panelHeight() vg.Length {
-	if p.columns == 1 {
-		return 270
+// layOut shares the room between the panels, which are all of one size.
+func (p *picture) layOut() {
+	n := vg.Length(p.columns)
+	axes := vg.Length(1)
+	p.axisRoom = p.labelWidth(p.y)
+	if p.Panels[0].Y != nil {
+		axes = n
+		p.axisRoom = 0
+		for _, panel := range p.Panels {
+			p.axisRoom = max(p.axisRoom, p.labelWidth(p.yOf(panel)))
+		}
 	}
-	return 235
+	room := pictureWidth - 2*margin - p.nameRoom - (n-1)*gap
+	p.areaWidth = (room - axes*p.axisRoom) / n
+	p.areaHeight = 185
+	if p.columns == 1 {
+		p.areaHeight = 225
+	}
+	for _, panel := range p.Panels {
+		title := breakText(nonEmpty(panel.Title), panelTitle(), p.areaWidth+gap)
+		p.panelTitles = append(p.panelTitles, title)
+		p.titleRoom = max(p.titleRoom, vg.Length(len(title))*smallRow+6)
+	}
 }
 
-// panelWidth is about the length of a panel's X axis.
-func (p *picture) panelWidth() vg.Length {
-	n := vg.Length(p.columns)
-	room := pictureWidth - 2*margin - p.nameRoom - (n-1)*gap
-	axes := besideAxis
-	if p.Panels[0].Y != nil { // such an axis has labels, and no text along it
-		axes = n * besideOwnAxis
+// labelWidth is the room that the labels of a Y axis need, and the text along it.
+func (p *picture) labelWidth(y fitted) vg.Length {
+	style := letters(labelSize, foreground, false)
+	width := vg.Length(0)
+	for _, tick := range y.ticks {
+		width = max(width, style.Width(tick.Label)+labelGap)
 	}
-	return (room - axes) / n
+	if y.Label != "" {
+		width += axisTextRow
+	}
+	return width
 }
+
+// yOf returns the Y axis of a panel: its own, or that of all.
+func (p *picture) yOf(panel Panel) fitted {
+	if panel.Y == nil {
+		return p.y
+	}
+	return panel.Y.fit(heights([]Panel{panel}), 0)
+}
+
+// rowHeight is the height of a row of panels, with what stands above and below them.
+func (p *picture) rowHeight() vg.Length { return p.titleRoom + p.areaHeight + belowPanel }
 
 // heights lists all values that panels have to show along the Y axis.
 func heights(panels []Panel) []float64 {
@@ -166,9 +201,7 @@ func heights(panels []Panel) []float64 {
 				}
 			}
 		}
-		for _, g := range panel.Guides {
-			ys = append(ys, g.Value)
-		}
+		ys = append(ys, panel.Guides...)
 	}
 	return ys
 }
@@ -186,7 +219,9 @@ func (p *picture) draw(c draw.Canvas) {
 		c.FillText(letters(titleSize, foreground, true), vg.Point{X: margin, Y: y}, line)
 	}
 	smallPrint(c, p.subtitle, y-2)
-	p.drawPanels(draw.Crop(c, margin, -margin-p.nameRoom, p.footer, -p.header))
+	for i, panel := range p.Panels {
+		p.newPanel(i, panel).draw(c)
+	}
 	smallPrint(c, p.notes, p.footer-6)
 }
 
@@ -195,21 +230,6 @@ func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 	for _, line := range lines {
 		y -= smallRow
 		c.FillText(letters(smallSize, muted, false), vg.Point{X: margin, Y: y}, line)
-	}
-}
-
-func (p *picture) drawPanels(c draw.Canvas) {
-	plots := make([][]*plot.Plot, p.rows)
-	for row := range plots {
-		plots[row] = make([]*plot.Plot, p.columns) // nil behind the last panel
-	}
-	for i, content := range p.Panels {
-		plots[i/p.columns][i%p.columns] = p.newPanel(i, content).plot()
-	}
-	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: gap, PadY: gap}
-	canvases := plot.Align(plots, tiles, c)
-	for i := range p.Panels {
-		plots[i/p.columns][i%p.columns].Draw(canvases[i/p.columns][i%p.columns])
 	}
 }
 
@@ -233,7 +253,7 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 		current := ""
 		for _, word := range strings.Fields(line) {
 			longer := strings.TrimSpace(current + " " + word)
-			if current != "" && 1.05*in.Width(longer) > width {
+			if current != "" && 1.15*in.Width(longer) > width {
 				out = append(out, current)
 				longer = word
 			}

@@ -189,6 +189,25 @@ func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
 	}
 }
 
+// All panels of a chart are equally wide and high, in whichever row and with whichever axis.
+func TestPanelsAreEquallyLarge(t *testing.T) {
+	for _, c := range Charts(fullSet()) {
+		p, err := newPicture(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, panel := range c.Panels {
+			area := p.newPanel(i, panel).area
+			if w, h := area.Max.X-area.Min.X, area.Max.Y-area.Min.Y; !near(w, p.areaWidth) ||
+				!near(h, p.areaHeight) || area.Max.X > pictureWidth || area.Min.Y < p.footer {
+				t.Errorf("%s: panel %d is %v", c.Name, i, area)
+			}
+		}
+	}
+}
+
+func near(a, b vg.Length) bool { return math.Abs(float64(a-b)) < 1e-6 }
+
 // shaded matches the left and the right end of what is shaded.
 var shaded = regexp.MustCompile(
 	`d="M([\d.]+),[\d.]+L([\d.]+),[^"]*" style="fill:#[0-9A-F]*;fill-opacity`)

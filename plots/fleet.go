@@ -12,8 +12,8 @@ import (
 
 // FleetCharts compares machines, in one chart if they measured the same: the goodput of each
 // framing relative to the raw pipe of the same machine, because absolute figures of two machines
-// say little. Each framing and placement has a panel. If there are few machines, each has its own
-// points; if there are many, a line shows the median machine.
+// say little. If there are few machines, each framing and placement has a panel with the points of
+// each machine; if there are many, each placement has one with the median machine of each framing.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -48,6 +48,9 @@ func FleetCharts(members []stat.Member) []Chart {
 		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines."}
 	}
 	titleOf := func(c results.Cell) string {
+		if !few {
+			return view.ShortPlacement(c.Placement)
+		}
 		return view.FieldValue("framing", c.Framing) + ", " + view.ShortPlacement(c.Placement)
 	}
 	for len(all) > 0 {
@@ -56,11 +59,11 @@ func FleetCharts(members []stat.Member) []Chart {
 			return titleOf(c) != title
 		})
 		all = slices.DeleteFunc(all, func(c results.Cell) bool { return titleOf(c) == title })
-		p := Panel{Title: title, Guides: []Guide{{Value: 1}}}
+		p := Panel{Title: title, Guides: []float64{1}}
 		if few {
 			p.Series = eachMachine(members, own, sizes)
 		} else {
-			p.Series = []Series{medianMachine(members, own, sizes)}
+			p.Series = medianMachine(members, own, sizes)
 		}
 		c.Panels = append(c.Panels, p)
 	}
@@ -103,14 +106,20 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 	return lines
 }
 
-// medianMachine makes a line of the median machine.
-func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) Series {
-	line := Series{Name: "median machine"}
+// medianMachine makes a line of the median machine for each framing.
+func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
+	var lines []Series
 	for _, cell := range cells {
+		name := view.FieldValue("framing", cell.Framing)
+		i := slices.IndexFunc(lines, func(s Series) bool { return s.Name == name })
+		if i < 0 {
+			i = len(lines)
+			lines = append(lines, Series{Name: name})
+		}
 		s := spreadOf(members, cell)
-		line.Points = append(line.Points, Point{
+		lines[i].Points = append(lines[i].Points, Point{
 			X: slices.Index(sizes, cell.Size), Y: s.Median, Low: s.P10, High: s.P90, Samples: s.N,
 		})
 	}
-	return line
+	return lines
 }

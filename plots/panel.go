@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
-	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -16,11 +14,12 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A panelDrawing draws what lies within the axes of a panel. It computes positions itself, and
-// gonum gets them as values on linear axes.
+// A panelDrawing draws a panel.
 type panelDrawing struct {
 	*picture
 	panel Panel
+	title []string
+	area  vg.Rectangle // between the axes
 	y     fitted
 	shift map[string]vg.Length // to the right: intervals at one X lie side by side
 	first bool                 // it is the first in its row: its Y axis has labels
@@ -28,101 +27,117 @@ type panelDrawing struct {
 }
 
 func (p *picture) newPanel(i int, content Panel) *panelDrawing {
-	d := &panelDrawing{picture: p, panel: content, shift: p.shifts()}
-	d.first = i%p.columns == 0 || content.Y != nil
+	column, row := i%p.columns, i/p.columns
+	d := &panelDrawing{picture: p, panel: content, title: p.panelTitles[i], shift: p.shifts()}
+	d.first = column == 0 || content.Y != nil
 	d.names = p.nameRoom > 0 && i == min(p.columns, len(p.Panels))-1
-	axis := p.Y
-	alike := p.Panels
+	d.y = p.yOf(content)
+	left := margin + p.axisRoom + vg.Length(column)*(p.areaWidth+gap)
 	if content.Y != nil {
-		axis = *content.Y
-		alike = []Panel{content}
+		left += vg.Length(column) * p.axisRoom
 	}
-	d.y = axis.fit(heights(alike), 0)
+	top := p.height - p.header - vg.Length(row)*(p.rowHeight()+gap) - p.titleRoom
+	d.area.Min = vg.Point{X: left, Y: top - p.areaHeight}
+	d.area.Max = vg.Point{X: left + p.areaWidth, Y: top}
 	return d
 }
 
-// shifts says by how many points to move the dots of each series to the side, so that they do not
+// atX and atY return where the positions of both axes lie in the picture.
+func (d *panelDrawing) atX(position float64) vg.Length {
+	share := (position - d.x.min) / (d.x.max - d.x.min)
+	return d.area.Min.X + vg.Length(share)*d.areaWidth
+}
+
+func (d *panelDrawing) atY(position float64) vg.Length {
+	share := (position - d.y.min) / (d.y.max - d.y.min)
+	return d.area.Min.Y + vg.Length(share)*d.areaHeight
+}
+
+// shifts says by how many points to move the points of each series to the side, so that they do not
 // cover each other. A reference is not moved.
 func (p *picture) shifts() map[string]vg.Length {
-	step := vg.Length(3.5)
-	onePlace := len(p.X.Places) == 1
-	if onePlace { // all lines are points there
-		step = 10
-	}
 	var moved []string
 	for _, s := range p.Chart.series() {
-		if (s.Dots || onePlace) && !s.Reference && !slices.Contains(moved, s.Name) {
+		if !s.Reference && !slices.Contains(moved, s.Name) {
 			moved = append(moved, s.Name)
 		}
 	}
+	n := vg.Length(len(moved))
+	step := vg.Length(3)
+	if len(p.X.Places) == 1 {
+		step = 10
+	}
+	step = min(step, 0.7*p.areaWidth/vg.Length(p.x.max-p.x.min)/max(n, 1))
 	out := make(map[string]vg.Length)
 	for i, name := range moved {
-		out[name] = (vg.Length(i) - vg.Length(len(moved)-1)/2) * step
+		out[name] = (vg.Length(i) - (n-1)/2) * step
 	}
 	return out
 }
 
-// plot makes gonum's plot of the panel.
-func (d *panelDrawing) plot() *plot.Plot {
-	out := plot.New()
-	out.BackgroundColor = nil
-	title := breakText([]string{d.panel.Title}, panelTitle(), d.panelWidth()+10)
-	out.Title.Text = strings.Join(title, "\n")
-	out.Title.TextStyle = panelTitle()
-	out.Title.TextStyle.XAlign = draw.XCenter
-	out.Title.TextStyle.YAlign = draw.YTop
-	out.Title.Padding = 5
-	setUpAxis(&out.X, d.x, draw.XCenter, draw.YTop)
-	setUpAxis(&out.Y, d.y, draw.XRight, draw.YCenter)
-	if !d.first {
-		out.Y.Label.Text = ""
-		for i := range d.y.ticks {
-			d.y.ticks[i].Label = " " // empty labels keep the ticks, which the grid needs
-		}
-		out.Y.Tick.Marker = plot.ConstantTicks(d.y.ticks)
-	}
-	out.Add(d)
-	return out
-}
-
-// setUpAxis styles an axis. The grid shows where the labels belong. The ticks have the colour of
-// the background: they only keep the labels away from the axis.
-func setUpAxis(a *plot.Axis, f fitted, x draw.XAlignment, y draw.YAlignment) {
-	a.Label.Text = f.Label
-	a.Label.TextStyle = letters(9, muted, false)
-	a.Label.TextStyle.XAlign = draw.XCenter
-	a.Label.TextStyle.YAlign = draw.YBottom
-	a.Label.Padding = 4
-	a.LineStyle = draw.LineStyle{Color: muted, Width: 0.6}
-	a.Padding = 0
-	a.Tick.Label = letters(labelSize, foreground, false)
-	a.Tick.Label.XAlign = x
-	a.Tick.Label.YAlign = y
-	a.Tick.LineStyle = draw.LineStyle{Color: background, Width: 0.6}
-	a.Tick.Length = 4
-	a.Tick.Marker = plot.ConstantTicks(f.ticks)
-	a.Min = f.min
-	a.Max = f.max
-}
-
-// Plot implements [plot.Plotter]: it draws from back to front.
-func (d *panelDrawing) Plot(c draw.Canvas, of *plot.Plot) {
-	d.failing(c, of)
-	line := draw.LineStyle{Color: faint, Width: 0.7}
-	grid := plotter.Grid{Vertical: line, Horizontal: line}
-	grid.Plot(c, of)
-	for _, g := range d.panel.Guides {
-		d.guide(c, of, g)
+// draw draws the panel from back to front.
+func (d *panelDrawing) draw(c draw.Canvas) {
+	d.drawTitle(c)
+	d.failing(c)
+	d.drawAxes(c)
+	guide := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
+	for _, value := range d.panel.Guides {
+		y := d.atY(d.y.at(value))
+		c.StrokeLine2(guide, d.area.Min.X, y, d.area.Max.X, y)
 	}
 	for _, reference := range []bool{true, false} {
 		for _, s := range d.panel.Series {
 			if s.Reference == reference {
-				d.drawSeries(c, of, s)
+				d.drawSeries(c, s)
 			}
 		}
 	}
 	if d.names {
-		d.drawNames(c, of)
+		d.drawNames(c)
+	}
+}
+
+func (d *panelDrawing) drawTitle(c draw.Canvas) {
+	style := panelTitle()
+	style.XAlign = draw.XCenter
+	at := vg.Point{X: (d.area.Min.X + d.area.Max.X) / 2, Y: d.area.Max.Y + 6}
+	for _, line := range slices.Backward(d.title) {
+		c.FillText(style, at, line)
+		at.Y += smallRow
+	}
+}
+
+// drawAxes draws both axes with their labels, and a grid that shows where the labels belong.
+func (d *panelDrawing) drawAxes(c draw.Canvas) {
+	low, high := d.area.Min, d.area.Max
+	grid := draw.LineStyle{Color: faint, Width: 0.7}
+	label := letters(labelSize, foreground, false)
+	label.XAlign = draw.XCenter
+	label.YAlign = draw.YTop
+	for _, tick := range d.x.ticks {
+		x := d.atX(tick.Value)
+		c.StrokeLine2(grid, x, low.Y, x, high.Y)
+		c.FillText(label, vg.Point{X: x, Y: low.Y - labelGap}, tick.Label)
+	}
+	label.XAlign = draw.XRight
+	label.YAlign = draw.YCenter
+	for _, tick := range d.y.ticks {
+		y := d.atY(tick.Value)
+		c.StrokeLine2(grid, low.X, y, high.X, y)
+		if d.first {
+			c.FillText(label, vg.Point{X: low.X - labelGap, Y: y + 0.7}, tick.Label)
+		}
+	}
+	axis := draw.LineStyle{Color: muted, Width: 0.6}
+	c.StrokeLine2(axis, low.X, low.Y, high.X, low.Y)
+	c.StrokeLine2(axis, low.X, low.Y, low.X, high.Y)
+	text := letters(9, muted, false)
+	text.XAlign = draw.XCenter
+	c.FillText(text, vg.Point{X: (low.X + high.X) / 2, Y: low.Y - belowPanel + 4}, d.x.Label)
+	if d.first {
+		text.Rotation = math.Pi / 2
+		text.YAlign = draw.YTop
+		c.FillText(text, vg.Point{X: low.X - d.axisRoom, Y: (low.Y + high.Y) / 2}, d.y.Label)
 	}
 }
 
@@ -134,8 +149,7 @@ type placed struct {
 }
 
 // place places the points of a series in the panel.
-func (d *panelDrawing) place(c draw.Canvas, of *plot.Plot, s Series) []placed {
-	atX, atY := of.Transforms(&c)
+func (d *panelDrawing) place(s Series) []placed {
 	var out []placed
 	for _, p := range s.Points {
 		if !p.finite() {
@@ -143,18 +157,18 @@ func (d *panelDrawing) place(c draw.Canvas, of *plot.Plot, s Series) []placed {
 		}
 		out = append(out, placed{
 			Point: p,
-			at:    vg.Point{X: atX(float64(p.X)) + d.shift[s.Name], Y: atY(d.y.at(p.Y))},
-			low:   atY(d.y.at(p.Low)),
-			high:  atY(d.y.at(p.High)),
+			at:    vg.Point{X: d.atX(float64(p.X)) + d.shift[s.Name], Y: d.atY(d.y.at(p.Y))},
+			low:   d.atY(d.y.at(p.Low)),
+			high:  d.atY(d.y.at(p.High)),
 		})
 	}
 	return out
 }
 
 // drawSeries draws one series: its line, then its points with their intervals.
-func (d *panelDrawing) drawSeries(c draw.Canvas, of *plot.Plot, s Series) {
+func (d *panelDrawing) drawSeries(c draw.Canvas, s Series) {
 	look := d.styles[s.Name]
-	points := d.place(c, of, s)
+	points := d.place(s)
 	joined := !s.Dots && len(points) > 1
 	if joined {
 		var line []vg.Point
@@ -203,41 +217,26 @@ func (d *panelDrawing) tell(s Series, p Point) string {
 	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }
 
-// guide draws a line across the panel, with its label at the left end.
-func (d *panelDrawing) guide(c draw.Canvas, of *plot.Plot, g Guide) {
-	_, atY := of.Transforms(&c)
-	stroke := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
-	style := letters(labelSize, muted, false)
-	y := atY(d.y.at(g.Value))
-	c.StrokeLine2(stroke, c.Min.X, y, c.Max.X, y)
-	above := y + 2
-	if above+style.Height(g.Label) > c.Max.Y {
-		above = y - 2 - style.Height(g.Label)
-	}
-	c.FillText(style, vg.Point{X: c.Min.X + 4, Y: above}, g.Label)
-}
-
 // failing shades the part of the panel in which a server fails, and says how at its left.
-func (d *panelDrawing) failing(c draw.Canvas, of *plot.Plot) {
+func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return
 	}
-	atX, _ := of.Transforms(&c)
-	left := atX(float64(d.panel.Fails.From) - 0.5)
-	from := vg.Point{X: left, Y: c.Min.Y}
+	left := d.atX(float64(d.panel.Fails.From) - 0.5)
+	from := vg.Point{X: left, Y: d.area.Min.Y}
 	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})
-	c.Fill(vg.Rectangle{Min: from, Max: c.Max}.Path())
+	c.Fill(vg.Rectangle{Min: from, Max: d.area.Max}.Path())
 	style := letters(labelSize, red, true)
 	style.XAlign = draw.XRight
-	c.FillText(style, vg.Point{X: left - 3, Y: c.Min.Y + 4}, d.panel.Fails.How)
+	c.FillText(style, vg.Point{X: left - 3, Y: d.area.Min.Y + 4}, d.panel.Fails.How)
 }
 
 // drawNames writes the names of all lines to the right of the panel, each near its end, with its
-// marker and a thin line that leads there.
-func (d *panelDrawing) drawNames(c draw.Canvas, of *plot.Plot) {
+// marker. A thin line leads from the height of the end to the name.
+func (d *panelDrawing) drawNames(c draw.Canvas) {
 	last := make(map[string]vg.Point)
 	for _, s := range d.panel.Series {
-		if points := d.place(c, of, s); len(points) > 0 {
+		if points := d.place(s); len(points) > 0 {
 			last[s.Name] = points[len(points)-1].at
 		}
 	}
@@ -247,20 +246,20 @@ func (d *panelDrawing) drawNames(c draw.Canvas, of *plot.Plot) {
 	for _, name := range names {
 		at = append(at, last[name].Y)
 	}
-	at = spread(at, nameRow, c.Min.Y+nameRow/2, c.Max.Y-nameRow/2)
+	at = spread(at, nameRow, d.area.Min.Y+nameRow/2, d.area.Max.Y-nameRow/2)
 	for i, name := range names {
-		d.drawName(c, name, last[name], at[i])
+		if end, drawn := last[name]; drawn {
+			lead := draw.LineStyle{Color: d.styles[name].color, Width: 0.6}
+			c.StrokeLine2(lead, d.area.Max.X, end.Y, d.area.Max.X+13, at[i])
+		}
+		d.drawName(c, name, at[i])
 	}
 }
 
-// drawName writes a name at a height, and leads to the last point of its line, if it has one.
-func (d *panelDrawing) drawName(c draw.Canvas, name string, last vg.Point, y vg.Length) {
+// drawName writes a name at a height, behind its marker.
+func (d *panelDrawing) drawName(c draw.Canvas, name string, y vg.Length) {
 	look := d.styles[name]
-	x := c.Max.X + 14
-	if last.X > 0 {
-		lead := draw.LineStyle{Color: look.color, Width: 0.6}
-		c.StrokeLine2(lead, last.X+markerRadius+1, last.Y, x-1, y)
-	}
+	x := d.area.Max.X + 14
 	if look.width == referenceWidth {
 		c.StrokeLine2(look.line(), x, y, x+6, y)
 	} else {

@@ -142,8 +142,12 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 // or, without a picture, the answer itself.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
+	const claims = results.AreaClaim + "-findings"
+	if slices.ContainsFunc(r.sections, func(s view.Section) bool { return s.ID == claims }) {
+		r.key = "" // cells were measured on the way to the claims
+	}
 	r.options.Title = cmp.Or(r.options.Title, r.key, answer.Title)
-	told := r.options.Title == answer.Title ||
+	told := strings.Contains(r.options.Title, answer.Title) ||
 		len(answer.Lead) > 0 && strings.HasPrefix(answer.Lead[0], answer.Title)
 	if !told {
 		answer.Lead = append([]string{answer.Title + "."}, answer.Lead...)
@@ -169,7 +173,7 @@ func (r *reporter) draw(charts []Chart) error {
 		_, element, _ := bytes.Cut(svg, []byte("<svg "))
 		open := `<figure id="plot-` + c.Name + `"><svg class="plot" `
 		picture := template.HTML(open + string(element) + "</figure>") // its texts are escaped
-		if c.Name == "ratio" || c.Name == "server" {
+		if slices.Contains([]string{"ratio", "server", "wait", "machines"}, c.Name) {
 			r.key = cmp.Or(r.key, c.Title)
 		}
 		r.pictures[c.section] = append(r.pictures[c.section], picture)

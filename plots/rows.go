@@ -71,9 +71,9 @@ func sizeAxis(label string, sizes []int) Axis {
 	if !slices.ContainsFunc(sizes, uneven) {
 		return Axis{Label: label, Places: sizeNames(sizes)}
 	}
-	a := Axis{Label: label + ", B"}
+	a := Axis{Label: label}
 	for _, size := range sizes {
-		place := results.FormatGrouped(int64(size))
+		place := results.FormatGrouped(int64(size)) + " B"
 		if size == 0 { // recorded messages
 			place = view.SizeTitle(size)
 		}
@@ -236,8 +236,16 @@ func pointOf(e stat.Estimate, values []float64) Point {
 var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an interval or range "+
 	"wider than ±%d %%.", view.MaxShownSpread)
 
-const mediansNote = "Points are medians over the samples; bars are the 95 % interval of the " +
-	"median, with fewer than six samples their range."
+const mediansNote = "Points are medians; bars are the 95 % interval of the median or, of fewer " +
+	"than six samples, their range."
+
+// sure selects the rows whose figure is not in doubt.
+func (r rows) sure(name string) rows {
+	return r.where(func(row stat.Row) bool {
+		p, ok := metric(name)(row)
+		return ok && !p.Doubt
+	})
+}
 
 // spanOf returns the range of the medians of a metric; false if no row has it.
 func spanOf(r rows, metric string) (low, high float64, ok bool) {

@@ -36,15 +36,22 @@ func serverChart(all rows) Chart {
 	for _, t := range all.set.Targets {
 		panel.addServer(t, sizes)
 	}
-	return Chart{
+	if len(sizes) < 3 && panel.Fails == nil {
+		return Chart{} // a table says it better
+	}
+	c := Chart{
 		Name:     "server",
 		Title:    serverTitle(panel, sizes),
 		Subtitle: nonEmpty(view.MachineLine(all.set)),
 		X:        Axis{Label: "message size", Places: sizeNames(sizes)},
 		Y:        Axis{Label: "time of a round trip", Log: true, Unit: Nanos},
 		Panels:   []Panel{panel},
-		Notes:    []string{mediansNote, "A labelled point is a verdict other than ok."},
+		Notes:    []string{mediansNote},
 	}
+	if slices.ContainsFunc(c.points(), func(p Point) bool { return p.Label != "" }) {
+		c.Notes = append(c.Notes, "A labelled point is a verdict other than ok.")
+	}
+	return c
 }
 
 // addServer adds the time of a size to the line of its server.

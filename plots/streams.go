@@ -15,11 +15,11 @@ import (
 // Axes of several charts.
 var (
 	goodputAxis = Axis{Label: "goodput: payload per second", Log: true, Unit: Rate}
-	ratioAxis   = Axis{Label: "goodput vs raw", Unit: Times, FromZero: true}
+	ratioAxis   = Axis{Label: "goodput vs raw", Log: true, Unit: Times}
 )
 
-const ratiosNote = "Points are medians of the ratios taken round by round, so that what slows " +
-	"the whole machine drops out; bars are the 95 % interval."
+const ratiosNote = "raw has no framing. Points are medians of the ratios of each round, " +
+	"so that what slows the whole machine drops out; bars are the 95 % interval."
 
 // isBare reports whether a cell measures only the transport: messages are written whole, from
 // memory that is ready, to a reader that does nothing with them. Charts that compare framings have
@@ -61,8 +61,8 @@ func (r rows) streamChart(name string, y Axis, dots bool, point pointer) Chart {
 // goodputChart shows goodput by message size.
 func goodputChart(all rows) Chart {
 	r := all.streams()
-	if len(r.all) == 0 {
-		return Chart{}
+	if len(r.all) == 0 || len(r.sizes()) == 1 && len(r.chunkSizes()) >= fewestChunks {
+		return Chart{} // of the latter, the charts of chunks and of write sizes say more
 	}
 	c := r.streamChart("goodput", goodputAxis, false, metric("goodput"))
 	c.Title = goodputTitle(r)
@@ -71,21 +71,28 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast the largest messages pass, in at most two placements.
+// goodputTitle says how fast the framings carry the largest messages of which most figures are not
+// in doubt, in at most two placements.
 func goodputTitle(r rows) string {
-	largest := slices.Max(r.sizes())
-	var parts []string
-	for _, placement := range values(r, placementOf) {
-		own := with(with(r, placementOf, placement), sizeOf, largest)
-		low, high, ok := spanOf(own, "goodput")
-		if ok && len(parts) < 2 {
-			parts = append(parts, fromTo(low, high, Rate)+" "+view.PlacementPhrase(placement))
+	for _, size := range slices.Backward(r.sizes()) {
+		var parts []string
+		for _, placement := range values(r, placementOf) {
+			own := with(with(r, placementOf, placement), sizeOf, size)
+			sure := own.sure("goodput")
+			low, high, ok := spanOf(sure, "goodput")
+			if ok && 2*len(sure.all) > len(own.all) && len(parts) < 2 {
+				where := view.PlacementPhrase(placement)
+				if placement == "free" {
+					where = "unpinned"
+				}
+				parts = append(parts, fromTo(low, high, Rate)+" "+where)
+			}
+		}
+		if len(parts) > 0 && size > 0 {
+			return "Framings carry " + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")
 		}
 	}
-	if largest == 0 || len(parts) == 0 {
-		return "Goodput"
-	}
-	return view.SizeTitle(largest) + " pass at " + strings.Join(parts, ", at ")
+	return "Goodput by message size"
 }
 
 // ratioChart shows the goodput of each framing relative to raw at the same size: what the framing
@@ -124,21 +131,43 @@ func ratioTitle(r rows) string {
 	size := slices.MinFunc(r.sizes(), func(a, b int) int {
 		return cmp.Compare(distance(a), distance(b))
 	})
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, row := range with(r, sizeOf, size).all {
-		cost := math.Round(100 * (1 - row.ToRaw.Median))
-		least, most = min(least, cost), max(most, cost)
+	var costs []float64 // in percent, of framings that cost something beyond the noise
+	noisy := false
+	own := with(r, sizeOf, size)
+	for _, row := range own.all {
+		spread, _ := row.ToRaw.Spread()
+		switch {
+		case row.ToRaw.Below(1):
+			costs = append(costs, math.Round(100*(1-row.ToRaw.Median)))
+		case row.ToRaw.Interval == nil || spread > wideRatio:
+			noisy = true
+		}
 	}
 	place := fmt.Sprintf(" at %s %s", view.SizeTitle(size),
 		view.PlacementPhrase(r.all[0].Cell.Placement))
-	switch {
-	case most <= 0:
-		return "Framing costs nothing that can be seen" + place
-	case max(least, 0) == most:
-		return fmt.Sprintf("Framing costs %.0f %%%s", most, place)
+	if !noisy && len(costs) < len(own.all) {
+		costs = append(costs, 0)
 	}
-	return fmt.Sprintf("Framing costs %.0f to %.0f %%%s", max(least, 0), most, place)
+	switch {
+	case len(costs) == 0:
+		return "Noise hides what framing costs" + place
+	case slices.Max(costs) == 0:
+		return "Framing costs nothing that can be seen" + place
+	}
+	least, most := slices.Min(costs), slices.Max(costs)
+	title := fmt.Sprintf("Framing costs %.0f to %.0f %%%s", least, most, place)
+	if least == most {
+		title = fmt.Sprintf("Framing costs %.0f %%%s", costs[0], place)
+	}
+	if noisy {
+		title += ", as far as the noise lets it be seen"
+	}
+	return title
 }
+
+// wideRatio is the half-width of an interval, in percent, beyond which a ratio that may be 1 says
+// nothing.
+const wideRatio = 10
 
 // overheadChart shows the bytes that a framing adds, by message size. These are exact, and the same
 // in every placement and on every machine.
@@ -146,38 +175,40 @@ func overheadChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool {
 		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
 	})
-	if len(r.all) == 0 {
-		return Chart{}
-	}
 	sizes := r.sizes()
+	if len(sizes) < 2 {
+		return Chart{} // a table says it better
+	}
 	l := layout{always(""), framingName, among(sizes, sizeOf), false}
 	panels := r.panels(l, func(row stat.Row) (Point, bool) {
 		e := row.Estimates["overhead"]
 		return exact(0, e.Median), e.N > 0
 	})
+	var most Series // that adds most to the smallest messages
 	for _, p := range panels {
 		for i, s := range p.Series {
 			p.Series[i].Points = slices.Compact(s.Points)
+			first := p.Series[i].Points[0]
+			if first.X == 0 && (most.Points == nil || first.Y > most.Points[0].Y) {
+				most = p.Series[i]
+			}
 		}
 	}
-	smallest, largest := sizes[0], sizes[len(sizes)-1]
-	_, most, _ := spanOf(with(r, sizeOf, smallest), "overhead")
-	title := fmt.Sprintf("Framing adds up to %s of bytes to messages of %s",
-		results.FormatPercent(most), view.SizeTitle(smallest))
-	if largest > smallest {
-		_, most, _ = spanOf(with(r, sizeOf, largest), "overhead")
-		title += fmt.Sprintf(", up to %s at %s",
-			results.FormatPercent(most), view.SizeTitle(largest))
-	}
+	first, last := most.Points[0], most.Points[len(most.Points)-1]
 	return Chart{
-		Name:     "overhead",
-		Title:    title,
+		Name: "overhead",
+		Title: fmt.Sprintf("Framing adds at most %s to %s, %s to %s (%s)",
+			results.FormatPercent(first.Y), view.SizeTitle(sizes[first.X]),
+			results.FormatPercent(last.Y), view.SizeTitle(sizes[last.X]), most.Name),
 		Subtitle: []string{"exact, and the same on every pipe: wire bytes ÷ payload bytes − 1"},
 		X:        sizeAxis("message size", sizes),
 		Y:        Axis{Label: "bytes added to the payload", Log: true, Unit: Percent},
 		Panels:   panels,
 	}
 }
+
+// fewestChunks is the number of chunk sizes from which on they have a chart.
+const fewestChunks = 3
 
 // chunkChart shows goodput by chunk size, if a run tried at least three chunk sizes: a line for
 // each message size.
@@ -186,30 +217,82 @@ func chunkChart(all rows) Chart {
 		return isStream(row) && row.Cell.Size > 0 && chunkSizeOf(row) > 0
 	})
 	chunks := r.chunkSizes()
-	if len(chunks) < 3 {
+	if len(chunks) < fewestChunks {
 		return Chart{}
 	}
 	title := r.titled(placeName, "framing", "size", "placement")
-	line := func(row stat.Row) string { return family(row.Cell.Framing) + ", " + sizeLine(row) }
-	gain := 1.0
-	for _, panel := range values(r, title) {
-		for _, name := range values(r, line) {
-			low, high, ok := spanOf(with(with(r, title, panel), line, name), "goodput")
-			if ok {
-				gain = max(gain, high/low)
-			}
+	several := len(r.sizes()) > 1
+	line := func(row stat.Row) string {
+		if several {
+			return family(row.Cell.Framing) + ", " + sizeLine(row)
 		}
+		return family(row.Cell.Framing)
 	}
 	l := layout{title, line, among(chunks, chunkSizeOf), false}
-	return Chart{
+	c := Chart{
 		Name:     "chunk",
-		Title:    fmt.Sprintf("The size of chunks changes goodput by up to %.3g×", gain),
 		Subtitle: r.subtitle("placement"),
 		X:        sizeAxis("size of a chunk frame", chunks),
-		Y:        goodputAxis,
+		Y:        Axis{Label: goodputAxis.Label, Unit: Rate, FromZero: true},
 		Panels:   r.panels(l, metric("goodput")),
 		Notes:    []string{mediansNote},
 	}
+	whole := all.withoutLevers().where(isStream)
+	c.addWhole(whole, "goodput", title)
+	c.Title = c.chunkTitle()
+	return c
+}
+
+// addWhole adds to each panel a level line for ndjson, which sends messages whole, at a metric of
+// the rows that have the panel's title.
+func (c *Chart) addWhole(r rows, name string, title func(stat.Row) string) {
+	for i, panel := range c.Panels {
+		whole := with(with(r, framingOf, "ndjson"), title, panel.Title)
+		if len(whole.all) != 1 {
+			continue
+		}
+		s := Series{Name: "ndjson"}
+		for x := range c.X.Places {
+			if p, ok := metric(name)(whole.all[0]); ok {
+				p.X = x
+				s.Points = append(s.Points, p)
+			}
+		}
+		c.Panels[i].Series = append(panel.Series, s)
+	}
+}
+
+// chunkTitle names the chunk size that costs most, compared with the best, if it costs more than
+// the noise.
+func (c Chart) chunkTitle() string {
+	title := "The size of chunks makes no difference to goodput that can be seen"
+	most := 0.0
+	for _, panel := range c.Panels {
+		for _, s := range panel.Series {
+			if s.Name == "ndjson" {
+				continue
+			}
+			worst, best := s.extremes()
+			loss := 1 - worst.Y/best.Y
+			if worst.High < best.Low && loss > most {
+				most = loss
+				title = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s",
+					c.X.Places[worst.X], 100*loss, c.X.Places[best.X])
+				title += " (" + panel.Title + ")"
+			}
+		}
+	}
+	return title
+}
+
+// extremes returns the lowest and the highest point that are not in doubt.
+func (s Series) extremes() (lowest, highest Point) {
+	sure := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
+	if len(sure) == 0 {
+		return Point{}, Point{}
+	}
+	byHeight := func(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
+	return slices.MinFunc(sure, byHeight), slices.MaxFunc(sure, byHeight)
 }
 
 // chunkSizes lists the chunk sizes of rows, ascending.

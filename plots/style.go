@@ -2,6 +2,7 @@ package plots
 
 import (
 	"image/color"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/font"
@@ -30,7 +31,16 @@ var colors = []color.RGBA{
 	{0x56, 0xb4, 0xe9, 0xff}, // sky
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
 	{0x7a, 0x4b, 0x1e, 0xff}, // brown
+
+	// those of what is no framing
+	{0x6a, 0x3d, 0x9a, 0xff}, // violet
+	{0x7f, 0x7a, 0x00, 0xff}, // olive
+	{0x6f, 0x87, 0xa0, 0xff}, // slate
+	{0x0b, 0x6e, 0x7a, 0xff}, // teal
 }
+
+// framingColors is how many of the colors, the first, only framings have.
+const framingColors = 7
 
 var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{},
@@ -52,15 +62,7 @@ type style struct {
 	marker draw.GlyphDrawer
 }
 
-// styleAt returns the i-th style. The first seven have the colour and marker of the same index,
-// further styles are other combinations. There are 49; after that they repeat.
-func styleAt(i int) style {
-	n := len(colors)
-	return style{color: colors[i%n], width: lineWidth, marker: markers[(i+i/n)%n]}
-}
-
-// fixedStyles holds the style of each known name. Other names (chunk sizes, machines) get any style
-// that is free.
+// fixedStyles holds the colour and the marker of each framing, as an index of both lists.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
@@ -76,32 +78,34 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart the style of its family or, if that is taken, the next
-// one that no other series of the chart has. Series of known names, and chunks of the usual size,
-// get their styles first, so that they look the same in all charts.
+// assignStyles gives each series of a chart its style. A framing has the same in all charts; sizes
+// of its chunks have its colour and other markers, the usual size the framing's own. What is no
+// framing has other colours.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
-	taken := make(map[int]bool)
+	used := make(map[int]int) // how many names have been given a style of an index
 	assign := func(name string) {
-		i := fixedStyles[family(name)] // 0 for other names
-		for taken[i] {
-			i++
+		index, known := fixedStyles[family(name)]
+		color := index + used[index]/len(markers)
+		if !known {
+			index = framingColors
+			color = index + used[index]%(len(colors)-framingColors)
 		}
-		taken[i] = true
-		styles[name] = styleAt(i)
+		marker := markers[(index+used[index])%len(markers)]
+		styles[name] = style{colors[color%len(colors)], lineWidth, marker}
+		used[index]++
 	}
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
 		_, again := styles[s.Name]
 		switch {
 		case s.Reference:
-			reference := style{foreground, referenceWidth, draw.CircleGlyph{}}
-			styles[s.Name] = reference
+			styles[s.Name] = style{foreground, referenceWidth, draw.CircleGlyph{}}
 		case !again && (known || s.Name == "chunked:60KiB"):
 			assign(s.Name)
 		}
 	}
-	for _, name := range c.names() {
+	for _, name := range slices.Sorted(slices.Values(c.names())) {
 		if _, known := styles[name]; !known {
 			assign(name)
 		}

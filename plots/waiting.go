@@ -30,7 +30,8 @@ func waitingChart(all rows) Chart {
 		Title:    "What writers meet that do not block",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes:    []string{mediansNote},
+		Notes: []string{"poll: calls poll(2) until there is room; poller: Go's runtime waits " +
+			"for it; sleep=10ms: sleeps so long, then tries again.", mediansNote},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
@@ -58,21 +59,21 @@ func (c *Chart) addWriters(r rows, title, name string, y Axis) {
 }
 
 // pauseKeeps returns the goodput of a writer that sleeps as a share of that of a writer that polls:
-// the largest of all message sizes, or 1 if the two were not measured.
+// the largest of all settings, or 1 if the two were not measured.
 func (r rows) pauseKeeps() float64 {
 	most := 0.0
-	for _, size := range values(r, sizeOf) {
-		var polls, sleeps float64
-		for _, row := range with(r, sizeOf, size).all {
-			switch family(writersIO(row)) {
-			case "poll":
-				polls = row.Estimates["goodput"].Median
-			case "sleep":
-				sleeps = row.Estimates["goodput"].Median
-			}
+	for _, sleeps := range r.all {
+		if family(writersIO(sleeps)) != "sleep" {
+			continue
 		}
-		if polls > 0 {
-			most = max(most, sleeps/polls)
+		for _, polls := range r.all {
+			c := polls.Cell
+			c.IO = sleeps.Cell.IO
+			if family(writersIO(polls)) != "poll" || c != sleeps.Cell {
+				continue
+			}
+			share := sleeps.Estimates["goodput"].Median / polls.Estimates["goodput"].Median
+			most = max(most, share)
 		}
 	}
 	if most == 0 {
@@ -95,7 +96,7 @@ func waitChart(all rows) Chart {
 	}
 	chunks := chunked.chunkSizes()
 	title := r.titled(readerName, "framing", "drain")
-	l := layout{title, always("in chunks"), among(chunks, chunkSizeOf), false}
+	l := layout{title, always("chunked"), among(chunks, chunkSizeOf), false}
 	c := Chart{
 		Name:     "wait",
 		Title:    "How long a small message waits behind large ones",
@@ -103,22 +104,16 @@ func waitChart(all rows) Chart {
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: "wait of a small message, median", Log: true, Unit: Nanos},
 		Panels:   chunked.panels(l, metric("due.p50")),
-		Notes: []string{"The large messages are sent in chunks, which both ends must speak: MCP " +
-			"and LSP have none.", mediansNote},
+		Notes: []string{"ndjson sends large messages whole. Both ends must speak chunks: MCP and " +
+			"LSP have none.", mediansNote},
 	}
+	c.addWhole(r, "due.p50", title)
 	gain := 0.0 // the least that the best chunks gain
-	for i := range c.Panels {
-		panel := &c.Panels[i]
-		best, _, _ := spanOf(with(chunked, title, panel.Title), "due.p50")
-		whole, _, ok := spanOf(with(with(r, framingOf, "ndjson"), title, panel.Title),
-			"due.p50")
-		if !ok {
-			continue
-		}
-		label := "behind whole messages: " + results.FormatLabel(whole, Nanos)
-		panel.Guides = []Guide{{Value: whole, Label: label}}
-		if gain == 0 || whole/best < gain {
-			gain = whole / best
+	for _, panel := range c.Panels {
+		best, _ := panel.Series[0].extremes()
+		whole, _ := panel.Series[len(panel.Series)-1].extremes()
+		if best.Y > 0 && (gain == 0 || whole.Y/best.Y < gain) {
+			gain = whole.Y / best.Y
 		}
 	}
 	if gain > 2 {

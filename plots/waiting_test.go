@@ -81,6 +81,9 @@ func TestLeversHaveTheirChart(t *testing.T) {
 			t.Errorf("panel %q: %+v", p.Title, p.Series)
 		}
 	}
+	if want := "Neither a larger pipe nor smaller writes carry 64 KiB much faster"; c.Title != want {
+		t.Errorf("title %q, want %q", c.Title, want)
+	}
 	goodput := chartOfName(t, set, "goodput")
 	for i, p := range goodput.Panels {
 		added := p.Series[len(before.Panels[i].Series):]
@@ -88,6 +91,38 @@ func TestLeversHaveTheirChart(t *testing.T) {
 			added[1].Name != "writes of 8 KiB" || len(added[1].Points) != 1 {
 			t.Errorf("panel %q has beside the framings: %+v", p.Title, added)
 		}
+	}
+}
+
+// Each framing that was sent in smaller writes has its panels, and the title speaks of the one that
+// gains most beyond the noise.
+func TestWriteSizesOfSeveralFramings(t *testing.T) {
+	set := testSet()
+	for i, framing := range []string{"ndjson", "raw", "content-length"} {
+		for _, r := range testStreams("run-1", 3, 1+float64(i)) {
+			if r.Cell.Framing != framing || r.Cell.Size != 65536 {
+				continue
+			}
+			r.Cell.WriteSize = 8192
+			r.Samples = slices.Clone(r.Samples)
+			for k := range r.Samples {
+				if framing == "content-length" && k%2 > 0 { // the fastest, but noisy
+					r.Samples[k].ElapsedNS *= 9
+				}
+			}
+			set.Add(r)
+		}
+	}
+	c := chartOfName(t, set, "write-size")
+	want := []string{"one CPU, framing raw", "two CPUs, framing raw", "one CPU, framing ndjson",
+		"two CPUs, framing ndjson", "one CPU, framing content-length",
+		"two CPUs, framing content-length"}
+	if got := titles(c); !slices.Equal(slices.Sorted(slices.Values(got)),
+		slices.Sorted(slices.Values(want))) {
+		t.Errorf("panels %q", got)
+	}
+	if !strings.Contains(c.Title, "framing raw") {
+		t.Errorf("title %q", c.Title)
 	}
 }
 
@@ -138,9 +173,32 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 		t.Errorf("%q has %d panels", c.Title, len(c.Panels))
 	}
 	for _, p := range c.Panels {
-		if len(p.Series) != 1 || len(p.Series[0].Points) != 2 || len(p.Guides) != 1 {
-			t.Errorf("panel %q: %+v %+v", p.Title, p.Series, p.Guides)
+		names := seriesNames(p)
+		if !slices.Equal(names, []string{"chunked", "ndjson"}) || len(p.Series[0].Points) != 2 ||
+			p.Series[1].Points[0].Y != p.Series[1].Points[1].Y {
+			t.Errorf("panel %q: %+v", p.Title, p.Series)
 		}
+	}
+}
+
+// A writer that sleeps is compared with one that polls in the same setting: the worst comparison for
+// the title is the best of the sleeper.
+func TestASleepingWriterLosesInEachSetting(t *testing.T) {
+	set := &results.Set{}
+	for size, shares := range map[int]map[string]int64{
+		4096:  {"poll/blocking": 1e6, "sleep=1ms/blocking": 9e6, "sleep=10ms/blocking": 99e6},
+		65536: {"poll/blocking": 9e6, "sleep=1ms/blocking": 90e6, "sleep=10ms/blocking": 99e7},
+	} {
+		for io, ns := range shares {
+			r := results.Record{Cell: testCell("ndjson", size, "same", "stream")}
+			r.Cell.IO = io
+			r.Samples = []results.Sample{{ElapsedNS: ns, Messages: 9, PayloadBytes: 1e6}}
+			set.Add(r)
+		}
+	}
+	c := chartOfName(t, set, "waiting")
+	if want := "A writer that pauses when the pipe is full is 9.0 times slower"; c.Title != want {
+		t.Errorf("title %q, want %q", c.Title, want)
 	}
 }
 

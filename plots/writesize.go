@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
@@ -72,8 +73,9 @@ func (c *Chart) addLevers(own, all rows) {
 			}
 		}
 	}
-	c.Notes = append(c.Notes, "A larger pipe or smaller writes ("+framingName(levers.all[0])+
-		") spare sleeps: a write that fills the pipe puts both ends to sleep in turns.")
+	c.Notes = append(c.Notes, fmt.Sprintf("“pipe of …” is %[1]s through a larger pipe, "+
+		"“writes of …” is %[1]s in smaller writes: both seldom fill the pipe.",
+		framingName(levers.all[0])))
 }
 
 // leverName names in what a row differs from whole messages through the usual pipe.
@@ -85,23 +87,22 @@ func leverName(row stat.Row) string {
 }
 
 // writeSizeChart shows what a larger pipe and smaller writes do to a large message: a panel for
-// each placement, a line for each capacity.
+// each placement (and framing, if several were measured), a line for each capacity.
 func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
+	levelled := func(row stat.Row) results.Cell {
+		row.Cell.Capacity = usual
+		row.Cell.WriteSize = 0
+		return row.Cell
+	}
 	inWrites := all.where(func(row stat.Row) bool {
-		c := row.Cell
-		c.WriteSize = 0
-		return row.Cell.WriteSize > 0 && isStream(stat.Row{Cell: c})
+		return row.Cell.WriteSize > 0 && isStream(stat.Row{Cell: levelled(row)})
 	})
 	if len(inWrites.all) == 0 {
 		return Chart{}
 	}
-	first := inWrites.all[0].Cell
-	r := all.where(func(row stat.Row) bool {
-		c := row.Cell
-		c.Capacity, c.WriteSize, c.Placement = first.Capacity, first.WriteSize, first.Placement
-		return c == first
-	})
+	cells := values(inWrites, levelled)
+	r := all.where(func(row stat.Row) bool { return slices.Contains(cells, levelled(row)) })
 	sizes := slices.Sorted(slices.Values(values(r, writeSizeOf)))
 	slices.Reverse(sizes)
 	if n := len(sizes); sizes[n-1] == 0 { // whole messages come first
@@ -111,17 +112,23 @@ func writeSizeChart(all rows) Chart {
 	for _, size := range sizes {
 		places = append(places, writeSizeName(size))
 	}
-	l := layout{placeName, capacityName, among(sizes, writeSizeOf), false}
-	return Chart{
+	title := r.titled(placeName, "placement", "capacity", "write_size")
+	l := layout{title, capacityName, among(sizes, writeSizeOf), false}
+	c := Chart{
 		Name:     "write-size",
-		Title:    r.writeSizeTitle(usual),
 		Subtitle: r.subtitle("placement", "capacity", "write_size"),
 		X:        Axis{Label: "size of each write", Places: places},
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
 		Panels:   r.panels(l, metric("goodput")),
-		Notes: []string{"A write that fills the pipe puts both ends to sleep until the other one " +
-			"has run; each sleep costs a wake-up. " + mediansNote},
+		Notes: []string{"whole: one write per message. A write that fills the pipe puts both " +
+			"ends to sleep until the other one has run; each sleep costs a wake-up.", mediansNote},
 	}
+	if framings := values(r, framingName); len(framings) == 1 {
+		last := len(c.Subtitle) - 1
+		c.Subtitle[last] = view.JoinParts(c.Subtitle[last], framings[0])
+	}
+	c.Title = r.writeSizeTitle(usual, title)
+	return c
 }
 
 // writeSizeName names a size of writes; 0 is the whole message.
@@ -143,26 +150,28 @@ func capacityName(row stat.Row) string {
 }
 
 // writeSizeTitle says by how much the best setting of capacity and write size exceeds whole
-// messages through the usual pipe, in the placement where it gains most.
-func (r rows) writeSizeTitle(usual int) string {
-	gain, where := 1.0, ""
-	for _, placement := range values(r, placementOf) {
-		whole, best := 0.0, 0.0
-		for _, row := range with(r, placementOf, placement).all {
-			goodput := row.Estimates["goodput"].Median
-			best = max(best, goodput)
-			if row.Cell.Capacity == usual && row.Cell.WriteSize == 0 {
-				whole = goodput
-			}
-		}
-		if placement != "free" && whole > 0 && best/whole > gain {
-			gain, where = best/whole, view.PlacementPhrase(placement)
-		}
-	}
+// messages through the usual pipe, in the pinned panel where it gains most beyond the noise.
+func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
-	if gain < 1.2 {
-		return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
+	title := "Neither a larger pipe nor smaller writes carry " + size + " much faster"
+	gain := 1.2 // the least that counts
+	for _, row := range r.all {
+		to, _ := metric("goodput")(row)
+		whole := with(r, panel, panel(row)).where(func(row stat.Row) bool {
+			return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
+		})
+		if row.Cell.Placement == "free" || len(whole.all) == 0 {
+			continue
+		}
+		from, _ := metric("goodput")(whole.all[0])
+		switch {
+		case gain == 1.2 && (to.Doubt || from.Doubt):
+			title = "Noise hides whether a larger pipe or smaller writes carry " + size + " faster"
+		case !to.Doubt && !from.Doubt && to.Low > from.High && to.Y/from.Y >= gain:
+			gain = to.Y / from.Y
+			title = fmt.Sprintf("A larger pipe or smaller writes carry %s up to %.2g× faster on %s",
+				view.SizeTitle(row.Cell.Size), gain, panel(row))
+		}
 	}
-	return fmt.Sprintf("A larger pipe or smaller writes carry %s up to %.2g× faster %s",
-		size, gain, where)
+	return title
 }

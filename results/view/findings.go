@@ -395,7 +395,12 @@ func findingSentences(s *results.Set) []string {
 			if a.area == results.AreaCheck {
 				about = strings.Join(alike[0].About, " ") + ": "
 			}
-			out = append(out, about+strings.TrimSuffix(findingSummary(alike), ".")+".")
+			text := about + strings.TrimSuffix(findingSummary(alike), ".") + "."
+			if a.area == results.AreaClaim { // what it needed to know is among the other findings
+				out = slices.Insert(out, 0, text)
+			} else {
+				out = append(out, text)
+			}
 		}
 	}
 	return out

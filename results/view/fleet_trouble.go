@@ -25,12 +25,12 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
 	var odd, failed, noisy []string
-	left := 0 // rows for which there was no room
+	var leftFailed, leftOdd, leftNoisy int // rows for which there was no room
 	for _, m := range members {
 		if failures := failuresOf(m); len(failures) > 0 {
 			what := results.FormatCount(len(failures), "failed measurement")
 			failed = append(failed, m.Name)
-			left += addMachine(&t, m.Name, what, slices.Compact(failures))
+			leftFailed += addMachine(&t, m.Name, what, slices.Compact(failures))
 		}
 	}
 	for _, o := range outliers {
@@ -39,24 +39,31 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 			outlierValue(o.Cell, o.Figures[1]).Text, o.Cells, o.Of)
 		name := members[o.Member].Name
 		odd = append(odd, name)
-		left += addMachine(&t, name, what, reasons(members, o))
+		leftOdd += addMachine(&t, name, what, reasons(members, o))
 	}
 	for _, m := range members {
 		if n, compared := noisyFigures(m); 2*n > compared {
 			what := fmt.Sprintf("%d of %d figures are too noisy", n, compared)
 			noisy = append(noisy, m.Name)
-			left += addMachine(&t, m.Name, what, frequentWarnings(m))
+			leftNoisy += addMachine(&t, m.Name, what, frequentWarnings(m))
 		}
 	}
 	out.Tables = []Table{t}
+	var left []string
 	for _, said := range []struct {
 		what  string
 		names []string
+		row   string
+		left  int
 	}{
-		{"Figures are far from those of other machines of their kind on ", odd},
-		{"A measurement failed on ", failed},
-		{"Most figures are too noisy on ", noisy},
+		{"Figures are far from those of other machines of their kind on ", odd,
+			"far figure", leftOdd},
+		{"A measurement failed on ", failed, "failed machine", leftFailed},
+		{"Most figures are too noisy on ", noisy, "noisy machine", leftNoisy},
 	} {
+		if said.left > 0 {
+			left = append(left, results.FormatCount(said.left, said.row))
+		}
 		if n := len(said.names); n > 0 {
 			out.Lead = append(out.Lead, said.what+results.FormatCount(n, "machine")+": "+
 				nameSome(said.names)+".")
@@ -68,8 +75,9 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		"the same system, processor and virtualisation, if there are %d of them. A figure is too "+
 		"noisy if its interval is wider than ±%d %%.",
 		stat.OutlierDeviations, stat.LeastPeers, MaxShownSpread)}
-	if left > 0 {
-		out.Notes = append(out.Notes, results.FormatCount(left, "more row")+" left out.")
+	if len(left) > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("The table has %d rows. Left out are %s; the "+
+			"sentences above count them.", mostMachines, joinAnd(left)))
 	}
 	return out
 }

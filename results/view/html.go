@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -11,11 +12,12 @@ import (
 // file has the rest.
 const maxCellText = 1000
 
-// HTML returns the table as an element of a page, without the columns that are empty in all rows.
+// HTML returns the table as an element of a page, without the columns that are empty in all rows;
+// words that are the same in all rows stand in the title.
 // Its classes are code, long and right, and good, bad and mixed for verdicts; the page's own style
 // sheet says how they look. Texts are escaped, and very long texts are cut.
 func (t Table) HTML() template.HTML {
-	t = t.dropEmpty()
+	t = t.dropEmpty().hoistConstant()
 	var out strings.Builder
 	out.WriteString("<div class=\"table\"><table>\n")
 	if t.Title != "" {
@@ -40,6 +42,22 @@ func (t Table) HTML() template.HTML {
 	}
 	out.WriteString("</tbody>\n</table></div>\n")
 	return template.HTML(out.String())
+}
+
+// hoistConstant moves columns of words that say the same in all rows into the title.
+func (t Table) hoistConstant() Table {
+	if len(t.Rows) < 3 {
+		return t
+	}
+	var constant []int
+	for i, c := range t.Columns {
+		differs := func(row []Value) bool { return row[i].Text != t.Rows[0][i].Text }
+		if i > 0 && !c.Right && c.Style != Verdict && !slices.ContainsFunc(t.Rows, differs) {
+			constant = append(constant, i)
+			t.Title = JoinParts(t.Title, c.Title+" "+t.Rows[0][i].Text)
+		}
+	}
+	return t.only(func(i int) bool { return !slices.Contains(constant, i) })
 }
 
 // cell writes a value of the column, whose text is escaped. If the page should sort by something

@@ -344,8 +344,8 @@ func mixedSentence(mixed []stat.Row) sentence {
 	size := 0
 	for _, r := range mixed {
 		wait, ok := r.Figure("due.p50")
-		if !ok {
-			continue
+		if !ok || stat.SeriesCell(r.Cell) != stat.SeriesCell(mixed[0].Cell) {
+			continue // of several readers or pipes, the first is told
 		}
 		size = r.Cell.Size
 		how := "if they are sent whole"

@@ -114,11 +114,12 @@ func runsText(all []results.Environment) string {
 
 // answer says what the whole set means, in the words of each kind of record.
 func answer(s *results.Set, sum Summary) []string {
-	out := slices.Clone(sum.Meaning)
+	var out []string
 	for _, own := range driven(s) {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
-	out = slices.Concat(out, findingSentences(s), recordingSummary(s))
+	// Cells that were measured on the way to findings come after these.
+	out = slices.Concat(out, findingSentences(s), sum.Meaning, recordingSummary(s))
 	out = nonEmpty(out)
 	few := tooFewSamples(sum.Rows)
 	if len(sum.Rows) > 0 && (len(out) == 0 || few != "") {
