@@ -108,7 +108,7 @@ func (s *partialMessages) takeSpare() *partialMessage {
 		return nil
 	}
 	p := s.spares[last]
-	s.spares = s.spares[:last]
+	s.spares = slices.Delete(s.spares, last, last+1) // so that the list does not hold its memory
 	s.spare -= cap(p.data)
 	return p
 }
@@ -144,7 +144,7 @@ const mostSpare = 16 << 20
 // frames come in turns end one right after the other. Large ones are kept until shrinkAfter
 // messages in a row have not needed them, as a readBuffer does.
 func (s *partialMessages) recycle(p *partialMessage) {
-	if len(s.spares) > 0 && s.spare+cap(p.data) > mostSpare {
+	if !s.makeRoom(cap(p.data)) {
 		return
 	}
 	used := len(p.data)
@@ -156,6 +156,26 @@ func (s *partialMessages) recycle(p *partialMessage) {
 	} else {
 		s.countOther(used)
 	}
+}
+
+// makeRoom gives smaller spares back until one of size bytes fits beside the others, and reports
+// whether it does. A spare alone may have any size.
+func (s *partialMessages) makeRoom(size int) bool {
+	for len(s.spares) > 0 && s.spare+size > mostSpare {
+		least := 0
+		for i, p := range s.spares {
+			if cap(p.data) < cap(s.spares[least].data) {
+				least = i
+			}
+		}
+		smallest := cap(s.spares[least].data)
+		if smallest >= size {
+			return false
+		}
+		s.spare -= smallest
+		s.spares = slices.Delete(s.spares, least, least+1)
+	}
+	return true
 }
 
 // largeSpare is the size in bytes above which spare buffers are given back.

@@ -47,7 +47,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	case failed == nil:
 		f.ok("takes answers of %s", size(int64(s.Low)))
 	default:
-		judgeLimit(f, failed, needed, int64(s.Low), int64(s.High))
+		judgeLimit(f, failed, c.good.took, needed, int64(s.Low), int64(s.High))
 	}
 	return nil
 }
@@ -62,15 +62,16 @@ func (f *finding) visitLarge(ctx context.Context, n int64) (*visit, error) {
 	return f.visit(ctx, "--fault", flag)
 }
 
-// judgeLimit judges a client that takes answers of low bytes in the time needed, but not of high
-// bytes.
-func judgeLimit(f *finding, failed *visit, needed time.Duration, low, high int64) {
+// judgeLimit judges a client that takes answers of low bytes in the time needed, small ones in the
+// time that it takes with a good server, and answers of high bytes not at all.
+func judgeLimit(f *finding, failed *visit, good, needed time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
 		limit += ", and none of " + size(high)
 	}
 	if low > 0 {
-		needed = time.Duration(float64(needed) * float64(high) / float64(low))
+		grows := max(needed-good, 0) // with the size; the rest is the client's start
+		needed = good + time.Duration(float64(grows)*float64(high)/float64(low))
 	}
 	switch {
 	case failed.mayBeSlow(needed):

@@ -21,7 +21,7 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 	} {
 		late := &visit{took: timeout}
 		f := &finding{}
-		judgeLimit(f, late, row.good, 4<<20, 8<<20)
+		judgeLimit(f, late, row.good, row.good, 4<<20, 8<<20)
 		if f.Verdict != row.wants {
 			t.Errorf("4 MiB take %v: %s: %s", row.good, f.Verdict, f.Found)
 		}
@@ -36,15 +36,22 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 
 	// A time that grows with the size is no limit either.
 	f := &finding{}
-	judgeLimit(f, &visit{took: timeout}, 3*time.Second, 4<<20, 8<<20)
+	judgeLimit(f, &visit{took: timeout}, 100*time.Millisecond, 3*time.Second, 4<<20, 8<<20)
 	if f.Verdict != results.CannotTell {
 		t.Errorf("twice the size in three times the time: %s: %s", f.Verdict, f.Found)
+	}
+
+	// A client that is slow to start, and then waits for ever, has a limit.
+	f = &finding{}
+	judgeLimit(f, &visit{took: timeout}, 4*time.Second, 4*time.Second, 64<<10, 128<<10)
+	if f.Verdict != results.Fails {
+		t.Errorf("a slow start: %s: %s", f.Verdict, f.Found)
 	}
 
 	// A client that ends of itself has a limit, however slow it is.
 	f = &finding{}
 	refuses := &visit{took: timeout, ended: true, code: 1, said: "too long"}
-	judgeLimit(f, refuses, 6*time.Second, 64<<10, 128<<10)
+	judgeLimit(f, refuses, time.Second, 6*time.Second, 64<<10, 128<<10)
 	if f.Verdict != results.Fails {
 		t.Errorf("a small limit: %s: %s", f.Verdict, f.Found)
 	}

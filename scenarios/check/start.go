@@ -225,6 +225,7 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	go func() { read <- o.read(bound, &hurry) }()
 	if o.input == silentInput {
 		o.watch(nil, o.settle)
+		limit += time.Since(o.begun) // the program's time begins when its input ends
 	}
 	silence.Close()
 	if o.file != nil {

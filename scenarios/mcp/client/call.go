@@ -96,7 +96,7 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 }
 
 // abandon gives a call up, and tells the server why if the server has the request. A late answer
-// is only counted.
+// is dropped.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,9 +279,9 @@ func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	case p != nil:
 		p.answer <- answer{result: bytes.Clone(m.Result)}
 	case late:
-		c.opts.Logger.Debug("Dropped a late answer")
+		return func() { c.opts.Logger.Debug("Dropped a late answer") }
 	default:
-		c.opts.Logger.Debug("Dropped an answer to no request")
+		return func() { c.opts.Logger.Debug("Dropped an answer to no request") }
 	}
 	return nil
 }
