@@ -44,7 +44,8 @@ func (t Table) HTML() template.HTML {
 	return template.HTML(out.String())
 }
 
-// hoistConstant moves columns of words that say the same in all rows into the title.
+// hoistConstant moves columns of words that say the same in all rows into the title, except long
+// texts.
 func (t Table) hoistConstant() Table {
 	if len(t.Rows) < 3 {
 		return t
@@ -52,7 +53,8 @@ func (t Table) hoistConstant() Table {
 	var constant []int
 	for i, c := range t.Columns {
 		differs := func(row []Value) bool { return row[i].Text != t.Rows[0][i].Text }
-		if i > 0 && !c.Right && c.Style != Verdict && !slices.ContainsFunc(t.Rows, differs) {
+		movable := i > 0 && !c.Right && c.Style != Verdict && c.Style != Long
+		if movable && !slices.ContainsFunc(t.Rows, differs) {
 			constant = append(constant, i)
 			t.Title = JoinParts(t.Title, c.Title+" "+t.Rows[0][i].Text)
 		}
