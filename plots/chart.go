@@ -192,12 +192,17 @@ func (c *Chart) complete() {
 	if len(names) != 1 || strings.Contains(about, names[0]) {
 		return
 	}
+	c.addToSubtitle(names[0])
+}
+
+// addToSubtitle adds a name to the last line of the subtitle, which may have none.
+func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {
-		c.Subtitle = names
+		c.Subtitle = []string{name}
 		return
 	}
-	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], names[0])
+	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], name)
 }
 
 // Write draws charts into a folder, each as an SVG and a PNG named after the chart, and lists the

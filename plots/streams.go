@@ -61,7 +61,8 @@ func (r rows) streamChart(name string, y Axis, dots bool, point pointer) Chart {
 // goodputChart shows goodput by message size.
 func goodputChart(all rows) Chart {
 	r := all.streams()
-	if len(r.all) == 0 || len(r.sizes()) == 1 && len(r.chunkSizes()) >= fewestChunks {
+	chunks := r.chunked().chunkSizes()
+	if len(r.all) == 0 || len(r.sizes()) == 1 && len(chunks) >= fewestChunks {
 		return Chart{} // of the latter, the charts of chunks and of write sizes say more
 	}
 	c := r.streamChart("goodput", goodputAxis, false, metric("goodput"))
@@ -72,8 +73,16 @@ func goodputChart(all rows) Chart {
 }
 
 // goodputTitle says how fast the framings carry the largest messages of which most figures are not
-// in doubt, in at most two placements.
+// in doubt, in at most two placements. Raw counts only if nothing else was measured.
 func goodputTitle(r rows) string {
+	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
+	if len(framed.all) > 0 {
+		r = framed
+	}
+	carry := "Framings carry "
+	if names := values(r, framingName); len(names) == 1 {
+		carry = names[0] + " carries "
+	}
 	for _, size := range slices.Backward(r.sizes()) {
 		var parts []string
 		for _, placement := range values(r, placementOf) {
@@ -89,7 +98,7 @@ func goodputTitle(r rows) string {
 			}
 		}
 		if len(parts) > 0 && size > 0 {
-			return "Framings carry " + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")
+			return carry + view.SizeTitle(size) + " at " + strings.Join(parts, ", ")
 		}
 	}
 	return "Goodput by message size"
@@ -131,26 +140,29 @@ func ratioTitle(r rows) string {
 	size := slices.MinFunc(r.sizes(), func(a, b int) int {
 		return cmp.Compare(distance(a), distance(b))
 	})
-	var costs []float64 // in percent, of framings that cost something beyond the noise
+	var costs []float64 // in percent, as far as they are not in doubt
 	noisy := false
 	own := with(r, sizeOf, size)
 	for _, row := range own.all {
-		spread, _ := row.ToRaw.Spread()
+		spread, known := row.ToRaw.Spread()
 		switch {
+		case !known || spread > view.MaxShownSpread:
+			noisy = true
 		case row.ToRaw.Below(1):
 			costs = append(costs, math.Round(100*(1-row.ToRaw.Median)))
-		case row.ToRaw.Interval == nil || spread > wideRatio:
+		case spread > wideRatio:
 			noisy = true
+		default:
+			costs = append(costs, 0)
 		}
 	}
 	place := fmt.Sprintf(" at %s %s", view.SizeTitle(size),
 		view.PlacementPhrase(r.all[0].Cell.Placement))
-	if !noisy && len(costs) < len(own.all) {
-		costs = append(costs, 0)
-	}
 	switch {
 	case len(costs) == 0:
 		return "Noise hides what framing costs" + place
+	case slices.Max(costs) == 0 && noisy:
+		return "Noise hides what some framings cost" + place
 	case slices.Max(costs) == 0:
 		return "Framing costs nothing that can be seen" + place
 	}
@@ -184,27 +196,52 @@ func overheadChart(all rows) Chart {
 		e := row.Estimates["overhead"]
 		return exact(0, e.Median), e.N > 0
 	})
-	var most Series // that adds most to the smallest messages
-	for _, p := range panels {
-		for i, s := range p.Series {
-			p.Series[i].Points = slices.Compact(s.Points)
-			first := p.Series[i].Points[0]
-			if first.X == 0 && (most.Points == nil || first.Y > most.Points[0].Y) {
-				most = p.Series[i]
-			}
-		}
+	if len(panels) == 0 {
+		return Chart{}
 	}
-	first, last := most.Points[0], most.Points[len(most.Points)-1]
+	lines := panels[0].Series
+	for i, s := range lines {
+		lines[i].Points = slices.Compact(s.Points)
+	}
 	return Chart{
-		Name: "overhead",
-		Title: fmt.Sprintf("Framing adds at most %s to %s, %s to %s (%s)",
-			results.FormatPercent(first.Y), view.SizeTitle(sizes[first.X]),
-			results.FormatPercent(last.Y), view.SizeTitle(sizes[last.X]), most.Name),
+		Name:     "overhead",
+		Title:    panels[0].overheadTitle(sizes),
 		Subtitle: []string{"exact, and the same on every pipe: wire bytes ÷ payload bytes − 1"},
 		X:        sizeAxis("message size", sizes),
 		Y:        Axis{Label: "bytes added to the payload", Log: true, Unit: Percent},
 		Panels:   panels,
 	}
+}
+
+// overheadTitle says how much is added at most to the smallest and to the largest messages, and by
+// which framing.
+func (p Panel) overheadTitle(sizes []int) string {
+	last := len(sizes) - 1
+	small, toSmall := p.highestAt(0)
+	large, toLarge := p.highestAt(last)
+	if small == "" || large == "" {
+		return "Bytes that framing adds, by message size"
+	}
+	first := results.FormatPercent(toSmall) + " to " + view.SizeTitle(sizes[0])
+	if small != large {
+		first += " (" + small + ")"
+	}
+	return fmt.Sprintf("Framing adds at most %s, %s to %s (%s)",
+		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
+}
+
+// highestAt returns the name and the height of the series that is highest at a place; no name if
+// none is above 0 there.
+func (p Panel) highestAt(x int) (name string, y float64) {
+	for _, s := range p.Series {
+		for _, point := range s.Points {
+			if point.X == x && point.Y > y {
+				name = s.Name
+				y = point.Y
+			}
+		}
+	}
+	return name, y
 }
 
 // fewestChunks is the number of chunk sizes from which on they have a chart.
@@ -213,9 +250,7 @@ const fewestChunks = 3
 // chunkChart shows goodput by chunk size, if a run tried at least three chunk sizes: a line for
 // each message size.
 func chunkChart(all rows) Chart {
-	r := all.where(func(row stat.Row) bool {
-		return isStream(row) && row.Cell.Size > 0 && chunkSizeOf(row) > 0
-	})
+	r := all.where(isStream).chunked()
 	chunks := r.chunkSizes()
 	if len(chunks) < fewestChunks {
 		return Chart{}
@@ -238,16 +273,18 @@ func chunkChart(all rows) Chart {
 		Notes:    []string{mediansNote},
 	}
 	whole := all.withoutLevers().where(isStream)
-	c.addWhole(whole, "goodput", title)
+	c.addWhole(whole, r, "goodput", title)
 	c.Title = c.chunkTitle()
 	return c
 }
 
-// addWhole adds to each panel a level line for ndjson, which sends messages whole, at a metric of
-// the rows that have the panel's title.
-func (c *Chart) addWhole(r rows, name string, title func(stat.Row) string) {
+// addWhole adds to each panel a level line for ndjson, which sends messages whole, at a metric. The
+// line is that of the row of r that differs from the panel's rows of chunks only in the framing.
+func (c *Chart) addWhole(r, chunked rows, name string, title func(stat.Row) string) {
+	ndjson := with(r, framingOf, "ndjson")
 	for i, panel := range c.Panels {
-		whole := with(with(r, framingOf, "ndjson"), title, panel.Title)
+		chunks := with(chunked, title, panel.Title)
+		whole := ndjson.where(chunks.differOnlyInFraming)
 		if len(whole.all) != 1 {
 			continue
 		}
@@ -258,27 +295,51 @@ func (c *Chart) addWhole(r rows, name string, title func(stat.Row) string) {
 				s.Points = append(s.Points, p)
 			}
 		}
-		c.Panels[i].Series = append(panel.Series, s)
+		if len(s.Points) > 0 {
+			c.Panels[i].Series = append(panel.Series, s)
+		}
 	}
+}
+
+// differOnlyInFraming reports whether the cell of each of the rows is that of another row but for
+// the framing.
+func (r rows) differOnlyInFraming(from stat.Row) bool {
+	for _, row := range r.all {
+		c := from.Cell
+		c.Framing = row.Cell.Framing
+		if c != row.Cell {
+			return false
+		}
+	}
+	return true
 }
 
 // chunkTitle names the chunk size that costs most, compared with the best, if it costs more than
 // the noise.
 func (c Chart) chunkTitle() string {
-	title := "The size of chunks makes no difference to goodput that can be seen"
-	most := 0.0
+	title := "Noise hides what the size of chunks does to goodput"
+	seen := false
+	most := 0.01 // the least that counts
 	for _, panel := range c.Panels {
 		for _, s := range panel.Series {
-			if s.Name == "ndjson" {
+			if s.Name == "ndjson" || len(s.sure()) < 2 {
 				continue
 			}
+			if !seen {
+				title = "The size of chunks makes no difference to goodput that can be seen"
+			}
+			seen = true
 			worst, best := s.extremes()
 			loss := 1 - worst.Y/best.Y
 			if worst.High < best.Low && loss > most {
 				most = loss
 				title = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s",
 					c.X.Places[worst.X], 100*loss, c.X.Places[best.X])
-				title += " (" + panel.Title + ")"
+				where := panel.Title
+				if _, size, several := strings.Cut(s.Name, ", "); several {
+					where += ", " + size
+				}
+				title += " (" + where + ")"
 			}
 		}
 	}
@@ -287,12 +348,22 @@ func (c Chart) chunkTitle() string {
 
 // extremes returns the lowest and the highest point that are not in doubt.
 func (s Series) extremes() (lowest, highest Point) {
-	sure := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
+	sure := s.sure()
 	if len(sure) == 0 {
 		return Point{}, Point{}
 	}
 	byHeight := func(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
 	return slices.MinFunc(sure, byHeight), slices.MaxFunc(sure, byHeight)
+}
+
+// sure returns the points that are not in doubt.
+func (s Series) sure() []Point {
+	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
+}
+
+// chunked selects the rows of messages of one size that are sent in chunks of one size.
+func (r rows) chunked() rows {
+	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
 }
 
 // chunkSizes lists the chunk sizes of rows, ascending.

@@ -86,13 +86,19 @@ func assignStyles(c Chart) map[string]style {
 	used := make(map[int]int) // how many names have been given a style of an index
 	assign := func(name string) {
 		index, known := fixedStyles[family(name)]
-		color := index + used[index]/len(markers)
-		if !known {
+		color := index
+		others := len(colors) - framingColors
+		switch rounds := used[index] / len(markers); {
+		case !known:
 			index = framingColors
-			color = index + used[index]%(len(colors)-framingColors)
+			color = index + used[index]%others
+		case rounds > others: // many names: also the colours of other framings
+			color = (index + rounds - others) % framingColors
+		case rounds > 0:
+			color = framingColors + rounds - 1
 		}
 		marker := markers[(index+used[index])%len(markers)]
-		styles[name] = style{colors[color%len(colors)], lineWidth, marker}
+		styles[name] = style{colors[color], lineWidth, marker}
 		used[index]++
 	}
 	for _, s := range c.series() {

@@ -25,13 +25,22 @@ func waitingChart(all rows) Chart {
 		return Chart{}
 	}
 	writers := slices.Sorted(slices.Values(values(r, writersIO)))
+	explained := "poll: calls poll(2) until there is room; poller: Go's runtime waits for it"
+	var pauses []string
+	for _, name := range writers {
+		if family(name) == "sleep" {
+			pauses = append(pauses, name)
+		}
+	}
+	if len(pauses) > 0 {
+		explained += "; " + strings.Join(pauses, ", ") + ": sleeps so long, then tries again"
+	}
 	c := Chart{
 		Name:     "waiting",
 		Title:    "What writers meet that do not block",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes: []string{"poll: calls poll(2) until there is room; poller: Go's runtime waits " +
-			"for it; sleep=10ms: sleeps so long, then tries again.", mediansNote},
+		Notes:    []string{explained + ".", mediansNote},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
@@ -107,20 +116,40 @@ func waitChart(all rows) Chart {
 		Notes: []string{"ndjson sends large messages whole. Both ends must speak chunks: MCP and " +
 			"LSP have none.", mediansNote},
 	}
-	c.addWhole(r, "due.p50", title)
-	gain := 0.0 // the least that the best chunks gain
-	for _, panel := range c.Panels {
-		best, _ := panel.Series[0].extremes()
-		whole, _ := panel.Series[len(panel.Series)-1].extremes()
-		if best.Y > 0 && (gain == 0 || whole.Y/best.Y < gain) {
-			gain = whole.Y / best.Y
-		}
-	}
-	if gain > 2 {
+	c.addWhole(r, chunked, "due.p50", title)
+	if gain, known := c.chunksGain(); known && gain > 2 {
 		c.Title = fmt.Sprintf("Chunks let a small message pass a large one: it waits %.2g× less",
 			gain)
 	}
 	return c
+}
+
+// chunksGain returns the least, over the panels, by which the best chunks shorten the wait; false
+// if no panel has both chunks and whole messages.
+func (c Chart) chunksGain() (least float64, known bool) {
+	for _, panel := range c.Panels {
+		best, _ := panel.line("chunked").extremes()
+		whole, _ := panel.line("ndjson").extremes()
+		if best.Y <= 0 || whole.Y <= 0 {
+			continue
+		}
+		gain := whole.Y / best.Y
+		if !known || gain < least {
+			least = gain
+		}
+		known = true
+	}
+	return least, known
+}
+
+// line returns the series of a name; one without points if the panel has none.
+func (p Panel) line(name string) Series {
+	for _, s := range p.Series {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Series{}
 }
 
 // readerName names the panel of a row by the rate of its reader.

@@ -124,8 +124,7 @@ func writeSizeChart(all rows) Chart {
 			"ends to sleep until the other one has run; each sleep costs a wake-up.", mediansNote},
 	}
 	if framings := values(r, framingName); len(framings) == 1 {
-		last := len(c.Subtitle) - 1
-		c.Subtitle[last] = view.JoinParts(c.Subtitle[last], framings[0])
+		c.addToSubtitle(framings[0])
 	}
 	c.Title = r.writeSizeTitle(usual, title)
 	return c

@@ -1,0 +1,198 @@
+package plots
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// Each end of the title of overhead has the framing that adds most there. An end that nothing is
+// known of is left out.
+func TestOverheadTitle(t *testing.T) {
+	type wire struct{ small, large int64 } // of 1000 and 100000 bytes of payload
+	for _, tt := range []struct {
+		name    string
+		framing map[string]wire
+		empty   bool // the small messages carried nothing
+		want    string
+	}{
+		{"one framing", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
+			false, "Framing adds at most 2.0 % to 1,000 B, 0.020 % to 100,000 B (content-length)"},
+		{"two framings", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}},
+			false, "Framing adds at most 2.0 % to 1,000 B (content-length), " +
+				"1.0 % to 100,000 B (ndjson)"},
+		{"no payload", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
+			true, "Bytes that framing adds, by message size"},
+		{"raw alone", map[string]wire{"raw": {1000, 100000}},
+			false, "Bytes that framing adds, by message size"},
+	} {
+		set := &results.Set{}
+		for framing, w := range tt.framing {
+			small := results.Record{Cell: testCell(framing, 1000, "same", "stream")}
+			large := results.Record{Cell: testCell(framing, 100000, "same", "stream")}
+			small.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 1000,
+				WireBytes: w.small}}
+			large.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 1, PayloadBytes: 100000,
+				WireBytes: w.large}}
+			if tt.empty {
+				small.Samples[0].PayloadBytes = 0
+			}
+			set.Add(small)
+			set.Add(large)
+		}
+		if c := overheadChart(rowsOf(set)); c.Title != tt.want {
+			t.Errorf("%s: title %q, want %q", tt.name, c.Title, tt.want)
+		}
+	}
+}
+
+func TestRatioTitle(t *testing.T) {
+	ratio := func(median, half float64) *stat.Estimate {
+		return &stat.Estimate{N: 9, Median: median,
+			Interval: &stat.Interval{Lo: median - half, Hi: median + half}}
+	}
+	for _, tt := range []struct {
+		name   string
+		ratios []*stat.Estimate
+		want   string
+	}{
+		{"a wide cost", []*stat.Estimate{ratio(0.6, 0.35)},
+			"Noise hides what framing costs at 64 KiB on one CPU"},
+		{"no interval", []*stat.Estimate{{N: 1, Median: 0.5}},
+			"Noise hides what framing costs at 64 KiB on one CPU"},
+		{"a cost, none, and noise",
+			[]*stat.Estimate{ratio(0.84, 0.01), ratio(1, 0.01), ratio(1, 0.4)},
+			"Framing costs 0 to 16 % at 64 KiB on one CPU, as far as the noise lets it be seen"},
+		{"a tiny cost and noise", []*stat.Estimate{ratio(0.998, 0.001), ratio(1, 0.4)},
+			"Noise hides what some framings cost at 64 KiB on one CPU"},
+		{"no cost", []*stat.Estimate{ratio(0.998, 0.001), ratio(1, 0.01)},
+			"Framing costs nothing that can be seen at 64 KiB on one CPU"},
+	} {
+		var r rows
+		for _, e := range tt.ratios {
+			cell := testCell("ndjson", 65536, "same", "stream")
+			r.all = append(r.all, stat.Row{Cell: cell, ToRaw: e})
+		}
+		if got := ratioTitle(r); got != tt.want {
+			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestChunkTitle(t *testing.T) {
+	const none = "The size of chunks makes no difference to goodput that can be seen"
+	doubtful := Point{X: 1, Y: 50, Low: 1, High: 99, Doubt: true}
+	for _, tt := range []struct {
+		name, line string
+		points     []Point
+		want       string
+	}{
+		{"a loss", "chunked", []Point{exact(0, 80), exact(1, 100)},
+			"Chunks of 4 KiB carry 20 % less per second than chunks of 8 KiB (one CPU)"},
+		{"a loss at one of several sizes", "chunked, 1 MiB messages",
+			[]Point{exact(0, 80), exact(1, 100)}, "Chunks of 4 KiB carry 20 % less per second " +
+				"than chunks of 8 KiB (one CPU, 1 MiB messages)"},
+		{"a tiny loss", "chunked", []Point{exact(0, 99.7), exact(1, 100)}, none},
+		{"in doubt", "chunked", []Point{exact(0, 80), doubtful},
+			"Noise hides what the size of chunks does to goodput"},
+	} {
+		c := Chart{X: Axis{Places: []string{"4 KiB", "8 KiB"}}}
+		c.Panels = []Panel{{Title: "one CPU", Series: []Series{{Name: tt.line, Points: tt.points}}}}
+		if got := c.chunkTitle(); got != tt.want {
+			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Only panels that have chunks and whole messages tell what chunks gain.
+func TestChunksGain(t *testing.T) {
+	chunked := Series{Name: "chunked", Points: []Point{exact(0, 10), exact(1, 20)}}
+	whole := Series{Name: "ndjson", Points: []Point{exact(0, 90)}}
+	both := Panel{Series: []Series{chunked, whole}}
+	alone := Panel{Series: []Series{chunked}}
+	for _, tt := range []struct {
+		panels []Panel
+		gain   float64
+		known  bool
+	}{
+		{[]Panel{alone, both}, 9, true},
+		{[]Panel{both, alone}, 9, true},
+		{[]Panel{alone}, 0, false},
+	} {
+		gain, known := Chart{Panels: tt.panels}.chunksGain()
+		if gain != tt.gain || known != tt.known {
+			t.Errorf("chunks gain %v, %v; want %v, %v", gain, known, tt.gain, tt.known)
+		}
+	}
+}
+
+// The level line of ndjson is that of a row in the same setting.
+func TestTheLevelLineIsOfTheSameSetting(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*results.Cell)
+		want   []string
+	}{
+		{"the same", func(*results.Cell) {}, []string{"chunked", "ndjson"}},
+		{"another size", func(c *results.Cell) { c.Size = 4096 }, []string{"chunked"}},
+		{"another io", func(c *results.Cell) { c.IO = "poller/blocking" }, []string{"chunked"}},
+	} {
+		set := &results.Set{}
+		for _, framing := range []string{"ndjson", "chunked:4096", "chunked:8192", "chunked:16384"} {
+			r := results.Record{Cell: testCell(framing, 65536, "same", "stream")}
+			r.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 9, PayloadBytes: 1e6}}
+			if framing == "ndjson" {
+				tt.change(&r.Cell)
+			}
+			set.Add(r)
+		}
+		c := chunkChart(rowsOf(set))
+		if got := seriesNames(c.Panels[0]); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: lines %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Framings without chunks are no chunk size: two sizes leave the chart of goodput as it is.
+func TestTwoChunkSizesStandInTheChartOfGoodput(t *testing.T) {
+	set := &results.Set{}
+	for _, framing := range []string{"raw", "ndjson", "chunked:4096", "chunked:61440"} {
+		r := results.Record{Cell: testCell(framing, 65536, "same", "stream")}
+		r.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 9, PayloadBytes: 1e6}}
+		set.Add(r)
+	}
+	chartOfName(t, set, "goodput")
+}
+
+// Many sizes of chunks neither look like each other nor have the colour of another framing.
+func TestManyChunkSizesLookDifferent(t *testing.T) {
+	var panel Panel
+	names := []string{"length-prefix"}
+	for _, size := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"} {
+		names = append(names, "chunked:"+size)
+	}
+	for _, name := range names {
+		panel.Series = append(panel.Series, Series{Name: name})
+	}
+	styles := assignStyles(Chart{Panels: []Panel{panel}})
+	for i, a := range names {
+		for _, b := range names[:i] {
+			alike := styles[a].color == styles[b].color
+			if b == "length-prefix" && alike {
+				t.Errorf("%s has the colour of %s", a, b)
+			}
+			first, isPolygon := styles[a].marker.(polygon)
+			second, areBoth := styles[b].marker.(polygon)
+			if isPolygon && areBoth {
+				alike = alike && slices.Equal(first, second)
+			} else {
+				alike = alike && !isPolygon && !areBoth && styles[a].marker == styles[b].marker
+			}
+			if alike {
+				t.Errorf("%s looks like %s", a, b)
+			}
+		}
+	}
+}
