@@ -89,6 +89,9 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 	}
 	var meant []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed && f.Value.String() == f.DefValue {
+			return // nobody typed it; one with a wrong value is not marked as changed
+		}
 		complete, _ := cmd.GetFlagCompletionFunc(f.Name)
 		if complete == nil {
 			return
@@ -101,14 +104,17 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 		}
 		given := strings.Trim(f.Value.String(), "[]") // pflag writes lists in brackets
 		for value := range strings.SplitSeq(given, ",") {
-			if value != "" && strings.Contains(err.Error(), strconv.Quote(value)) {
-				meant = append(meant, near(bareValue(value), names)...)
+			bare := bareValue(value)
+			known := bare == "" || slices.Contains(names, bare) // the parameter is wrong
+			if !known && strings.Contains(err.Error(), strconv.Quote(value)) {
+				meant = append(meant, near(bare, names)...)
 			}
 		}
 	})
 	if len(meant) == 0 {
 		return err
 	}
+	meant = slices.Compact(meant)
 	return usage(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
 }
 

@@ -24,6 +24,8 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"help nothing", "unknown help topic \"nothing\"; known are", ""},
 		{"run --framing raw,ndjsn", "did you mean ndjson?", ""},
 		{"run --framing chnked:4KiB", "did you mean chunked?", ""},
+		{"run --framing ndjsn,ndjsn", "did you mean ndjson?", "ndjson or"},
+		{"run --framing chunked:0", "\"chunked:0\"", "did you mean"},
 		{"run --placement sam", "did you mean same or far?", ""},
 		{"run --preset qqq", "preset \"qqq\" is unknown; known are", "did you mean"},
 		{"tune --objective latncy", "did you mean latency?", ""},

@@ -88,13 +88,14 @@ func (p *progress) expect(done, of int) {
 	p.takes.Store(int64(took))
 }
 
-// left says how long the command will still take. Until the next unit is finished it counts down.
+// left says how long the command will still take, "" if nobody knows: before the first unit is
+// finished, or if one takes longer than was expected. In between it counts down.
 func (p *progress) left() string {
-	takes := time.Duration(p.takes.Load())
-	if takes == 0 {
+	left := time.Duration(p.takes.Load()) - time.Since(p.began)
+	if left < time.Second {
 		return ""
 	}
-	return max(0, takes-time.Since(p.began)).Round(time.Second).String()
+	return left.Round(time.Second).String()
 }
 
 // within says how long the command may take from now on. Its units are shares of that time.

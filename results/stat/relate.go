@@ -232,8 +232,8 @@ func (k *cellComparer) compare(old Row) {
 		return
 	}
 	if math.Abs(after.disturbed-before.disturbed) > mostLoadApart {
-		k.leaveOut("other programs took the CPUs in one file alone, which no ratio to raw "+
-			"evens out: measure again, or both in turns", true)
+		k.leaveOut("other programs took the CPUs in one file alone, and comparing with raw "+
+			"does not make up for that: measure again, or both in turns", true)
 		return
 	}
 	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))

@@ -42,14 +42,27 @@ func (c column) alike(o column) bool {
 	return true
 }
 
-// join adds a column that answers alike. Its answers fill in those that c does not have.
+// join adds a column that answers alike. Its answers take the place of those that say less.
 func (c *column) join(o column) {
 	c.names = append(c.names, o.names...)
 	for i := range c.cells {
-		if c.cells[i].Text == "" || c.cells[i].Text == notSeen && o.cells[i].Text != "" {
+		if weight(o.cells[i].Text) > weight(c.cells[i].Text) {
 			c.cells[i] = o.cells[i]
 		}
 	}
+}
+
+// weight ranks answers by how much they say.
+func weight(answer string) int {
+	switch answer {
+	case "":
+		return 0
+	case tooFewTries:
+		return 1
+	case notSeen:
+		return 2
+	}
+	return 3
 }
 
 // joinAlike puts the columns that answer alike together, in the order of the first of each.

@@ -72,10 +72,14 @@ func meaning(rows []stat.Row) []string {
 		mixedSentence(run.mixed),
 		refusalSentence(run.waiting, noisy),
 	}
+	program := programSentence(run.program)
 	if noisy {
+		if !program.noisy {
+			effects = append([]sentence{program}, effects...)
+		}
 		return noisyMeaning(rows, effects)
 	}
-	texts := append(transportSentences(run.bare), programSentence(run.program))
+	texts := append(transportSentences(run.bare), program.text)
 	for _, effect := range effects {
 		texts = append(texts, effect.text)
 	}
@@ -120,6 +124,10 @@ func transportSentences(bare []stat.Row) []string {
 		}
 		size = one.size
 		out = append(out, start+sizes+": "+text+".")
+	}
+	if room := mostPlaces - len(out); len(noisy) > room {
+		more += len(noisy) - room
+		noisy = noisy[:room]
 	}
 	if len(noisy) > 0 {
 		out = append(out, "The figures "+joinAnd(noisy)+" are too noisy to tell framings apart.")
@@ -237,17 +245,22 @@ func sharesAlike(a, b stat.Row) bool {
 }
 
 // sharesText lists framings with their shares, "" if there are none. Framings whose shares may be
-// the same are named together. If some framings are too noisy, it names these too, and the widest
-// interval of the others. If noise hides all differences, it says so alone.
+// the same are named together. If some framings are too noisy, it names these too. If any is
+// blurred, it tells the widest interval. If noise hides all differences, it says so alone.
 func (s series) sharesText() string {
 	all, noisy := s.kept()
-	if len(all) == 0 && len(noisy) > 0 {
-		return tooNoisyToTell
-	}
-	if len(all) > 1 && sharesAlike(all[0], all[len(all)-1]) {
-		if slices.ContainsFunc(all, isBlurred) {
+	blurred := slices.ContainsFunc(all, isBlurred)
+	if len(all) == 0 {
+		if len(noisy) > 0 {
 			return tooNoisyToTell
 		}
+		return ""
+	}
+	alike := sharesAlike(all[0], all[len(all)-1])
+	if alike && blurred {
+		return tooNoisyToTell
+	}
+	if alike && len(all) > 1 {
 		names := "every framing"
 		if len(noisy) > 0 {
 			names = framingNames(all)
@@ -265,10 +278,10 @@ func (s series) sharesText() string {
 		rest = rest[n:]
 	}
 	text := strings.Join(parts, ", ")
-	if len(noisy) > 0 {
-		text += " (" + noiseText(all) + ")" + noisyText(noisy)
+	if blurred || len(noisy) > 0 {
+		text += " (" + noiseText(all) + ")"
 	}
-	return text
+	return text + noisyText(noisy)
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
@@ -318,21 +331,23 @@ const littleCost = 0.9
 
 // programSentence says what is left of a framing's cost in a program that makes each message and
 // looks at it. It is about the first placement, because its figures are the steadiest.
-func programSentence(program []stat.Row) string {
+func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
-		return ""
+		return sentence{}
 	}
 	shares, noisy := all[0].kept()
 	if len(shares)+len(noisy) == 0 {
-		return ""
+		return sentence{}
 	}
 	text := "In a program that makes each message and looks at it, " + all[0].where + ": "
-	if len(noisy) > 0 || shares[len(shares)-1].ToRaw.Median < littleCost {
-		return text + all[0].sharesText() + "."
+	uncertain := len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred)
+	if uncertain || shares[len(shares)-1].ToRaw.Median < littleCost {
+		return sentence{text + all[0].sharesText() + ".", uncertain}
 	}
-	return text + fmt.Sprintf("every framing %s (%s). Use the one that the other end speaks.",
+	text += fmt.Sprintf("every framing %s (%s). Use the one that the other end speaks.",
 		rangeText(shares), noiseText(shares))
+	return sentence{text: text}
 }
 
 // goodputText shows the goodput of a row, marked if it is only rough.
@@ -340,14 +355,14 @@ func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["g
 
 // mixedSentence says how long a small message waits behind large ones, whole and in chunks.
 func mixedSentence(mixed []stat.Row) sentence {
+	var told []stat.Row
 	var parts []string
-	size := 0
 	for _, r := range mixed {
 		wait, ok := r.Figure("due.p50")
-		if !ok || stat.SeriesCell(r.Cell) != stat.SeriesCell(mixed[0].Cell) {
+		if !ok || len(told) > 0 && !differOnlyInFraming(r.Cell, told[0].Cell) {
 			continue // of several readers or pipes, the first is told
 		}
-		size = r.Cell.Size
+		told = append(told, r)
 		how := "if they are sent whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
 			how = "if they go in " + framingPhrase(r.Cell.Framing)
@@ -358,20 +373,25 @@ func mixedSentence(mixed []stat.Row) sentence {
 		return sentence{}
 	}
 	start := fmt.Sprintf("A small message behind messages of %s, for a reader of %s",
-		SizeTitle(size), results.FormatGoodput(float64(mixed[0].Cell.Drain)))
-	if waitMayBeEqual(mixed) {
+		SizeTitle(told[0].Cell.Size), results.FormatGoodput(float64(told[0].Cell.Drain)))
+	if !waitsDiffer(told) {
 		return sentence{start + ": " + tooNoisyToTell + " whether chunks shorten its wait.", true}
 	}
 	return sentence{text: start + ", waits " + joinAnd(parts) +
 		". Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none."}
 }
 
-// waitMayBeEqual reports whether the intervals show no difference between the wait of the first row
-// and that of one of the others.
-func waitMayBeEqual(mixed []stat.Row) bool {
-	for _, r := range mixed[1:] {
-		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, mixed[0].Records)
-		if !ratio.Below(1) && !ratio.Above(1) {
+// differOnlyInFraming reports whether two cells have all but the framing in common.
+func differOnlyInFraming(a, b results.Cell) bool {
+	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
+}
+
+// waitsDiffer reports whether the intervals show that the wait of a row differs from that of the
+// first. The wait in chunks as large as the messages is equal.
+func waitsDiffer(told []stat.Row) bool {
+	for _, r := range told[1:] {
+		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, told[0].Records)
+		if ratio.Below(1) || ratio.Above(1) {
 			return true
 		}
 	}

@@ -260,11 +260,100 @@ func TestRefusalsOfANoisyMachineAreARange(t *testing.T) {
 		false: "meets a full pipe (EAGAIN) 0.75 times per message of 130,000 B. If it then " +
 			"sleeps 10ms instead of calling poll(2), it takes ",
 		true: "meets a full pipe (EAGAIN) 0.50 to 1.0 times per message of 130,000 B. If it then " +
-			"sleeps 10ms instead of calling poll(2), it takes up to ",
+			"sleeps 10ms instead of calling poll(2), it takes at least 200 times as long.",
 	} {
 		if got := refusalSentence(rows, noisy).text; !strings.Contains(got, want) {
 			t.Errorf("noisy %v: %s\nwithout %s", noisy, got, want)
 		}
+	}
+}
+
+// mixedRow is a small message that waits behind large ones, for the given times.
+func mixedRow(framing string, size int, waits []float64) results.Record {
+	c := resultstest.Cell(framing, size)
+	c.Pattern = results.PatternMixed
+	c.Drain = 20_000_000
+	r := resultstest.Record(c, int64(size), waits...)
+	return resultstest.WithLatency(r, "due", 100)
+}
+
+// Chunks that change nothing, a cell that failed and a cell of another series do not hide what
+// other chunks gain; where nothing is known to differ, that is said.
+func TestTheWaitIsToldIfOneFramingDiffers(t *testing.T) {
+	whole := mixedRow("ndjson", 1_000_000, resultstest.Around(48e6, 0.01))
+	short := mixedRow("chunked:61440", 1_000_000, resultstest.Around(5e6, 0.01))
+	equal := mixedRow("chunked:1048576", 1_000_000, resultstest.Around(48e6, 0.01))
+	failed := mixedRow("chunked:4096", 1_000_000, nil)
+	failed.Unsupported = "no"
+	other := equal
+	other.Cell.Drain = 50_000_000
+	const told, hidden = "waits 55.8 ms", "too noisy to tell whether chunks shorten its wait."
+	for _, c := range []struct {
+		name    string
+		records []results.Record
+		want    string
+	}{
+		{"chunks as large as the messages", []results.Record{whole, short, equal}, told},
+		{"a cell that failed", []results.Record{whole, short, failed}, told},
+		{"another reader", []results.Record{whole, short, other}, told},
+		{"nothing differs", []results.Record{whole, equal}, hidden},
+	} {
+		set := &results.Set{}
+		set.Add(resultstest.Environment())
+		for _, r := range c.records {
+			set.Add(r)
+		}
+		if got := mixedSentence(stat.Rows(set)).text; !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q has no %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Noise hides no framings that are known to differ, and it hides a single one that is blurred,
+// as bare transport and in a program.
+func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	blurred := resultstest.Around(10000, 0.35)
+	far := resultstest.Around(40000, 0.35)
+	apart := map[string][]float64{"ndjson": blurred, "chunked:61440": far}
+	got := strings.Join(Summarise(resultstest.Beside("same", flat, apart)).Meaning, "\n")
+	for _, want := range []string{"ndjson 95 %, 60 KiB chunks 24 % (±38 %)", "Speed compared"} {
+		if strings.Contains(got, "too noisy") || !strings.Contains(got, want) {
+			t.Errorf("framings that differ, no %q: %s", want, got)
+		}
+	}
+	alone := resultstest.Beside("same", flat, map[string][]float64{"ndjson": blurred})
+	got = strings.Join(Summarise(alone).Meaning, "\n")
+	if !strings.HasPrefix(got, "This machine was too noisy") {
+		t.Errorf("one framing that is blurred: %s", got)
+	}
+	for i := range alone.Records {
+		alone.Records[i].Cell.Source = "fresh"
+		alone.Records[i].Cell.Touch = true
+	}
+	program := programSentence(stat.Rows(alone))
+	if !program.noisy || !strings.HasSuffix(program.text, "on one CPU: too noisy to tell.") {
+		t.Errorf("a blurred framing in a program: %+v", program)
+	}
+}
+
+// What a program costs is certain on a noisy machine, too, if its own figures are sharp.
+func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	wild := resultstest.Around(12000, 1)
+	both := map[string][]float64{"ndjson": wild, "chunked:61440": wild}
+	sharp := map[string][]float64{"ndjson": resultstest.Around(10100, 0.01)}
+	program := resultstest.Beside("same", flat, sharp)
+	for i := range program.Records {
+		program.Records[i].Cell.Source = "fresh"
+		program.Records[i].Cell.Touch = true
+	}
+	set := results.Merge(resultstest.Beside("same", flat, both), program)
+	got := Summarise(set).Meaning
+	const want = "Certain all the same: in a program that makes each message and looks at it, " +
+		"on one CPU: every framing 99 %"
+	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
+		t.Errorf("%q does not begin with %q", got, want)
 	}
 }
 

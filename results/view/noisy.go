@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -46,16 +45,16 @@ func blurOf(rows []stat.Row) blur {
 }
 
 // isTooNoisyToRank reports whether a run cannot tell framings apart: most of its ratios to raw are
-// blurred or have no interval, and no place has sharp ones for all framings at the size that is
-// summed up.
+// blurred or have no interval, and at no place something is known of all framings at the size that
+// is summed up. A run of which no cell has enough samples is told by tooFewSamples.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	b := blurOf(rows)
-	if 2*(b.wide+b.few) <= b.all || b.few == b.all { // tooFewSamples says it if all are few
+	if 2*(b.wide+b.few) <= b.all || b.few == b.all && tooFewSamples(rows) != "" {
 		return false
 	}
 	for _, one := range seriesIn(bare, patternStream) {
 		known, noisy := one.kept()
-		if len(known) > 0 && len(noisy) == 0 && !slices.ContainsFunc(known, isBlurred) {
+		if len(known) > 0 && len(noisy) == 0 && one.sharesText() != tooNoisyToTell {
 			return false
 		}
 	}

@@ -182,6 +182,30 @@ func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 	}
 }
 
+// Of machines that share a column, the answer counts that says most.
+func TestAWeakAnswerGivesWayToAStrongerOne(t *testing.T) {
+	asked := func(value any) results.Finding {
+		return rule("anonymous/interleave/61440/2", results.Noted, value, "", "")
+	}
+	for _, c := range []struct {
+		answers []any
+		want    string
+	}{
+		{[]any{"too few", true}, "yes"},
+		{[]any{true, "too few"}, "yes"},
+		{[]any{false, "too few"}, notSeen},
+		{[]any{"too few", false}, notSeen},
+		{[]any{false, true}, "yes"},
+	} {
+		set := results.Merge(rulesOn("a", agreeing, asked(c.answers[0])),
+			rulesOn("b", agreeing, asked(c.answers[1])))
+		rows := rowsOf(t, ruleTables(set, nil))
+		if got := rows["Writes of 60 KiB of two programs mix"]; got != c.want {
+			t.Errorf("%v: %q, want %q", c.answers, got, c.want)
+		}
+	}
+}
+
 func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
 	rows := rowsOf(t, ruleTables(rulesOn("a", agreeing),
 		[]DocumentedSystem{documentedSystem("freebsd")}))

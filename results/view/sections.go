@@ -119,14 +119,13 @@ func answer(s *results.Set, sum Summary) []string {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
 	// Cells that were measured on the way to findings come after these.
-	out = slices.Concat(out, findingSentences(s), sum.Meaning, recordingSummary(s))
-	out = nonEmpty(out)
+	out = nonEmpty(append(out, findingSentences(s)...))
+	rest := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
 	few := tooFewSamples(sum.Rows)
-	if len(sum.Rows) > 0 && (len(out) == 0 || few != "") {
-		measured := results.FormatCount(len(sum.Rows), "cell") + " measured."
-		out = append([]string{measured + few}, out...)
+	if len(sum.Rows) > 0 && (len(out)+len(rest) == 0 || few != "") {
+		out = append(out, results.FormatCount(len(sum.Rows), "cell")+" measured."+few)
 	}
-	return out
+	return append(out, rest...)
 }
 
 // tooFewSamples says if no cell has enough samples for an interval, and what to do.

@@ -56,7 +56,8 @@ func waitingTables(rows []stat.Row) []Table {
 
 // refusalSentence is about writers that do not block: how often the kernel refuses a write if they
 // poll, how much slower they are if they sleep instead, and when they learn that the reader left.
-// On a noisy machine it shows the range of the samples instead of their median.
+// On a noisy machine it shows the range of the samples instead of their median, and of a ratio the
+// least that is certain.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	var refused, paused, left *stat.Row
 	for i, r := range waiting {
@@ -77,30 +78,47 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 		return sentence{}
 	}
 	often := timesText(refused.Estimates["eagain"].Median)
-	atMost := ""
 	if noisy {
 		twoDigits := func(n float64) string { return results.FormatNumber(n, 2) }
 		often = sampleRange(*refused, "eagain", twoDigits) + " times"
-		atMost = "up to "
 	}
 	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s per message of %s",
 		often, SizeTitle(refused.Cell.Size))
-	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
-	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
-	if _, pause, ok := strings.Cut(writer, "="); ok && slower > gainThatCounts {
-		text += fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s%s "+
-			"times as long", pause, atMost, results.FormatNumber(slower, 2))
-	}
+	text += pauseText(*refused, *paused, noisy)
 	if left != nil {
+		size := func(n float64) string { return results.FormatSize(int64(n)) }
 		told := results.FormatDuration(left.Estimates["told"].Median)
+		lost := size(left.Estimates["lost"].Median)
 		if noisy {
 			told = sampleRange(*left, "told", results.FormatDuration)
+			lost = sampleRange(*left, "lost", size)
 		}
 		text += fmt.Sprintf(". If the reader leaves, the writer gets EPIPE after %s; by then %s "+
-			"are lost", told,
-			results.FormatSize(int64(left.Estimates["lost"].Median)))
+			"are lost", told, lost)
 	}
 	return sentence{text: text + "."}
+}
+
+// pauseText says how many times as long a writer takes that sleeps instead of polling, "" if it is
+// not slower, or noise hides whether it is.
+func pauseText(refused, paused stat.Row, noisy bool) string {
+	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
+	atLeast := ""
+	if noisy {
+		ratio := stat.PairedRatio(stat.MustMetric("goodput"), refused.Records, paused.Records)
+		if !ratio.Above(gainThatCounts) {
+			return ""
+		}
+		slower = ratio.Interval.Lo
+		atLeast = "at least "
+	}
+	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
+	_, pause, ok := strings.Cut(writer, "=")
+	if !ok || slower <= gainThatCounts {
+		return ""
+	}
+	return fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s%s "+
+		"times as long", pause, atLeast, results.FormatNumber(slower, 2))
 }
 
 // sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms".

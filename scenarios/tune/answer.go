@@ -190,28 +190,42 @@ func (d Decision) chunkAdvice() string {
 		return ""
 	}
 	c := Choice{Chunk: d.Chunk}
-	var waits []string
+	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
+		"then " + c.String() + " " + d.waitText(c)
+	if cost, ok := d.chunkCost(c); ok {
+		text += fmt.Sprintf(". Their time per byte, beside whole messages, is %s",
+			changeText(cost.Inverse()))
+	}
+	return text + " (objective " + string(d.Objective) + ")."
+}
+
+// waitText says by how much chunks shorten the wait of small messages, or that they may.
+func (d Decision) waitText(c Choice) string {
+	var waits, hidden []string
 	for _, r := range slowReaders {
 		before, found := d.find(Choice{}, "free", bench.PatternMixed, r)
 		after, foundAfter := d.find(c, "free", bench.PatternMixed, r)
 		if !found || !foundAfter {
 			continue
 		}
-		text := fmt.Sprintf("from %s to %s", waitOf(before), waitOf(after))
+		behind := "behind a reader of " + results.FormatGoodput(float64(r.drain))
 		shorter, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
 		if isBlurred(shorter) && !shorter.Above(1) {
-			text = "too noisily to tell by how much"
+			hidden = append(hidden, behind)
+			continue
 		}
-		waits = append(waits, text+" behind a reader of "+results.FormatGoodput(float64(r.drain)))
+		waits = append(waits,
+			fmt.Sprintf("from %s to %s %s", waitOf(before), waitOf(after), behind))
 	}
-	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
-		"then " +
-		c.String() + " shorten that wait " + strings.Join(waits, ", ")
-	if cost, ok := d.chunkCost(c); ok {
-		text += fmt.Sprintf(". Their time per byte, beside whole messages, is %s",
-			changeText(cost.Inverse()))
+	var parts []string
+	if len(waits) > 0 {
+		parts = append(parts, "shorten that wait "+strings.Join(waits, ", "))
 	}
-	return text + " (objective " + string(d.Objective) + ")."
+	if len(hidden) > 0 {
+		parts = append(parts, "may shorten that wait "+strings.Join(hidden, ", ")+
+			" (too noisy to tell)")
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // pipeWarning says what a larger pipe does to small messages behind a slow reader: they wait for
@@ -230,10 +244,10 @@ func (d Decision) pipeWarning() string {
 	shorter, _ := d.ratio(waitMetric, Choice{Capacity: d.Lever.Capacity}, "free",
 		bench.PatternMixed, slowest)
 	switch {
+	case isBlurred(shorter) && !shorter.Below(1) && !shorter.Above(1):
+		return "Too noisy to tell whether small messages wait longer in a larger pipe."
 	case shorter.Median > 1/1.1:
 		return ""
-	case isBlurred(shorter) && !shorter.Below(1):
-		return "Too noisy to tell whether small messages wait longer in a larger pipe."
 	}
 	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
 		"reader of %s it waits %s instead of %s.",

@@ -248,7 +248,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&
 					results.ChunkSize(c.Framing) > 0
 			},
-			"too noisily to tell by how much behind a reader of 20.0 MB/s",
+			"may shorten that wait behind a reader of 20.0 MB/s (too noisy to tell)",
 		},
 		"waits of a larger pipe": {
 			func(c results.Cell) bool {
