@@ -559,7 +559,8 @@ func TestNothingIsAllocatedForInterleavedMessages(t *testing.T) {
 	}
 }
 
-// What is beyond a limit, or no frame, is refused when it has come: nothing more is waited for.
+// A Reader refuses a message that is too large, and bytes that are no frame, as soon as they have
+// come. It does not wait for more.
 func TestARefusalWaitsForNothing(t *testing.T) {
 	for _, c := range []struct{ spec, wire string }{
 		{"ndjson", "123456"}, {"ndjson", "12345\rx"}, {"adaptive", "xyzxyz"},

@@ -75,8 +75,8 @@ func (o *frameWriter) frame(head, msg, tail []byte) error {
 
 // compose copies the pieces of a frame together, or returns nil if the frame should not be sent in
 // one call. Writers call compose and then Write themselves, so that few functions lie above the
-// system call: after it, the processor mispredicts the return from each of them. That gains 3 to 5
-// % at 256 and 4000 B on one CPU.
+// system call: after it, the processor mispredicts the return from each of them. That gains
+// 3 to 5 % at 256 and 4000 B on one CPU.
 func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	total := len(head) + len(msg) + len(tail)
 	if total > o.copyMost || total == len(msg) || o.broken != nil {

@@ -106,7 +106,8 @@ func TestResetInsideAFrame(t *testing.T) {
 	}{
 		{"of a run", "a:0:3:1\na:1:3:2", "3\nb:0:1:y\n", 1, []string{"y", "EOF"}},
 		{"of the first", "a:0:3:1", "3\nb:0:1:y\n", 1, []string{"y", "EOF"}},
-		{"of an interrupted message", "a:0:3:1\nc:1:2:x\na:1:3:2", "3\nb:0:1:y\n", 2, []string{"y", "EOF"}},
+		{"of an interrupted message", "a:0:3:1\nc:1:2:x\na:1:3:2", "3\nb:0:1:y\n", 2,
+			[]string{"y", "EOF"}},
 		{"of a single one", "a:0:3:1\nc:0:1:x", "z\nb:0:1:y\n", 1, []string{"xz", "y", "EOF"}},
 		{"in a header", "a:0:3:1\nc:0:", "1:xz\nb:0:1:y\n", 1, []string{"xz", "y", "EOF"}},
 		{"in a bare line", "a:0:3:1\nlog", "ged\nb:0:1:y\n", 1, []string{"malformed", "y", "EOF"}},

@@ -307,7 +307,8 @@ func TestReadOffset(t *testing.T) {
 					}
 				}
 				if len(in.first) == 0 || in.first[0] != c.want {
-					t.Fatalf("%s, %d bytes, offset %d: reads begin at %v", spec, len(msgs[i]), c.given, in.first)
+					t.Fatalf("%s, %d bytes, offset %d: reads begin at %v",
+						spec, len(msgs[i]), c.given, in.first)
 				}
 			}
 		}

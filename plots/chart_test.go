@@ -138,7 +138,8 @@ func TestTitlesHeedTheNoise(t *testing.T) {
 		noisy func(results.Cell) bool
 		want  string
 	}{
-		{"ratio", one, "Framing costs 16 % at 64 KiB on one CPU, as far as the noise lets it be seen"},
+		{"ratio", one,
+			"Framing costs 16 % at 64 KiB on one CPU, as far as the noise lets it be seen"},
 		{"ratio", framed,
 			"Noise hides what framing costs at 64 KiB on one CPU"},
 		{"goodput", func(c results.Cell) bool { return c.Placement == "same" || c.Size == 1<<20 },

@@ -89,11 +89,12 @@ func percentiles(l results.Latency) []Point {
 // latencySpan says how long the smallest messages take in the first placement: " of 256 B
 // typically takes 2.8 to 4.1 µs on one CPU; 1 in 100 over 3.2 to 4.8 µs".
 func (r rows) latencySpan(key string) string {
-	placement := r.all[0].Cell.Placement
 	size := r.sizes()[0]
+	r = with(r, sizeOf, size)
+	placement := r.all[0].Cell.Placement
 	low, high := math.Inf(1), math.Inf(-1)
 	lowP99, highP99 := math.Inf(1), math.Inf(-1)
-	for _, row := range with(with(r, placementOf, placement), sizeOf, size).all {
+	for _, row := range with(r, placementOf, placement).all {
 		typical := float64(*row.Latency[key].Quantile("p50"))
 		low, high = min(low, typical), max(high, typical)
 		if ns := row.Latency[key].Quantile("p99"); ns != nil {

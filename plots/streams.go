@@ -317,33 +317,36 @@ func (r rows) differOnlyInFraming(from stat.Row) bool {
 // chunkTitle names the chunk size that costs most, compared with the best, if it costs more than
 // the noise.
 func (c Chart) chunkTitle() string {
-	title := "Noise hides what the size of chunks does to goodput"
-	seen := false
-	most := 0.01 // the least that counts
+	costly := ""
+	most := 0.01 // the least loss that counts
+	known := false
 	for _, panel := range c.Panels {
 		for _, s := range panel.Series {
 			if s.Name == "ndjson" || len(s.sure()) < 2 {
 				continue
 			}
-			if !seen {
-				title = "The size of chunks makes no difference to goodput that can be seen"
-			}
-			seen = true
+			known = true
 			worst, best := s.extremes()
 			loss := 1 - worst.Y/best.Y
-			if worst.High < best.Low && loss > most {
-				most = loss
-				title = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s",
-					c.X.Places[worst.X], 100*loss, c.X.Places[best.X])
-				where := panel.Title
-				if _, size, several := strings.Cut(s.Name, ", "); several {
-					where += ", " + size
-				}
-				title += " (" + where + ")"
+			if worst.High >= best.Low || loss <= most {
+				continue
 			}
+			most = loss
+			where := panel.Title
+			if _, size, several := strings.Cut(s.Name, ", "); several {
+				where += ", " + size
+			}
+			costly = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s "+
+				"(%s)", c.X.Places[worst.X], 100*loss, c.X.Places[best.X], where)
 		}
 	}
-	return title
+	switch {
+	case costly != "":
+		return costly
+	case known:
+		return "The size of chunks makes no difference to goodput that can be seen"
+	}
+	return "Noise hides what the size of chunks does to goodput"
 }
 
 // extremes returns the lowest and the highest point that are not in doubt.

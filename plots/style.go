@@ -86,20 +86,16 @@ func assignStyles(c Chart) map[string]style {
 	used := make(map[int]int) // how many names have been given a style of an index
 	assign := func(name string) {
 		index, known := fixedStyles[family(name)]
-		color := index
-		others := len(colors) - framingColors
-		switch rounds := used[index] / len(markers); {
-		case !known:
+		if !known {
 			index = framingColors
-			color = index + used[index]%others
-		case rounds > others: // many names: also the colours of other framings
-			color = (index + rounds - others) % framingColors
-		case rounds > 0:
-			color = framingColors + rounds - 1
 		}
-		marker := markers[(index+used[index])%len(markers)]
-		styles[name] = style{colors[color], lineWidth, marker}
+		n := used[index]
 		used[index]++
+		styles[name] = style{
+			color:  colors[colorAt(index, n)],
+			width:  lineWidth,
+			marker: markers[(index+n)%len(markers)],
+		}
 	}
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
@@ -117,6 +113,24 @@ func assignStyles(c Chart) map[string]style {
 		}
 	}
 	return styles
+}
+
+// colorAt returns the place in colors of the n-th name of a style, counted from 0. Names of no
+// framing take the colours behind those of framings in turns. Names of a framing have its colour as
+// long as there are markers, then the colours behind those of framings, then those of others.
+func colorAt(index, n int) int {
+	others := len(colors) - framingColors
+	if index == framingColors {
+		return framingColors + n%others
+	}
+	round := n / len(markers)
+	if round == 0 {
+		return index
+	}
+	if round <= others {
+		return framingColors + round - 1
+	}
+	return (index + round - others) % framingColors
 }
 
 // line returns the stroke of a style.

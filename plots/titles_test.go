@@ -20,8 +20,9 @@ func TestOverheadTitle(t *testing.T) {
 	}{
 		{"one framing", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
 			false, "Framing adds at most 2.0 % to 1,000 B, 0.020 % to 100,000 B (content-length)"},
-		{"two framings", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}},
-			false, "Framing adds at most 2.0 % to 1,000 B (content-length), " +
+		{"two framings",
+			map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}}, false,
+			"Framing adds at most 2.0 % to 1,000 B (content-length), " +
 				"1.0 % to 100,000 B (ndjson)"},
 		{"no payload", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
 			true, "Bytes that framing adds, by message size"},
@@ -140,7 +141,8 @@ func TestTheLevelLineIsOfTheSameSetting(t *testing.T) {
 		{"another io", func(c *results.Cell) { c.IO = "poller/blocking" }, []string{"chunked"}},
 	} {
 		set := &results.Set{}
-		for _, framing := range []string{"ndjson", "chunked:4096", "chunked:8192", "chunked:16384"} {
+		framings := []string{"ndjson", "chunked:4096", "chunked:8192", "chunked:16384"}
+		for _, framing := range framings {
 			r := results.Record{Cell: testCell(framing, 65536, "same", "stream")}
 			r.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 9, PayloadBytes: 1e6}}
 			if framing == "ndjson" {

@@ -81,7 +81,8 @@ func TestLeversHaveTheirChart(t *testing.T) {
 			t.Errorf("panel %q: %+v", p.Title, p.Series)
 		}
 	}
-	if want := "Neither a larger pipe nor smaller writes carry 64 KiB much faster"; c.Title != want {
+	want := "Neither a larger pipe nor smaller writes carry 64 KiB much faster"
+	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
 	goodput := chartOfName(t, set, "goodput")
@@ -181,8 +182,8 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 	}
 }
 
-// A writer that sleeps is compared with one that polls in the same setting: the worst comparison for
-// the title is the best of the sleeper.
+// A writer that sleeps is compared with one that polls in the same setting. The title tells of the
+// setting in which it loses least.
 func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 	set := &results.Set{}
 	for size, shares := range map[int]map[string]int64{

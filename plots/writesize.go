@@ -152,8 +152,9 @@ func capacityName(row stat.Row) string {
 // messages through the usual pipe, in the pinned panel where it gains most beyond the noise.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
-	title := "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 	gain := 1.2 // the least that counts
+	found := ""
+	noisy := false
 	for _, row := range r.all {
 		to, _ := metric("goodput")(row)
 		whole := with(r, panel, panel(row)).where(func(row stat.Row) bool {
@@ -164,13 +165,19 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 		}
 		from, _ := metric("goodput")(whole.all[0])
 		switch {
-		case gain == 1.2 && (to.Doubt || from.Doubt):
-			title = "Noise hides whether a larger pipe or smaller writes carry " + size + " faster"
-		case !to.Doubt && !from.Doubt && to.Low > from.High && to.Y/from.Y >= gain:
+		case to.Doubt || from.Doubt:
+			noisy = true
+		case to.Low > from.High && to.Y/from.Y >= gain:
 			gain = to.Y / from.Y
-			title = fmt.Sprintf("A larger pipe or smaller writes carry %s up to %.2g× faster on %s",
+			found = fmt.Sprintf("A larger pipe or smaller writes carry %s up to %.2g× faster on %s",
 				view.SizeTitle(row.Cell.Size), gain, panel(row))
 		}
 	}
-	return title
+	switch {
+	case found != "":
+		return found
+	case noisy:
+		return "Noise hides whether a larger pipe or smaller writes carry " + size + " faster"
+	}
+	return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 }

@@ -186,8 +186,12 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 		program.Records[i].Cell.Touch = true
 	}
 	set := results.Merge(
-		resultstest.Beside("same", flat, map[string][]float64{"ndjson": sharp, "chunked:61440": sharp}),
-		resultstest.Beside("sibling", flat, map[string][]float64{"ndjson": sharp, "chunked:61440": wild}),
+		resultstest.Beside("same", flat, map[string][]float64{
+			"ndjson": sharp, "chunked:61440": sharp,
+		}),
+		resultstest.Beside("sibling", flat, map[string][]float64{
+			"ndjson": sharp, "chunked:61440": wild,
+		}),
 		resultstest.Beside("apart", flat, bothWild),
 		resultstest.Beside("free", flat, bothWild),
 		program,
@@ -256,14 +260,17 @@ func TestRefusalsOfANoisyMachineAreARange(t *testing.T) {
 		set.Add(r)
 	}
 	rows := stat.Rows(set)
-	for noisy, want := range map[bool]string{
-		false: "meets a full pipe (EAGAIN) 0.75 times per message of 130,000 B. If it then " +
-			"sleeps 10ms instead of calling poll(2), it takes ",
-		true: "meets a full pipe (EAGAIN) 0.50 to 1.0 times per message of 130,000 B. If it then " +
-			"sleeps 10ms instead of calling poll(2), it takes at least 200 times as long.",
+	for _, test := range []struct {
+		noisy bool
+		want  string
+	}{
+		{false, "meets a full pipe (EAGAIN) 0.75 times per message of 130,000 B. If it then " +
+			"sleeps 10ms instead of calling poll(2), it takes "},
+		{true, "meets a full pipe (EAGAIN) 0.50 to 1.0 times per message of 130,000 B. If it " +
+			"then sleeps 10ms instead of calling poll(2), it takes at least 200 times as long."},
 	} {
-		if got := refusalSentence(rows, noisy).text; !strings.Contains(got, want) {
-			t.Errorf("noisy %v: %s\nwithout %s", noisy, got, want)
+		if got := refusalSentence(rows, test.noisy).text; !strings.Contains(got, test.want) {
+			t.Errorf("noisy %v: %s\nwithout %s", test.noisy, got, test.want)
 		}
 	}
 }

@@ -156,9 +156,13 @@ func (d Decision) movingAdvice() string {
 	if d.Unproven != "" {
 		verb = "try"
 	}
-	return fmt.Sprintf("If it only moves bytes: %s %s%s. %s there and back then take %s.",
-		verb, d.Lever, how, results.FormatSize(int64(d.shared.Size)),
-		strings.Join(append(times, noisy...), ", "))
+	advice := fmt.Sprintf("If it only moves bytes: %s %s%s.", verb, d.Lever, how)
+	size := results.FormatSize(int64(d.shared.Size))
+	if len(times) == 0 {
+		return advice + " How long " + size + " then take there and back is too noisy to tell."
+	}
+	return fmt.Sprintf("%s %s there and back then take %s.",
+		advice, size, strings.Join(append(times, noisy...), ", "))
 }
 
 // bestGamble names the change that gains most at one placement and loses at another.

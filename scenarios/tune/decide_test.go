@@ -243,6 +243,10 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 			},
 			"too noisy to tell where the scheduler puts the ends.",
 		},
+		"all round trips": {
+			func(c results.Cell) bool { return isPipe(c) && c.Pattern == results.PatternRoundtrip },
+			"then take there and back is too noisy to tell.",
+		},
 		"waits of chunks": {
 			func(c results.Cell) bool {
 				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&

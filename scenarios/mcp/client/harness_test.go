@@ -176,7 +176,10 @@ type fixture struct {
 func newFixture(t *testing.T, opts Options) *fixture {
 	t.Helper()
 	leaktest.Check(t)
-	s := &fixture{t: t, clock: newManualClock(), logs: newLogBook(), states: make(chan State, 1000), events: make(chan Violation, 10)}
+	s := &fixture{
+		t: t, clock: newManualClock(), logs: newLogBook(),
+		states: make(chan State, 1000), events: make(chan Violation, 10),
+	}
 	if opts.Framing == nil {
 		opts.Framing = framers.NDJSON()
 	}

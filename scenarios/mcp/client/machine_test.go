@@ -21,9 +21,15 @@ exhausted   |                          |                                        
 closed      | closing+failAll          | closing+disconnect+failAll                 | closing+disconnect+failAll                 | closing+failAll    |
 `
 
-var eventNames = [...]string{"started", "startFailed", "initialized", "refused", "frame", "oversized", "gone", "elapsed", "exhausted", "closed"}
+var eventNames = [...]string{
+	"started", "startFailed", "initialized", "refused", "frame", "oversized", "gone", "elapsed",
+	"exhausted", "closed",
+}
 
-var actionNames = [...]string{"report", "disconnect", "failAll", "resetBackoff", "schedule", "launch", "handshake", "deliver", "drop"}
+var actionNames = [...]string{
+	"report", "disconnect", "failAll", "resetBackoff", "schedule", "launch", "handshake", "deliver",
+	"drop",
+}
 
 // describe returns a step as the table above has it.
 func describe(st step) string {
