@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -21,15 +22,51 @@ func (c *clock) sleepUntil(moment int64) {
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
+// watchdogTime is how long the Go runtime's watchdog takes until it looks around less than once
+// a millisecond: 50 times 20 µs, each with the kernel's timer slack of 50 µs, and some longer naps.
+const watchdogTime = 6 * time.Millisecond
+
+// calmWatchdog waits until the Go runtime's watchdog (sysmon) naps for long. It looks around every
+// 20 µs for some milliseconds, and then more and more rarely, down to once in 10 ms. It begins anew
+// whenever all goroutines of the process were blocked. On the CPU of the ends each look preempts
+// them: for messages of 65,000 B on one CPU, a tenth to a third of the slices took twice as long.
+//
+// So a worker sleeps once after its start, and reads its jobs, in raw system calls. The scheduler
+// does not know of these, and takes the goroutine for a busy one.
+func calmWatchdog() { rawSleep(watchdogTime) }
+
+// jobs is standard input.
+var jobs = rawInput(0)
+
+// A rawInput is a descriptor that is read by raw system calls.
+type rawInput int
+
+func (r rawInput) Read(b []byte) (int, error) {
+	for {
+		n, _, failed := unix.RawSyscall(unix.SYS_READ, uintptr(r),
+			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		switch {
+		case failed == unix.EINTR:
+		case failed != 0:
+			return 0, failed
+		case n == 0:
+			return 0, io.EOF
+		default:
+			return int(n), nil
+		}
+	}
+}
+
 // quietTime is how long the Go runtime is left alone before the warm-up. Stopping the world woke
-// some of its threads, and after this time they have parked again. Its watchdog looks around every
-// 20 µs for some milliseconds more, so a part of each slice has the watchdog awake in either case.
+// some of its threads, and after this time they have parked again.
 const quietTime = 250 * time.Microsecond
 
 // quiesce sleeps in a raw system call. The scheduler does not know of it: telling it would only
 // wake more threads.
-func quiesce() {
-	t := unix.NsecToTimespec(quietTime.Nanoseconds())
+func quiesce() { rawSleep(quietTime) }
+
+func rawSleep(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
 	// A signal may cut the sleep short, which does no harm.
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }

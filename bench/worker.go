@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -73,6 +72,8 @@ func (r role) isOrigin() bool { return r == sender || r == client }
 // to the endpoint's CPU. It returns after a job that is the last of its cell or that failed: the
 // peer of such a job reads until this end is closed.
 //
+// Between two jobs it waits in a read that keeps the Go runtime's watchdog calm: see [calmWatchdog].
+//
 // The garbage collector is off: it would run beside the clock. Garbage is collected between two
 // jobs instead, when there is much of it. A framing that allocates without end is caught by a
 // limit, and the collections are counted.
@@ -88,7 +89,8 @@ func serveJobs(p *proc.Work) error {
 	debug.SetMemoryLimit(workerMemory)
 	runtime.LockOSThread()
 	w := newWorkplace(c, p)
-	decoder := json.NewDecoder(os.Stdin)
+	calmWatchdog()
+	decoder := json.NewDecoder(jobs)
 	for {
 		var j job
 		if err := decoder.Decode(&j); errors.Is(err, io.EOF) {
