@@ -115,7 +115,9 @@ func (in *readBuffer) makeRoom() {
 	want := max(in.size/4, 1)
 	free := len(in.buf) - in.end
 	another := in.base+in.last+want <= len(in.buf) // a message like the last would fit
-	if in.base > 0 && (kept == 0 || free < want || in.fullRead || !another) {
+	// A large message behind the last one would meet memory that is not in the cache.
+	cheap := len(in.buf) > in.size && kept <= len(in.buf)/16
+	if in.base > 0 && (kept == 0 || free < want || in.fullRead || !another || cheap) {
 		in.slide(in.buf)
 		free = len(in.buf) - in.end
 	}

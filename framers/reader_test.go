@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/pipebench/pipebench/framers"
 )
@@ -433,6 +434,30 @@ func TestFramesThatComeAlone(t *testing.T) {
 				continue
 			}
 			wantMessages(t, got, want)
+		}
+	}
+}
+
+// Large messages come to the same memory, one after another, as it is in the cache then: if each
+// began behind the last, twice as much would be in use.
+func TestLargeMessagesShareTheirMemory(t *testing.T) {
+	for _, spec := range []string{"ndjson", "length-prefix", "content-length"} {
+		f := mustParse(t, spec)
+		// The buffer grows to 64 KiB, since no half of it holds a message and room for a read.
+		wire := encode(t, f, slices.Repeat([][]byte{message(32_000)}, 24))
+		src := &cutReader{r: bytes.NewReader(wire), rand: seeded(1), most: 4096}
+		r := f.NewReader(src, framers.WithReadBuffer(4096))
+		var starts []uintptr
+		for range 24 {
+			msg, err := r.ReadMessage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			starts = append(starts, uintptr(unsafe.Pointer(unsafe.SliceData(msg))))
+		}
+		settled := starts[16:] // the buffer grows before
+		if apart := slices.Max(settled) - slices.Min(settled); apart > 8192 {
+			t.Errorf("%s: messages begin up to %d bytes apart", spec, apart)
 		}
 	}
 }
