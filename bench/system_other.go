@@ -13,8 +13,8 @@ func minimiseTimerSlack() {}
 
 func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }
 
-// calmWatchdog does nothing here: it is for Linux, where a worker hides from the Go scheduler that it
-// waits.
+// calmWatchdog does nothing here: it is for Linux, where a worker hides from the Go scheduler that
+// it waits.
 func calmWatchdog() {}
 
 // jobs is standard input.

@@ -72,7 +72,7 @@ func (r role) isOrigin() bool { return r == sender || r == client }
 // to the endpoint's CPU. It returns after a job that is the last of its cell or that failed: the
 // peer of such a job reads until this end is closed.
 //
-// Between two jobs it waits in a read that keeps the Go runtime's watchdog calm: see [calmWatchdog].
+// Between two jobs it waits in a read that keeps the Go runtime's watchdog calm: [calmWatchdog].
 //
 // The garbage collector is off: it would run beside the clock. Garbage is collected between two
 // jobs instead, when there is much of it. A framing that allocates without end is caught by a
