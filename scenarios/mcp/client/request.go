@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Request is one that a person or a script wrote on a line.
+// A Request is what a person or a script wrote on one line.
 type Request struct {
 	Method string
 	Params json.RawMessage // nil for none
@@ -18,10 +19,10 @@ type Request struct {
 	id     jsonrpc.ID      // for the line of the answer; the request on the wire has another
 }
 
-// ParseRequest reads a line: a message, a method with params, or a tool with arguments. A line
-// without an id gets its number as the id.
+// ParseRequest reads a line: a message, a method with params, or a tool with arguments. A method
+// and a tool get the number of the line as their id.
 func ParseRequest(line []byte, number int64) (Request, error) {
-	if line[0] == '{' {
+	if bytes.HasPrefix(line, []byte("{")) {
 		m, err := jsonrpc.Parse(line)
 		if err == nil && m.Kind().Answers() {
 			err = errors.New("an answer, where a request is wanted")
@@ -30,6 +31,9 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 		return Request{id: m.ID, Method: m.Method, Params: m.Params, Notice: notice}, err
 	}
 	name, rest, _ := strings.Cut(string(line), " ")
+	if name == "" {
+		return Request{}, errors.New("a request begins with the name of a method or a tool")
+	}
 	q := Request{
 		id: jsonrpc.Number(number), Method: name,
 		Notice: strings.HasPrefix(name, "notifications/"),
@@ -46,7 +50,7 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 		if q.Params == nil {
 			q.Params = json.RawMessage("{}")
 		}
-		// A string and valid JSON.
+		// No error is possible: a string and valid JSON can be encoded.
 		q.Params, _ = json.Marshal(map[string]any{"name": name, "arguments": q.Params})
 	}
 	return q, nil
@@ -72,7 +76,7 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 // codeOfOurOwn is the first of the codes that JSON-RPC leaves to implementations.
 const codeOfOurOwn = -32000
 
-// Notification returns the message that OnNotification was told of.
+// Notification puts the message together again that OnNotification was called with.
 func Notification(method string, params []byte) []byte {
 	return jsonrpc.AppendRequest(nil, "", method, params)
 }
