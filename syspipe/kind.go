@@ -30,13 +30,13 @@ const (
 )
 
 // Kinds returns every kind that pipebench knows, on any system, always in the same order.
-func Kinds() []Kind { return append(Pipes(), PTY) }
+func Kinds() []Kind { return append(StreamKinds(), PTY) }
 
-// Pipes returns the kinds that programs get as standard streams when these are no terminal.
-func Pipes() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
+// StreamKinds returns the kinds that programs get as standard streams when these are no terminal.
+func StreamKinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// IsPipe reports whether the kind is one of the kernel's own pipes. These have slots, a capacity
-// that the system states, and can be lent pages (see [End.Vmsplice]).
+// IsPipe reports whether the kind is a pipe, not a socket or a terminal. Pipes have slots and a
+// capacity that the system states, and can be lent pages (see [End.Vmsplice]).
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
 // Supported returns nil if this operating system has the kind, else an error that wraps
@@ -98,7 +98,7 @@ func IsGVisor(version string) bool {
 }
 
 // ReadLimit returns the number in a file of Linux's /proc/sys/fs, where the limits of pipes are;
-// false if there is no such file.
+// false if there is no such file or no number in it.
 func ReadLimit(file string) (int, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -140,7 +140,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 			return view.WriteDrive(cmd.OutOrStdout(), f.format, found, viewOptions(cmd, f.detail))
 		},
 		gate: func(found *results.Set) error {
-			failed := drive.AllFailed(found)
+			failed := drive.Failed(found)
 			if failed != nil {
 				failed = &statusError{exitGate, failed}
 			} else if undecided := drive.Undecided(found); undecided != nil {

@@ -261,7 +261,7 @@ func TestAServerThatFailsAfterManyRequestsFailsOverNoSize(t *testing.T) {
 				keepIn(set)); err != nil {
 				t.Fatal(err)
 			}
-			err := drive.AllFailed(set)
+			err := drive.Failed(set)
 			if err == nil || !strings.Contains(err.Error(), "not over a size: ") {
 				t.Errorf("got %v", err)
 			}
@@ -315,8 +315,8 @@ func TestASizeForWhichThereWasNoTimeIsNotTried(t *testing.T) {
 	if !slices.Equal(sizes, []int64{128 << 10, 256 << 10}) {
 		t.Errorf("not tried are %v", sizes)
 	}
-	if err := drive.Undecided(set); err == nil || drive.AllFailed(set) != nil {
-		t.Errorf("undecided %v, failed %v", err, drive.AllFailed(set))
+	if err := drive.Undecided(set); err == nil || drive.Failed(set) != nil {
+		t.Errorf("undecided %v, failed %v", err, drive.Failed(set))
 	}
 }
 

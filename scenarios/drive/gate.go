@@ -25,36 +25,37 @@ func Undecided(set *results.Set) error {
 	return nil
 }
 
-// AllFailed returns an error if
+// Failed returns an error if
 //   - every size that was tried failed,
 //   - a request failed, but a search found no size that is too large for the server,
 //   - the load did not reach the rate that was asked for, or
 //   - a replay stopped before the end of its recording, or got answers that differ from it.
-func AllFailed(set *results.Set) error {
+func Failed(set *results.Set) error {
 	var failed *results.Target
-	works, searched, limited := false, false, false
+	works, noLimit, limited := false, false, false
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
 			return err
 		}
-		limit := t.SearchedTo == nil && t.Evidence.Limit != nil
-		n := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
 		if t.Verdict == results.VerdictNotTried {
 			continue
 		}
-		if t.Size > 0 && t.Served() || n != nil && *n > 0 {
+		// A search ends at a limit, or has tried all sizes up to SearchedTo.
+		endsAtLimit := t.SearchedTo == nil && t.Evidence.Limit != nil
+		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit) // served; nil: no search
+		if t.Size > 0 && t.Served() || largest != nil && *largest > 0 {
 			works = true
 		}
-		if t.Size > 0 && !t.Served() || failed == nil && limit {
+		if t.Size > 0 && !t.Served() || failed == nil && endsAtLimit {
 			failed = &t
 		}
-		searched = searched || t.SearchedTo != nil
-		limited = limited || limit
+		noLimit = noLimit || t.SearchedTo != nil
+		limited = limited || endsAtLimit
 	}
 	switch {
 	case failed != nil && !works:
 		return errors.New("the server fails at every size")
-	case failed != nil && searched && !limited:
+	case failed != nil && noLimit && !limited:
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil

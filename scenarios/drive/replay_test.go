@@ -143,7 +143,7 @@ func TestReplayComparesAnswersWithThoseOfTheRecording(t *testing.T) {
 				row.ignore...); err != nil {
 				t.Fatal(err)
 			}
-			kept, failed := set.Targets[0], drive.AllFailed(set)
+			kept, failed := set.Targets[0], drive.Failed(set)
 			if kept.Evidence.Replay.Compared != 1 || (kept.Verdict == "ok") != (row.says == "") ||
 				(failed == nil) != (row.says == "") ||
 				!strings.Contains(kept.Evidence.Why, row.says) {
@@ -195,7 +195,7 @@ func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 				e.Replay.Undecided != row.undecided {
 				t.Errorf("%s: %s, cannot tell %d", kept.Verdict, e.Why, e.Replay.Undecided)
 			}
-			if failed := drive.AllFailed(set); (failed != nil) != (row.verdict == target.Differs) {
+			if failed := drive.Failed(set); (failed != nil) != (row.verdict == target.Differs) {
 				t.Errorf("failed: %v", failed)
 			}
 			if u := drive.Undecided(set); (u != nil) != (row.verdict == target.CannotTell) {

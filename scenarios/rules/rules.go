@@ -203,7 +203,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 func (o Options) kinds() (there []syspipe.Kind, lacking []results.Finding) {
 	kinds := o.Kinds
 	if kinds == nil {
-		kinds = slices.DeleteFunc(syspipe.Pipes(), func(k syspipe.Kind) bool {
+		kinds = slices.DeleteFunc(syspipe.StreamKinds(), func(k syspipe.Kind) bool {
 			return k.Supported() != nil
 		})
 	}

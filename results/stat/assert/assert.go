@@ -74,16 +74,16 @@ func (r Result) String() string {
 
 // A Case is one figure that a condition is about.
 type Case struct {
-	Case    string  `json:"case"`
+	Name    string  `json:"case"`
 	Value   string  `json:"value,omitempty"` // with its unit
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"`
 
 	cell    results.Cell
-	known   bool // the figure was measured and is value
-	value   float64
-	atLeast bool   // the true figure is value or more
-	doubt   string // why the value may be too large by chance alone; empty: no doubt
+	known   bool // the figure was measured and is number
+	number  float64
+	atLeast bool   // the true figure is number or more
+	doubt   string // why the number may be too large by chance alone; empty: no doubt
 }
 
 // Evaluate judges the condition on each figure of the set that it is about: a median, or a
@@ -105,7 +105,7 @@ func (c Condition) Evaluate(s *results.Set) Result {
 		firstDoubt := one.Outcome == CannotTell && out.Outcome == Holds
 		if firstFailure || firstDoubt {
 			out.Outcome = one.Outcome
-			out.Why = one.Case + ": " + strings.TrimSpace(one.Value+" "+one.Why)
+			out.Why = one.Name + ": " + strings.TrimSpace(one.Value+" "+one.Why)
 		}
 	}
 	return out
@@ -127,16 +127,15 @@ func (c Condition) isAbout(cell results.Cell) bool {
 	return true
 }
 
-// judge sets the outcome of a case.
 func (c Condition) judge(one Case) Case {
 	if !one.known {
 		one.Outcome = CannotTell
 		return one
 	}
 	if one.Value == "" {
-		one.Value = results.FormatUnit(one.value, c.unit)
+		one.Value = results.FormatUnit(one.number, c.unit)
 	}
-	holds := c.compare(one.value)
+	holds := c.compare(one.number)
 	one.Outcome = Fails
 	if holds {
 		one.Outcome = Holds

@@ -21,8 +21,8 @@ func (c Condition) cases(s *results.Set) []Case {
 	}
 	var out []Case
 	for _, r := range rowsOf(s) {
-		one := Case{Case: r.name, cell: r.Cell}
-		one.value, one.known = c.figure(r.Row)
+		one := Case{Name: r.name, cell: r.Cell}
+		one.number, one.known = c.figure(r.Row)
 		if !one.known && !c.expects(r.Row) {
 			continue
 		}
@@ -41,7 +41,6 @@ type namedRow struct {
 	name string
 }
 
-// rowsOf returns the rows of cells and of servers.
 func rowsOf(s *results.Set) []namedRow {
 	rows := stat.Rows(s)
 	var cells []results.Cell
@@ -128,7 +127,7 @@ func checkCases(s *results.Set, verdict string) []Case {
 			n++
 		}
 	}
-	return []Case{{Case: "checks", known: true, value: float64(n)}}
+	return []Case{{Name: "checks", known: true, number: float64(n)}}
 }
 
 // byServer groups the records about servers by their commands, in the order of the first records.
@@ -152,7 +151,7 @@ func slopeCases(s *results.Set) []Case {
 	var out []Case
 	for _, records := range byServer(s) {
 		missing := Case{
-			Case: "slope",
+			Name: "slope",
 			Why:  "the growth was not measured: it takes three sizes of 64 KiB and more",
 			cell: serverCell(records[0]),
 		}
@@ -174,14 +173,14 @@ func slopeCases(s *results.Set) []Case {
 
 func slopeCase(g stat.TargetGrowth, cell results.Cell) Case {
 	c := Case{
-		Case:  g.String(),
-		Value: fmt.Sprintf("%.2f", g.Slope),
-		cell:  cell,
-		known: true,
-		value: g.Slope,
+		Name:   g.String(),
+		Value:  fmt.Sprintf("%.2f", g.Slope),
+		cell:   cell,
+		known:  true,
+		number: g.Slope,
 	}
 	if interval := g.Growth().Interval; interval != nil && interval.Lo <= 1 {
-		c.doubt = "the interval reaches 1"
+		c.doubt = "the interval reaches 1" // where time grows no faster than the size
 	}
 	return c
 }
@@ -193,7 +192,7 @@ func limitCases(s *results.Set) []Case {
 	for _, records := range servers {
 		for _, c := range limits(records) {
 			if len(servers) > 1 {
-				c.Case = strings.Join(records[0].Command, " ") + ": " + c.Case
+				c.Name = strings.Join(records[0].Command, " ") + ": " + c.Name
 			}
 			out = append(out, c)
 		}
@@ -231,10 +230,10 @@ func limitCase(t results.Target, which string, bytes int64) Case {
 	cell := serverCell(t)
 	cell.Size = 0
 	return Case{
-		Case:  which,
-		Value: stat.FormatBytes(bytes),
-		cell:  cell,
-		known: true,
-		value: float64(bytes),
+		Name:   which,
+		Value:  stat.FormatBytes(bytes),
+		cell:   cell,
+		known:  true,
+		number: float64(bytes),
 	}
 }
