@@ -82,7 +82,6 @@ func (p Plan) validate(c results.Cell) error {
 	return p.validateMessages(c)
 }
 
-// validateNames reports unknown names.
 func validateNames(c results.Cell) error {
 	var names []string
 	for _, pattern := range Patterns {

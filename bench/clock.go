@@ -17,7 +17,6 @@ type clock struct{ shift int64 }
 // Some dozens are enough that nothing came between the two readings of at least one pair.
 const clockReadings = 64
 
-// newClock makes a view of the clock.
 func newClock() (*clock, error) {
 	c := &clock{}
 	best := time.Duration(1 << 62)

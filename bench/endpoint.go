@@ -56,7 +56,7 @@ type endpoint struct {
 func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoint, error) {
 	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	var err error
-	if e.preparedCell, err = j.prepare(made.of); err != nil {
+	if e.preparedCell, err = j.prepare(made.forJob); err != nil {
 		return nil, err
 	}
 	var waits syspipe.IO
@@ -252,7 +252,6 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 // of some 50 ns.
 const cpuSamples = 16
 
-// runMessages exchanges the slice's messages.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {

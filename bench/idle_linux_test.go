@@ -29,7 +29,7 @@ func TestIdleWorkersDoNotRun(t *testing.T) {
 	idle, busy := start(), start()
 	work := func(f *fork, slices int) {
 		for range slices {
-			if _, err := f.run(p.jobOf(cell()).of(1000)); err != nil {
+			if _, err := f.run(p.jobOf(cell()).timed(1000)); err != nil {
 				t.Fatal(err)
 			}
 		}

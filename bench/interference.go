@@ -35,8 +35,9 @@ const maxQueued = 0.05
 
 // mark notes in a sample how much CPU time the hypervisor took from it, and, if the sample is to be
 // left out of the figures, why. The rule is the same for every sample and ignores its speed. A
-// sample is left out if since the slice before any time of its CPUs was stolen, or a quota stopped
-// it, or if its ends waited for CPUs that others had for more than maxQueued of the time.
+// sample is left out if, since the slice before it, time was stolen from its CPUs or a quota
+// stopped it. It is also left out if its ends waited more than maxQueued of the time for CPUs that
+// others had.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.last)

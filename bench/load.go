@@ -78,9 +78,9 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets the start of the load and returns it: the given moment, on which the endpoints
-// agreed, or if that is 0 one that it chooses. An open loop is given up at twice the time it should
-// take.
+// setSchedule sets the start of the load and returns it. The start is the given moment, on which
+// the endpoints have agreed; if that is 0, setSchedule chooses one. An open loop is given up at
+// twice the time it should take.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {

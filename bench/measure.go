@@ -46,7 +46,7 @@ const SliceTime = 3 * time.Millisecond
 // usualSamples is the default number of slices per cell.
 const usualSamples = 24
 
-// withDefaults fills in what the plan and its cells do not say.
+// withDefaults fills in what the plan and its cells do not say, but for Forks (see forks).
 func (p Plan) withDefaults() Plan {
 	if p.Samples == 0 {
 		p.Samples = usualSamples
@@ -56,13 +56,13 @@ func (p Plan) withDefaults() Plan {
 	}
 	p.Cells = slices.Clone(p.Cells)
 	for i, c := range p.Cells {
-		p.Cells[i] = withDefaults(c)
+		p.Cells[i] = completeCell(c)
 	}
 	return p
 }
 
-// withDefaults fills in what a cell does not say.
-func withDefaults(c results.Cell) results.Cell {
+// completeCell fills in what a cell does not say.
+func completeCell(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {
 			*field = value
@@ -76,7 +76,7 @@ func withDefaults(c results.Cell) results.Cell {
 	if c.Placement == "" {
 		c.Placement = Placed(c)[0].Placement
 	}
-	if c.Source == results.SourceHot {
+	if c.Source == results.SourceHot { // the usual source, which records do not name
 		c.Source = ""
 	}
 	return c

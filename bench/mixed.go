@@ -16,7 +16,7 @@ import (
 )
 
 // PatternMixed is the pattern in which large messages are sent without pause through a
-// [framers.Mux], and small ones fall due at the cell's rate and go before the next frame of a large
+// [framers.Mux]. Small ones fall due at the cell's rate, and go before the next frame of a large
 // one. The latency of such a cell is that of the small messages.
 const PatternMixed = results.PatternMixed
 
@@ -79,8 +79,8 @@ func (e *endpoint) sendMixed() error {
 	e.clock.await(e.load.schedule.start, false)
 	var allDue atomic.Bool
 	large := make(chan error, 1)
-	// Not on this goroutine: it is bound to its thread, so the turn to write would pass from thread
-	// to thread.
+	// Not on this goroutine, which is bound to its thread: then each turn to write would change
+	// threads. Goroutines that are not bound pass the turn on within one thread.
 	go func() { large <- e.sendLarge(&allDue) }()
 	err := e.sendSmall()
 	allDue.Store(true)
@@ -175,8 +175,8 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	return false, nil
 }
 
-// finishMixed turns the times of the small messages into latencies. The sender hands over when each
-// was sent.
+// finishMixed turns the times of the small messages into latencies. The sender passes on the times
+// at which it sent them.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed

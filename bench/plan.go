@@ -14,20 +14,20 @@
 //
 // # The controller and its workers
 //
-// [Run] is a controller: it opens the pipes, hands their ends to workers, and never reads or
-// writes them. Each end is a process of its own. Cells that are compared share their workers:
-// these take a short slice of every cell in turn, and wait in a read in between. They are started
-// several times, since two starts differ more than two slices of one. A worker is this same
-// program, started again by syspipe/proc, and does its work in [Worker]. It is bound to its CPU,
-// has the garbage collector off while the clock runs, and is killed at its deadline. When the
-// controller goes, however it goes, its workers go too.
+// [Run] is a controller: it opens the pipes, hands their ends to workers, and never reads or writes
+// them. Each end is a process of its own. Cells that are compared share their workers: these take a
+// short slice of one cell after another, and wait in a read in between. They are started several
+// times, since two starts differ more than two slices of one. A worker is this same program,
+// started again by syspipe/proc, and does its work in [Worker]. It is bound to its CPU, has the
+// garbage collector off while the clock runs, and is killed at its deadline. When the controller
+// goes, however it goes, its workers go too.
 //
 // # The clock
 //
-// Both ends first warm up through the same pipe. Then the end that holds the clock, the one that
-// receives the stream or awaits the replies, waits until the other is ready, starts the clock, says
-// go, and stops it when it has the last message. Every message is checked for length and number
-// meanwhile; some messages of each cell are compared byte for byte, untimed.
+// Both ends first warm up through the same pipe. The end that receives the stream, or awaits the
+// replies, holds the clock. It waits until the other is ready, starts the clock, says go, and stops
+// the clock when it has the last message. Every message is checked for length and number meanwhile;
+// some messages of each cell are compared byte for byte, untimed.
 //
 // If a cell asks for it ([results.Cell.ClosesAfter]), the reader then stops, and closes its end
 // when the pipe is full. The writer goes on until the kernel reports the close to it. Both moments
@@ -70,8 +70,8 @@ type Plan struct {
 	Seed      int64          // of the messages, where they lie, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
-	// Turn, if set, waits for the run's turn on a machine that several share. It is called before
-	// the workers of a fork are started and before each round.
+	// Turn, if set, waits for the run's turn on a machine that several runs share. It is called
+	// before each start of workers and before each round, in which every cell gets one slice.
 	Turn func(context.Context) error
 
 	// Observe, if set, is told of progress from the goroutine that called Run.
@@ -106,12 +106,12 @@ type placedCell struct {
 // or a capacity that this system refuses. It is no error if this machine merely lacks something
 // that a cell needs: the cell becomes an unsupported record.
 func (p Plan) Validate() error {
-	_, err := p.withDefaults().place()
+	_, err := p.withDefaults().validateAndPlace()
 	return err
 }
 
-// place validates a plan whose defaults are filled in, and finds CPUs for its cells.
-func (p Plan) place() ([]placedCell, error) {
+// validateAndPlace validates a plan whose defaults are filled in, and finds CPUs for its cells.
+func (p Plan) validateAndPlace() ([]placedCell, error) {
 	if err := p.checkNumbers(); err != nil {
 		return nil, err
 	}

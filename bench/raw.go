@@ -68,7 +68,6 @@ func (e *endpoint) unframed() func(from, n int64) error {
 	return e.respondRaw
 }
 
-// writeRaw writes n messages.
 func (e *endpoint) writeRaw(from, n int64) error {
 	if e.Cell.WriteSize > 0 {
 		return e.writeRawPieces(from, n)

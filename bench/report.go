@@ -24,8 +24,8 @@ type report struct {
 // reports are those of the two endpoints of one sample.
 type reports []report
 
-// of returns the report of the endpoint that has one of the roles.
-func (rs reports) of(roles ...role) report {
+// from returns the report of the endpoint that has one of the roles.
+func (rs reports) from(roles ...role) report {
 	i := slices.IndexFunc(rs, func(r report) bool { return slices.Contains(roles, r.Role) })
 	if i < 0 {
 		return report{}
@@ -34,10 +34,10 @@ func (rs reports) of(roles ...role) report {
 }
 
 // timer returns the report of the endpoint that timed the sample.
-func (rs reports) timer() report { return rs.of(receiver, client) }
+func (rs reports) timer() report { return rs.from(receiver, client) }
 
 // origin returns the report of the endpoint that messages come from.
-func (rs reports) origin() report { return rs.of(sender, client) }
+func (rs reports) origin() report { return rs.from(sender, client) }
 
 // sample joins the two reports into one sample. It sums up what each round trip took here, in the
 // controller, because that makes garbage, and a worker does not collect garbage.
@@ -48,7 +48,7 @@ func (rs reports) sample() results.Sample {
 	s.Capacity = origin.Capacity
 	s.PayloadOffset = origin.PayloadOffset
 	s.Writer = origin.Counters
-	s.Reader = rs.of(receiver, server).Counters
+	s.Reader = rs.from(receiver, server).Counters
 	s.Closed = origin.Closed
 	if s.Closed != nil {
 		s.Closed.ToldNS = max(0, origin.ClosedAt-timer.ClosedAt)

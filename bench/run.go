@@ -18,9 +18,9 @@ import (
 // Cells that differ in their framing, or in what the ends do with their memory, are compared.
 // Compared cells of all message sizes share their workers; together they are a group. The workers
 // of a group are started several times; each start is a fork. In each round of a fork every cell
-// takes a slice, in an order shuffled anew in which compared cells follow each other. Groups take
-// their forks in turn, so that what else the machine does meets all cells alike, and the forks of
-// one group lie spread over the run.
+// takes a slice. Each round has a new random order, in which compared cells follow each other. The
+// groups take turns, a fork each time: so whatever else the machine does meets all cells alike, and
+// the forks of one group lie spread over the run.
 //
 // It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
 // worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
@@ -68,7 +68,7 @@ type cellRun struct {
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	p = p.withDefaults()
-	placed, err := p.place()
+	placed, err := p.validateAndPlace()
 	return &runner{
 		Plan:         p,
 		placed:       placed,

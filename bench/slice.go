@@ -127,13 +127,13 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 // of a microsecond.
 const fallbackDivisor = 1000
 
-// slice lets the workers move as many messages of a cell as fill d at the best rate seen so far. It
-// is not the latest rate, because slices of a cell should hold the same work: a slice that others
-// disturbed says nothing about the next. If the slice was left out, the reports are nil and the
-// fork's workers are gone.
+// slice lets the workers move as many messages of a cell as fill d at the best rate seen so far.
+// The latest rate will not do, because slices of a cell should hold the same work: a slice that
+// others disturbed says nothing about the next. If the slice was left out, the reports are nil and
+// the fork's workers are gone.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
-	got, err := f.run(r.jobOf(c.record.Cell).of(n))
+	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
 	if err != nil && r.leaveOut(c, n, err) {
 		return nil, nil
 	}
@@ -147,8 +147,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 }
 
 // leaveOut reports whether a slice of n messages that did not finish in time is left out instead of
-// failing its cell. That is so if it took much longer than the slices before suggested (the next
-// fork then tries with far fewer messages), or if the run's time was up.
+// failing its cell. It is left out if it took much longer than the slices before suggested (the
+// next fork then tries with far fewer messages), or if the run's time was up.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -230,10 +230,10 @@ func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// of makes the job a timed one of n messages. A warm-up of n/8 messages goes before them, at most
-// 1000: enough to fill the caches and wake the CPUs, and few if each takes long. A writer that
+// timed makes the job a timed one of n messages. A warm-up of n/8 messages goes before them, at
+// most 1000: enough to fill the caches and wake the CPUs, and few if each takes long. A writer that
 // sleeps needs no warm-up.
-func (j job) of(n int64) job {
+func (j job) timed(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {
 		least = 0

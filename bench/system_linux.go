@@ -72,9 +72,9 @@ func rawSleep(d time.Duration) {
 }
 
 // ownDescriptors gives the calling thread a descriptor table of its own. While threads share a
-// table, the kernel takes a reference to the file in every call. That is some 15 % of a 64 B write,
-// and a C program of one thread does not pay it. If the thread is not allowed to leave the shared
-// table, its figures include this cost.
+// table, the kernel takes a reference to the file in every call. This makes up some 15 % of a 64 B
+// write, and a C program of one thread does not pay it. If the thread is not allowed to leave the
+// shared table, its figures include this cost.
 //
 // A pipe is opened first, to make Go's poller open its own descriptor in the table of all threads:
 // opened later, that would be in this thread's table alone.

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage is what an endpoint had used up by a moment. What the system does not tell is marked: by
-// SeesEAGAIN and SeesWaits in calls, and by -1 in time.
+// usage is what an endpoint had used up by a moment. Figures that the system does not tell are
+// marked: by SeesEAGAIN and SeesWaits in calls, and by -1 in time.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -50,8 +50,8 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 // alone reports whether no other goroutine of the process may be in a long raw system call.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
-// counters returns the counters of the pipes that messages and replies pass through. Short counts
-// writes only: a read takes what there is.
+// counters returns the counters of the pipes that messages and replies pass through. Only writes
+// can be Short: a read takes what there is.
 func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()

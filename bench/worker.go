@@ -193,7 +193,7 @@ type sourceKey struct {
 
 func newSources(sends bool) sources { return sources{sends, map[sourceKey]*payload.Source{}} }
 
-func (s sources) of(j job) (*payload.Source, error) {
+func (s sources) forJob(j job) (*payload.Source, error) {
 	c := j.Cell
 	key := sourceKey{c.Payload, c.Messages, c.PayloadOffset, c.Source, c.Size}
 	if made, known := s.made[key]; known {

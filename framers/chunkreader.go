@@ -29,10 +29,10 @@ type chunkReader struct {
 
 	frame  chunkHeader // of the frame at hand
 	offset int64       // where in the stream that frame begins
-	// While the rest of a line is dropped, inFrame says that the line is a frame, and of is the
-	// message of that frame; nil if it is a message's only one.
+	// While the rest of a line is dropped, inFrame says that the line is a frame, and skipped is
+	// the message of that frame; nil if the reader holds none of it.
 	inFrame bool
-	of      *partialMessage
+	skipped *partialMessage
 
 	partials  partialMessages
 	delivered *partialMessage // recycled at the next call
@@ -76,9 +76,9 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message if it is one frame with a UUID, as nearly all small messages are,
-// if that frame is in the read buffer whole, and if no other message is incomplete. If anything is
-// unusual it returns nil and changes nothing.
+// sole returns the next message in the usual case: it is one frame with a UUID, as nearly all small
+// messages are, all of the frame is in the read buffer, and no other message is incomplete. In any
+// other case sole returns nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -164,9 +164,9 @@ func (r *chunkReader) header() (verdict, error) {
 	}
 }
 
-// shortID is how many hexadecimal digits, at most, the end of an adaptive stream may have to be a
-// bare line without its newline. A longer end has the first dash of a UUID: it is a frame that was
-// cut. While a message is incomplete, a shorter end is a cut frame, too.
+// shortID is a number of hexadecimal digits. If an adaptive stream ends with so many or fewer, and
+// no newline, they are a bare line, such as a number. More have the first dash of a UUID behind
+// them: they are a cut frame. While a message is incomplete, fewer are a cut frame, too.
 const shortID = 8
 
 // endsBare reports whether a stream that ends with the n bytes of an ID ends with a bare line.
@@ -256,6 +256,7 @@ func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
 	start := in.base + r.frame.length
 	at := start + len(data) + 1
+	// All frames but the last are as long as the first: do not search if they cannot be there.
 	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
 	}
@@ -313,10 +314,10 @@ func (r *chunkReader) Reset() (dropped int) {
 		}
 	}
 	in := &r.in
-	r.of = nil
+	r.skipped = nil
 	isCut := !r.skipping && bytes.IndexByte(in.buf[in.pos:in.end], '\n') < 0
-	if isCut && r.frame.parse(in.held(), r.bare) == aChunk && r.frame.index < r.frame.total &&
-		r.frame.total > 1 {
+	isFrame := isCut && r.frame.parse(in.held(), r.bare) == aChunk
+	if isFrame && r.frame.index < r.frame.total && r.frame.total > 1 {
 		if r.partials.find(&r.frame.id) == nil {
 			dropped++
 		}

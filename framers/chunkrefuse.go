@@ -52,8 +52,8 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message to which a chunk came that is not stored, as far
-// as they are known.
+// beginning returns the first bytes of a message, as far as they are known. The chunk has just come
+// and is not stored.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {
@@ -62,20 +62,19 @@ func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	return begins
 }
 
-// drop drops the line at hand.
 func (r *chunkReader) drop() {
 	r.skipping = true
 	r.inFrame = false
-	r.of = nil
+	r.skipped = nil
 	r.refused = refusal{}
 }
 
-// dropFrame drops the frame at hand, which is of a message that was dropped: p, or a message of one
-// frame if p is nil.
+// dropFrame drops the frame at hand. p is its message, which was dropped before it; nil if the
+// reader holds none of that.
 func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.drop()
 	r.inFrame = true
-	r.of = p
+	r.skipped = p
 	r.skipFrom = r.offset + int64(r.frame.length)
 }
 
@@ -92,8 +91,8 @@ func (r *chunkReader) skip() error {
 	if err == nil {
 		size-- // the newline
 	}
-	p := r.of
-	r.of = nil
+	p := r.skipped
+	r.skipped = nil
 	if p == nil {
 		r.refused.size += size
 		r.refused.tell(&r.set)

@@ -12,7 +12,7 @@ type chunkWriter struct {
 	framing
 	set    settings
 	out    frameWriter
-	sole   [soleHeader]byte // the header of a message in one frame, with the id of the last one
+	sole   [soleHeader]byte // the header of a message in one frame; its id is set before use
 	head   []byte           // the headers of a message in several frames
 	packer packer
 }
@@ -41,12 +41,12 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		return w.sendMany(id, msg)
 	}
 	frame := w.out.compose(w.sole[:], msg, newline)
-	if frame == nil {
+	if frame == nil { // not to be sent in one call
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// The id is written straight into the frame: digits that were just stored piece by piece are
-	// slow to copy.
+	// The id is written into the frame itself: bytes that the CPU has just stored in small pieces
+	// are slow to copy.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {

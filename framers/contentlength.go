@@ -95,6 +95,7 @@ func usualHeader(b []byte) (n int64, used int) {
 		return 0, 0
 	}
 	i := len(lengthPrompt)
+	// One digit less than maxDigits, so that n cannot overflow.
 	for ; i < len(b) && i < len(lengthPrompt)+maxDigits-1 && '0' <= b[i] && b[i] <= '9'; i++ {
 		n = n*10 + int64(b[i]-'0')
 	}
@@ -104,8 +105,8 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header; a blank line ends the header. If a header is too long, line
-// looks at the same number of its bytes, however many have come.
+// line receives one line of a header; a blank line ends the header. It looks at mostHeaderBytes of
+// a header and no more, so that the size of reads does not decide which header is too long.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
@@ -152,7 +153,7 @@ func (r *headerReader) take(end int) error {
 	case r.length >= 0:
 		r.declare(r.length, r.body.start)
 		r.reset()
-	case r.set.lenient && r.lines == 1:
+	case r.set.lenient && r.lines == 1: // a blank line before the header
 		r.reset()
 		r.body.start = in.offset(next)
 	default:
@@ -189,7 +190,7 @@ func (r *headerReader) field(line []byte) error {
 	return nil
 }
 
-// parseLength takes decimal digits alone: no sign, no separator, no prefix.
+// parseLength takes decimal digits alone. A negative number has an error of its own.
 func parseLength(b []byte) (int64, error) {
 	digits, negative := bytes.CutPrefix(b, []byte{'-'})
 	if len(digits) == 0 {

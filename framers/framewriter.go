@@ -24,15 +24,15 @@ const (
 )
 
 // A frameWriter is the sending side of a framing. It is given frames in pieces, and decides what
-// each call hands over. A bufio.Writer gets piece by piece. Any other writer gets a small frame as
-// one copy. Of a large frame a Vectored gets gather lists, and a writer that is none gets copies of
-// the small pieces and parts of the message itself.
+// each call hands over. A bufio.Writer gets each piece. Any other writer gets a small frame as one
+// copy. A large frame goes to a Vectored as gather lists, to other writers as copies of the small
+// pieces and parts of the message itself.
 type frameWriter struct {
 	w         io.Writer
-	v         Vectored // nil if w is none
+	v         Vectored // w, if it is one; else nil
 	buffered  bool     // w is a bufio.Writer, which copies anyway
 	writeSize int      // the most bytes of a call, 0 for no bound
-	copyMost  int      // a frame of up to so many bytes is copied together and sent at once
+	copyMost  int      // the largest frame, in bytes, that is copied together and sent at once
 	buf       []byte   // where pieces are copied together
 	vec       [][]byte // what is to be sent
 	list      [][]byte // the gather list of one call

@@ -180,8 +180,8 @@ var forms = []*form{
 	zstdChunks,
 }
 
-// of returns the framing of a size; 0 is the default.
-func (f *form) of(size int) (Framing, error) {
+// withSize returns the framing with a size; 0 is the default.
+func (f *form) withSize(size int) (Framing, error) {
 	if f.make == nil {
 		return framing{f, 0}, nil
 	}
@@ -211,7 +211,7 @@ func Parse(text string) (Framing, error) {
 	}
 	var f Framing
 	if err == nil {
-		f, err = forms[i].of(size)
+		f, err = forms[i].withSize(size)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("framing %q: %w", text, err)
@@ -225,7 +225,7 @@ func All() []Framing {
 	usual := forms[:len(forms)-1]
 	all := make([]Framing, len(usual))
 	for i, f := range usual {
-		all[i], _ = f.of(0) // the default size is valid
+		all[i], _ = f.withSize(0) // the default size is valid
 	}
 	return all
 }

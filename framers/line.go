@@ -64,7 +64,7 @@ type lineReader struct {
 	rescans  bool  // each read has the whole line searched again
 	late     bool  // the length of a line is looked at when its newline has come
 	skipping bool  // inside a line that is dropped
-	skipFrom int64 // where in the stream the bytes of that line begin that are counted
+	skipFrom int64 // where in the stream the count of that line's bytes begins
 	refused  refusal
 	broken   error
 }

@@ -11,7 +11,7 @@ import (
 //
 // A newline inside a message, which in JSON can only be white space, becomes a space. White space
 // around a line and blank lines are dropped. Closing either end closes r or w, if it is an
-// io.Closer; the writer sends a last line without a newline first. The options are those of f's
+// io.Closer; the writer first sends a last line that has no newline. The options are those of f's
 // Reader and Writer. Each end belongs to one goroutine.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &linesReader{r: f.NewReader(r, opts...), under: r}
@@ -24,20 +24,20 @@ type linesReader struct {
 	r     Reader
 	under io.Reader
 	left  []byte // of the message at hand
-	ends  bool   // its newline is still to come
+	open  bool   // its newline is still to come
 }
 
 func (l *linesReader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	if len(l.left) == 0 && !l.ends {
+	if len(l.left) == 0 && !l.open {
 		msg, err := l.r.ReadMessage()
 		if err != nil {
 			return 0, err
 		}
 		l.left = msg
-		l.ends = true
+		l.open = true
 	}
 	n := copy(b, l.left)
 	l.left = l.left[n:]
@@ -49,7 +49,7 @@ func (l *linesReader) Read(b []byte) (int, error) {
 	if len(l.left) == 0 && n < len(b) {
 		b[n] = '\n'
 		n++
-		l.ends = false
+		l.open = false
 	}
 	return n, nil
 }
@@ -107,7 +107,6 @@ func (l *linesWriter) Close() error {
 	return closed
 }
 
-// closeIfCloser closes a stream that can be closed.
 func closeIfCloser(stream any) error {
 	c, ok := stream.(io.Closer)
 	if !ok {

@@ -76,7 +76,7 @@ func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err erro
 	if bytes.IndexByte(frame, '\n') >= 0 {
 		return nil, false, ErrSeveralFrames
 	}
-	a.in = frameSource{frame: frame, ends: true}
+	a.in = frameSource{frame: frame, open: true}
 	msg, err = a.r.ReadMessage()
 	if err == errNextFrame {
 		return nil, false, nil
@@ -101,16 +101,16 @@ var errNextFrame = errors.New("the next frame is to come")
 // A frameSource gives a frame and its newline.
 type frameSource struct {
 	frame []byte
-	ends  bool // the newline is still to come
+	open  bool // its newline is still to come
 }
 
 func (s *frameSource) Read(b []byte) (int, error) {
 	n := copy(b, s.frame)
 	s.frame = s.frame[n:]
-	if len(s.frame) == 0 && s.ends && n < len(b) {
+	if len(s.frame) == 0 && s.open && n < len(b) {
 		b[n] = '\n'
 		n++
-		s.ends = false
+		s.open = false
 	}
 	if n == 0 && len(b) > 0 {
 		return 0, errNextFrame

@@ -139,8 +139,8 @@ func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
 // WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines
-// before a header, as some servers send them, and take a line of white space for the blank line
-// that ends a header. Strict is the default: all three are errors.
+// before a header, as some servers send them. A line of white space then ends a header as a blank
+// line does. Strict is the default: all three are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
 // WithIDs sets where the ids of chunked messages come from, for output that can be repeated. The

@@ -39,8 +39,8 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns n, or a little less, so that the byte of pieces after that many begins a page
-// of memory. If n is below two pages it returns n.
+// toPageStart returns n, or a little less, so that the first byte of pieces behind that many begins
+// a page of memory. If n is below two pages it returns n.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

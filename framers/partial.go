@@ -73,7 +73,7 @@ type partialMessages struct {
 	spares []*partialMessage // their buffers are for the next messages
 	spare  int               // bytes of these buffers
 	unused int               // messages in a row that needed at most a quarter of such a buffer
-	bytes  int               // of all
+	bytes  int               // charged for all of them
 	top    int               // largest capacity of one
 }
 
@@ -86,7 +86,6 @@ func (s *partialMessages) find(id *chunkID) *partialMessage {
 	return nil
 }
 
-// add begins a message.
 func (s *partialMessages) add(id *chunkID, total int, offset int64, now time.Time) *partialMessage {
 	p := s.takeSpare()
 	if p == nil {

@@ -103,7 +103,6 @@ func (c Chart) series() []Series {
 	return all
 }
 
-// names lists the names of all series, each once.
 func (c Chart) names() []string {
 	var names []string
 	for _, s := range c.series() {
@@ -114,7 +113,6 @@ func (c Chart) names() []string {
 	return names
 }
 
-// points lists the points of all series.
 func (c Chart) points() []Point {
 	var all []Point
 	for _, s := range c.series() {

@@ -64,7 +64,7 @@ func (c *Chart) addLatencies(r rows, key string) {
 	}, "framing", "size", "placement")
 	for _, name := range values(r, title) {
 		panel := Panel{Title: name}
-		for _, row := range with(r, title, name).all {
+		for _, row := range withValue(r, title, name).all {
 			panel.Series = append(panel.Series, Series{
 				Name:      framingName(row),
 				Reference: isRaw(row.Cell.Framing),
@@ -90,11 +90,11 @@ func percentiles(l results.Latency) []Point {
 // typically takes 2.8 to 4.1 µs on one CPU; 1 in 100 over 3.2 to 4.8 µs".
 func (r rows) latencySpan(key string) string {
 	size := r.sizes()[0]
-	r = with(r, sizeOf, size)
+	r = withValue(r, sizeOf, size)
 	placement := r.all[0].Cell.Placement
 	low, high := math.Inf(1), math.Inf(-1)
 	lowP99, highP99 := math.Inf(1), math.Inf(-1)
-	for _, row := range with(r, placementOf, placement).all {
+	for _, row := range withValue(r, placementOf, placement).all {
 		typical := float64(*row.Latency[key].Quantile("p50"))
 		low, high = min(low, typical), max(high, typical)
 		if ns := row.Latency[key].Quantile("p99"); ns != nil {

@@ -36,11 +36,11 @@ func (r rows) where(holds func(stat.Row) bool) rows {
 	return out
 }
 
-// values lists what of returns for the rows, each value once, in the order of the rows.
-func values[V comparable](r rows, of func(stat.Row) V) []V {
+// values lists what field returns for the rows, each value once, in the order of the rows.
+func values[V comparable](r rows, field func(stat.Row) V) []V {
 	var out []V
 	for _, row := range r.all {
-		v := of(row)
+		v := field(row)
 		if !slices.Contains(out, v) {
 			out = append(out, v)
 		}
@@ -48,9 +48,9 @@ func values[V comparable](r rows, of func(stat.Row) V) []V {
 	return out
 }
 
-// with selects the rows of which of returns a value.
-func with[V comparable](r rows, of func(stat.Row) V, value V) rows {
-	return r.where(func(row stat.Row) bool { return of(row) == value })
+// withValue selects the rows for which field returns value.
+func withValue[V comparable](r rows, field func(stat.Row) V, value V) rows {
+	return r.where(func(row stat.Row) bool { return field(row) == value })
 }
 
 func framingOf(r stat.Row) string   { return r.Cell.Framing }
@@ -82,7 +82,6 @@ func sizeAxis(label string, sizes []int) Axis {
 	return a
 }
 
-// sizeNames lists the names of sizes.
 func sizeNames(sizes []int) []string {
 	var names []string
 	for _, size := range sizes {
@@ -101,7 +100,6 @@ func always(name string) func(stat.Row) string {
 	return func(stat.Row) string { return name }
 }
 
-// cells lists the cells of the rows.
 func (r rows) cells() []results.Cell {
 	var cells []results.Cell
 	for _, row := range r.all {
@@ -110,15 +108,16 @@ func (r rows) cells() []results.Cell {
 	return cells
 }
 
-// titled returns a function that titles the panel of a row: with what first says of it, then with
-// its values of the fields in which the rows differ, except those that the chart shows otherwise.
-func (r rows) titled(first func(stat.Row) string, shown ...string) func(stat.Row) string {
+// titled returns a function that gives the title of a row's panel: the text that name returns, then
+// the row's values of the fields in which the rows differ. Fields that the chart shows otherwise
+// are in shown and left out.
+func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
-		parts := []string{first(row)}
-		for _, name := range differ {
-			if value := row.Cell.Field(name); value != "" && value != "0" {
-				parts = append(parts, view.FieldPhrase(name, value))
+		parts := []string{name(row)}
+		for _, field := range differ {
+			if value := row.Cell.Field(field); value != "" && value != "0" {
+				parts = append(parts, view.FieldPhrase(field, value))
 			}
 		}
 		return strings.Join(parts, ", ")
@@ -166,23 +165,23 @@ type layout struct {
 }
 
 // among returns a function that gives the index of a row's value in a list.
-func among[V comparable](list []V, of func(stat.Row) V) func(stat.Row) int {
-	return func(row stat.Row) int { return slices.Index(list, of(row)) }
+func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
+	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
 
-// A pointer returns the point of a row, wherever it lies; false if the row has none.
-type pointer func(stat.Row) (Point, bool)
+// A pointFunc returns the point of a row, whose X is not set yet; false if the row has none.
+type pointFunc func(stat.Row) (Point, bool)
 
 // panels makes a panel for each panel(row), with a line for each line(row). Raw is the reference
 // that the others are compared with.
-func (r rows) panels(l layout, point pointer) []Panel {
+func (r rows) panels(l layout, point pointFunc) []Panel {
 	var panels []Panel
 	for _, title := range values(r, l.panel) {
 		panel := Panel{Title: title}
-		own := with(r, l.panel, title)
+		own := withValue(r, l.panel, title)
 		for _, name := range values(r, l.line) {
 			s := Series{Name: name, Dots: l.dots}
-			for _, row := range with(own, l.line, name).all {
+			for _, row := range withValue(own, l.line, name).all {
 				p, ok := point(row)
 				p.X = l.place(row)
 				if !ok || p.X < 0 {
@@ -206,8 +205,8 @@ func (r rows) panels(l layout, point pointer) []Panel {
 	return panels
 }
 
-// metric returns a pointer to a metric.
-func metric(name string) pointer {
+// metricPoint returns what makes the points of a metric.
+func metricPoint(name string) pointFunc {
 	return func(row stat.Row) (Point, bool) {
 		e, ok := row.Estimates[name]
 		if !ok || e.N == 0 {
@@ -242,7 +241,7 @@ const mediansNote = "Points are medians; bars are the 95 % interval of the media
 // sure selects the rows whose figure is not in doubt.
 func (r rows) sure(name string) rows {
 	return r.where(func(row stat.Row) bool {
-		p, ok := metric(name)(row)
+		p, ok := metricPoint(name)(row)
 		return ok && !p.Doubt
 	})
 }

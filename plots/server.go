@@ -57,7 +57,7 @@ func serverChart(all rows) Chart {
 // addServer adds the time of a size to the line of its server.
 func (p *Panel) addServer(t results.Target, sizes []int) {
 	_, failed := failedAt(t)
-	point, ok := metric("time")(stat.SampleRow("", results.Cell{}, t.Samples))
+	point, ok := metricPoint("time")(stat.SampleRow("", results.Cell{}, t.Samples))
 	if failed || !ok || t.Size <= 0 {
 		return
 	}
@@ -104,7 +104,6 @@ func failedAt(t results.Target) (size int, failed bool) {
 	return int(t.Size), t.Size > 0 && t.Verdict != results.VerdictOK && len(t.Samples) == 0
 }
 
-// failureText says how a server fails.
 func failureText(t results.Target) string {
 	if t.Verdict == results.VerdictOK { // the record does not say how it fails
 		return "beyond the limit"

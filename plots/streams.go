@@ -46,7 +46,7 @@ func (r rows) streamTitle() func(stat.Row) string {
 
 // streamChart draws a figure of streams against message size: a panel for each placement, a line
 // for each framing.
-func (r rows) streamChart(name string, y Axis, dots bool, point pointer) Chart {
+func (r rows) streamChart(name string, y Axis, dots bool, point pointFunc) Chart {
 	sizes := r.sizes()
 	l := layout{r.streamTitle(), framingName, among(sizes, sizeOf), dots}
 	return Chart{
@@ -65,7 +65,7 @@ func goodputChart(all rows) Chart {
 	if len(r.all) == 0 || len(r.sizes()) == 1 && len(chunks) >= fewestChunks {
 		return Chart{} // of the latter, the charts of chunks and of write sizes say more
 	}
-	c := r.streamChart("goodput", goodputAxis, false, metric("goodput"))
+	c := r.streamChart("goodput", goodputAxis, false, metricPoint("goodput"))
 	c.Title = goodputTitle(r)
 	c.Notes = []string{mediansNote}
 	c.addLevers(r, all)
@@ -86,7 +86,7 @@ func goodputTitle(r rows) string {
 	for _, size := range slices.Backward(r.sizes()) {
 		var parts []string
 		for _, placement := range values(r, placementOf) {
-			own := with(with(r, placementOf, placement), sizeOf, size)
+			own := withValue(withValue(r, placementOf, placement), sizeOf, size)
 			sure := own.sure("goodput")
 			low, high, ok := spanOf(sure, "goodput")
 			if ok && 2*len(sure.all) > len(own.all) && len(parts) < 2 {
@@ -113,7 +113,7 @@ func ratioChart(all rows) Chart {
 		return Chart{}
 	}
 	c := r.streamChart("ratio", ratioAxis, true, ratioPoint)
-	c.Title = ratioTitle(with(beside, r.streamTitle(), c.Panels[0].Title))
+	c.Title = ratioTitle(withValue(beside, r.streamTitle(), c.Panels[0].Title))
 	c.Notes = []string{ratiosNote}
 	return c
 }
@@ -142,7 +142,7 @@ func ratioTitle(r rows) string {
 	})
 	var costs []float64 // in percent, as far as they are not in doubt
 	noisy := false
-	own := with(r, sizeOf, size)
+	own := withValue(r, sizeOf, size)
 	for _, row := range own.all {
 		spread, known := row.ToRaw.Spread()
 		switch {
@@ -269,7 +269,7 @@ func chunkChart(all rows) Chart {
 		Subtitle: r.subtitle("placement"),
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: goodputAxis.Label, Unit: Rate, FromZero: true},
-		Panels:   r.panels(l, metric("goodput")),
+		Panels:   r.panels(l, metricPoint("goodput")),
 		Notes:    []string{mediansNote},
 	}
 	whole := all.withoutLevers().where(isStream)
@@ -281,16 +281,16 @@ func chunkChart(all rows) Chart {
 // addWhole adds to each panel a level line for ndjson, which sends messages whole, at a metric. The
 // line is that of the row of r that differs from the panel's rows of chunks only in the framing.
 func (c *Chart) addWhole(r, chunked rows, name string, title func(stat.Row) string) {
-	ndjson := with(r, framingOf, "ndjson")
+	ndjson := withValue(r, framingOf, "ndjson")
 	for i, panel := range c.Panels {
-		chunks := with(chunked, title, panel.Title)
+		chunks := withValue(chunked, title, panel.Title)
 		whole := ndjson.where(chunks.differOnlyInFraming)
 		if len(whole.all) != 1 {
 			continue
 		}
 		s := Series{Name: "ndjson"}
 		for x := range c.X.Places {
-			if p, ok := metric(name)(whole.all[0]); ok {
+			if p, ok := metricPoint(name)(whole.all[0]); ok {
 				p.X = x
 				s.Points = append(s.Points, p)
 			}

@@ -61,7 +61,7 @@ func waitingChart(all rows) Chart {
 func (c *Chart) addWriters(r rows, title, name string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{titled, sizeLine, among(c.X.Places, writersIO), true}
-	for _, panel := range r.panels(l, metric(name)) {
+	for _, panel := range r.panels(l, metricPoint(name)) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
@@ -112,7 +112,7 @@ func waitChart(all rows) Chart {
 		Subtitle: r.subtitle("drain", "rate"),
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: "wait of a small message, median", Log: true, Unit: Nanos},
-		Panels:   chunked.panels(l, metric("due.p50")),
+		Panels:   chunked.panels(l, metricPoint("due.p50")),
 		Notes: []string{"ndjson sends large messages whole. Both ends must speak chunks: MCP and " +
 			"LSP have none.", mediansNote},
 	}

@@ -51,7 +51,7 @@ func (c *Chart) addLevers(own, all rows) {
 	if len(levers.all) == 0 {
 		return
 	}
-	levers = with(levers, framingOf, levers.all[0].Cell.Framing)
+	levers = withValue(levers, framingOf, levers.all[0].Cell.Framing)
 	largest, smallest := 0, 0
 	for _, row := range levers.all {
 		largest = max(largest, row.Cell.Capacity)
@@ -66,7 +66,7 @@ func (c *Chart) addLevers(own, all rows) {
 		return row.Cell.Capacity == largest
 	})
 	l := layout{own.streamTitle(), leverName, among(own.sizes(), sizeOf), false}
-	for _, added := range levers.panels(l, metric("goodput")) {
+	for _, added := range levers.panels(l, metricPoint("goodput")) {
 		for i, p := range c.Panels {
 			if p.Title == added.Title {
 				c.Panels[i].Series = append(p.Series, added.Series...)
@@ -119,7 +119,7 @@ func writeSizeChart(all rows) Chart {
 		Subtitle: r.subtitle("placement", "capacity", "write_size"),
 		X:        Axis{Label: "size of each write", Places: places},
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
-		Panels:   r.panels(l, metric("goodput")),
+		Panels:   r.panels(l, metricPoint("goodput")),
 		Notes: []string{"whole: one write per message. A write that fills the pipe puts both " +
 			"ends to sleep until the other one has run; each sleep costs a wake-up.", mediansNote},
 	}
@@ -156,14 +156,14 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	found := ""
 	noisy := false
 	for _, row := range r.all {
-		to, _ := metric("goodput")(row)
-		whole := with(r, panel, panel(row)).where(func(row stat.Row) bool {
+		to, _ := metricPoint("goodput")(row)
+		whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
 			return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 		})
 		if row.Cell.Placement == "free" || len(whole.all) == 0 {
 			continue
 		}
-		from, _ := metric("goodput")(whole.all[0])
+		from, _ := metricPoint("goodput")(whole.all[0])
 		switch {
 		case to.Doubt || from.Doubt:
 			noisy = true

@@ -23,10 +23,10 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// short names the runs that ended early: those that have fewer cells than another run of the same
-// command on the same kind of system. Only runs of `pipebench run` are looked at: for other
+// endedEarly names the runs that ended early: those that have fewer cells than another run of the
+// same command on the same kind of system. Only runs of `pipebench run` are looked at: for other
 // commands it is not known beforehand how many cells they measure.
-func (r *runsRead) short() []Problem {
+func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {
 		p := planOf(e)

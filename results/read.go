@@ -50,7 +50,7 @@ func Each(take func(Line), paths ...string) ([]Problem, error) {
 	var problems []Problem
 	var failed []error
 	for _, path := range files {
-		found, err := eachIn(path, seen, func(line Line) {
+		found, err := eachInPath(path, seen, func(line Line) {
 			runs.add(line)
 			take(line)
 		})
@@ -63,18 +63,18 @@ func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(seen) == 0 && len(failed) > 0 {
 		return nil, failed[0]
 	}
-	problems = append(problems, runs.short()...)
-	return append(problems, runs.stray()...), nil
+	problems = append(problems, runs.endedEarly()...)
+	return append(problems, runs.ofAnotherTime()...), nil
 }
 
-// eachIn reads the file of a path.
-func eachIn(path string, seen seenLines, take func(Line)) ([]Problem, error) {
+// eachInPath opens the file of a path and reads its lines.
+func eachInPath(path string, seen seenLines, take func(Line)) ([]Problem, error) {
 	name, f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return eachOf(name, f, seen, take)
+	return eachLine(name, f, seen, take)
 }
 
 // ReadFrom reads one results file from r. Its name stands in problems and errors.
@@ -90,15 +90,15 @@ func ReadFrom(name string, r io.Reader) (*Set, error) {
 
 // EachFrom reads one results file from r as [Each] does.
 func EachFrom(name string, r io.Reader, take func(Line)) ([]Problem, error) {
-	problems, err := eachOf(name, r, make(seenLines), take)
+	problems, err := eachLine(name, r, make(seenLines), take)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %s: %w", name, err)
 	}
 	return problems, nil
 }
 
-// eachOf reads one file.
-func eachOf(name string, r io.Reader, seen seenLines, take func(Line)) ([]Problem, error) {
+// eachLine reads the lines of one file. Its name stands in problems.
+func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Problem, error) {
 	f := &fileReader{
 		take:      take,
 		problems:  ProblemList{File: name},
@@ -152,7 +152,8 @@ type lineID struct {
 	position int
 }
 
-// identify returns an ID that a line shares only with its copies.
+// identify returns an ID that a line shares only with its copies. It counts messages, so it is
+// called once for each line, in order.
 func (f *fileReader) identify(line Line, text []byte) lineID {
 	sum := sha256.Sum256(text)
 	id := lineID{hash: [16]byte(sum[:16])}

@@ -130,7 +130,6 @@ func (s *Set) OfRun(run string) *Set {
 	}
 }
 
-// linesOf returns the lines of one run.
 func linesOf[L Line](run string, lines []L) []L {
 	var own []L
 	for _, l := range lines {

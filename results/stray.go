@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// stray names runs that began an hour or more before or after most others of their command, one
-// problem per command. The clock of their machine is wrong, or they were run at another time.
-func (r *runsRead) stray() []Problem {
+// ofAnotherTime names runs that began an hour or more before or after most others of their command,
+// one problem per command. The clock of their machine is wrong, or they were run at another time.
+func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
 		byCommand[e.Command] = append(byCommand[e.Command], e)

@@ -13,9 +13,9 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-// If the kernel refuses a capacity, the error of setPipeCapacity says why. EPERM comes from the
-// limit of one pipe or from that of all pipes of this user. The size that was asked for tells
-// which, whoever the user is.
+// setPipeCapacity asks the kernel for a capacity; if it refuses, the error says why. EPERM comes
+// from the limit of one pipe or from that of all pipes of this user. The size that was asked for
+// tells which, whoever the user is.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
 	if n <= maxPipe {

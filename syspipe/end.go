@@ -14,8 +14,8 @@ import (
 // Options say what [Open] makes. The zero Options are the usual pipe of the system, safe in any
 // program.
 type Options struct {
-	// Capacity asks for so many bytes; 0 leaves the system's default. The system may round it;
-	// [End.Capacity] tells the result. A refusal is a [*CapacityError].
+	// Capacity is how many bytes to ask for; 0 leaves the system's default. The system may round
+	// it; [End.Capacity] tells the result. A refusal is a [*CapacityError].
 	Capacity int
 	// IO is how both ends wait. The zero IO is [Poller]. If the system has no poller for this kind,
 	// the ends wait in the way that comes closest (see [End.UsePoller]).
@@ -173,9 +173,9 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 }
 
 // Vmsplice writes like Write, but gives the pages of p to the pipe instead of copying them: p must
-// not change until the reader has taken the pages. It is enough to write two buffers in turn, each
-// of at least the pipe's capacity. Linux only, for pipes and FIFOs, with any io but [Poller];
-// elsewhere the error wraps [errors.ErrUnsupported].
+// not change until the reader has taken the pages. Two buffers that are written alternately are
+// enough, if each has at least the pipe's capacity. Linux only, for pipes and FIFOs, with any io
+// but [Poller]; elsewhere the error wraps [errors.ErrUnsupported].
 func (e *End) Vmsplice(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("vmsplice to", os.ErrClosed)

@@ -28,7 +28,7 @@ type descriptor struct {
 	gather     gather
 }
 
-// A polledRead is what Go's poller calls until it is done. It is kept in the end so that a call
+// A polledRead is what Go's poller calls until it is done. Each End has one, so that a call
 // allocates nothing.
 type polledRead struct {
 	try   func(fd uintptr) bool
@@ -172,8 +172,8 @@ func (e *End) closeDescriptor() error {
 }
 
 // interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's
-// number, so that a call which comes too late for the wake-up, or is restarted after it, meets an
-// end of file or EBADF instead of blocking.
+// number. A call that comes too late for the wake-up, or is restarted after it, then meets an end
+// of file or EBADF and does not block.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
 		return nil // their loop looks whether the end is open

@@ -31,7 +31,7 @@ type descriptor struct {
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what one ReadFile or WriteFile needs. It is kept in the end so that a call allocates
+// A request is what one ReadFile or WriteFile needs. Each End has one, so that a call allocates
 // nothing.
 type request struct {
 	done       uint32

@@ -17,8 +17,8 @@ func (e *End) grow(n int) (int, error) {
 }
 
 // growPipe asks for n bytes. If the kernel refuses, growPipe asks for the limit of the system, then
-// for half as much, and so on until the kernel agrees, and returns the first refusal with what the
-// pipe holds then. Even the limit may be refused, if this user's pipes hold many pages already.
+// for half as much, and so on until the kernel agrees. It returns what the pipe holds then, and the
+// first refusal. Even the limit may be refused, if this user's pipes hold many pages already.
 func growPipe(kind Kind, fd int, n int) (int, error) {
 	now, err := pipeCapacity(kind, fd)
 	if err != nil || now >= n {

@@ -86,7 +86,6 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	return uint64(copied), nil
 }
 
-// duplicate makes a file of the end.
 func (e *End) duplicate() (*os.File, error) {
 	copied, err := duplicateHandle(e.handle, false)
 	return os.NewFile(uintptr(copied), e.kind.noun()), err

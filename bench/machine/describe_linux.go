@@ -81,7 +81,6 @@ func imitated(program string) string {
 	return ""
 }
 
-// emulated reports whether QEMU emulates the processor.
 func emulated(program string) bool {
 	info := read("proc/cpuinfo")
 	switch {

@@ -88,7 +88,7 @@ func read(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// number returns the number that a text is, 0 if it is none, such as "max" in cpu.max.
+// number returns the number that a text states; 0 for any other text, such as "max" in cpu.max.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

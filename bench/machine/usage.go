@@ -14,7 +14,7 @@ type Usage struct {
 	Busy      float64 // ran something
 	Own       float64 // of that, this process and the children that it has waited for
 	Stolen    float64 // were taken by the hypervisor while something wanted to run
-	Throttled float64 // stood still by a quota while something wanted to run
+	Throttled float64 // stood still because of a quota while something wanted to run
 	Elapsed   float64 // by the clock
 	CPUs      int
 
@@ -64,7 +64,7 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 const (
 	busyCPUs    = 0.1  // CPUs that others keep busy: it moves a figure by more than a percent
 	stolenShare = 0.01 // of the time in which something ran
-	shortLook   = 0.5  // least seconds of a look at others: systems count in hundredths
+	minElapsed  = 0.5  // seconds: in less, the hundredths in which systems count are too coarse
 )
 
 // Faults returns what disturbed measurements in that time: others used the CPUs, the hypervisor
@@ -72,7 +72,7 @@ const (
 func (u Usage) Faults() []Fault {
 	var list []Fault
 	others := (u.Busy - u.Own) / u.Elapsed
-	if u.Known && u.Elapsed >= shortLook && others > busyCPUs {
+	if u.Known && u.Elapsed >= minElapsed && others > busyCPUs {
 		list = append(list, Fault{
 			ID: "load",
 			Found: fmt.Sprintf("other programs kept about %.1f of %d CPUs busy",
@@ -85,7 +85,7 @@ func (u Usage) Faults() []Fault {
 		list = append(list, Fault{
 			ID:     "steal",
 			Found:  fmt.Sprintf("the hypervisor took about %.0f %% of the CPU time", percent),
-			Advice: "another host or hour; no verdict but on two builds in turns",
+			Advice: "try another host or hour, or use pipebench compare: both sides lose alike",
 		})
 	}
 	if u.quotas && u.Throttled > 0 {

@@ -25,7 +25,7 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
-	copies [][]byte // of the only body, to be sent in turn; nil if it is sent from one place
+	copies [][]byte // of the only body, sent one after another; nil: it is sent from one place
 	head   int      // where a generated message carries its number, -1 if it is too small
 	tail   int
 }
@@ -56,8 +56,8 @@ func (s *Source) Body(i int64) []byte {
 	return s.bodies[i%int64(len(s.bodies))]
 }
 
-// IsOne reports whether all messages are sent from one place in memory, and differ in their number
-// alone.
+// IsOne reports whether all messages are sent from one place in memory, and differ only in the
+// number that they carry.
 func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 
 // Size returns the length of message i in bytes.

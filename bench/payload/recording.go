@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Message is one that once passed between two programs.
+// A Message is one message of a recording.
 type Message struct {
 	Dir    string          // "request" (client to server) or "reply"; "" if unknown
 	Method string          // "" if the recording does not tell

@@ -21,21 +21,21 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command as a shell does. If the word is the name of a file, it is the whole
-// command, even if the name has spaces.
-func commandWords(word string) ([]string, error) {
-	if _, err := os.Stat(word); err == nil {
-		return []string{word}, nil
+// commandWords splits a command as a shell does. If all of text is the name of a file, that is the
+// command, even with spaces.
+func commandWords(text string) ([]string, error) {
+	if _, err := os.Stat(text); err == nil {
+		return []string{text}, nil
 	}
 	p := shellwords.NewParser()
-	words, err := p.Parse(word)
+	words, err := p.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be split as a shell does: quote ( and ) and what else "+
-			"means something to a shell, or have one run it, as in \"sh -c '%s'\"", word)
+			"means something to a shell, or have one run it, as in \"sh -c '%s'\"", text)
 	}
 	if p.Position >= 0 {
 		return nil, fmt.Errorf("more than one command, or a redirection: "+
-			"have a shell run it, as in \"sh -c '%s'\"", word)
+			"have a shell run it, as in \"sh -c '%s'\"", text)
 	}
 	return words, nil
 }

@@ -28,8 +28,8 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample is a sample of so many messages, each taking ns nanoseconds and having so many bytes on
-// the wire.
+// Sample is a sample of 1000 messages of size bytes. Each takes ns nanoseconds and has wire bytes
+// on the wire.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -66,7 +66,7 @@ func Environment() results.Environment {
 	}
 }
 
-// Around are six rounds whose ratio to those of another call moves by ± the given share.
+// Around returns six times that rise evenly from ns*(1-share*2/3) to ns*(1+share).
 func Around(ns, share float64) []float64 {
 	var out []float64
 	for i := range 6 {
@@ -75,7 +75,7 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside is a raw cell and one framing for each time, all on one placement.
+// Beside is a set of a raw cell and a cell of each framing in framed, all on one placement.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -91,7 +91,8 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting are times of a message in six rounds of a machine that gets slower, each a little off.
+// Drifting returns the times of a message in six rounds of a machine that gets slower, each a
+// little off.
 func Drifting(ns float64) []float64 {
 	jitter := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
@@ -101,7 +102,7 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency gives every sample of r a distribution about its time a message.
+// WithLatency gives every sample of r count latencies, of 1 to 1.4 times its time per message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)
@@ -135,11 +136,14 @@ func Sweep() *results.Set {
 				s.Add(Record(c, int64(size+f.wire), Drifting(float64(size)/8*f.factor*slower)...))
 			}
 		}
-		for wire, f := range []string{"raw", "ndjson"} {
-			c := Cell(f, 256)
+		for _, f := range []struct {
+			framing string
+			wire    int64
+			ns      float64
+		}{{"raw", 256, 1900}, {"ndjson", 257, 1950}} {
+			c := Cell(f.framing, 256)
 			c.Placement, c.Pattern = placement, "roundtrip"
-			drifting := Drifting((1900 + float64(50*wire)) * slower)
-			trips := Record(c, int64(256+wire), drifting...)
+			trips := Record(c, f.wire, Drifting(f.ns*slower)...)
 			s.Add(WithLatency(trips, "roundtrip", 2000))
 		}
 	}
@@ -153,7 +157,7 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Pairs are so many interleaved pairs of runs of cells, the new side slower by the given factor,
+// Pairs returns n pairs of runs of as many cells as cells says. The new side is slower by factor,
 // while the machine drifts by up to a half.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
@@ -181,6 +185,7 @@ func UpTo(n int) []int64 {
 	return out
 }
 
+// Encoded returns lines as they stand in a file.
 func Encoded(t *testing.T, ls ...results.Line) string {
 	t.Helper()
 	var b strings.Builder

@@ -52,7 +52,7 @@ func (l *seriesList) addLine(line *benchfmt.Result, problems *results.ProblemLis
 			problems.Add(number, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
 			continue
 		}
-		s := l.of(line.Name.String(), textMachine(line), Metric{Name: unit})
+		s := l.find(line.Name.String(), textMachine(line), Metric{Name: unit})
 		s.Values = append(s.Values, value)
 		iterations := int64(line.Iters)
 		if s.Messages == 0 || iterations < s.Messages {

@@ -311,8 +311,8 @@ func MetricByName(name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 
-// MustMetric returns the metric of a name that is a constant in the program; it panics if there is
-// none.
+// MustMetric is MetricByName for names that stand in the program itself: it panics if no metric has
+// the name.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {

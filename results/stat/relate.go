@@ -11,10 +11,10 @@ import (
 )
 
 // Files that were measured at different times are compared by what a cell costs relative to raw.
-// Each run takes the slices of raw within milliseconds of the cell's: if the machine is slower on
-// the second day, it is slower for both. The cost is CPU time per message, which other programs
-// hardly change: in nine default runs of one build beside a load of five, ratios of CPU time
-// scattered by 0.5 % to 4 %, ratios of goodput by 0.7 % to 17 %.
+// Each run measures raw within milliseconds of the cell: if the machine is slower on the second
+// day, it is slower for both. The cost is CPU time per message, which other programs hardly change:
+// in nine default runs of one build, at a load average of 5, ratios of CPU time scattered by 0.5 %
+// to 4 %, ratios of goodput by 0.7 % to 17 %.
 
 // toRaw is the figure by which files are compared.
 var toRaw = Metric{

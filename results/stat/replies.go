@@ -61,6 +61,8 @@ func (c *calls) addRequest(m results.Message) {
 	id := callID{m.Run, string(m.ID)}
 	reply, answered := c.early[id]
 	delete(c.early, id)
+	// A write shorter than LeastStall has no Stall, so it may have begun that much before. An
+	// earlier reply answers another request with this id.
 	began := m.T - m.Stall
 	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
 		c.times[m.Method] = append(c.times[m.Method], max(0, reply.T-began))
@@ -76,6 +78,7 @@ func (c *calls) addReply(m results.Message) {
 		c.early[id] = m
 		return
 	}
+	// From the end of the write, since the server could not take the whole request before.
 	c.times[request.Method] = append(c.times[request.Method], m.T-request.T)
 	delete(c.open, id)
 }

@@ -72,8 +72,9 @@ func verdictSeries(s *results.Set) []Series {
 // A seriesList gathers series: one for each name, machine and metric.
 type seriesList []Series
 
-// of returns the series of a name, a machine and a metric. It begins the series if it is not there.
-func (l *seriesList) of(name, machine string, m Metric) *Series {
+// find returns the series of a name, a machine and a metric. It begins the series if it is not
+// there.
+func (l *seriesList) find(name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
 	})
@@ -86,7 +87,7 @@ func (l *seriesList) of(name, machine string, m Metric) *Series {
 
 // set sets the value of a counter, which replaces earlier ones.
 func (l *seriesList) set(name string, m Metric, value float64) {
-	l.of(name, "", m).Values = []float64{value}
+	l.find(name, "", m).Values = []float64{value}
 }
 
 // judge adds a verdict, unless it decides nothing.
@@ -124,7 +125,7 @@ func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	l.judge(name, t.Verdict)
 	if t.Served() && len(t.Samples) > 0 {
 		times := MustMetric("time")
-		s := l.of(name, machine, times)
+		s := l.find(name, machine, times)
 		s.Values = append(s.Values, times.Values(t.Samples)...)
 	}
 }

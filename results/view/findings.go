@@ -283,7 +283,6 @@ func findingSummary(all []results.Finding) string {
 // mostCauses is how many causes of failure the first line names.
 const mostCauses = 3
 
-// namesOf lists the names of findings.
 func namesOf(all []results.Finding) string {
 	var names []string
 	for _, f := range all {

@@ -12,8 +12,8 @@ const (
 	// maxUnanswered is the number of requests without an answer that are named.
 	maxUnanswered = 10
 
-	// notableStall is the shortest stall, in ns, that is reported. Shorter ones are the time that
-	// an idle CPU takes to wake up.
+	// notableStall is the least sum of stalls in one direction, in ns, that is reported. Less may
+	// be the time that idle CPUs take to wake up.
 	notableStall = 1e8
 
 	// maxMethods is the number of methods of a recording that a table lists.

@@ -199,7 +199,7 @@ func (o Options) try(
 // judge tries the situation of the trial. If ctx ended meanwhile, the verdict is "cannot-tell",
 // whatever was seen.
 func (o Options) judge(ctx context.Context, side catalogue.Side, t *trial) {
-	t.finding = o.one(ctx, side, t.about, t.do)
+	t.finding = o.tryOne(ctx, side, t.about, t.do)
 	if ctx.Err() == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 		}
 	}
 	for _, t := range failed {
-		again := o.one(ctx, side, t.about, t.do)
+		again := o.tryOne(ctx, side, t.about, t.do)
 		if ctx.Err() != nil {
 			t.finding.unsure("no time was left to try it again with nothing beside it")
 		} else if again.Verdict != results.Fails {
@@ -269,8 +269,8 @@ func (f *finding) unsure(why string) {
 	f.Reproduce = ""
 }
 
-// one tries one situation, ends what it leaves, and returns its finding.
-func (o Options) one(
+// tryOne tries one situation, ends what it leaves, and returns its finding.
+func (o Options) tryOne(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
 	f := finding{name: about.Name, mild: about.Mild, o: o, mark: newMark()}
@@ -332,8 +332,9 @@ func (f *finding) run(ctx context.Context, do situation) error {
 // are found again even if they left their process group.
 const markName = "PIPEBENCH_CHECK"
 
-// newMark returns the variable of one situation, with its value. Two marks differ only in digits:
-// if a program prints its environment, two runs differ only by a number, which comparisons ignore.
+// newMark returns the environment variable of one situation, as NAME=value. Two marks differ only
+// in digits: if a program prints its environment, two runs differ only by a number, which
+// comparisons ignore.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
 // Validate reports options that cannot be checked.

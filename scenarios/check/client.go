@@ -86,7 +86,7 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 		return false, err
 	}
 	var failed error
-	f := o.one(ctx, catalogue.Client, about, func(ctx context.Context, f *finding) error {
+	f := o.tryOne(ctx, catalogue.Client, about, func(ctx context.Context, f *finding) error {
 		c.good, failed = f.visit(ctx)
 		if failed != nil {
 			return failed

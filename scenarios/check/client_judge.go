@@ -32,7 +32,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty) {
 			"give it more time by --timeout", v.took, c.good.took)
 	case !v.ended:
 		f.fails("is still there after %v, and prints %q in the end%s",
-			v.took, v.last(), v.story())
+			v.took, v.last(), v.sideActions())
 	case due == catalogue.GiveUp:
 		gaveUp(f, v)
 	case due == catalogue.PassOn:
@@ -54,7 +54,7 @@ func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
 			"whether its user is told cannot be seen from here", v.took)
 		return
 	}
-	f.ok("goes on%s", v.story())
+	f.ok("goes on%s", v.sideActions())
 }
 
 // gaveUp judges a client that has to end with an error, and has ended.
@@ -62,16 +62,16 @@ func gaveUp(f *finding, v *visit) {
 	said := v.said + v.out
 	switch {
 	case v.code == 0:
-		f.fails("ends with code 0, as if all were well%s", v.story())
+		f.fails("ends with code 0, as if all were well%s", v.sideActions())
 	case strings.TrimSpace(said) == "":
-		f.fails("ends with code %d and says nothing%s", v.code, v.story())
+		f.fails("ends with code %d and says nothing%s", v.code, v.sideActions())
 	case !strings.Contains(said, reasons[f.name]):
 		f.fails("ends with code %d, and the reason that the server gave is lost: %q%s",
-			v.code, v.last(), v.story())
+			v.code, v.last(), v.sideActions())
 	case f.name == "odd-version" && v.asked > 0:
 		f.fails("goes on with a version of the protocol that it cannot know")
 	default:
-		f.ok("ends after %v with code %d: %s%s", v.took, v.code, v.last(), v.story())
+		f.ok("ends after %v with code %d: %s%s", v.took, v.code, v.last(), v.sideActions())
 	}
 }
 
@@ -93,13 +93,13 @@ func (c *clientCheck) passedOn(f *finding, v *visit) {
 func (c *clientCheck) carriedOn(f *finding, v *visit) {
 	switch {
 	case v.code != 0:
-		f.fails("ends with code %d after %v: %s%s", v.code, v.took, v.last(), v.story())
+		f.fails("ends with code %d after %v: %s%s", v.code, v.took, v.last(), v.sideActions())
 	case f.o.Expect != "" && !strings.Contains(v.out, f.o.Expect):
 		f.fails("ends with code 0, and %q is not in its output", f.o.Expect)
 	case c.good.outBytes > 0 && v.outBytes == 0:
 		f.fails("ends with code 0 and prints nothing, where it prints %s with a good server",
 			size(c.good.outBytes))
 	default:
-		f.ok("does as with a good server, in %v%s", v.took, v.story())
+		f.ok("does as with a good server, in %v%s", v.took, v.sideActions())
 	}
 }

@@ -134,7 +134,7 @@ func (v *visit) read(path string) error {
 	return nil
 }
 
-// count counts the requests that are none of the handshake.
+// count counts the requests that do not belong to the handshake.
 func (v *visit) count() {
 	seen := map[string]bool{}
 	for _, m := range v.messages {
@@ -209,8 +209,8 @@ func inJSON(v any) string {
 // wrote nothing to standard error.
 func (v *visit) last() string { return lastLine(cmp.Or(v.said, v.out)) }
 
-// story says what else a client did when it met a failure.
-func (v *visit) story() string {
+// sideActions says what else a client did when it met a failure.
+func (v *visit) sideActions() string {
 	var out strings.Builder
 	if v.cancelled > 0 {
 		out.WriteString("; it cancelled what it had asked")

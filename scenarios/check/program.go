@@ -116,8 +116,8 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	if err != nil {
 		return finding{}, err
 	}
-	first := p.o.one(ctx, catalogue.Program, about, func(ctx context.Context, f *finding) error {
-		err = p.refer(ctx, f)
+	first := p.o.tryOne(ctx, catalogue.Program, about, func(ctx context.Context, f *finding) error {
+		err = p.learn(ctx, f)
 		if err == nil {
 			err = p.unusable()
 		}
@@ -202,7 +202,7 @@ func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error
 		if len(p.ref()) >= mostReferences {
 			break
 		}
-		if err := p.again(ctx, f); err != nil {
+		if err := p.addRun(ctx, f); err != nil {
 			return false, err
 		}
 		if p.ref().likeness() != alike || p.ref().endsAlike() != ends {
@@ -213,8 +213,8 @@ func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error
 }
 
 // writesOtherToPipes reports whether the program writes this output, which differs from the output
-// to a file and is no shorter, into any pipe. That is right for a program that goes back in a file
-// to fill in a size, such as zip.
+// to a file and is no shorter, into any pipe. Such a program is right if it goes back in a file to
+// fill in a size, as zip does.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {

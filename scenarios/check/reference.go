@@ -149,22 +149,22 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	return o, err
 }
 
-// refer starts the program with a file until it is known what it usually does: twice, and once more
+// learn starts the program with a file until it is known what it usually does: twice, and once more
 // if the two differ.
-func (p *program) refer(ctx context.Context, f *finding) error {
+func (p *program) learn(ctx context.Context, f *finding) error {
 	for range 2 {
-		if err := p.again(ctx, f); err != nil {
+		if err := p.addRun(ctx, f); err != nil {
 			return err
 		}
 	}
 	if p.ref().likeness() > sameBytes {
-		return p.again(ctx, f)
+		return p.addRun(ctx, f)
 	}
 	return nil
 }
 
-// again adds one run to the reference.
-func (p *program) again(ctx context.Context, f *finding) error {
+// addRun adds one run to the reference.
+func (p *program) addRun(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
 	if err != nil {
 		return err

@@ -56,8 +56,8 @@ func (c *serverCase) settle(found string, fine bool) {
 	}
 }
 
-// closesOutput sends three requests in turn after the output was closed: a child process that
-// another goroutine is just starting may hold the output open for a while.
+// closesOutput sends three requests, one after another, after the output was closed: a child
+// process that another goroutine is just starting may hold the output open for a while.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
 	limit := max(target.LeaveAtEnd, c.gone())

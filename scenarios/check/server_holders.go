@@ -72,7 +72,6 @@ func holdersOf(pids []int, files ...string) []holder {
 	return all
 }
 
-// namesHolders says which processes hold which stream.
 func (c *serverCase) namesHolders(held []holder, input string) {
 	var texts []string
 	for _, h := range held[:min(len(held), mostNamed)] {

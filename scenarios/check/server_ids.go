@@ -110,7 +110,6 @@ func (c *serverCase) lost(when string) {
 	c.fails("it ended %s: %s%s", when, c.server.ExitVerdict(), words)
 }
 
-// isClosed reports whether the server's output has ended.
 func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
 
 // Ids of requests: JSON-RPC allows any string and number. A server has to answer the demanded ids,

@@ -60,7 +60,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 		files = append(files, float64(filesIn(c.temp)))
 	}
 	n := len(ready)
-	half := float64(n) / 2
+	half := float64(n) / 2 // one more for every second start
 	if grows(files, half) {
 		c.fails("%d starts left %.0f files in its folder for temporary files", n, files[n-1])
 	}
@@ -83,12 +83,13 @@ func startsOften(ctx context.Context, c *serverCase) error {
 	if median > float64(slowStart) {
 		c.slow("%s", text)
 	}
-	c.ok("%s; none left files or processes", text)
+	c.ok("%s; none left files or processes", text) // counts if nothing above is worse
 	return nil
 }
 
 // grows reports whether a figure rises by at least this much from the first start to the last, even
-// at the lower end of the interval of its slope. A figure that is not known does not.
+// at the lower end of the interval of its slope. Figures that are not known are all 0, and do not
+// rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false

@@ -149,8 +149,8 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame matches an answer to the first request, or to a request whose id could not be read,
-// in any framing.
+// refusesFrame matches, within any framing, an answer to the first request or to one whose id could
+// not be read.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 func speaksAnotherFraming(ctx context.Context, c *serverCase) error {

@@ -28,13 +28,14 @@ type streams struct {
 	wait      time.Duration // how long nobody reads at first
 	slow      bool          // the reader takes a little at a time, for at most slowTime
 	leaves    leave         // when the reader closes its end
-	midway    int64         // for leavesMidway: leave after so many bytes
+	midway    int64         // for leavesMidway: bytes after which it leaves
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is for inputs that keep the program waiting, and grows with how slow the program is:
-	// the pause after the first piece of a slowInput, so that the program reads that alone, and how
-	// long nothing comes of a silentInput, so that the program gets as far as to ask for it.
+	// settle is how long an input keeps the program waiting; it grows with how slow the program is.
+	// A slowInput pauses so long after its first piece, so that the program reads that piece alone.
+	// A silentInput brings nothing for so long, so that the program gets as far as to ask for
+	// input.
 	settle time.Duration
 }
 
@@ -294,7 +295,6 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	}
 }
 
-// mostArrivals bounds the arrivals that are kept.
 const mostArrivals = 10_000
 
 // arrived keeps what a read brought.

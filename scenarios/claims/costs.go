@@ -104,7 +104,6 @@ func rangeOf(all []ratio) string {
 		estimateText(lo.Estimate), lo.at(), estimateText(hi.Estimate), hi.at(), n)
 }
 
-// estimateText writes a ratio with its interval.
 func estimateText(e stat.Estimate) string {
 	median := "×" + results.FormatNumber(e.Median, 3)
 	if e.Interval == nil {

@@ -160,7 +160,6 @@ func (e *Evidence) finding(id string) results.Finding {
 	return f
 }
 
-// number returns a finding's value as a number.
 func (e *Evidence) number(id string) int64 {
 	n, _ := e.finding(id).Number()
 	return int64(n)
@@ -183,12 +182,12 @@ func (e *Evidence) is(id string, value any) bool { return e.finding(id).Value ==
 
 // A count says in how many cases something was true.
 type count struct {
-	good, of int
-	bad      []string // the other cases, by name
+	good, asked int
+	bad         []string // the other cases, by name
 }
 
 func (c *count) add(name string, good bool) {
-	c.of++
+	c.asked++
 	if good {
 		c.good++
 	} else {
@@ -202,9 +201,9 @@ func (c *count) add(name string, good bool) {
 func all(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
-	case c.of == 0:
+	case c.asked == 0:
 		return cannotTell("nobody could be asked")
-	case c.good == c.of:
+	case c.good == c.asked:
 		return holds(figure, holding)
 	case c.good == 0:
 		return refuted(figure, strings.ReplaceAll(refuting, "{}", others))
@@ -213,7 +212,7 @@ func all(c count, figure, holding, refuting, depending string) Judgement {
 }
 
 // ofAll writes a count as a figure: "3 of 4 servers".
-func ofAll(c count, what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.of, what) }
+func ofAll(c count, what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.asked, what) }
 
 // A server is what check found out about one MCP server in a situation.
 type server struct {

@@ -206,7 +206,6 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	return nil
 }
 
-// record begins a record about this server.
 func (d *Driver) record() results.Target {
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
@@ -253,7 +252,6 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	}
 }
 
-// warn adds a warning to a record.
 func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }

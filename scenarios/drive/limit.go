@@ -24,8 +24,8 @@ const (
 // searched with a method that the server refuses, the shortest way through a server. It is searched
 // with the tool instead if another request or a tool was asked for, or if the tool does not echo
 // and has failed before. The limit of replies is searched with an echo up to the largest request
-// that works, and beyond that with a tool that makes as many bytes as it is asked for, if there is
-// one.
+// that works. Beyond that it is searched with a tool that makes as many bytes as it is asked for,
+// if there is one.
 //
 // Each limit is a record. It has the largest message that works, in RequestLimit or ReplyLimit, and
 // the verdict on one byte more. If no size failed, it has the largest size that was tried, in

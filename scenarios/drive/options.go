@@ -29,13 +29,13 @@ type Options struct {
 	Lenient  bool   // malformed lines of a header are skipped
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	// MCP: the tool to call ("" is "echo" if there is one, else a method that no server knows), the
-	// name of its argument that takes the payload ("" is the first that is a string), and its other
+	// MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows. Arg
+	// is its argument that takes the payload; "" is the first that is a string. Args are its other
 	// arguments, a JSON object.
 	Tool, Arg, Args string
-	// MCP: the tool with which the limit of replies is searched ("" is the echo and, beyond the
-	// limit of requests, a tool that makes bytes), and the name of its argument that says how many
-	// bytes ("" is the first that is a number).
+	// MCP: the tool with which the limit of replies is searched; "" is the echo and, beyond the
+	// limit of requests, a tool that makes bytes. ReplyArg is its argument that says how many
+	// bytes; "" is the first that is a number.
 	ReplyTool, ReplyArg string
 
 	Language string // LSP: language of the documents, such as one of Languages

@@ -24,8 +24,8 @@ type Plan struct {
 	least map[int]int64 // the fewest round trips, by size; see Demand
 }
 
-// Demand asks that a size be measured until it has at least so many round trips. An assertion on a
-// percentile may need more of them than the time budget allows; they get up to half a minute.
+// Demand asks that a size be measured until it has at least this many round trips. An assertion on
+// a percentile may need more of them than the time budget allows; they get up to half a minute.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return
@@ -109,7 +109,7 @@ func (r *reach) add(targets []results.Target) {
 	}
 }
 
-// keepNotTried keeps a record of each size that was asked for and of which nothing is known.
+// keepNotTried keeps a record of each size that was asked for and never tried.
 func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 	for _, size := range sizes {
 		if size <= r.decided {

@@ -67,7 +67,6 @@ func newLoadRound(s *target.Server, l Load, request *target.Request) *loadRound 
 	}
 }
 
-// loadRound makes one round.
 func (d *Driver) loadRound(
 	ctx context.Context, l Load, request *target.Request,
 ) (*loadRound, error) {

@@ -28,7 +28,8 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts: measuring ends with ctx, looking into a failure with whole.
+// sweep is Sweep with two contexts: ctx ends the measuring, whole also ends the look into a
+// failure.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -245,7 +246,6 @@ func (s *series) wantsMore(spent time.Duration) bool {
 	return n == 0 || n == 1 && s.out.Took < tooLong || spent < patientRuns*s.o.Budget
 }
 
-// record makes the record of one size.
 func (s *series) record() *results.Target {
 	t := s.Driver.record()
 	t.Size = int64(s.r.Size())
@@ -298,7 +298,6 @@ func fastest(samples []results.Sample) float64 {
 	return shortest
 }
 
-// growthRecord makes the record of a growth.
 func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 	t := d.record()
 	t.Evidence.Growth = &g.GrowthEvidence

@@ -49,7 +49,7 @@ func NewTrial(ctx context.Context, report func(results.Finding) error) *Trial {
 // Err returns the first error that the trial met.
 func (t *Trial) Err() error { return t.err }
 
-// Check keeps the first error, and reports whether there is none so far.
+// Check keeps the first error, and reports whether all went well so far.
 func (t *Trial) Check(err error) bool {
 	if t.err == nil {
 		t.err = err

@@ -11,8 +11,9 @@ import (
 // faultyFrame is the size of a frame in brokenChunks, in bytes.
 const faultyFrame = 1 << 10
 
-// brokenChunks returns chunks of several messages in turn, the beginning of a message, and messages
-// with one fault each. Those consist of three frames; most faults are in or at the second frame.
+// brokenChunks returns the chunks of several messages, one of each at a time, the beginning of a
+// message, and messages with one fault each. Those consist of three frames; most faults are in or
+// at the second frame.
 func brokenChunks() ([]reading, error) {
 	f, err := framers.Chunked(faultyFrame)
 	if err != nil {
@@ -27,9 +28,9 @@ func brokenChunks() ([]reading, error) {
 	altered[len(altered)-2] ^= 1
 	all := []reading{framesInTurn(f), firstFrames(f)}
 	for _, c := range []struct {
-		part  string
-		wire  [][]byte
-		stays bool
+		part      string
+		wire      [][]byte
+		staysOpen bool
 	}{
 		{"swapped", [][]byte{frames[0], frames[2], frames[1]}, false},
 		{"lost", [][]byte{frames[0], frames[2]}, false},
@@ -44,7 +45,7 @@ func brokenChunks() ([]reading, error) {
 	} {
 		all = append(all, reading{
 			part: c.part, sent: [][]byte{msg}, wire: bytes.Join(c.wire, nil),
-			open: openFraming(f), stays: c.stays,
+			open: openFraming(f), staysOpen: c.staysOpen,
 		})
 	}
 	return all, nil
@@ -79,10 +80,10 @@ func framesInTurn(f framers.Chunker) reading {
 	return c
 }
 
-// firstFrames returns the first two of three frames, on a stream that stays open. A program that is
-// shown chunks as they come has the data of both, though the message is not complete.
+// firstFrames returns the first two of three frames, on a stream that stays open. A reader that
+// reports chunks as they come delivers the data of both, though the message is not complete.
 func firstFrames(f framers.Chunker) reading {
-	c := reading{part: "shown-early", stays: true}
+	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
 		data := bytes.SplitN(frame, []byte(":"), 4)[3]
 		c.sent = append(c.sent, bytes.TrimSuffix(data, []byte("\n")))
@@ -95,7 +96,8 @@ func firstFrames(f framers.Chunker) reading {
 		}))
 		return func() ([]byte, error) {
 			if len(shown) == 0 {
-				if _, err := in.ReadMessage(); len(shown) == 0 {
+				_, err := in.ReadMessage() // appends to shown
+				if len(shown) == 0 {
 					return nil, err
 				}
 			}
@@ -146,8 +148,8 @@ func oversizedLines() ([]reading, error) {
 		{part: "exact", sent: exact, wire: bytes.Join(exact, []byte("\n")),
 			open: openFraming(framers.NDJSON(), limit)},
 		{part: "closes", sent: beyond, wire: bytes.Join(beyond, []byte("\n")),
-			open: openFraming(framers.NDJSON(), limit), again: true},
-		{part: "skips", sent: beyond, wire: bytes.Join(beyond, []byte("\n")), again: true,
+			open: openFraming(framers.NDJSON(), limit), readsOn: true},
+		{part: "skips", sent: beyond, wire: bytes.Join(beyond, []byte("\n")), readsOn: true,
 			open: openFraming(framers.NDJSON(), limit, framers.WithPolicy(framers.Resync))},
 	}, nil
 }

@@ -18,13 +18,13 @@ type nextMessage func() ([]byte, error)
 
 // A reading is a stream of bytes, and a reader that splits it into messages.
 type reading struct {
-	part  string
-	sent  [][]byte
-	wire  []byte
-	open  func(io.Reader) nextMessage
-	parse bool // the program that reads skips messages that are not JSON
-	stays bool // the stream stays open after its last byte
-	again bool // the reader goes on after an error
+	part      string
+	sent      [][]byte
+	wire      []byte
+	open      func(io.Reader) nextMessage
+	parse     bool // the program that reads skips messages that are not JSON
+	staysOpen bool // the stream stays open after its last byte
+	readsOn   bool // the reader goes on after an error
 }
 
 // An outcome is what a reader made of a stream.
@@ -82,7 +82,7 @@ func (starved) Read([]byte) (int, error) { return 0, errStarved }
 func (c reading) read() outcome {
 	o := outcome{sent: len(c.sent)}
 	var in io.Reader = bytes.NewReader(c.wire)
-	if c.stays {
+	if c.staysOpen {
 		in = io.MultiReader(in, starved{})
 	}
 	next := c.open(in)
@@ -95,7 +95,7 @@ func (c reading) read() outcome {
 		case errors.Is(err, errStarved):
 			o.waits = o.intact < o.sent
 			return o
-		case err != nil && !c.again, err != nil && err == last:
+		case err != nil && !c.readsOn, err != nil && err == last:
 			o.waits = err == errEndless
 			o.err = cmp.Or(o.err, err)
 			return o

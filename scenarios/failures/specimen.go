@@ -83,7 +83,6 @@ func ignoreEnd() error {
 	return nil
 }
 
-// output is the text that specimens write.
 func output() []byte {
 	const line = "a line of what a specimen writes\n"
 	return []byte(strings.Repeat(line, outputBytes/len(line)+1))

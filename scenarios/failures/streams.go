@@ -116,7 +116,7 @@ func mismatches() ([]reading, error) {
 			}
 			c := reading{
 				part: sender + "-to-" + reader,
-				sent: sent[:1], wire: first, open: openFraming(to), stays: true,
+				sent: sent[:1], wire: first, open: openFraming(to), staysOpen: true,
 			}
 			all = append(all, c)
 			c.sent = sent
@@ -179,7 +179,7 @@ func mixedWriters() ([]reading, error) {
 		open := openFraming(f, framers.WithPolicy(framers.Resync), framers.WithVerbatim(),
 			framers.WithMaxMessage(4*mixedSize))
 		all = append(all, reading{
-			part: spec, sent: sent, wire: wire, open: open, again: true,
+			part: spec, sent: sent, wire: wire, open: open, readsOn: true,
 		})
 	}
 	return all, nil

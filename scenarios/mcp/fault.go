@@ -80,7 +80,6 @@ type faultInjector struct {
 	parent int // the process that started this one
 }
 
-// reader returns the reader of the server's messages.
 func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	in := f.s.in
 	limit := f.s.opts.MaxMessage
@@ -307,7 +306,6 @@ func dirty(w io.Writer) io.Writer {
 	})
 }
 
-// trickle writes in small pieces.
 func trickle(w io.Writer, piece int) io.Writer {
 	return writerFunc(func(p []byte) (n int, err error) {
 		for n < len(p) && err == nil {

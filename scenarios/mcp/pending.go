@@ -21,7 +21,7 @@ func (s State) String() string {
 	return [...]string{"created", "running", "draining", "stopped"}[s]
 }
 
-// A request is one that was read and is not answered yet.
+// A request is a request of the client that was read and is not answered yet.
 type request struct {
 	id     jsonrpc.ID // as the client wrote it
 	method string
@@ -119,7 +119,6 @@ func (t *pendingTable) finish(answered bool) {
 	}
 }
 
-// cancel cancels what can be cancelled.
 func (t *pendingTable) cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +127,6 @@ func (t *pendingTable) cancel() {
 	}
 }
 
-// unanswered reports whether requests wait for an answer.
 func (t *pendingTable) unanswered() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

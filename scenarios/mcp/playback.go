@@ -12,8 +12,8 @@ import (
 )
 
 // A Playback answers requests from a recording of a client and a server: a request with the same
-// method and params as a recorded request gets the answer to that. Any other request gets the
-// answers to its method in turn, and then from the first again.
+// method and params as a recorded request gets the answer to that. Any other request gets the next
+// answer to its method, and after the last the first again.
 //
 // If the recording has no bodies, each answer has as many bytes as the recorded one. The answers
 // that open a session need content that a client understands, so in that case the server makes
@@ -26,8 +26,8 @@ type Playback struct {
 	answers map[string][]recordedAnswer
 }
 
-// exact identifies a request by its method and a hash of its params, which may be large; the method
-// alone, as a key, is for any params.
+// exact returns the key for a request with these params, which are hashed since they may be large.
+// The key for any params is the method alone.
 func exact(m jsonrpc.Message) string {
 	hash := sha256.Sum256(m.Params)
 	return m.Method + "\n" + string(hash[:])

@@ -71,7 +71,6 @@ func (s *Server) offer(t Tool) error {
 	return nil
 }
 
-// resolveSchema reads the schema of a tool's arguments.
 func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
 	var schema jsonschema.Schema
 	err := json.Unmarshal(text, &schema)
@@ -84,7 +83,6 @@ func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
 	return schema.Resolve(nil)
 }
 
-// callTool calls the tool that a request names.
 func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Name      string         `json:"name"`

@@ -23,12 +23,12 @@ func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 
 // The presets. A run that asks for nothing in particular measures the first two.
 var (
-	Default = Preset{"default", "what a framing costs, what is left of that in a program, and " +
-		"what a larger pipe and smaller writes gain", defaultCells}
+	Default = Preset{"default", "what a framing costs, alone and in a program that uses the " +
+		"messages, and what a larger pipe and smaller writes gain", defaultCells}
 	Waiting = Preset{"waiting", "how often a writer that does not block is refused (EAGAIN), and " +
 		"when it learns that its reader left (EPIPE)", waitingCells}
 	Large   = Preset{"large", "messages of 16 MB", largeCells}
-	Limits  = Preset{"limits", "the most that raw bytes reach through a pipe here", limitCells}
+	Limits  = Preset{"limits", "how fast raw bytes pass through a pipe here", limitCells}
 	Readers = Preset{"readers", "whether the time per byte of three line readers grows with the " +
 		"size of the line", readerCells}
 )
@@ -67,17 +67,17 @@ func defaultCells(t placement.Topology) []results.Cell {
 	for _, place := range t.BestAndFree() {
 		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
-				c := streamOf(leverFraming, leverSize, place)
+				c := streamOf(variedFraming, variedSize, place)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
-				// The first list has the usual pipe and whole writes.
+				// The first list has the cells with the usual pipe and whole writes.
 				if !slices.Contains(cells, c) {
 					cells = append(cells, c)
 				}
 			}
 		}
 	}
-	for _, framing := range []string{leverFraming, "chunked:61440"} {
+	for _, framing := range []string{variedFraming, "chunked:61440"} {
 		cells = append(cells, mixedCell(framing))
 	}
 	return cells
@@ -86,7 +86,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 // mixedCell is a cell of small messages behind large ones. Its reader is so slow that both have to
 // wait.
 func mixedCell(framing string) results.Cell {
-	c := results.UsualCell(framing, bench.PatternMixed, "free", leverSize)
+	c := results.UsualCell(framing, bench.PatternMixed, "free", variedSize)
 	c.Drain = 20_000_000
 	c.Rate = 8000 // a slice of the usual length then has enough small messages for a median
 	return c
@@ -94,10 +94,12 @@ func mixedCell(framing string) results.Cell {
 
 // Values that the default preset varies beside framings and sizes.
 const (
-	programSize  = 65_000    // bytes of the messages that a program makes and looks at
-	leverFraming = "ndjson"  // the framing of the message that is written in pieces
-	leverSize    = 1_000_000 // bytes of that message
-	largerPipe   = 1 << 20   // bytes: what a Linux system allows without privileges
+	programSize = 65_000  // bytes of the messages that a program makes and looks at
+	largerPipe  = 1 << 20 // bytes: what a Linux system allows without privileges
+
+	// The message that is sent through larger pipes, in smaller writes and before small messages.
+	variedFraming = "ndjson"
+	variedSize    = 1_000_000 // bytes
 )
 
 // mustCells returns the cells of a sweep whose lists are fixed in this package.
@@ -163,8 +165,8 @@ func limitCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// readerCells are three readers of lines: one that searches new bytes only, one that searches the
-// whole line again after each read, and one that reads byte by byte.
+// readerCells are raw and three readers of lines: one searches new bytes only, one searches the
+// whole line again after each read, and one reads byte by byte.
 func readerCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}

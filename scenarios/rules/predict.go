@@ -10,9 +10,9 @@ import (
 // a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
 type model func(n int) (accepted int)
 
-// ring models Linux's pipe, a ring of slots of one page, of which free are unused. What a write has
-// beyond whole pages goes first: into the newest slot, if all of it fits there. The rest of the
-// write takes new slots.
+// ring models Linux's pipe: a ring of slots of one page each, of which the number free is unused.
+// The part of a write beyond whole pages goes first: into the newest slot, if all of it fits there.
+// The rest of the write takes new slots.
 func ring(slot, free int) model {
 	newest := 0 // bytes in the newest slot
 	started := false
@@ -45,8 +45,8 @@ func buffer(free, atomic int) model {
 	}
 }
 
-// grownBSD is BIG_PIPE_SIZE of macOS and FreeBSD. linuxSlots is PIPE_DEF_BUFFERS of Linux, the
-// slots of a new pipe.
+// grownBSD is how many bytes a pipe of macOS or FreeBSD holds once it has grown (BIG_PIPE_SIZE).
+// linuxSlots is how many slots a new pipe of Linux has (PIPE_DEF_BUFFERS).
 const (
 	grownBSD   = 64 << 10
 	linuxSlots = 16

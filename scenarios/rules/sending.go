@@ -101,7 +101,7 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// timeWakeUps passes one byte to and fro. Each round trip has two wake-ups, and copying a byte
+// timeWakeUps passes one byte there and back. Each round trip has two wake-ups, and copying a byte
 // takes next to no time.
 func timeWakeUps(t *trial) {
 	var cells []results.Cell

@@ -80,7 +80,6 @@ func (t *trial) report(step string, value any, unit, how string, verdict results
 	t.Found(f)
 }
 
-// valueText writes a value for people.
 func valueText(value any, unit string) string {
 	if n, ok := (results.Finding{Value: value}).Number(); ok {
 		return results.FormatExact(n, unit)
@@ -101,10 +100,8 @@ func (t *trial) system() system {
 	return system{syspipe.System(), os.Getpagesize(), t.capacity}
 }
 
-// open makes a pipe whose ends block.
 func (t *trial) open() (w, r *syspipe.End) { return t.Open(t.kind) }
 
-// openNonBlocking makes a pipe whose ends do not block.
 func (t *trial) openNonBlocking() (w, r *syspipe.End) {
 	w, r = t.open()
 	t.setIO(w, syspipe.Spin)

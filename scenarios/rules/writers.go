@@ -135,7 +135,8 @@ func (c *runCounter) count(p []byte) {
 func (c *runCounter) whole() int { return c.messages + c.run/c.size }
 
 // enough reports whether to stop reading: after interleaveTime if enough messages came, else after
-// slowInterleaveTime. It does not wait for runs: foundInterleaved counts those.
+// slowInterleaveTime. How many runs came does not matter here: foundInterleaved says if they are
+// too few.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= interleaveTime && c.whole() >= fewMessages || spent >= slowInterleaveTime
 }

@@ -84,8 +84,8 @@ func (r *recorder) track(dir string) *track {
 	return t
 }
 
-// begin locks the recorder until end, for the lines of a read that has just been passed on. It
-// returns the time.
+// begin locks the recorder for the lines of a read that has just been passed on; the method end
+// unlocks it. begin returns the time.
 func (t *track) begin() (at int64) {
 	t.mu.Lock()
 	t.at = t.now()
@@ -94,7 +94,6 @@ func (t *track) begin() (at int64) {
 	return t.at
 }
 
-// record adds the line of a message.
 func (t *track) record(m *message) {
 	if t.over {
 		return

@@ -133,7 +133,6 @@ func Run(o Options) (*Ending, error) {
 	return s.finish()
 }
 
-// complete fills in the defaults.
 func (o *Options) complete() {
 	o.Stdin = cmp.Or(o.Stdin, os.Stdin)
 	o.Stdout = cmp.Or(o.Stdout, os.Stdout)

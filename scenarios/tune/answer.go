@@ -60,14 +60,21 @@ func (d Decision) doubt() string {
 	return text + "Close other programs, or give it more time (--max-time)."
 }
 
-// readerAdvice picks the row for the reader that the user gave.
+// Readers, by the ns of CPU that they spend per byte: one that parses spends parsesNS or more, one
+// that only moves bytes spends less than movesNS.
+const (
+	parsesNS = 1
+	movesNS  = 0.3
+)
+
+// readerAdvice says what to change for the user's reader, by the CPU time that it spends per byte.
 func (d Decision) readerAdvice(r ReaderCost) string {
 	text := fmt.Sprintf("Your reader spends %s ns of CPU per byte: ",
 		results.FormatNumber(r.NSPerByte, 2))
 	switch {
-	case r.NSPerByte >= 1:
+	case r.NSPerByte >= parsesNS:
 		return text + "it works on the bytes. Change nothing."
-	case r.NSPerByte >= 0.3:
+	case r.NSPerByte >= movesNS:
 		return text + "a larger pipe may still gain. " +
 			"Measure your program with the change before you keep it."
 	case d.Lever == (Choice{}):
@@ -80,7 +87,7 @@ func (d Decision) readerAdvice(r ReaderCost) string {
 func (d Decision) workingAdvice() string {
 	c := d.Lever
 	if c == (Choice{}) {
-		c = choices[1]
+		c = choices[1] // the simplest change, to say what it would bring
 	}
 	var ratios []string
 	var gains, noisy bool
@@ -159,9 +166,9 @@ func (d Decision) movingAdvice() string {
 	advice := fmt.Sprintf("If it only moves bytes: %s %s%s.", verb, d.Lever, how)
 	size := results.FormatSize(int64(d.shared.Size))
 	if len(times) == 0 {
-		return advice + " How long " + size + " then take there and back is too noisy to tell."
+		return advice + " Too noisy to tell how long a round trip of " + size + " then takes."
 	}
-	return fmt.Sprintf("%s %s there and back then take %s.",
+	return fmt.Sprintf("%s A round trip of %s then takes %s.",
 		advice, size, strings.Join(append(times, noisy...), ", "))
 }
 
@@ -213,8 +220,8 @@ func (d Decision) waitText(c Choice) string {
 			continue
 		}
 		behind := "behind a reader of " + results.FormatGoodput(float64(r.drain))
-		shorter, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
-		if isBlurred(shorter) && !shorter.Above(1) {
+		gain, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
+		if isBlurred(gain) && !gain.Above(1) {
 			hidden = append(hidden, behind)
 			continue
 		}
@@ -245,12 +252,13 @@ func (d Decision) pipeWarning() string {
 	if !found || !foundAfter {
 		return ""
 	}
-	shorter, _ := d.ratio(waitMetric, Choice{Capacity: d.Lever.Capacity}, "free",
+	// Above 1 the wait is shorter with the larger pipe, below 1 longer.
+	ratio, _ := d.ratio(waitMetric, Choice{Capacity: d.Lever.Capacity}, "free",
 		bench.PatternMixed, slowest)
 	switch {
-	case isBlurred(shorter) && !shorter.Below(1) && !shorter.Above(1):
+	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
 		return "Too noisy to tell whether small messages wait longer in a larger pipe."
-	case shorter.Median > 1/1.1:
+	case ratio.Median > 1/1.1: // longer by less than a tenth
 		return ""
 	}
 	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+

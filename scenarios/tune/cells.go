@@ -6,10 +6,10 @@
 //	decision := tune.Decide(set.Records, tune.Balanced)
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
-// [Cells] is a fixed grid. It changes one thing at a time against messages that are written whole
-// through the usual pipe, and measures each change with both ends on one CPU, on two CPUs, and
-// where the scheduler puts them, and with readers that work or that are slow. [Decide] is a pure
-// function of the records, so that it judges an earlier run as well.
+// [Cells] is a fixed grid. It compares each change with messages that are written whole through the
+// usual pipe. It measures each with both ends on one CPU, on two CPUs, and where the scheduler puts
+// them. It also measures readers that work on the bytes, and slow ones. [Decide] is a pure function
+// of the records, so that it judges an earlier run as well.
 //
 // The figures hold only for this machine and these readers. That is why they are measured.
 package tune

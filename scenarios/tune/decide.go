@@ -11,8 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// An Objective says what a small message's wait is worth against the cost of chunks, and whether a
-// larger pipe or smaller writes are judged by goodput, by the time of one message, or by both.
+// An Objective says how much goodput a shorter wait of small messages may cost. It also says
+// whether a larger pipe or smaller writes are judged by goodput, by the time of one message, or by
+// both.
 type Objective string
 
 // The objectives. Halving the wait of small messages is worth this share of goodput: balanced 7 %,
@@ -62,14 +63,14 @@ const (
 	nearBest = 0.7  // share of the best gain, as a logarithm, that a simpler change needs
 )
 
-// mostBlurred is a half-width of the interval of a mean gain, as a logarithm. From this half-width
-// on, noise hides the answer.
+// mostBlurred is the largest half-width of an interval, as a logarithm, that still gives an answer:
+// beyond it noise hides that.
 const mostBlurred = 0.25
 
 // A Decision is what records of the grid say.
 type Decision struct {
 	Objective Objective `json:"objective"`
-	Lever     Choice    `json:"lever"`              // for a reader that only moves bytes
+	Lever     Choice    `json:"lever"`              // the change for a reader that only moves bytes
 	Alike     []Choice  `json:"alike,omitempty"`    // changes that gain nearly as much
 	Chunk     int       `json:"chunk,omitempty"`    // if small messages must not wait
 	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
@@ -114,7 +115,7 @@ func newGrid(records []results.Record) grid {
 	return g
 }
 
-// disturbed returns the share of records of which most samples were disturbed.
+// disturbed returns the share of the records in which most samples were disturbed.
 func (g grid) disturbed() float64 {
 	n := 0
 	for _, r := range g.records {

@@ -245,7 +245,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 		},
 		"all round trips": {
 			func(c results.Cell) bool { return isPipe(c) && c.Pattern == results.PatternRoundtrip },
-			"then take there and back is too noisy to tell.",
+			"Too noisy to tell how long a round trip of 1,000,000 B then takes.",
 		},
 		"waits of chunks": {
 			func(c results.Cell) bool {

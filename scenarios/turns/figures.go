@@ -13,7 +13,7 @@ import (
 // A figure is one thing in which starts are compared.
 type figure struct {
 	name, unit string
-	of         func(Start) float64
+	value      func(Start) float64
 }
 
 // The figures. A program alone decides its calls and their bytes; the other figures also depend on
@@ -61,7 +61,7 @@ func (t *table) add(f figure, from starts, informs bool) {
 func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	s := stat.Series{Metric: m, Messages: 1}
 	for _, one := range from {
-		s.Values = append(s.Values, f.of(one))
+		s.Values = append(s.Values, f.value(one))
 	}
 	s.Figure = stat.Median(s.Values)
 	return s
@@ -119,7 +119,7 @@ func (s *starts) isCounted() bool {
 
 // have reports whether a figure is known for every start.
 func (s *starts) have(f figure) bool {
-	isUnknown := func(one Start) bool { return f.of(one) <= 0 }
+	isUnknown := func(one Start) bool { return f.value(one) <= 0 }
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// NewFilter returns what starts a command that reads a file, or nothing if input is "", and prints
-// into another file: one that prints into /dev/null may skip its work. The folder holds the output.
+// NewFilter returns the start of a command that reads the file input, or nothing if input is "".
+// The command prints into a file in folder, since one that prints into /dev/null may skip its work.
 func NewFilter(argv []string, input, folder string) Starter {
 	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
 	return f.start

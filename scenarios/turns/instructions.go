@@ -55,8 +55,8 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// countedInstructions returns the sum of what valgrind counted in each process. It wrote a file for
-// each, which has a line "summary: 123".
+// countedInstructions returns the sum of what valgrind counted in each process. It wrote a file per
+// process, with a line "summary: 123".
 func countedInstructions(folder string) (int64, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "count-*"))
 	if err != nil {

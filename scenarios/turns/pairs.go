@@ -18,8 +18,8 @@ const (
 	NewFile = "new.jsonl"
 )
 
-// Builds are two builds of pipebench. In each pair both measure the same cells at once, a round of
-// the one and a round of the other in turn.
+// Builds are two builds of pipebench. In each pair both measure the same cells at the same time,
+// and take turns after each round.
 type Builds struct {
 	Flags []string // for the run command of both
 	Seed  int64    // of the first pair; it is the same for both sides

@@ -8,11 +8,11 @@
 //	…
 //	comparison, err := turns.Run(ctx, builds, turns.Plan{Pairs: 20})
 //
-// [Builds] of pipebench measure at once, a round of one and a round of the other in turn. The
-// records of each side are kept in a file of their own, pair by pair. [Together] runs the builds of
-// one pair. [Programs] are any two commands, compared by
-// what is measured in their starts: calls and bytes that the kernel counted, CPU time, and elapsed
-// time. [GoTests] are Go test binaries, compared by their benchmarks.
+// [Builds] of pipebench measure at the same time, and take turns after each round. The records of
+// each side are kept in a file of their own, pair by pair. [Together] runs the builds of one pair.
+// [Programs] are any two commands, compared by what is measured in their starts: calls and bytes
+// that the kernel counted, CPU time, and elapsed time. [GoTests] are Go test binaries, compared by
+// their benchmarks.
 //
 // Functions may be called from several goroutines, but runs that share a machine disturb each
 // other's figures.

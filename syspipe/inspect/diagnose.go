@@ -38,8 +38,8 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems are all kinds in words, in the order of the constants above. Only two looks can find the
-// last two.
+// problems are all kinds in words, in the order of the constants above. To find the last two takes
+// two looks.
 var problems = []string{
 	"both sides write to each other, and neither reads",
 	"both sides wait for each other's bytes",
@@ -106,7 +106,7 @@ func (d Diagnosis) same(other Diagnosis) bool {
 // processes in opposite directions, then with many channels together, with each alone, and with the
 // processes.
 func (r *Report) diagnose() []Diagnosis {
-	var d diagnosis
+	var f finder
 	for i := range r.Channels {
 		for j := i + 1; j < len(r.Channels); j++ {
 			there := &r.Channels[i]
@@ -114,69 +114,72 @@ func (r *Report) diagnose() []Diagnosis {
 			for _, a := range there.Writers {
 				for _, b := range there.Readers {
 					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
-						d.checkPair(there, back, a, b)
+						f.checkPair(there, back, a, b)
 					}
 				}
 			}
 		}
 	}
-	d.checkLeaks(r.Channels)
+	f.checkLeaks(r.Channels)
 	for i := range r.Channels {
-		d.checkChannel(&r.Channels[i])
+		f.checkChannel(&r.Channels[i])
 	}
 	for i := range r.Channels { // last: less likely the problem that the user sees
-		d.checkHolders(&r.Channels[i], r.all)
+		f.checkHolders(&r.Channels[i], r.all)
 	}
 	for _, p := range r.Processes {
-		d.checkProcess(p, r)
+		f.checkProcess(p, r)
 	}
-	if len(d.found) == 0 { // else the diagnoses found explain it
+	if len(f.found) == 0 { // else the diagnoses found explain it
 		for i := range r.Channels {
-			d.checkUnread(&r.Channels[i])
+			f.checkUnread(&r.Channels[i])
 		}
 	}
-	return d.found
+	return f.found
 }
 
-type diagnosis struct {
+// A finder collects diagnoses.
+type finder struct {
 	found     []Diagnosis
 	explained []string // channels that a diagnosis has explained
 }
 
-// add records a diagnosis of channels, unless one of them has a diagnosis already.
-func (d *diagnosis) add(kind Problem, sentence string, channels ...*Channel) {
+// add records a diagnosis of channels and returns it, to be completed at once. If one of them has a
+// diagnosis already, add returns nil.
+func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
-		if slices.Contains(d.explained, c.ID) {
-			return
+		if slices.Contains(f.explained, c.ID) {
+			return nil
 		}
 		found.Channels = append(found.Channels, c.ID)
 	}
-	d.explained = append(d.explained, found.Channels...)
-	d.found = append(d.found, found)
+	f.explained = append(f.explained, found.Channels...)
+	f.found = append(f.found, found)
+	return &f.found[len(f.found)-1]
 }
 
-func (d *diagnosis) addProcess(kind Problem, p Proc, does string) {
+func (f *finder) addProcess(kind Problem, p Proc, does string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
-	d.found = append(d.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
+	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
 }
 
 func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-func (d *diagnosis) checkPair(there, back *Channel, a, b Holder) {
+func (f *finder) checkPair(there, back *Channel, a, b Holder) {
 	full := there.Full && back.Full
 	empty := there.Queued == 0 && back.Queued == 0
 	switch {
 	case full && !waiting(there.Readers) && !waiting(back.Readers):
 		const says = "both sides are writing and neither reads: " +
 			"%s is writing to %s (%s), and %s to %s (%s)"
-		d.add(MutualWrite, fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill()), there, back)
+		f.add(MutualWrite, fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill()), there, back)
 	case empty && waits(there.Readers, b.PID) && waits(back.Readers, a.PID):
 		const says = "both sides are reading and neither writes: " +
 			"%s waits for %s (%s), and %s for %s (%s)"
-		d.add(MutualRead, fmt.Sprintf(says, b, a, there.ID, a, b, back.ID), there, back)
+		f.add(MutualRead, fmt.Sprintf(says, b, a, there.ID, a, b, back.ID), there, back)
 	}
 }
 
@@ -190,36 +193,36 @@ func waits(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }
 
-func (d *diagnosis) checkChannel(c *Channel) {
+func (f *finder) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
 		const says = "the other end closed: " +
 			"nobody holds the reading end of the %s of %s any more (%s); " +
 			"the next write fails with EPIPE"
-		d.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
+		f.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
 	case c.NoWriter && len(c.Readers) > 0:
 		r := c.Readers[0]
 		const says = "the other end closed: " +
 			"nobody holds the writing end of the %s of %s any more (%s); " +
 			"a read past that is the end of file"
-		d.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
+		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
 	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
-		w := blockedFirst(c.Writers)
+		w := firstWaiting(c.Writers)
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
-		d.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), idle(c.Readers)), c)
-	case c.Queued == 0 && waiting(c.Readers) && heldBy(c.Writers, blockedFirst(c.Readers).PID):
-		r := blockedFirst(c.Readers)
+		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), idle(c.Readers)), c)
+	case c.Queued == 0 && waiting(c.Readers) && heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
+		r := firstWaiting(c.Readers)
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
-		d.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
+		f.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
 	}
 }
 
 // checkUnread finds bytes in the standard input of a process that does not fetch them: it waits for
 // something else, or does something else. For descriptors other than standard input this is no
 // problem: a program may read them when it likes.
-func (d *diagnosis) checkUnread(c *Channel) {
+func (f *finder) checkUnread(c *Channel) {
 	if c.Queued <= 0 || c.Full || waiting(c.Readers) {
 		return
 	}
@@ -229,20 +232,20 @@ func (d *diagnosis) checkUnread(c *Channel) {
 	}
 	r := c.Readers[i]
 	const says = "%d bytes lie unread in the %s of %s, which is not reading (%s)"
-	before := len(d.found)
-	d.add(Unread, fmt.Sprintf(says, c.Queued, r.stream(), r, c.ID), c)
-	if len(d.found) > before {
-		d.found[before].queued = c.Queued
+	found := f.add(Unread, fmt.Sprintf(says, c.Queued, r.stream(), r, c.ID), c)
+	if found != nil {
+		found.queued = c.Queued
 	}
 }
 
-// heldBy reports whether the process pid is the only holder.
-func heldBy(list []Holder, pid int) bool {
+// heldOnlyBy reports whether the process pid is the only holder.
+func heldOnlyBy(list []Holder, pid int) bool {
 	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
 	return len(list) > 0 && !other
 }
 
-func blockedFirst(list []Holder) Holder {
+// firstWaiting returns the first holder that waits, or the first of all if none does.
+func firstWaiting(list []Holder) Holder {
 	for _, h := range list {
 		if h.Waits {
 			return h
@@ -269,12 +272,12 @@ func idle(readers []Holder) string {
 	return strings.Join(names, " and ") + " does not read"
 }
 
-// leakCount is how many channels that lead nowhere make a leak. Fewer are none: programs have some
-// to wake themselves up.
+// leakCount is how many channels that lead nowhere count as a leak. A few do not: programs have
+// some to wake themselves up.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels of which nobody else holds an end.
-func (d *diagnosis) checkLeaks(channels []Channel) {
+// checkLeaks finds processes with many channels that they hold alone.
+func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{}
 	for i := range channels {
 		c := &channels[i]
@@ -298,41 +301,43 @@ func (d *diagnosis) checkLeaks(channels []Channel) {
 		const says = "%s holds %d pipes or sockets that lead nowhere: " +
 			"of %d both ends are its own, of %d the other end is closed; " +
 			"it leaks descriptors if they grow in number"
-		d.add(Leak, fmt.Sprintf(says, holder, len(list), len(list)-left, left), list...)
-		d.found[len(d.found)-1].PID = pid
+		text := fmt.Sprintf(says, holder, len(list), len(list)-left, left)
+		if found := f.add(Leak, text, list...); found != nil {
+			found.PID = pid
+		}
 	}
 }
 
 // checkHolders finds processes that share an end and so harm others: two readers of one pipe, or a
 // writer too many.
-func (d *diagnosis) checkHolders(c *Channel, all map[int]Proc) {
+func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	for i, a := range c.Readers {
 		for _, b := range c.Readers[i+1:] {
 			if a.Waits && b.Waits && a.PID != b.PID {
 				const says = "two processes read one pipe:" +
 					" each byte goes either to %s or to %s, as it happens (%s)"
-				d.add(TwoReaders, fmt.Sprintf(says, a, b, c.ID), c)
+				f.add(TwoReaders, fmt.Sprintf(says, a, b, c.ID), c)
 				return
 			}
 		}
 	}
 	reader := "its reader"
 	if len(c.Readers) > 0 {
-		reader = blockedFirst(c.Readers).String()
+		reader = firstWaiting(c.Readers).String()
 	}
 	for _, w := range c.Writers {
 		if why := keptBy(w, c, all); why != "" {
 			const says = "%s holds the writing end as its %s, %s:" +
 				" until it closes that too, %s sees no end of file (%s)"
-			d.add(HeldOpen, fmt.Sprintf(says, w, w.stream(), why, reader, c.ID), c)
+			f.add(HeldOpen, fmt.Sprintf(says, w, w.stream(), why, reader, c.ID), c)
 			return
 		}
 	}
 }
 
-// keptBy says why a writer is one too many. It has the end from a process that started it; and that
-// process still has the end itself and does not wait for its child, or has closed it or is gone
-// while a reader waits.
+// keptBy says why a writer is one too many; "" if it is not. It got the end from a process that
+// started it. Either that process has the end, too, and does not wait for its child; or a reader
+// waits, and that process has closed the end or is gone.
 func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	for _, other := range c.Writers {
 		if !other.awaits && descends(w.PID, other.PID, all) {
@@ -386,36 +391,36 @@ const (
 	enoughCPU  = 50 * time.Millisecond // more than a program takes to start up and come to rest
 	manyCalls  = 100                   // calls that moved nothing
 	fewBytes   = 1024                  // what programs move to wake up their own threads
-	fullBlocks = 4                     // so many writes, all of whole blocks, are no accident
+	fullBlocks = 4                     // this many writes, all of whole blocks, are no accident
 )
 
 // checkProcess finds what is wrong with a process whatever its channels are.
-func (d *diagnosis) checkProcess(p Proc, r *Report) {
+func (f *finder) checkProcess(p Proc, r *Report) {
 	if p.Stopped {
 		const says = "is stopped, as by SIGSTOP or Ctrl-Z, " +
 			"and does nothing until it gets SIGCONT (kill -CONT %d)"
-		d.addProcess(Stopped, p, fmt.Sprintf(says, p.PID))
+		f.addProcess(Stopped, p, fmt.Sprintf(says, p.PID))
 	}
 	for _, t := range p.Threads {
 		if t.In == "open" {
-			d.addProcess(OpensFIFO, p, "waits in open"+of(t.Path)+
+			f.addProcess(OpensFIFO, p, "waits in open"+ofPath(t.Path)+
 				" until somebody opens the other end of that FIFO")
 			break
 		}
 	}
 	if p.SIGTERM == "ignored" {
-		d.addProcess(IgnoresTerm, p,
+		f.addProcess(IgnoresTerm, p,
 			"ignores SIGTERM: it ends at the end of its input, if at all, or by SIGKILL")
 	}
 	if p.Recent == nil || p.Total == nil || r.Look <= 0 {
 		return
 	}
 	if how, sure := p.spins(r.Look); how != "" && sure {
-		d.addProcess(Spins, p, how)
+		f.addProcess(Spins, p, how)
 	}
 	block := p.Total.blockSize()
-	began := p.Total.since(p.Recent).blockSize()
-	if block == 0 || block != began || p.Recent.busy.share(r.Look) > idleShare {
+	before := p.Total.since(p.Recent) // until the first look
+	if block == 0 || block != before.blockSize() || p.Recent.busy.share(r.Look) > idleShare {
 		return
 	}
 	output := r.outputOf(p.PID)
@@ -424,11 +429,11 @@ func (d *diagnosis) checkProcess(p Proc, r *Report) {
 	}
 	const says = "holds its output back: %d writes so far, of %d bytes each;" +
 		" what it prints waits until so much is there (flush, python -u, stdbuf -oL)"
-	d.addProcess(Buffers, p, fmt.Sprintf(says, p.Total.WriteCalls, block))
+	f.addProcess(Buffers, p, fmt.Sprintf(says, p.Total.WriteCalls, block))
 }
 
-// of returns " of PATH", and nothing for a path that is not known.
-func of(path string) string {
+// ofPath returns " of PATH", and nothing for a path that is not known.
+func ofPath(path string) string {
 	if path == "" {
 		return ""
 	}

@@ -90,7 +90,7 @@ func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
 	return nil, err
 }
 
-// errGone says what fs.ErrNotExist means of a process.
+// errGone is fs.ErrNotExist with a text that fits a process.
 type errGone struct{}
 
 func (errGone) Error() string { return "no such process: it has ended, or never was" }
@@ -159,7 +159,7 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels of which a process of the tree holds an end, with all their
+// channels returns the channels that the processes of the tree hold an end of, with all their
 // holders.
 func (s *snapshot) channels(tree []Proc) []Channel {
 	inTree := map[int]bool{}

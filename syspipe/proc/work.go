@@ -16,7 +16,7 @@ import (
 const workEnv = "PIPEBENCH_WORK"
 
 // workerProcs is the GOMAXPROCS of a worker. A thread in a raw system call keeps one of these
-// places, two ends may be in such a call at a time, and the rest of the runtime has to go on
+// places. Two ends may be in such a call at a time, and the rest of the runtime has to go on
 // meanwhile.
 const workerProcs = "GOMAXPROCS=4"
 
@@ -64,8 +64,8 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openLeash opens the worker's leash and the pipe of its reports, and returns the worker's ends of
-// both.
+// openLeash opens the worker's leash, a pipe at whose end of file the worker exits, and the pipe of
+// its reports. It returns the worker's ends of both.
 func (p *Process) openLeash() ([]*syspipe.End, error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
 	leash, held, err := syspipe.Open(syspipe.Anonymous, options)
@@ -144,9 +144,9 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// If this process was started by [Self], Main does its work and exits; an error of the work goes to
-// standard error and makes the exit code 1. It returns at once in a process that was not started to
-// work. Call it first in main and in TestMain of every program that calls [Self].
+// Main does the work of this process and exits, if the process was started by [Self]; an error of
+// the work goes to standard error and makes the exit code 1. In any other process Main returns at
+// once. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {

@@ -24,7 +24,7 @@ import (
 // A Want is what [Check] demands of a server, an assertion such as "p99<50ms@64KiB".
 type Want string
 
-// Limit demands that messages of so many bytes work, in both directions as far as they can be told
+// Limit demands that messages of this size work, in both directions as far as they can be told
 // apart.
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
@@ -38,9 +38,9 @@ func Assert(text string) Want { return Want(text) }
 // checkTime bounds a Check whose test has no deadline of its own.
 const checkTime = 5 * time.Minute
 
-// Check drives the server that cmd starts, and fails the test if it does not do what is wanted, or,
-// without wants, if it fails at any size from 1 KiB to 1 MiB. Check uses cmd.Args, cmd.Env and
-// cmd.Dir to start the server, several times; cmd itself is never started.
+// Check drives the server that cmd starts. The test fails if the server does not do what is wanted;
+// without wants, if the server fails at any size from 1 KiB to 1 MiB. Check uses cmd.Args, cmd.Env
+// and cmd.Dir to start the server, several times; cmd itself is never started.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)

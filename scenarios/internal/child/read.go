@@ -44,24 +44,24 @@ func (c *Conn) read(r framers.Reader) {
 		if err == nil && limit > 0 && int64(len(raw)) > limit {
 			err = &framers.TooLargeError{Size: int64(len(raw)), Limit: limit}
 		}
+		m := Message{Raw: raw, Envelope: jsonrpc.Scan(raw), At: time.Now()}
 		if err != nil {
 			skipped, ok := badFrame(err)
 			if !ok {
 				c.ended = err
 				return
 			}
-			c.whole.Store(c.Out.Bytes())
-			c.pass(skipped)
-			continue
+			m = skipped
 		}
-		c.whole.Store(c.Out.Bytes())
-		c.pass(Message{Raw: raw, Envelope: jsonrpc.Scan(raw), At: time.Now()})
+		c.whole.Store(c.Out.Bytes()) // Partial counts from here
+		c.pass(m)
 	}
 }
 
-// limited reads the output, and fails if a message grows beyond a limit that SetMaxMessage set
-// while the message was coming. A framing's reader asks for more bytes only if its message is not
-// complete. So all bytes since the last message belong to this one, or to its framing.
+// limited reads the output, and fails if the message that is coming grows beyond the limit. The
+// framing's reader has only the limit that it was made with, limited also one that SetMaxMessage
+// set later. The reader asks for bytes only while its message is incomplete, so all bytes since the
+// last message belong to this one or to its framing.
 type limited struct{ c *Conn }
 
 // framingShare is how many bytes a framing may add to a message of n bytes: one part in 64, and 8
@@ -92,8 +92,8 @@ func badFrame(err error) (Message, bool) {
 	return m, false
 }
 
-// pass shows a message to the watcher, and hands it to Divert, to Respond or to Next. m.Raw is
-// valid only until pass returns.
+// pass shows a message to the watcher, and hands it to Divert, to Respond or to Next. Respond and
+// Next get a copy of m.Raw, which is valid only until pass returns.
 func (c *Conn) pass(m Message) {
 	if c.watcher != nil {
 		c.watcher.Heard(m)
@@ -101,10 +101,9 @@ func (c *Conn) pass(m Message) {
 	if c.divert != nil && c.divert(m) {
 		return
 	}
-	kept := bytes.Clone(m.Raw)
-	m.Raw = kept
+	m.Raw = bytes.Clone(m.Raw) // the framing's reader uses its buffer again
 	if m.Err == nil {
-		m.Envelope = jsonrpc.Scan(kept)
+		m.Envelope = jsonrpc.Scan(m.Raw) // its slices pointed into that buffer
 	}
 	if m.Envelope.Kind() == jsonrpc.Request && c.respond != nil {
 		reply := c.respond(m)

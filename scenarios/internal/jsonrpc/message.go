@@ -221,7 +221,7 @@ func Parse(line []byte) (Message, error) {
 		return Message{}, &SyntaxError{Err: err}
 	case kind == '[':
 		return Message{}, &FormError{
-			Why: "a batch, which this protocol does not have: send its messages one by one",
+			Why: "a batch, which is not accepted: send its messages one by one",
 		}
 	case kind != '{':
 		return Message{}, &FormError{Why: "not an object"}
@@ -233,9 +233,9 @@ func Parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// decoder reads b, which it neither copies nor changes. It checks names for duplicates only in the
-// outermost object, since each object below would cost a set. It does not check UTF-8, since half a
-// surrogate pair would not pass.
+// decoder reads b, which it neither copies nor changes. It does not look for names that come twice,
+// since that would cost a set for each object: members.set does, for the members of a message. It
+// does not check UTF-8, since half a surrogate pair would not pass; Parse has checked it.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

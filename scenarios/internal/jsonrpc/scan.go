@@ -7,8 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxKept bounds an id and a method, in bytes: they are kept and shown, and may be as long as
-// their sender likes.
+// maxKept is how many bytes of an id or a method are kept and shown: a sender may send any number.
 const maxKept = 128
 
 // An Envelope is what Scan finds in a message. Its slices point into the message, except a Method

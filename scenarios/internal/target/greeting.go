@@ -93,8 +93,9 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 // words first.
 const settle = time.Second
 
-// askFirst sends the first request to a server of which nothing is known, and waits for its answer.
-// Lines before it are strays, unless nothing else comes: then the first of them is returned.
+// askFirst sends the first request to a server that nothing is known about, and waits for its
+// answer. Lines before it are strays, unless nothing else comes: then the first of them is
+// returned.
 func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
 		return child.Message{}, err

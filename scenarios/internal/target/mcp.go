@@ -22,7 +22,7 @@ type mcp struct {
 	Protocol
 	known bool     // its revision and tools are known
 	kind  string   // one of Requests
-	tool  ToolCall // that takes the payload; its zero value is none
+	tool  ToolCall // that takes the payload; zero if there is none
 	sized ToolCall // that answers with as many bytes as it is asked for, if there is one
 }
 
@@ -177,7 +177,7 @@ var (
 )
 
 // bytesTool finds a tool that makes as many bytes as it is asked for and needs no other argument;
-// its zero value is none.
+// the zero ToolCall if there is none.
 func bytesTool(tools []tool) ToolCall {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")

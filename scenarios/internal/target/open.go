@@ -101,7 +101,7 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 	return s, err
 }
 
-// first makes one small request of a kind of which nothing is known.
+// first makes one small request of a kind that was not tried before.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)

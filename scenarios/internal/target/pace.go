@@ -12,7 +12,7 @@ type Pace struct {
 	Took time.Duration
 }
 
-// firstGuess is the pace of a server of which nothing is known: twice that of the slowest server
+// firstGuess is the pace of a server that nothing is known about: twice that of the slowest server
 // that was measured, an SDK example that logs what it gets.
 const firstGuess = 800 * time.Nanosecond // a byte
 

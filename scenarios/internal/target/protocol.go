@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Protocol is what a server speaks. What its handshake finds out is kept, so that a server that
+// A Protocol is what a server speaks. It keeps the results of its handshake, so that a server that
 // is started again is not asked again.
 type Protocol struct {
 	Name    string // for the record, with its revision: "mcp 2025-11-25"
@@ -198,5 +198,4 @@ const unknownMethod = "pipebench/unknown"
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.
 const listMethod = "tools/list"
 
-// quoted returns a text as JSON.
 func quoted(s string) string { return string(jsonrpc.AppendString(nil, s)) }

@@ -21,7 +21,7 @@ type Request struct {
 	Silent bool // nobody answers it
 	// bytes of payload that the answer is to have; 0 if it is to have those of the message
 	Demands int
-	Query   *Request // sent after a message that itself gets no answer; its answer counts; else nil
+	Query   *Request // sent after a message that gets no answer, for its own answer; nil for none
 	Release *Request // sent when the answer has come; nil if nothing is due
 
 	// Heard, if set, gets an answer that is no echo. The reading goroutine calls it, and the answer

@@ -66,7 +66,6 @@ func (o Options) framing(standard framers.Framing) framers.Framing {
 	return child.LinesOrChunks(standard)
 }
 
-// process readies a process.
 func (o Options) process() *proc.Process {
 	if o.New != nil {
 		return o.New()
@@ -114,8 +113,8 @@ type Receiver func(child.Message)
 // MostInflight is how many requests may be under way at once.
 const MostInflight = 1 << 16
 
-// launch starts a server of which nothing is known yet. The server does not end with ctx, only when
-// it is told to.
+// launch starts a server that nothing is known about yet. The server does not end with ctx, only
+// when it is told to.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}

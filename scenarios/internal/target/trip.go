@@ -23,7 +23,7 @@ type Outcome struct {
 
 	answer   <-chan Outcome // holds an answer that came too late
 	code     string         // of the error in the answer
-	offset   *int64         // of the first wrong byte of the payload; nil if none is
+	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
 	accepted int64          // bytes of the request that the pipe took, framing and all
 }
 
@@ -172,7 +172,6 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// await waits for the answer.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {

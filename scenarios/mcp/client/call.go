@@ -15,10 +15,10 @@ import (
 // Call sends a request and returns the result of its answer. params is a value for json.Marshal; if
 // it is a nil of any type, no params are sent.
 //
-// The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if it was
-// lost before it answered, a [*FrameError] if the request, or under ErrorOnOversize the answer, is
-// too large, ErrClosed, or the error of ctx or of the RequestTimeout. In the last two cases the
-// server is told that the answer is not wanted any more.
+// The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if the
+// server was lost before it answered, and a [*FrameError] if the request is too large, or under
+// ErrorOnOversize the answer. Else it is ErrClosed, or the error of ctx or of the RequestTimeout;
+// after one of these two, the server is told that the answer is not wanted any more.
 //
 // A subscription, made with [mcp.Listen], lasts until the server answers it or is lost, or ctx
 // ends.

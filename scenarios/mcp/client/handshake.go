@@ -97,7 +97,6 @@ type serverInfo struct {
 	} `json:"capabilities"`
 }
 
-// readServerInfo reads the answer to the first request.
 func (o *Options) readServerInfo(m jsonrpc.Message) (*serverInfo, error) {
 	if m.Failure != nil {
 		return nil, jsonrpc.ParseError(m.Failure)

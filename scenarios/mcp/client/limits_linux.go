@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apply sets the limits of a process.
 func (l Limits) apply(pid int) error {
 	seconds := uint64((l.CPU + time.Second - 1) / time.Second)
 	for _, limit := range []struct {

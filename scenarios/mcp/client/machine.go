@@ -38,7 +38,6 @@ const (
 	closed                   // Close was called
 )
 
-// eventData holds the data that events carry.
 type eventData struct {
 	err *TransportError  // what the pending calls fail with
 	msg *jsonrpc.Message // of a frame
@@ -99,7 +98,6 @@ var machine = map[State]map[event]step{
 	},
 }
 
-// transition returns what the table says.
 func transition(s State, e event) step {
 	if st, ok := machine[s][e]; ok {
 		return st
@@ -107,8 +105,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the machine. An event of a server that is not the current one is out of date and
-// dropped; l is nil for events of no server.
+// dispatch runs the state machine. It drops events of a server that is not the current one; l is
+// nil for events of no server.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -213,7 +211,6 @@ func (c *Conn) failPending(data eventData) {
 	}
 }
 
-// tellViolation tells of a frame beyond the limit.
 func (c *Conn) tellViolation(e *FrameError) {
 	v := Violation{FrameSize: e.Size, Max: e.Limit, Reason: ReasonOversized}
 	log := c.opts.Logger

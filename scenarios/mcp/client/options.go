@@ -15,7 +15,7 @@ import (
 
 // Defaults of Options.
 const (
-	// Bytes: room for a document or an image, and a thousand times HTTP/2's default.
+	// Bytes: room for a document or an image. HTTP/2's default for a frame is a thousandth of that.
 	DefaultMaxMessage     = 16 << 20
 	DefaultMaxNoise       = 10_000 // lines in a row
 	DefaultRequestTimeout = 60 * time.Second
@@ -38,10 +38,10 @@ const (
 	// that is in the frame's first KiB, or null if there is none. The request with that id fails
 	// with a *FrameError of its own.
 	ErrorOnOversize
-	// Negotiate is CloseOnOversize with a limit that both ends agree on in the handshake: the
-	// smaller of the two that they name in capabilities.experimental.maxFrameSize; this end's, if
-	// the server names none. The limit holds for requests, too. In MCP experimental capabilities
-	// are objects, so a server that checks may refuse the number.
+	// Negotiate is CloseOnOversize with a limit that both ends agree on in the handshake. Each
+	// names a number in capabilities.experimental.maxFrameSize, and the smaller one holds; if the
+	// server names none, the client's holds. It bounds requests, too. MCP wants an object where
+	// that number stands, so a strict server may refuse it.
 	Negotiate
 )
 
@@ -56,8 +56,8 @@ type Options struct {
 	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
 	Policy     Policy          // CloseOnOversize
 	Lenient    bool            // skip malformed lines of a header; only with content-length
-	// How many lines in a row may be no message; after more the server counts as lost:
-	// DefaultMaxNoise; negative: none.
+	// How many lines in a row may be no message before the server counts as lost: DefaultMaxNoise;
+	// negative: none.
 	MaxNoise int
 
 	// For a request whose context has no deadline: DefaultRequestTimeout; negative: none.
@@ -83,12 +83,13 @@ type Options struct {
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
-	// Gets each chunk of a message of several, as it comes; its slices are valid during the call.
+	// Gets each chunk of a message that comes in several; its slices are valid during the call.
 	OnChunk func(framers.Chunk)
 }
 
 func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
+// complete fills in the defaults, and reports values that are not allowed.
 func (o *Options) complete() error {
 	o.Version = cmp.Or(o.Version, "(devel)")
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
