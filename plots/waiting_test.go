@@ -88,8 +88,8 @@ func TestLeversHaveTheirChart(t *testing.T) {
 	goodput := chartOfName(t, set, "goodput")
 	for i, p := range goodput.Panels {
 		added := p.Series[len(before.Panels[i].Series):]
-		if len(added) != 2 || added[0].Name != "pipe of 1 MiB" ||
-			added[1].Name != "writes of 8 KiB" || len(added[1].Points) != 1 {
+		if len(added) != 2 || added[0].Name != "writes of 8 KiB" ||
+			added[1].Name != "pipe of 1 MiB" || len(added[1].Points) != 1 {
 			t.Errorf("panel %q has beside the framings: %+v", p.Title, added)
 		}
 	}

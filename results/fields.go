@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -145,6 +146,11 @@ func (f Field) number(c Cell) float64 {
 		return *field
 	}
 	return 0
+}
+
+// Compare orders two cells by the field: by its number, or by its text.
+func (f Field) Compare(a, b Cell) int {
+	return cmp.Or(cmp.Compare(f.number(a), f.number(b)), cmp.Compare(f.Text(a), f.Text(b)))
 }
 
 // Show returns a value of [Field.Text] as a person reads it.

@@ -98,3 +98,15 @@ func TestTheOldNameOfAFieldIsRead(t *testing.T) {
 		}
 	}
 }
+
+// Cells are ordered by the numbers of their fields, not by how these are written.
+func TestFieldsCompareByNumber(t *testing.T) {
+	f, _ := results.FieldByName("write_size")
+	if f.Compare(results.Cell{WriteSize: 8 << 10}, results.Cell{WriteSize: 16 << 10}) >= 0 {
+		t.Error("8 KiB comes after 16 KiB")
+	}
+	f, _ = results.FieldByName("framing")
+	if f.Compare(results.Cell{Framing: "ndjson"}, results.Cell{Framing: "raw"}) >= 0 {
+		t.Error("ndjson comes after raw")
+	}
+}

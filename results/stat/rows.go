@@ -305,9 +305,19 @@ func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
 		byList(patternOrder, a.Pattern, b.Pattern),
-		cmp.Compare(SeriesCell(a).Key(), SeriesCell(b).Key()),
+		compareFields(SeriesCell(a), SeriesCell(b)),
 		cmp.Compare(a.Size, b.Size),
 		compareFramings(a.Framing, b.Framing))
+}
+
+// compareFields orders cells by the first field in which they differ.
+func compareFields(a, b results.Cell) int {
+	for _, f := range results.Fields() {
+		if order := f.Compare(a, b); order != 0 {
+			return order
+		}
+	}
+	return 0
 }
 
 // byList compares two values by their place in a list. Values that are not in the list come last,

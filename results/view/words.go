@@ -108,13 +108,17 @@ func SourceTitle(seed string) string {
 
 // absentFields says, for each field of a cell, what it means if the field is not set.
 var absentFields = map[string]string{
+	"batch":        "one",
 	"drain":        "full speed",
+	"inflight":     "one",
 	"rate":         "full",
 	"transfer":     "copy",
 	"size":         "recorded",
 	"closes_after": "stays",
 	"source":       "reused",
 	"touch":        "no",
+	"work":         "none",
+	"write_size":   "whole",
 }
 
 // fieldTitle is the title of a column with a field of cells.
@@ -125,8 +129,11 @@ func fieldTitle(name string) string {
 	case "touch":
 		return "used" // by the reader, which looks at the bytes
 	}
-	return name
+	return spaced(name)
 }
+
+// spaced returns the name of a field as it is written in texts.
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
@@ -142,6 +149,8 @@ func FieldValue(name, value string) string {
 		return asAsked.Replace(results.FormatGoodput(n))
 	case name == "touch" && value == "true":
 		return "yes"
+	case name == "work":
+		return value + " ns/B"
 	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
@@ -177,7 +186,7 @@ func FieldPhrase(name, value string) string {
 	case "closes_after":
 		return "reader " + text
 	}
-	return name + " " + text
+	return spaced(name) + " " + text
 }
 
 // CommonFields says which values cells have in common, the pipe and its ends first. It leaves out
