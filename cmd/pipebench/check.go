@@ -29,15 +29,18 @@ type checkFlags struct {
 
 func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.Long += "\n\nThe situations that --only takes:" +
-		"\n- of a program: " + situations(catalogue.Program) +
-		"\n- of a server: " + situations(catalogue.Server) +
-		"\n- of a client, what its server does: " + situations(catalogue.Client)
+		"\n- of a program: " + strings.Join(situations(catalogue.Program), ", ") +
+		"\n- of a server: " + strings.Join(situations(catalogue.Server), ", ") +
+		"\n- of a client, what its server does: " +
+		strings.Join(situations(catalogue.Client), ", ")
 	flags, o := cmd.Flags(), &f.options
 	flags.BoolVar(&f.server, "server", false,
 		"it is a server that speaks over its stdin and stdout")
 	flags.BoolVar(&f.client, "client", false,
 		`it is a client: "{}" in its arguments becomes the command of a server`)
 	flags.StringSliceVar(&o.Only, "only", nil, "try these situations alone, as listed above")
+	names := append(situations(catalogue.Program), situations(catalogue.Server)...)
+	complete(cmd, map[string][]string{"only": append(names, situations(catalogue.Client)...)})
 	flags.StringVar(&o.Framing, "framing", "",
 		"of a server, how messages are told apart (default found out)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
@@ -67,12 +70,12 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 }
 
 // situations lists the names of one side's situations for the help.
-func situations(side catalogue.Side) string {
+func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
 		names = append(names, s.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
