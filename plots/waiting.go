@@ -50,7 +50,7 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if keeps := stays.pauseKeeps(); keeps < 0.5 {
-		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full is %s times slower",
+		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full is at least %s times slower",
 			results.FormatNumber(1/keeps, 2))
 	}
 	return c
