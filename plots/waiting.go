@@ -50,8 +50,8 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if keeps := stays.pauseKeeps(); keeps < 0.5 {
-		c.Title = fmt.Sprintf("A writer that pauses when the pipe is full is at least %s times slower",
-			results.FormatNumber(1/keeps, 2))
+		const says = "A writer that pauses when the pipe is full is at least %s times slower"
+		c.Title = fmt.Sprintf(says, results.FormatNumber(1/keeps, 2))
 	}
 	return c
 }
