@@ -439,3 +439,15 @@ func TestACompressedFileIsReadAsItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestDanglingLinkIsNoFile(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "d.jsonl")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Skip(err)
+	}
+	for _, path := range []string{link, filepath.Join(filepath.Dir(link), "*.jsonl")} {
+		if files, err := results.Find(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: got %q, %v", path, files, err)
+		}
+	}
+}

@@ -23,26 +23,37 @@ const FileName = "results.jsonl"
 func Find(paths ...string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
-		files, err := find(path)
-		if err != nil {
-			return nil, fmt.Errorf("read results: %w", err)
+		for _, match := range matches(path) {
+			files, err := find(match)
+			if err != nil {
+				return nil, fmt.Errorf("read results: %w", err)
+			}
+			found = append(found, files...)
 		}
-		found = append(found, files...)
 	}
 	return found, nil
 }
 
+// matches lists the paths that match a pattern. A path that exists, or that nothing matches, stands
+// for itself. A match may not exist: a link may lead nowhere.
+func matches(pattern string) []string {
+	if _, err := os.Stat(pattern); err != nil {
+		paths, _ := filepath.Glob(pattern)
+		if len(paths) > 0 {
+			return paths
+		}
+	}
+	return []string{pattern}
+}
+
+// find lists the results files of a path that is no pattern.
 func find(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		matches, _ := filepath.Glob(path)
-		if len(matches) == 0 {
-			return nil, err
-		}
-		return Find(matches...)
+		return nil, err
 	}
 	if !info.IsDir() {
 		return []string{path}, nil

@@ -1,6 +1,6 @@
 // Command pipebench measures the pipes that programs talk through, and the framings they talk in.
 //
-//	pipebench run                     five framings through real pipes, in half a minute
+//	pipebench run                     five framings through real pipes, in 20 seconds
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
 //	pipebench report pipebench-out/*/results.jsonl -o pictures
 //	pipebench probe --failures        how stdio fails, reproduced
