@@ -114,7 +114,7 @@ func TestPairsFindATenthInSpiteOfDrift(t *testing.T) {
 
 func TestPairsFindNothingWhereNothingIs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
-	const trials = 200
+	const trials = 100
 	wrong := 0
 	for range trials {
 		old, after := resultstest.Pairs(rng, 10, 4, 1)

@@ -9,7 +9,7 @@ import (
 // Whoever looks after every pair, and stops at the first interval that leaves out what is true, is
 // wrong in no more than one of twenty histories, whatever the pairs scatter like.
 func TestASequenceHoldsAtEveryStop(t *testing.T) {
-	const histories, pairs, alpha = 10000, 50, 0.05
+	const histories, pairs, alpha = 3000, 50, 0.05
 	for _, noise := range noises {
 		rng := rand.New(rand.NewPCG(91, 92))
 		wrong := 0
