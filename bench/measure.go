@@ -46,7 +46,7 @@ const SliceTime = 3 * time.Millisecond
 // usualSamples is the default number of slices per cell.
 const usualSamples = 24
 
-// withDefaults fills in what the plan and its cells do not say, but for Forks (see forks).
+// withDefaults fills in what the plan and its cells do not say, except Forks (see forksOf).
 func (p Plan) withDefaults() Plan {
 	if p.Samples == 0 {
 		p.Samples = usualSamples

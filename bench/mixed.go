@@ -79,8 +79,8 @@ func (e *endpoint) sendMixed() error {
 	e.clock.await(e.load.schedule.start, false)
 	var allDue atomic.Bool
 	large := make(chan error, 1)
-	// Not on this goroutine, which is bound to its thread: then each turn to write would change
-	// threads. Goroutines that are not bound pass the turn on within one thread.
+	// Not on this goroutine: it is bound to its thread, so each turn to write would go from one
+	// thread to another. Goroutines that are not bound pass the turn on within a thread.
 	go func() { large <- e.sendLarge(&allDue) }()
 	err := e.sendSmall()
 	allDue.Store(true)

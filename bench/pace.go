@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A pace holds a reader to a number of bytes a second, from its first bytes on. The zero pace holds
-// nothing up. It belongs to one goroutine.
+// A pace holds a reader to a number of bytes per second, from its first bytes on. The zero pace
+// holds nothing up. It belongs to one goroutine.
 type pace struct {
 	PerSecond int64 // bytes
 	Next      int64 // when the reader is done with what it took; 0 before the first Take

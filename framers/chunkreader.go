@@ -164,9 +164,9 @@ func (r *chunkReader) header() (verdict, error) {
 	}
 }
 
-// shortID is a number of hexadecimal digits. If an adaptive stream ends with so many or fewer, and
-// no newline, they are a bare line, such as a number. More have the first dash of a UUID behind
-// them: they are a cut frame. While a message is incomplete, fewer are a cut frame, too.
+// shortID is a number of hexadecimal digits. An adaptive stream may end without a newline: then up
+// to shortID digits are a bare line, such as a number. A longer end has the first dash of a UUID,
+// so it is a cut frame. While a message is incomplete, a shorter end is a cut frame, too.
 const shortID = 8
 
 // endsBare reports whether a stream that ends with the n bytes of an ID ends with a bare line.

@@ -52,8 +52,8 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message, as far as they are known. The chunk has just come
-// and is not stored.
+// beginning returns the first bytes of a message, as far as they are known. The chunk has just
+// come, and is not stored.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {

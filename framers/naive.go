@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// newNaiveReader returns a reader of lines that reads atOnce bytes a call. It holds a line whole
+// newNaiveReader returns a reader of lines that reads atOnce bytes per call. It holds a line whole
 // before it looks at its length, so the memory bound of the other Readers does not hold for it.
 func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	s.readBuffer = atOnce
@@ -35,9 +35,9 @@ func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	return l
 }
 
-// Bytewise returns the line framing whose Reader reads one byte a call until it is a newline.
+// Bytewise returns the line framing whose Reader reads one byte per call, up to a newline.
 func Bytewise() Framing { return framing{bytewise, 0} }
 
-// Rescan returns the line framing whose Reader reads 4096 bytes a call and after each searches the
-// whole line again.
+// Rescan returns the line framing whose Reader reads 4096 bytes per call, and after each call
+// searches the whole line again.
 func Rescan() Framing { return framing{rescan, 0} }

@@ -39,7 +39,7 @@ func latencyChart(key, what string) func(rows) Chart {
 		if sizes := r.sizes(); len(sizes) > maxSizes {
 			shown := []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}
 			r = r.where(func(row stat.Row) bool { return slices.Contains(shown, row.Cell.Size) })
-			c.Notes = append(c.Notes, fmt.Sprintf("Of %d message sizes, three are shown.",
+			c.Notes = append(c.Notes, fmt.Sprintf("Three of %d message sizes are shown.",
 				len(sizes)))
 		}
 		c.addLatencies(r, key)
@@ -56,8 +56,8 @@ func latencyChart(key, what string) func(rows) Chart {
 	}
 }
 
-// addLatencies adds a panel for each size and placement, with a line for each framing. Of two sizes
-// each has rows of its own.
+// addLatencies adds a panel for each size and placement, with a line for each framing. Two sizes do
+// not share rows.
 func (c *Chart) addLatencies(r rows, key string) {
 	if len(r.sizes()) == 2 {
 		slices.SortStableFunc(r.all, func(a, b stat.Row) int { return a.Cell.Size - b.Cell.Size })

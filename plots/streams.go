@@ -72,8 +72,8 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast the framings carry the largest messages of which most figures are not
-// in doubt, in at most two placements. Raw counts only if nothing else was measured.
+// goodputTitle says how fast the framings carry messages, in at most two placements: the largest
+// messages whose figures are mostly not in doubt. Raw counts only if nothing else was measured.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
 	if len(framed.all) > 0 {

@@ -79,8 +79,8 @@ func family(name string) string {
 }
 
 // assignStyles gives each series of a chart its style. A framing has the same in all charts; sizes
-// of its chunks have its colour and other markers, the usual size the framing's own. What is no
-// framing has other colours.
+// of its chunks have its colour and other markers, the usual size the framing's own. Series that
+// are not framings have other colours.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	used := make(map[int]int) // how many names have been given a style of an index
@@ -115,8 +115,8 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the place in colors of the n-th name of a style, counted from 0. Names of no
-// framing take the colours behind those of framings in turns. Names of a framing have its colour as
+// colorAt returns the place in colors of the n-th name of a style, counted from 0. Other names take
+// the colours behind those of framings, one after another. Names of a framing have its colour as
 // long as there are markers, then the colours behind those of framings, then those of others.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors

@@ -211,5 +211,5 @@ const (
 	PatternMixed     = "mixed"     // large messages, and small ones that are due meanwhile
 	SourceHot        = "hot"       // the sender's message lies in the cache
 	TransferVmsplice = "vmsplice"  // the writer's pages are mapped into the pipe
-	SourceFresh      = "fresh"     // messages come from 64 MiB of copies in turn
+	SourceFresh      = "fresh"     // each message is another of 64 MiB of copies
 )

@@ -15,7 +15,7 @@ import (
 const Schema = 1
 
 // An Environment opens each run in a results file: where and with what the records of that run were
-// measured. What could not be found out is empty.
+// measured. Fields that could not be found out are empty.
 type Environment struct {
 	Kind   string `json:"kind"` // "environment"
 	Schema int    `json:"schema"`

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// FormatGoodput writes payload bytes a second with three significant digits, in the decimal unit
+// FormatGoodput writes payload bytes per second with three significant digits, in the decimal unit
 // that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
 func FormatGoodput(bytesPerSecond float64) string { return scaled(bytesPerSecond, scales["B/s"]) }
 

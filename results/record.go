@@ -15,15 +15,15 @@
 //
 // # The file
 //
-// A results file is JSON Lines, one [Line] a line, each written with a single call as soon as it is
-// known: an interrupted run keeps what it finished. [Append] writes it, [Read] reads
-// any number of them, of this schema and every older one, and [FileSchema] is its JSON Schema.
+// A results file is JSON Lines, one [Line] per line. Each is written with a single call as soon as
+// it is known, so an interrupted run keeps what it finished. [Append] writes it, [Read] reads any
+// number of them, of this schema and every older one, and [FileSchema] is its JSON Schema.
 //
 // # Quantities
 //
 // [FormatSize], [FormatDuration], [FormatGoodput] and [FormatPercent] write figures for people, the
-// same everywhere; [ParseSize] reads what people type. Goodput is payload bytes a second, 1 GB/s
-// being 10^9 B/s; sizes are powers of 1024.
+// same everywhere; [ParseSize] reads what people type. Goodput is payload bytes per second, and 1
+// GB/s is 10^9 B/s; sizes are powers of 1024.
 //
 // # Concurrency
 //
@@ -167,7 +167,7 @@ type Load struct {
 	Sent     int64   `json:"sent"`     // how many of these were sent
 	Late     int64   `json:"late"`     // sent later than the generator's own slack explains
 	Unsent   int64   `json:"unsent"`   // never sent
-	Achieved float64 `json:"achieved"` // messages a second that arrived
+	Achieved float64 `json:"achieved"` // messages per second that arrived
 }
 
 // Closed says what happened after the reader closed its end: the writer went on until the system

@@ -130,7 +130,7 @@ type SizeEvidence struct {
 // LoadEvidence says how requests were sent without waiting for each answer.
 type LoadEvidence struct {
 	Inflight   int     `json:"inflight"`
-	Rate       float64 `json:"rate"` // requests a second; 0 is as fast as they are answered
+	Rate       float64 `json:"rate"` // requests per second; 0 is as fast as they are answered
 	OutOfOrder int64   `json:"out_of_order"`
 }
 

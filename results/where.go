@@ -95,7 +95,7 @@ func (f *Filter) Fits(e Environment) bool {
 	return true
 }
 
-// Relevant drops the problems of runs of which none passed.
+// Relevant drops problems of runs if none of these runs passed.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
 		left := slices.ContainsFunc(p.Runs, func(run string) bool {

@@ -42,9 +42,9 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	addDuration(cmd, &o.Budget, "duration", 300*time.Millisecond,
 		"of the measurement of one size, about")
 	addCount(cmd, &f.load.Inflight, "inflight", 0, 0, mostInflight,
-		"load it with so many unanswered requests at once, instead of the sweep")
+		"load it with this many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.load.Rate, "rate", 0,
-		"load it with so many requests a second, due whether it answers or not, "+
+		"load it with this many requests per second, due whether it answers or not, "+
 			"instead of the sweep")
 	addDuration(cmd, &f.load.Duration, "load-time", 3*time.Second, "of --inflight and --rate")
 	flags.StringVar(&f.messages, "messages", "",

@@ -109,7 +109,7 @@ func someDecided(found []results.Finding) error {
 func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	f.options.Observe = func(p rules.Progress) {
 		found := results.FormatCount(p.Findings, "finding")
-		s.progress.finish(p.Of, p.Experiment+": "+found)
+		s.progress.finish(p.Total, p.Experiment+": "+found)
 	}
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }

@@ -60,7 +60,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be measured (each cell with --detail), and how long that takes")
 	addCount(cmd, &f.repeat, "repeat", 1, 1, mostCounted,
-		"measure it all so many times, as runs of their own, and show how far figures vary")
+		"measure it all this many times, each as a run of its own, and show how far figures vary")
 	addDuration(cmd, &f.over, "over", 0, "spread the runs of --repeat over this long")
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")

@@ -102,7 +102,7 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency gives every sample of r count latencies, of 1 to 1.4 times its time per message.
+// WithLatency gives every sample of r count latencies, each of 1 to 1.4 times its time per message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)

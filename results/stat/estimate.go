@@ -173,8 +173,8 @@ func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDi
 // only as many independent figures as forks. That makes the interval wider than that of as many
 // independent slices: by three fifths with four forks, by two fifths with five, by a fifth with
 // eight, and with fewer than four it says next to nothing. But each fork costs the start of all
-// workers, and leaves fewer slices for the others: of fewer than five slices the median is easily
-// one that was disturbed.
+// workers, and leaves fewer slices for the others: the median of fewer than five slices is easily a
+// disturbed one.
 const Forks = 5
 
 // An observation is a figure of one sample, or of two samples of one round.

@@ -194,8 +194,8 @@ func tellsMore(a, other Answer) bool {
 	return a.Verdict == results.VerdictNotTried
 }
 
-// addTarget keeps one answer for each server and run: the one with the worst verdict, and of
-// several such the one with the smallest limit.
+// addTarget keeps one answer for each server and run: the one with the worst verdict, or if several
+// have it, the one with the smallest limit.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording

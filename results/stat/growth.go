@@ -195,9 +195,8 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// half is the factor by which a byte has to become dearer for the growth to show: half as much
-// again.
-const half = 1.5
+// dearerFactor is the factor by which a byte has to become dearer for the growth to show.
+const dearerFactor = 1.5
 
 // dearer returns the first size at which a byte costs at least 1.5 times as much as at the best
 // smaller size; 0 if there is none.
@@ -205,7 +204,7 @@ func dearer(sizes, times []float64) int {
 	best := math.Inf(1)
 	for i, size := range sizes {
 		cost := times[i] / size
-		if cost >= half*best {
+		if cost >= dearerFactor*best {
 			return int(size)
 		}
 		best = min(best, cost)

@@ -282,8 +282,8 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	return all
 })
 
-// Metrics lists every metric by the name that it has in assertions and columns: first the metrics
-// that are no percentiles, then "p50", "p90", "p99", "p99.9" and "max" of the primary latency (see
+// Metrics lists every metric by the name that it has in assertions and columns: first those that
+// are not percentiles, then "p50", "p90", "p99", "p99.9" and "max" of the primary latency (see
 // [Row.PrimaryLatency]), then the same of each key of [Sample.Latency] ("service.p99").
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 

@@ -18,12 +18,12 @@ import (
 // its cells, and in at least two cells if it has more than one: among the thousands of cells of a
 // fleet some are far off by chance.
 type Outlier struct {
-	Member  int   // in the list of members
-	Peers   []int // the members that it was compared with, itself included
-	Cells   int   // number of cells in which it is beyond the others
-	Of      int   // number of cells that were compared
-	Cell    results.Cell
-	Figures [2]float64 // in Cell, where it is furthest off: its own figure, and the usual one
+	Member   int   // in the list of members
+	Peers    []int // the members that it was compared with, itself included
+	Cells    int   // number of cells in which it is beyond the others
+	Compared int   // number of cells that were compared
+	Cell     results.Cell
+	Figures  [2]float64 // in Cell, where it is furthest off: its own figure, and the usual one
 }
 
 const (
@@ -116,7 +116,7 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 			if !known || !ok {
 				continue
 			}
-			o.Of++
+			o.Compared++
 			within := math.Log(e.Interval.Hi) >= u.centre-u.limit &&
 				math.Log(e.Interval.Lo) <= u.centre+u.limit
 			if within {
@@ -129,8 +129,8 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 				o.Figures = here.Figures
 			}
 		}
-		least := max(1, min(2, o.Of))
-		if o.Cells >= least && float64(o.Cells) >= outlierCells*float64(o.Of) {
+		least := max(1, min(2, o.Compared))
+		if o.Cells >= least && float64(o.Cells) >= outlierCells*float64(o.Compared) {
 			found = append(found, o)
 		}
 	}

@@ -143,8 +143,8 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
 }
 
-// sniffed is how many bytes of a file are looked at to tell which format it has. That is more than
-// a login or a build prints before the first line that counts.
+// sniffed is how many bytes of a file are looked at to tell which format it has. A login or a build
+// prints less before the first line that counts.
 const sniffed = 16 << 10
 
 // looksLikeJSON reports whether a file holds records and not Go benchmark text, by the first line

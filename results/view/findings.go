@@ -91,8 +91,8 @@ func sorted(all []results.Finding) []results.Finding {
 	})
 }
 
-// remarkableTable shows the findings that a person has to look at. Of failures that end alike it
-// shows only the first.
+// remarkableTable shows the findings that a person has to look at. It shows only the first of the
+// failures that end alike.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var first []results.Finding
 	var names []string

@@ -36,7 +36,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	for _, o := range outliers {
 		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
 			results.CellLabel(o.Cell, nil), outlierValue(o.Cell, o.Figures[0]).Text,
-			outlierValue(o.Cell, o.Figures[1]).Text, o.Cells, o.Of)
+			outlierValue(o.Cell, o.Figures[1]).Text, o.Cells, o.Compared)
 		name := members[o.Member].Name
 		odd = append(odd, name)
 		leftOdd += addMachine(&t, name, what, reasons(members, o))

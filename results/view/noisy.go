@@ -46,7 +46,7 @@ func blurOf(rows []stat.Row) blur {
 
 // isTooNoisyToRank reports whether a run cannot tell framings apart: most of its ratios to raw are
 // blurred or have no interval, and at no place something is known of all framings at the size that
-// is summed up. A run of which no cell has enough samples is told by tooFewSamples.
+// is summed up. tooFewSamples speaks of a run in which no cell has enough samples.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	b := blurOf(rows)
 	if 2*(b.wide+b.few) <= b.all || b.few == b.all && tooFewSamples(rows) != "" {

@@ -14,8 +14,8 @@ import (
 type object map[string]any
 
 // writeSARIF writes findings as code scanning reads them: SARIF 2.1.0, with one run. Those that
-// fail are results, and expected failures are suppressed results. What could not be judged is no
-// result, so it is a notification.
+// fail are results, and expected failures are suppressed results. Findings that could not be judged
+// are notifications.
 func writeSARIF(w io.Writer, set *results.Set) error {
 	driver := object{
 		"name":           "pipebench",

@@ -66,7 +66,7 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is VerdictText for a program of which it is known whether it wrote to its standard error.
+// EndText is VerdictText for a program; wrote says whether it wrote to its standard error.
 func EndText(verdict string, wrote bool) string {
 	if verdict == "exit 0" && wrote {
 		return "exited (code 0)"
@@ -272,7 +272,7 @@ func joinAnd(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Truncate shortens a text to so many characters, and marks that it did.
+// Truncate shortens a text that has more characters than most, and marks that it did.
 func Truncate(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:max(0, most)]) + "…"

@@ -214,15 +214,15 @@ var faults = []Situation{
 		Title:  "writes log lines, blank lines and other JSON to stdout between answers",
 		Advice: "log to standard error; as a client, skip a line that is no message and say so"},
 	{Name: "split-utf8", Sign: '=', Default: 4 << 10, Due: PassOn, Asked: "split-utf8=1",
-		Title: "decodes its input in pieces of so many bytes, so that a character cut in two " +
+		Title: "decodes its input in pieces of this many bytes, so that a character cut in two " +
 			"becomes U+FFFD",
 		Advice: "join bytes first, decode text then"},
 	{Name: "trickle", Sign: '=', Default: 16, Due: CarryOn,
-		Title:  "writes its answers so many bytes at a time",
+		Title:  "writes its answers this many bytes at a time",
 		Advice: "buffer an answer and write it in one call; as a client, wait for the whole of it"},
 	{Name: "stderr-flood", Sign: '=', Default: 64 << 10, Due: CarryOn,
 		Asked:  "stderr-flood=256KiB",
-		Title:  "writes so many bytes to stderr before each answer",
+		Title:  "writes this many bytes to stderr before each answer",
 		Advice: "log less than a pipe holds; as a client, drain standard error"},
 	{Name: "reorder", Due: CarryOn,
 		Title:  "answers requests that come together in the reverse order",
@@ -235,7 +235,7 @@ var faults = []Situation{
 		Title:  "exits with code 0 in the middle of the first larger answer",
 		Advice: "flush before exit; as a client, take an end inside a message for an error"},
 	{Name: "large-answer", Sign: '=', Default: 16 << 20,
-		Title: "answers each call with so many bytes",
+		Title: "answers each call with this many bytes",
 		Advice: "keep results small, or page them; as a client, fail that one call and say which " +
 			"limit it met"},
 	{Name: "odd-version", Due: GiveUp,

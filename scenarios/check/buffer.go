@@ -38,7 +38,7 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		behind := piped.behind(shown)
 		usual := max(shown.behind(first), first.behind(shown))
 		if len(shown.arrivals) < 4 || 3*len(piped.arrivals) > len(shown.arrivals) ||
-			behind < late+usual {
+			behind < late+usual { // too few pieces, or not gathered, or not late
 			f.clear()
 			f.ok("what comes to a terminal in %s comes through a pipe in %s",
 				results.FormatCount(len(shown.arrivals), "piece"),

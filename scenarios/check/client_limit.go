@@ -62,8 +62,8 @@ func (f *finding) visitLarge(ctx context.Context, n int64) (*visit, error) {
 	return f.visit(ctx, "--fault", flag)
 }
 
-// judgeLimit judges a client that takes answers of low bytes but none of high bytes. It needs the
-// time needed for an answer of low bytes, and the time good for small answers.
+// judgeLimit judges a client that takes answers of low bytes but none of high bytes. An answer of
+// low bytes takes it the time needed, a small one the time good.
 func judgeLimit(f *finding, failed *visit, good, needed time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {

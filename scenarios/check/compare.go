@@ -86,7 +86,8 @@ func (o *outcome) cutClearly(usual int64) bool {
 	return o.total == int64(o.holds) || 10*o.total < 9*usual
 }
 
-// compareLengths judges an output by its length, if nothing else can be compared.
+// compareLengths judges an output by its length, if nothing else can be compared. Runs with a file
+// differ by spread: an output is cut only if far more than that is missing.
 func (p *program) compareLengths(o *outcome) (d difference, told bool) {
 	least, most := p.ref().lengths()
 	spread := most - least

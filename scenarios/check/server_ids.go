@@ -263,16 +263,16 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	c.seen.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:
-		c.fails("%d answers or more came to no request, or as the second to one", again)
+		c.fails("%d answers or more came to no request, or were the second to one", again)
 	case len(answers) < atOnce && c.isClosed():
 		c.lost(fmt.Sprintf("with %d requests in flight", atOnce))
 	case len(counts) < atOnce || counts[0] > 0:
-		c.fails("of %d requests sent at once %d were answered, each by its id",
-			atOnce, len(counts)-min(counts[0], 1))
+		c.fails("%d of %d requests sent at once were answered, each by its id",
+			len(counts)-min(counts[0], 1), atOnce)
 	case !ordered:
-		c.ok("all of %d requests were answered, in another order", atOnce)
+		c.ok("all %d requests were answered, in another order", atOnce)
 	default:
-		c.ok("all of %d requests were answered in their order", atOnce)
+		c.ok("all %d requests were answered in their order", atOnce)
 	}
 	return nil
 }

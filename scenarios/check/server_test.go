@@ -78,8 +78,8 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"doubles":           {"ids": "a request with the id 2147483647 is answered under 2147483648"},
 		"no-batch":          {"batch": "it ended after a batch: exit 1"},
 		"wrong-code":        {"unknown-method": "refused with -32600, not -32601"},
-		"drops":             {"pipelined": "of 32 requests sent at once 29 were answered"},
-		"twice":             {"pipelined": "answers or more came to no request, or as the second to one"},
+		"drops":             {"pipelined": "29 of 32 requests sent at once were answered"},
+		"twice":             {"pipelined": "answers or more came to no request, or were the second to one"},
 		"leaky":             {"memory-growth": "memory grows by "},
 		"loses":             {"both-write": "corrupt: byte "},
 		"ours deaf@65536B": {

@@ -33,9 +33,8 @@ type streams struct {
 
 	input input
 	// settle is how long an input keeps the program waiting; it grows with how slow the program is.
-	// A slowInput pauses so long after its first piece, so that the program reads that piece alone.
-	// A silentInput brings nothing for so long, so that the program gets as far as to ask for
-	// input.
+	// A slowInput pauses after its first piece, so that the program reads that piece alone. A
+	// silentInput brings nothing, so that the program gets as far as to ask for input.
 	settle time.Duration
 }
 

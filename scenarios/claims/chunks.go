@@ -95,7 +95,7 @@ var chunkClaims = []Claim{
 		Needs: []string{chunks + "in-turn"},
 		Judge: func(e *Evidence) Judgement {
 			return e.ifSound(chunks+"in-turn", "the id in each frame tells the messages apart",
-				"messages whose frames came in turn did not arrive as they were sent")
+				"messages whose frames were interleaved did not arrive as they were sent")
 		},
 	},
 	{

@@ -49,7 +49,7 @@ func (l Load) withDefaults() (Load, error) {
 	}
 	rateFits := l.Rate >= leastRate && l.Rate <= mostRate // NaN does not
 	if l.Rate != 0 && !rateFits {
-		return l, fmt.Errorf("drive: %v requests a second: want a rate of 0, or from %g to %g",
+		return l, fmt.Errorf("drive: %v requests per second: want a rate of 0, or from %g to %g",
 			l.Rate, leastRate, mostRate)
 	}
 	return l, nil
@@ -104,7 +104,7 @@ func judgeRate(t *results.Target) {
 			unsent += s.Load.Unsent
 		}
 	}
-	if late*100 > sent {
+	if late*100 > sent { // one in a hundred
 		warn(t, "%d of %d requests left late: the window was full or the driver had no CPU; "+
 			"latency counts from when they were due", late, sent)
 	}

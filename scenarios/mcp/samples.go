@@ -61,7 +61,7 @@ func largeDataTool() Tool {
 		return *a.Bytes
 	}
 	schema := Schema(Param{"bytes", "how many", Integer.Between(0, 64<<20), true})
-	does := "Return so many bytes of X, 100000 unless said"
+	does := "Return the given number of bytes of X, by default 100000"
 	tool := NewTool("get_large_data", does, schema, func(_ context.Context, a in) (string, error) {
 		return strings.Repeat("X", size(a)), nil
 	})

@@ -258,7 +258,7 @@ func (s *Server) whyOver(reading bool, failure error) string {
 // requests than are served at a time, and close its end at once.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
-	boundRead(s.in, time.Unix(1, 0))
+	boundRead(s.in, time.Unix(1, 0)) // long past: a read that blocks ends at once
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
 	for before := int64(-1); len(s.waiting) > 0 && s.taken.Load() != before; {
 		before = s.taken.Load()

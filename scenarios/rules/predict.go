@@ -10,9 +10,9 @@ import (
 // a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
 type model func(n int) (accepted int)
 
-// ring models Linux's pipe: a ring of slots of one page each, of which the number free is unused.
-// The part of a write beyond whole pages goes first: into the newest slot, if all of it fits there.
-// The rest of the write takes new slots.
+// ring models Linux's pipe: a ring of slots of one page each. free is how many are unused. The part
+// of a write beyond whole pages goes first: into the newest slot, if all of it fits there. The rest
+// of the write takes new slots.
 func ring(slot, free int) model {
 	newest := 0 // bytes in the newest slot
 	started := false

@@ -92,8 +92,8 @@ func TestRunsOfOneLetterAreCounted(t *testing.T) {
 	c := runCounter{size: 3}
 	c.count([]byte("aaabbbaaaaaabb"))
 	c.count([]byte("bab"))
-	if c.runs != 5 || c.broken != 1 || c.whole() != 5 {
-		t.Errorf("counted %+v, %d whole", c, c.whole())
+	if c.runs != 5 || c.broken != 1 || c.wholeMessages() != 5 {
+		t.Errorf("counted %+v, %d whole", c, c.wholeMessages())
 	}
 }
 

@@ -63,7 +63,7 @@ func inquiries() []inquiry {
 		{name: "write-size",
 			how: "send 1,000,000 B messages in smaller writes, and in larger pipes",
 			do:  compareWriteSizes, once: true},
-		{name: "wake-up", how: "pass one byte to and fro between two processes",
+		{name: "wake-up", how: "pass one byte there and back between two processes",
 			do: timeWakeUps, once: true},
 	}
 }
@@ -137,9 +137,9 @@ type Options struct {
 
 // Progress is one experiment that is over.
 type Progress struct {
-	Experiment string // "fifo capacity"
-	Findings   int    // that the experiment brought
-	Done, Of   int    // experiments done, including this one, and in all
+	Experiment  string // "fifo capacity"
+	Findings    int    // that the experiment brought
+	Done, Total int    // experiments done, including this one, and in all
 }
 
 // Steps returns the names of the experiments, in the order in which they run.
@@ -193,7 +193,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 		}
 		if o.Observe != nil {
 			name := strings.ReplaceAll(strings.TrimPrefix(e.ID, "rule/"), "/", " ")
-			o.Observe(Progress{Experiment: name, Findings: findings, Done: n + 1, Of: len(plan)})
+			o.Observe(Progress{Experiment: name, Findings: findings, Done: n + 1, Total: len(plan)})
 		}
 	}
 	return nil

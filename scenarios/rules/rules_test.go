@@ -138,7 +138,7 @@ func TestProgressCountsExperiments(t *testing.T) {
 		Steps:   []string{"capacity", "full"},
 		Observe: func(p Progress) { seen = append(seen, p) },
 	})
-	if len(seen) != 2 || seen[1].Done != 2 || seen[1].Of != 2 ||
+	if len(seen) != 2 || seen[1].Done != 2 || seen[1].Total != 2 ||
 		seen[0].Experiment != "anonymous capacity" ||
 		seen[0].Findings+seen[1].Findings != len(got) {
 		t.Errorf("progress %+v, with %d findings", seen, len(got))

@@ -131,21 +131,22 @@ func (c *runCounter) count(p []byte) {
 	}
 }
 
-// whole returns the number of whole messages so far.
-func (c *runCounter) whole() int { return c.messages + c.run/c.size }
+// wholeMessages returns how many there were so far.
+func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
 // enough reports whether to stop reading: after interleaveTime if enough messages came, else after
 // slowInterleaveTime. How many runs came does not matter here: foundInterleaved says if they are
 // too few.
 func (c *runCounter) enough(spent time.Duration) bool {
-	return spent >= interleaveTime && c.whole() >= fewMessages || spent >= slowInterleaveTime
+	return spent >= slowInterleaveTime ||
+		spent >= interleaveTime && c.wholeMessages() >= fewMessages
 }
 
 func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	how := fmt.Sprintf("two processes write %d bytes a call, reads of %d: "+
-		"of %d runs of one writer's bytes %d were no whole messages", size, read, c.runs, c.broken)
+		"%d of %d runs of one writer's bytes were no whole messages", size, read, c.broken, c.runs)
 	var cut any = c.broken > 0
-	if c.broken == 0 && (c.whole() < fewMessages || c.runs < fewRuns) {
+	if c.broken == 0 && (c.wholeMessages() < fewMessages || c.runs < fewRuns) {
 		cut = tooFew
 	}
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)

@@ -63,8 +63,8 @@ const (
 	nearBest = 0.7  // share of the best gain, as a logarithm, that a simpler change needs
 )
 
-// mostBlurred is the largest half-width of an interval, as a logarithm, that still gives an answer:
-// beyond it noise hides that.
+// mostBlurred is the largest half-width of an interval, as a logarithm, that gives an answer.
+// Beyond it, noise hides the answer.
 const mostBlurred = 0.25
 
 // A Decision is what records of the grid say.
@@ -160,12 +160,12 @@ func (g grid) places() []string {
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
-	of, found := g.find(c, place, pattern, r)
+	own, found := g.find(c, place, pattern, r)
 	base, foundBase := g.find(Choice{}, place, pattern, r)
 	if !found || !foundBase {
 		return stat.Estimate{}, false
 	}
-	e := stat.PairedRatio(stat.MustMetric(metric), []results.Record{of}, []results.Record{base})
+	e := stat.PairedRatio(stat.MustMetric(metric), []results.Record{own}, []results.Record{base})
 	if e.N == 0 || e.Median <= 0 {
 		return stat.Estimate{}, false
 	}
@@ -189,17 +189,17 @@ func (d Decision) score(c Choice) (score, bool) {
 	n := 0
 	variance := 0.0
 	for _, place := range d.places() {
-		for _, of := range []struct{ metric, pattern string }{
+		for _, f := range []struct{ metric, pattern string }{
 			{"goodput", "stream"},
 			{"time", results.PatternRoundtrip},
 		} {
-			if d.Objective == Throughput && of.metric == "time" {
+			if d.Objective == Throughput && f.metric == "time" {
 				continue
 			}
-			if d.Objective == Latency && of.metric == "goodput" {
+			if d.Objective == Latency && f.metric == "goodput" {
 				continue
 			}
-			e, ok := d.ratio(of.metric, c, place, of.pattern, reader{})
+			e, ok := d.ratio(f.metric, c, place, f.pattern, reader{})
 			if !ok {
 				return s, false
 			}
@@ -260,7 +260,8 @@ func (d *Decision) decideLever() {
 	case d.Unproven != "":
 	case math.IsInf(halfWidth, 1):
 		d.Unproven = fmt.Sprintf("there are fewer than %d samples per cell", stat.LeastSamples)
-	case halfWidth > mostBlurred || best.gain-best.halfWidth < 0 && best.gain > math.Log(worthIt):
+	case halfWidth > mostBlurred,
+		best.gain > math.Log(worthIt) && best.gain < best.halfWidth: // it may not gain at all
 		d.Unproven = "noise hides what a change gains"
 	}
 	limit := math.Log(worthIt)

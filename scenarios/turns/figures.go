@@ -79,7 +79,7 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 			t.add(f, p.counted, isTimed)
 		}
 		for _, f := range resources {
-			if f.name != "peak memory" || p.counted.have(f) {
+			if f.name != "peak memory" || p.counted.knows(f) {
 				t.add(f, p.counted, true)
 			}
 		}
@@ -117,8 +117,8 @@ func (s *starts) isCounted() bool {
 	return len(s.old) > 0 && !slices.ContainsFunc(slices.Concat(s.old, s.new), isNot)
 }
 
-// have reports whether a figure is known for every start.
-func (s *starts) have(f figure) bool {
+// knows reports whether a figure is known for every start.
+func (s *starts) knows(f figure) bool {
 	isUnknown := func(one Start) bool { return f.value(one) <= 0 }
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
@@ -127,7 +127,7 @@ func (s *starts) have(f figure) bool {
 // CPU time at all, or half of the first starts have the same CPU time as another start, to the
 // nanosecond.
 func (s *starts) isCoarse() bool {
-	if !s.have(cpuTime) {
+	if !s.knows(cpuTime) {
 		return true
 	}
 	if len(s.old) < stat.LeastPairs {
@@ -152,16 +152,16 @@ func (p *Programs) causes(c *stat.Comparison) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %s of %s instead of %s of %s",
 			results.FormatGrouped(int64(change.New.Median)), change.Metric,
-			each(bytes, p.counted.new, change.New.Median),
+			bytesPerCall(bytes, p.counted.new, change.New.Median),
 			results.FormatGrouped(int64(change.Old.Median)),
-			each(bytes, p.counted.old, change.Old.Median)))
+			bytesPerCall(bytes, p.counted.old, change.Old.Median)))
 	}
 	return strings.Join(parts, ", and ")
 }
 
-// each returns the mean number of bytes per call, as text. It writes a power of two if the mean is
-// close to one.
-func each(bytes figure, from []Start, calls float64) string {
+// bytesPerCall returns the mean number of bytes per call, as text. It writes a power of two if the
+// mean is close to that.
+func bytesPerCall(bytes figure, from []Start, calls float64) string {
 	if calls == 0 {
 		return "none"
 	}

@@ -172,24 +172,24 @@ func (f *finder) checkPair(there, back *Channel, a, b Holder) {
 	full := there.Full && back.Full
 	empty := there.Queued == 0 && back.Queued == 0
 	switch {
-	case full && !waiting(there.Readers) && !waiting(back.Readers):
+	case full && !anyWaits(there.Readers) && !anyWaits(back.Readers):
 		const says = "both sides are writing and neither reads: " +
 			"%s is writing to %s (%s), and %s to %s (%s)"
 		f.add(MutualWrite, fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill()), there, back)
-	case empty && waits(there.Readers, b.PID) && waits(back.Readers, a.PID):
+	case empty && pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID):
 		const says = "both sides are reading and neither writes: " +
 			"%s waits for %s (%s), and %s for %s (%s)"
 		f.add(MutualRead, fmt.Sprintf(says, b, a, there.ID, a, b, back.ID), there, back)
 	}
 }
 
-// waiting reports whether one of the holders waits.
-func waiting(list []Holder) bool {
+// anyWaits reports whether one of the holders waits.
+func anyWaits(list []Holder) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits })
 }
 
-// waits reports whether the process pid is among the holders and waits.
-func waits(list []Holder, pid int) bool {
+// pidWaits reports whether the process pid is among the holders and waits.
+func pidWaits(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }
 
@@ -207,11 +207,12 @@ func (f *finder) checkChannel(c *Channel) {
 			"nobody holds the writing end of the %s of %s any more (%s); " +
 			"a read past that is the end of file"
 		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
-	case c.Full && !waiting(c.Readers) && len(c.Writers) > 0:
+	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
 		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), idle(c.Readers)), c)
-	case c.Queued == 0 && waiting(c.Readers) && heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
+	case c.Queued == 0 && anyWaits(c.Readers) &&
+		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
 		r := firstWaiting(c.Readers)
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
@@ -223,7 +224,7 @@ func (f *finder) checkChannel(c *Channel) {
 // something else, or does something else. For descriptors other than standard input this is no
 // problem: a program may read them when it likes.
 func (f *finder) checkUnread(c *Channel) {
-	if c.Queued <= 0 || c.Full || waiting(c.Readers) {
+	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) {
 		return
 	}
 	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == 0 })

@@ -244,7 +244,7 @@ func (s *snapshot) waitsIn(h Holder, call string) Holder {
 func (s *snapshot) measure(c *Channel) {
 	if c.Kind == "socket" {
 		// No call tells how much room a socket has. But if a writer sleeps in it, it is full.
-		c.Full = waiting(c.Writers) && c.Queued != 0
+		c.Full = anyWaits(c.Writers) && c.Queued != 0
 		return
 	}
 	c.ask(c.Writers, unix.O_WRONLY)

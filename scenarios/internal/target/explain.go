@@ -144,7 +144,8 @@ func (s *Server) probe(ctx context.Context) string {
 	}
 	before := s.receive.Load() // of a request that may still be answered
 	defer s.receive.Store(before)
-	out := s.exchange(ctx, s.Protocol().Smallest(Transport), manyIDs-1, s.o.Patience)
+	const number = manyIDs - 1 // of no other request
+	out := s.exchange(ctx, s.Protocol().Smallest(Transport), number, s.o.Patience)
 	switch {
 	case out.Verdict == OK, out.Verdict == ErrorReply:
 		return probeAnswered
