@@ -94,3 +94,45 @@ type renamed struct {
 }
 
 func (r renamed) String() string { return r.name }
+
+func TestAFramingMayNotHaveANameOfFramers(t *testing.T) {
+	defer func() {
+		said := fmt.Sprint(recover())
+		if !strings.Contains(said, `framers has a framing "ndjson"`) {
+			t.Errorf("Register: %s", said)
+		}
+	}()
+	Register(renamed{own{}, "ndjson"})
+}
+
+// Only framers can read an Option, so its value would stand in the record without any effect.
+func TestAFramingOfOthersHasNoOptions(t *testing.T) {
+	for name, set := range map[string]func(*results.Cell){
+		"read buffer": func(c *results.Cell) { c.ReadBuffer = 4096 },
+		"read offset": func(c *results.Cell) { c.ReadOffset = "64" },
+		"write size":  func(c *results.Cell) { c.WriteSize = 256 },
+	} {
+		if err := Unsupported(cell(set)); err != nil {
+			t.Errorf("%s of ndjson: %v", name, err)
+		}
+		other := func(c *results.Cell) { c.Framing = "own" }
+		err := Unsupported(cell(set, other))
+		if !IsUnsupported(err) || !strings.Contains(err.Error(), "own") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestARunWithoutANameGetsOne(t *testing.T) {
+	plan := small(cell(), cell(func(c *results.Cell) { c.Size = 256 }))
+	plan.Run = ""
+	w := results.NewWriter(io.Discard)
+	var runs []string
+	err := Run(t.Context(), plan, func(r results.Record) error {
+		runs = append(runs, r.Run)
+		return w.Write(r)
+	})
+	if err != nil || len(runs) != 2 || runs[0] != runs[1] {
+		t.Errorf("runs %q: %v", runs, err)
+	}
+}

@@ -10,7 +10,18 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells beside each other, and gives a record of each to keep.
+// [Run] measures many cells beside each other, and gives a record of each to keep. A file of
+// records has what pictures and reports need:
+//
+//	w, err := results.Append("results.jsonl")
+//	...
+//	plan := bench.Plan{Cells: cells}
+//	err = bench.Run(ctx, plan, func(r results.Record) error { return w.Write(r) })
+//	err = errors.Join(err, w.Close())
+//	...
+//	set, err := results.Read("results.jsonl")
+//	...
+//	files, err := plots.Write("pictures", plots.Charts(set))
 //
 // # The controller and its workers
 //
@@ -54,6 +65,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/placement"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
@@ -61,7 +73,7 @@ import (
 // A Plan says what to measure, and for how long. A field that the plan or one of its cells leaves
 // empty has its usual value.
 type Plan struct {
-	Run       string         // names the run in its records
+	Run       string         // names the run in its records; "" is a name of [results.NewRun]
 	Cells     []results.Cell // each at most once
 	Samples   int            // slices of each cell; 0 is 24, and fewer than 6 give no interval
 	Duration  time.Duration  // of one slice, about; 0 is [SliceTime]
@@ -157,6 +169,9 @@ func placeAll(cells []results.Cell) ([]placedCell, error) {
 
 // placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it.
 func placeCell(c results.Cell) (placement.CPUs, error) {
+	if err := tryOptions(c); err != nil {
+		return placement.CPUs{}, err
+	}
 	if err := tryPipe(c); err != nil {
 		return placement.CPUs{}, err
 	}
@@ -165,6 +180,17 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 		return placement.CPUs{}, err
 	}
 	return topology.Choose(c.Placement)
+}
+
+// tryOptions returns an error if the cell needs options of package framers, and its framing is
+// another's, which cannot read them.
+func tryOptions(c results.Cell) error {
+	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
+	if _, err := framers.Parse(c.Framing); err == nil || !needed {
+		return nil
+	}
+	return syspipe.Unsupported("a read buffer, read offset or write size for the framing " +
+		c.Framing + ": only the framings of package framers read options")
 }
 
 // tryPipe opens a cell's pipe, sets how its ends wait, and closes it again: a system may support a

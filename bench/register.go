@@ -13,8 +13,18 @@ var registered sync.Map
 
 // Register makes f, a framing of the caller's own, known to the engine under the name f.String(),
 // in this process and in the workers it starts. Call it before [Worker], in main or TestMain. It
-// cannot replace a framing that package framers knows.
-func Register(f framers.Framing) { registered.Store(f.String(), f) }
+// panics if package framers has a framing of that name, which would be measured instead.
+//
+// A [framers.Option] does not reach f. So a cell of f that sets a read buffer, a read offset or a
+// write size is unsupported: see [framers.Framing].
+func Register(f framers.Framing) {
+	name := f.String()
+	if _, err := framers.Parse(name); err == nil {
+		panic(fmt.Sprintf("bench.Register: framers has a framing %q: give yours a name of its own",
+			name))
+	}
+	registered.Store(name, f)
+}
 
 // parseFraming finds a framing by its spec, a registered one too.
 func parseFraming(spec string) (framers.Framing, error) {

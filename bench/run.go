@@ -69,6 +69,9 @@ type cellRun struct {
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	p = p.withDefaults()
 	placed, err := p.validateAndPlace()
+	if err == nil && p.Run == "" {
+		p.Run, err = results.NewRun()
+	}
 	return &runner{
 		Plan:         p,
 		placed:       placed,

@@ -76,8 +76,7 @@ func (r *headerReader) header() error {
 		if used > 0 {
 			in.base += used
 			in.pos = in.base
-			r.declare(n, r.body.start)
-			return nil
+			return r.declare(n, r.body.start)
 		}
 	}
 	for !r.declared {
@@ -151,7 +150,9 @@ func (r *headerReader) take(end int) error {
 			return r.fail(line, next, err)
 		}
 	case r.length >= 0:
-		r.declare(r.length, r.body.start)
+		if err := r.declare(r.length, r.body.start); err != nil {
+			return err
+		}
 		r.reset()
 	case r.set.lenient && r.lines == 1: // a blank line before the header
 		r.reset()

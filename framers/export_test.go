@@ -1,6 +1,9 @@
 package framers
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // A ChunkReader tells tests what the Reader of a chunking framing holds.
 type ChunkReader interface {
@@ -30,3 +33,19 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 
 // WithClock sets the clock of WithExpiry and WithWait.
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// FormNames lists the framings that Parse knows, without their sizes.
+func FormNames() []string {
+	var names []string
+	for _, f := range forms {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// NewDeclaredReader returns a Reader of messages that all declare a length.
+func NewDeclaredReader(r io.Reader, length int64) Reader {
+	b := newBody(r, newSettings(nil))
+	b.receive = func() error { return b.declare(length, 0) }
+	return &b
+}

@@ -12,9 +12,12 @@ import (
 
 // A Framing is a way to tell messages apart on a byte stream. It holds no state of any stream, so
 // one value may be shared and used concurrently.
+//
+// Only the framings of this package read an Option. A framing of another package has fields for
+// what it lets its users choose.
 type Framing interface {
 	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
-	// Parse takes it back.
+	// Parse takes back those of this package.
 	String() string
 	// NewWriter returns a Writer of this framing over w.
 	NewWriter(w io.Writer, opts ...Option) Writer
@@ -66,8 +69,9 @@ type form struct {
 	name string
 	arg  string // what the size in the spec is called, "" if there is none
 
-	bare bool // adaptive: sends messages that fit as lines without a header
-	pack bool // messages are compressed before they are split
+	bare     bool // adaptive: sends messages that fit as lines without a header
+	pack     bool // messages are compressed before they are split
+	unlisted bool // not among All
 
 	// make returns the framing of a size in the spec, 0 for the default; it is nil if the spec has
 	// no size.
@@ -174,7 +178,7 @@ func (s *settings) tooLarge(msg []byte) error {
 	}
 }
 
-// forms are those of the package, in the order of All, which leaves the last out.
+// forms are those of the package, in the order of All.
 var forms = []*form{
 	raw, ndjson, bytewise, rescan, contentLength, plainChunks, adaptiveChunks, lengthPrefix,
 	zstdChunks,

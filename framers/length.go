@@ -2,6 +2,7 @@ package framers
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 )
@@ -57,16 +58,23 @@ func (b *body) prefix() error {
 	if err := in.need(prefixBytes); err != nil {
 		return err
 	}
-	b.declare(int64(binary.BigEndian.Uint32(in.held())), start)
+	length := int64(binary.BigEndian.Uint32(in.held()))
 	in.base += prefixBytes
 	in.pos = in.base
-	return nil
+	return b.declare(length, start)
 }
 
-func (b *body) declare(length, start int64) {
+// declare notes the length of the message that comes now. A negative length, such as an overflow
+// gives, ends the stream.
+func (b *body) declare(length, start int64) error {
+	if length < 0 {
+		b.broken = fmt.Errorf("frame at byte %d declares %d bytes", start, length)
+		return b.broken
+	}
 	b.declared = true
 	b.length = length
 	b.start = start
+	return nil
 }
 
 // ReadMessage drops what remains of a message beyond the limit, and receives the next one.

@@ -45,7 +45,7 @@ func (s *settings) refuse(err error, broken *error) error {
 }
 
 // An Option changes what a Writer, a Reader or a Mux does. An option that does not concern it is
-// ignored, so that one list serves both ends.
+// ignored, so that one list serves both ends. A framing of another package cannot read it.
 type Option func(*settings)
 
 type settings struct {

@@ -48,6 +48,5 @@ func (b *body) sized(size int) error {
 	if size == 0 {
 		size = min(in.end-in.base, b.set.maxMessage)
 	}
-	b.declare(int64(size), in.offset(in.base))
-	return nil
+	return b.declare(int64(size), in.offset(in.base))
 }

@@ -461,3 +461,15 @@ func TestLargeMessagesShareTheirMemory(t *testing.T) {
 		}
 	}
 }
+
+// A form whose length overflows must not make the Reader panic.
+func TestANegativeLengthEndsTheStream(t *testing.T) {
+	r := framers.NewDeclaredReader(strings.NewReader("abc"), -1)
+	_, err := r.ReadMessage()
+	if err == nil || !strings.Contains(err.Error(), "declares -1 bytes") {
+		t.Fatal(err)
+	}
+	if _, again := r.ReadMessage(); again != err {
+		t.Errorf("after %v: %v", err, again)
+	}
+}

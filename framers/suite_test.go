@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -93,11 +94,39 @@ var cuts = []struct {
 	{"pieces of 4096", func(r io.Reader) io.Reader { return &cutReader{r, rand.New(rand.NewPCG(8, 8)), 4096} }},
 }
 
-// suite are the framings under test, with sizes small enough that frames end everywhere.
+// suite are all framings but raw, with sizes small enough that frames end everywhere.
 var suite = []string{
 	"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "length-prefix",
 	"chunked", "chunked:64", "chunked:100", "chunked:4096", "adaptive", "adaptive:64", "adaptive:4096",
 	"chunked+zstd", "chunked+zstd:64",
+}
+
+// A framing that is missing in one of these lists has no test of its reader.
+func TestEachFramingIsTested(t *testing.T) {
+	var all []string
+	for _, f := range append(framers.All(), mustParse(t, "chunked+zstd")) {
+		name, _, _ := strings.Cut(f.String(), ":")
+		all = append(all, name)
+	}
+	for _, name := range framers.FormNames() {
+		if !slices.Contains(all, name) {
+			t.Errorf("%s is not in All", name)
+		}
+		if name != "raw" && !hasFraming(suite, name) {
+			t.Errorf("%s is not in suite (suite_test.go)", name)
+		}
+		if !hasFraming(fuzzed, name) {
+			t.Errorf("%s is not in fuzzed (fuzz_test.go)", name)
+		}
+	}
+}
+
+// hasFraming reports whether a list of specs has a framing, of any size.
+func hasFraming(specs []string, name string) bool {
+	return slices.ContainsFunc(specs, func(spec string) bool {
+		found, _, _ := strings.Cut(spec, ":")
+		return found == name
+	})
 }
 
 func TestRoundTrip(t *testing.T) {

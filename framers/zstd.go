@@ -31,12 +31,13 @@ const (
 )
 
 var zstdChunks = &form{
-	name:    "chunked+zstd",
-	arg:     "size",
-	pack:    true,
-	make:    makeChunked,
-	carries: chunksCarry,
-	writer:  newChunkWriter,
+	name:     "chunked+zstd",
+	arg:      "size",
+	pack:     true,
+	unlisted: true,
+	make:     makeChunked,
+	carries:  chunksCarry,
+	writer:   newChunkWriter,
 	reader: func(f framing, r io.Reader, s settings) Reader {
 		limit := s.maxMessage
 		if limit <= maxInt/4 {

@@ -73,9 +73,8 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 // samplesPerOp is how many slices, of some milliseconds each, an operation of go test takes.
 const samplesPerOp = 6
 
-// Cells runs each cell as a benchmark of its own. An operation of go test is a run of
-// [samplesPerOp] slices, with workers started for it; the figures are medians of the slices of all
-// operations.
+// Cells runs each cell as a benchmark of its own. An operation of go test is a run of six slices,
+// with workers started for it; the figures are medians of the slices of all operations.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
