@@ -51,8 +51,8 @@ func (s *session) measureClaims(
 		return err
 	}
 	o := claims.Options{Run: s.run, Seed: s.flags.seed, Server: server}
-	o.Observe = func(step string, done, of int) {
-		s.progress.step(fmt.Sprintf("%d of %d: %s", done+1, of, step))
+	o.Observe = func(step string, done, total int) {
+		s.progress.step(fmt.Sprintf("%d of %d: %s", done+1, total, step))
 	}
 	failed := claims.Measure(ctx, selected, set, o, func(l results.Line) error {
 		set.Add(l)

@@ -59,7 +59,7 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	return err
 }
 
-// planned says of what the cells are the product.
+// planned says which lists the cells are the product of.
 func planned(cells []results.Cell) string {
 	least, most := cells[0].Size, cells[0].Size
 	var framings, patterns, placements []string

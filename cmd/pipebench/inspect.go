@@ -115,8 +115,8 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// channelTable lists the channels: first those with a diagnosis, last those of which one process
-// holds all ends. Programs use the latter to wake themselves up.
+// channelTable lists the channels: first those with a diagnosis, last those whose ends one process
+// holds alone. Programs use the latter to wake themselves up.
 func channelTable(r *inspect.Report) view.Table {
 	t := view.Table{Title: "Its channels", Columns: []view.Column{
 		{Title: "channel", Key: true},

@@ -77,11 +77,11 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 
 // expect works out when the command will be done if each unit takes as long as those so far, but
 // not after its limit.
-func (p *progress) expect(done, of int) {
+func (p *progress) expect(done, total int) {
 	if done == 0 {
 		return
 	}
-	took := float64(time.Since(p.began)) * float64(of) / float64(done)
+	took := float64(time.Since(p.began)) * float64(total) / float64(done)
 	if p.limit > 0 {
 		took = min(took, float64(p.limit))
 	}
@@ -124,27 +124,27 @@ func (p *progress) note(what string) {
 
 // units makes the bar show a share of units that are finer than parts, such as the samples of a
 // cell.
-func (p *progress) units(done, of int) {
+func (p *progress) units(done, total int) {
 	if p != nil && p.bar != nil {
 		p.measured = true
-		if p.limit > 0 { // of what is left then, nothing is measured
+		if p.limit > 0 { // it may end by its time, before all units are done
 			over := time.Since(p.began).Seconds() / p.limit.Seconds()
-			done = max(done, min(int(over*float64(of)), of-1))
+			done = max(done, min(int(over*float64(total)), total-1))
 		}
-		p.move(done, of)
+		p.move(done, total)
 	}
 }
 
-func (p *progress) move(done, of int) {
-	p.expect(min(done, of), of)
-	p.bar.SetTotal(int64(of), false)
-	p.bar.SetCurrent(int64(min(done, of)))
-	p.full = done >= of
+func (p *progress) move(done, total int) {
+	p.expect(min(done, total), total)
+	p.bar.SetTotal(int64(total), false)
+	p.bar.SetCurrent(int64(min(done, total)))
+	p.full = done >= total
 }
 
-// finish counts one more finished part; of is the number of all parts. what says how this part
+// finish counts one more finished part; total is the number of all parts. what says how this part
 // turned out.
-func (p *progress) finish(of int, what string) {
+func (p *progress) finish(total int, what string) {
 	if p == nil {
 		return
 	}
@@ -152,11 +152,11 @@ func (p *progress) finish(of int, what string) {
 	what = view.Escape(what)
 	switch {
 	case p.bar != nil && !p.measured:
-		p.move(p.done, of)
+		p.move(p.done, total)
 	case p.bar == nil && p.part != "":
-		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, of, what)
+		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, total, what)
 	case p.bar == nil:
-		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, of, what)
+		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, total, what)
 	}
 }
 

@@ -174,7 +174,7 @@ var metrics = []Metric{
 		count: bothEnds(switches), per: messages},
 	{Name: "peak", Title: "peak resident memory of the larger end",
 		Unit: "B", Better: Lower,
-		count: ofEnds(peakBytes, true, larger)},
+		count: joinEnds(peakBytes, true, larger)},
 	{Name: "late", Title: "share of messages that the load generator sent late or not at all",
 		Unit: "%", Better: Lower,
 		count: ofPart(load, func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
@@ -198,22 +198,24 @@ func switches(c results.Counters) *int64 {
 }
 
 // bothEnds adds up a counter of both ends; if one end lacks it, there is no sum.
-func bothEnds(of func(results.Counters) *int64) amount { return ofEnds(of, false, sum) }
+func bothEnds(counter func(results.Counters) *int64) amount { return joinEnds(counter, false, sum) }
 
 // eitherEnd adds up a counter that perhaps only one end has: only a writer has short writes, for
 // example.
-func eitherEnd(of func(results.Counters) *int64) amount { return ofEnds(of, true, sum) }
+func eitherEnd(counter func(results.Counters) *int64) amount { return joinEnds(counter, true, sum) }
 
 func peakBytes(c results.Counters) *int64 { return c.PeakBytes }
 
 func sum(w, r int64) int64    { return w + r }
 func larger(w, r int64) int64 { return max(w, r) }
 
-// ofEnds joins the counters of both ends. If only one end has the counter, its value counts if
+// joinEnds joins the counters of both ends. If only one end has the counter, its value counts if
 // alone is set; otherwise there is none.
-func ofEnds(of func(results.Counters) *int64, alone bool, join func(w, r int64) int64) amount {
+func joinEnds(
+	counter func(results.Counters) *int64, alone bool, join func(w, r int64) int64,
+) amount {
 	return func(s *results.Sample) *int64 {
-		w, r := of(s.Writer), of(s.Reader)
+		w, r := counter(s.Writer), counter(s.Reader)
 		switch {
 		case w != nil && r != nil:
 			return new(join(*w, *r))
@@ -228,10 +230,10 @@ func load(s *results.Sample) *results.Load     { return s.Load }
 func closed(s *results.Sample) *results.Closed { return s.Closed }
 
 // ofPart takes an amount from a part of a sample that not every sample has.
-func ofPart[P any](part func(*results.Sample) *P, of func(P) int64) amount {
+func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
 		if p := part(s); p != nil {
-			return new(of(*p))
+			return new(count(*p))
 		}
 		return nil
 	}

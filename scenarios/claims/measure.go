@@ -32,7 +32,7 @@ type Options struct {
 	Server []string
 
 	// Observe, if set, is called before each step, from the goroutine that called Measure.
-	Observe func(step string, done, of int)
+	Observe func(step string, done, total int)
 }
 
 // Measure measures what claims need and a set lacks, and gives it to keep as it comes. If one

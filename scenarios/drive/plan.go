@@ -169,7 +169,8 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	small.o.Capacity = capacity
 	small.server.Pipes.Capacity = capacity
 	defer small.end(true)
-	sizes := Doubling(stat.LinearFrom, 1<<int(math.Log2(float64(to))))
+	largest := 1 << int(math.Log2(float64(to))) // a power of two, as all sizes are
+	sizes := Doubling(stat.LinearFrom, largest)
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
 	if _, refused := errors.AsType[*syspipe.CapacityError](err); refused {
 		t := d.record()

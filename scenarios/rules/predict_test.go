@@ -35,13 +35,13 @@ func TestSizesAreTriedOnceWhateverASlotIs(t *testing.T) {
 func emitted(t *testing.T, f func(*trial)) []results.Finding {
 	t.Helper()
 	var found []results.Finding
-	of := experiment.NewTrial(t.Context(), func(f results.Finding) error {
+	own := experiment.NewTrial(t.Context(), func(f results.Finding) error {
 		found = append(found, f)
 		return nil
 	})
-	f(&trial{Trial: of, kind: syspipe.Anonymous})
-	if of.Err() != nil {
-		t.Fatal(of.Err())
+	f(&trial{Trial: own, kind: syspipe.Anonymous})
+	if own.Err() != nil {
+		t.Fatal(own.Err())
 	}
 	return found
 }

@@ -92,8 +92,8 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	return experiment.Experiment{
 		ID:    ID(kind, i.name),
 		Title: i.how,
-		Do: func(of *experiment.Trial) {
-			t := &trial{Trial: of, kind: kind, how: i.how}
+		Do: func(own *experiment.Trial) {
+			t := &trial{Trial: own, kind: kind, how: i.how}
 			if kind == "" {
 				t.kind = syspipe.Anonymous
 				t.general = true
