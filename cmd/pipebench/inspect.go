@@ -15,13 +15,20 @@ import (
 )
 
 // inspectFlags are what inspect was asked for, as it was typed.
-type inspectFlags struct{ format view.Format }
+type inspectFlags struct {
+	format view.Format
+	detail bool
+}
+
+// computes is how much of the time (%) a thread has run that computes.
+const computes = 90
 
 // betweenLooks is the time between the two looks at the processes.
 const betweenLooks = 500 * time.Millisecond
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
+	cmd.Flags().BoolVar(&f.detail, "detail", false, "print what was looked for in vain, too")
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
@@ -36,17 +43,24 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	if f.format == view.FormatJSON {
 		return view.WriteJSON(cmd.OutOrStdout(), report)
 	}
-	return inspectPage(report).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, false))
+	page := inspectPage(report, f.detail)
+	return page.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
 }
 
-// inspectPage says what is wrong, and then what the processes and their channels are.
-func inspectPage(r *inspect.Report) view.Page {
+// inspectPage says what is wrong and what to type next, and then what the processes and their
+// channels are.
+func inspectPage(r *inspect.Report, detail bool) view.Page {
 	var page view.Page
 	for _, d := range r.Diagnoses {
 		page.Answer = append(page.Answer, d.Sentence)
 	}
+	page.Answer = append(page.Answer, nextCommands(r)...)
 	if len(r.Diagnoses) == 0 {
-		page.Answer = append(page.Answer, "nothing known to make programs hang was found")
+		none := "nothing known to make programs hang was found"
+		if !detail {
+			none += " (looked for: see --detail)"
+		}
+		page.Answer = append(page.Answer, none)
 	}
 	page.Answer = append(page.Answer, processLines(r)...)
 	if len(r.Channels) > 0 {
@@ -54,11 +68,30 @@ func inspectPage(r *inspect.Report) view.Page {
 	} else if len(r.Diagnoses) == 0 {
 		page.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
 	}
-	if len(r.Diagnoses) == 0 { // what was looked for in vain
+	if len(r.Diagnoses) == 0 && detail {
 		problems := strings.Join(r.Problems(), "; ")
 		page.Notes = append(page.Notes, "looked for: "+problems)
 	}
 	return page
+}
+
+// nextCommands are what to type if a server answers no more: one line for all servers.
+func nextCommands(r *inspect.Report) []string {
+	for _, d := range r.Diagnoses {
+		if d.Kind != inspect.MutualRead {
+			continue
+		}
+		server := "COMMAND"
+		for _, p := range r.Processes {
+			if p.PID == d.PID {
+				server = p.Command
+			}
+		}
+		const says = "next: `pipebench drive -- %s` finds the size that it does not answer; " +
+			"`pipebench tap -o FILE -- %[1]s`, started by the client, shows the message"
+		return []string{fmt.Sprintf(says, server)}
+	}
+	return nil
 }
 
 // processLines are the processes of the tree, and where their threads sleep.
@@ -81,15 +114,22 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.SIGTERM == "handled" {
 		line += ", handles SIGTERM"
 	}
+	share := 0.0
 	if p.Recent != nil && r.Look > 0 {
-		share := 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
+		share = 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
 		line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
 			share, results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
 	}
 	if p.Stopped {
 		return line + ": stopped"
 	}
-	if asleep := sleeping(p.Threads); asleep != "" {
+	asleep := sleeping(p.Threads)
+	switch {
+	case share >= computes && asleep != "":
+		line += ": computes; its other threads sleep in " + asleep
+	case share >= computes:
+		line += ": computes"
+	case asleep != "":
 		line += ": sleeps in " + asleep
 	}
 	return line

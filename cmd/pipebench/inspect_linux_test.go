@@ -79,7 +79,7 @@ func TestInspectBeginsWithTheAnswer(t *testing.T) {
 		Diagnoses: []inspect.Diagnosis{{Kind: inspect.Undrained, Sentence: "it is full", Channels: []string{"full"}}},
 	}
 	var text strings.Builder
-	if err := inspectPage(r).Write(&text, view.FormatTable, view.Options{Width: 100}); err != nil {
+	if err := inspectPage(r, false).Write(&text, view.FormatTable, view.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	at := -1
@@ -146,5 +146,43 @@ func TestInspectRefusedByAnotherUsersProcess(t *testing.T) {
 	}
 	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(said), "belongs to another user") {
 		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// A server that does not answer is said with what to type next, and what was looked for only on
+// request.
+func TestInspectSaysWhatToTypeNext(t *testing.T) {
+	text := func(r *inspect.Report, detail bool) string {
+		var out strings.Builder
+		page := inspectPage(r, detail)
+		if err := page.Write(&out, view.FormatTable, view.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	busy := &inspect.Usage{Runnable: betweenLooks}
+	r := &inspect.Report{
+		PID:  1,
+		Look: betweenLooks,
+		Processes: []inspect.Proc{
+			{PID: 1, Command: "client"},
+			{PID: 2, Parent: 1, Command: "node server.js"},
+			{PID: 3, Parent: 1, Command: "worker", Recent: busy,
+				Threads: []inspect.Thread{{In: "poll", FD: -1}}},
+		},
+		Diagnoses: []inspect.Diagnosis{{Kind: inspect.MutualRead, Sentence: "both wait", PID: 2}},
+	}
+	found := text(r, false)
+	for _, want := range []string{"both wait", "pipebench drive -- node server.js", "pipebench tap",
+		": computes; its other threads sleep in poll"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("no %q in\n%s", want, found)
+		}
+	}
+	for detail, want := range map[bool]int{false: 0, true: 1} {
+		n := strings.Count(text(&inspect.Report{}, detail), "a pipe is full and nobody reads it")
+		if n != want {
+			t.Errorf("with detail %v, what was looked for is said %d times", detail, n)
+		}
 	}
 }

@@ -12,8 +12,9 @@ import (
 type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
-	Channels []string `json:"channels"`      // their IDs
-	PID      int      `json:"pid,omitempty"` // if it concerns one process
+	Channels []string `json:"channels"` // their IDs
+	// PID is set if it concerns one process. Of MutualRead, it is the server.
+	PID int `json:"pid,omitempty"`
 
 	queued int // bytes, of Unread
 }
@@ -38,31 +39,50 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems are all kinds in words, in the order of the constants above. To find the last two takes
-// two looks.
-var problems = []string{
-	"both sides write to each other, and neither reads",
-	"both sides wait for each other's bytes",
-	"a pipe is full and nobody reads it",
-	"bytes lie in a standard input, and nobody reads them",
-	"one side is closed for good",
-	"a reader that holds the writing end waits for its end",
-	"somebody else keeps a writing end open",
-	"two processes read one pipe",
-	"many pipes that lead nowhere",
-	"SIGTERM is ignored",
-	"a process is stopped",
-	"a process waits for a FIFO to be opened",
-	"a CPU is kept busy and no byte moves",
-	"output is held back until a block is full",
+// problems are all kinds in words. Those that explain best why a program hangs come first, and so
+// do their diagnoses.
+var problems = []struct {
+	kind Problem
+	text string
+}{
+	{MutualWrite, "both sides write to each other, and neither reads"},
+	{Undrained, "a pipe is full and nobody reads it"},
+	{Stopped, "a process is stopped"},
+	{OpensFIFO, "a process waits for a FIFO to be opened"},
+	{SelfHeld, "a reader that holds the writing end waits for its end"},
+	{TwoReaders, "two processes read one pipe"},
+	{MutualRead, "both sides wait for each other's bytes"},
+	{Spins, "a CPU is kept busy and no byte moves"},
+	{Buffers, "output is held back until a block is full"},
+	{Unread, "bytes lie in a standard input, and nobody reads them"},
+	{PeerLeft, "one side is closed for good"},
+	{Leak, "many pipes that lead nowhere"},
+	{IgnoresTerm, "SIGTERM is ignored"},
+	{HeldOpen, "somebody else keeps a writing end open"},
 }
+
+// rank returns the place of a kind among the problems.
+func (kind Problem) rank() int {
+	for i, p := range problems {
+		if p.kind == kind {
+			return i
+		}
+	}
+	return len(problems)
+}
+
+// needsTwoLooks reports whether one look cannot find the problem.
+func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
 // Problems returns, in words, what the report looked for. A report of one look could not find all.
 func (r *Report) Problems() []string {
-	if r.Look > 0 {
-		return slices.Clone(problems)
+	var list []string
+	for _, p := range problems {
+		if r.Look > 0 || !p.kind.needsTwoLooks() {
+			list = append(list, p.text)
+		}
 	}
-	return slices.Clone(problems[:len(problems)-2])
+	return list
 }
 
 // compare adds to a report what it and an earlier one tell together, and drops the diagnoses that
@@ -84,10 +104,19 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 		}
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
-		needsTwo := d.Kind == Spins || d.Kind == Buffers
-		return !needsTwo && !slices.ContainsFunc(before.Diagnoses, d.same)
+		if d.Kind == MutualRead && r.moves(d.PID) {
+			return true
+		}
+		return !d.Kind.needsTwoLooks() && !slices.ContainsFunc(before.Diagnoses, d.same)
 	})
 	return inDoubt
+}
+
+// moves reports whether a process of the tree moved bytes between the two looks.
+func (r *Report) moves(pid int) bool {
+	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
+		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
+	})
 }
 
 // same reports whether other, a diagnosis of another look, is about the same problem. The figures
@@ -104,9 +133,10 @@ func (d Diagnosis) same(other Diagnosis) bool {
 
 // diagnose finds what is wrong: first with pairs of channels that run between the same two
 // processes in opposite directions, then with many channels together, with each alone, and with the
-// processes.
+// processes. It looks for what is less likely the problem that the user sees only where nothing
+// explains that yet.
 func (r *Report) diagnose() []Diagnosis {
-	var f finder
+	f := finder{report: r}
 	for i := range r.Channels {
 		for j := i + 1; j < len(r.Channels); j++ {
 			there := &r.Channels[i]
@@ -124,24 +154,33 @@ func (r *Report) diagnose() []Diagnosis {
 	for i := range r.Channels {
 		f.checkChannel(&r.Channels[i])
 	}
-	for i := range r.Channels { // last: less likely the problem that the user sees
-		f.checkHolders(&r.Channels[i], r.all)
-	}
 	for _, p := range r.Processes {
 		f.checkProcess(p, r)
 	}
-	if len(f.found) == 0 { // else the diagnoses found explain it
+	f.checkRest(true)
+	if !f.explains() {
 		for i := range r.Channels {
 			f.checkUnread(&r.Channels[i])
 		}
 	}
+	if !f.explains() {
+		f.checkRest(false)
+	}
+	for i := range r.Channels {
+		f.checkHolders(&r.Channels[i], r.all)
+	}
+	slices.SortStableFunc(f.found, func(a, b Diagnosis) int {
+		return a.Kind.rank() - b.Kind.rank()
+	})
 	return f.found
 }
 
 // A finder collects diagnoses.
 type finder struct {
+	report    *Report
 	found     []Diagnosis
 	explained []string // channels that a diagnosis has explained
+	pairs     []pair   // processes that wait for each other
 }
 
 // add records a diagnosis of channels and returns it, to be completed at once. If one of them has a
@@ -159,6 +198,13 @@ func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagn
 	return &f.found[len(f.found)-1]
 }
 
+// explains reports whether a diagnosis tells why a program hangs.
+func (f *finder) explains() bool {
+	return slices.ContainsFunc(f.found, func(x Diagnosis) bool {
+		return x.Kind.rank() <= Unread.rank()
+	})
+}
+
 func (f *finder) addProcess(kind Problem, p Proc, does string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
@@ -169,17 +215,13 @@ func holds(list []Holder, pid int) bool {
 }
 
 func (f *finder) checkPair(there, back *Channel, a, b Holder) {
-	full := there.Full && back.Full
-	empty := there.Queued == 0 && back.Queued == 0
-	switch {
-	case full && !anyWaits(there.Readers) && !anyWaits(back.Readers):
+	if there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers) {
 		const says = "both sides are writing and neither reads: " +
 			"%s is writing to %s (%s), and %s to %s (%s)"
 		f.add(MutualWrite, fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill()), there, back)
-	case empty && pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID):
-		const says = "both sides are reading and neither writes: " +
-			"%s waits for %s (%s), and %s for %s (%s)"
-		f.add(MutualRead, fmt.Sprintf(says, b, a, there.ID, a, b, back.ID), there, back)
+	}
+	if p, ok := f.report.pairAtRest(there, back, a, b); ok {
+		f.pairs = append(f.pairs, p)
 	}
 }
 
@@ -210,13 +252,26 @@ func (f *finder) checkChannel(c *Channel) {
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
-		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), idle(c.Readers)), c)
+		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), f.idle(c.Readers)), c)
 	case c.Queued == 0 && anyWaits(c.Readers) &&
 		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
 		r := firstWaiting(c.Readers)
+		if !r.inCall {
+			return // so programs wake up their own threads
+		}
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
 		f.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
+	}
+	for i, a := range c.Readers {
+		for _, b := range c.Readers[i+1:] {
+			if a.Waits && b.Waits && a.PID != b.PID {
+				const says = "two processes read one pipe:" +
+					" each byte goes either to %s or to %s, as it happens (%s)"
+				f.add(TwoReaders, fmt.Sprintf(says, a, b, c.ID), c)
+				return
+			}
+		}
 	}
 }
 
@@ -255,8 +310,8 @@ func firstWaiting(list []Holder) Holder {
 	return list[0]
 }
 
-// idle tells who holds the reading end and does not read.
-func idle(readers []Holder) string {
+// idle tells who holds the reading end and does not read, and what it does instead.
+func (f *finder) idle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
 	}
@@ -270,7 +325,29 @@ func idle(readers []Holder) string {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, " and ") + " does not read"
+	text := strings.Join(names, " and ") + " does not read it"
+	if len(names) == 1 {
+		text += f.report.waitsElsewhere(readers[0].PID)
+	}
+	return text
+}
+
+// waitsElsewhere names the only channel of the report at which a process waits for bytes of
+// another: ": it waits for the stdout of 4711 (server)"; "" if there is none, or are several.
+func (r *Report) waitsElsewhere(pid int) string {
+	text := ""
+	for i := range r.Channels {
+		c := &r.Channels[i]
+		if _, own := c.Owner(); own || !pidWaits(c.Readers, pid) || len(c.Writers) == 0 {
+			continue
+		}
+		if text != "" {
+			return ""
+		}
+		w := c.Writers[0]
+		text = fmt.Sprintf(": it waits for the %s of %s", w.stream(), w)
+	}
+	return text
 }
 
 // leakCount is how many channels that lead nowhere count as a leak. A few do not: programs have
@@ -309,49 +386,46 @@ func (f *finder) checkLeaks(channels []Channel) {
 	}
 }
 
-// checkHolders finds processes that share an end and so harm others: two readers of one pipe, or a
-// writer too many.
+// checkHolders finds processes that hold a writing end too many while a reader waits for the end.
+// For each process there is one diagnosis.
 func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
-	for i, a := range c.Readers {
-		for _, b := range c.Readers[i+1:] {
-			if a.Waits && b.Waits && a.PID != b.PID {
-				const says = "two processes read one pipe:" +
-					" each byte goes either to %s or to %s, as it happens (%s)"
-				f.add(TwoReaders, fmt.Sprintf(says, a, b, c.ID), c)
-				return
-			}
-		}
-	}
-	reader := "its reader"
-	if len(c.Readers) > 0 {
-		reader = firstWaiting(c.Readers).String()
+	if c.Queued > 0 || !anyWaits(c.Readers) {
+		return
 	}
 	for _, w := range c.Writers {
-		if why := keptBy(w, c, all); why != "" {
-			const says = "%s holds the writing end as its %s, %s:" +
-				" until it closes that too, %s sees no end of file (%s)"
-			f.add(HeldOpen, fmt.Sprintf(says, w, w.stream(), why, reader, c.ID), c)
-			return
+		known := func(x Diagnosis) bool { return x.Kind == HeldOpen && x.PID == w.PID }
+		why := keptBy(w, c, all)
+		if why == "" || slices.ContainsFunc(f.found, known) {
+			continue
 		}
+		const says = "%s holds the writing end as its %s, %s:" +
+			" until it closes that too, %s sees no end of file (%s)"
+		reader := firstWaiting(c.Readers)
+		found := f.add(HeldOpen, fmt.Sprintf(says, w, w.stream(), why, reader, c.ID), c)
+		if found != nil {
+			found.PID = w.PID
+		}
+		return
 	}
 }
 
-// keptBy says why a writer is one too many; "" if it is not. It got the end from a process that
-// started it. Either that process has the end, too, and does not wait for its child; or a reader
-// waits, and that process has closed the end or is gone.
+// keptBy says why a writer is one too many. It has the end from a process that started it; and that
+// process still has the end itself, does not wait for its child, and a reader sleeps in a read of
+// just this pipe; or that process has closed the end or is gone.
 func keptBy(w Holder, c *Channel, all map[int]Proc) string {
+	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
-		if !other.awaits && descends(w.PID, other.PID, all) {
+		if reading && !other.awaits && descends(w.PID, other.PID, all) {
 			return fmt.Sprintf("which it has from %s", other)
 		}
 	}
-	if c.Kind == "fifo" || c.Queued > 0 {
+	if c.Kind == "fifo" {
 		return "" // anybody may open a FIFO
 	}
 	parent := all[w.PID].Parent
 	for _, r := range c.Readers {
 		switch {
-		case r.PID == w.PID || !r.Waits && !r.listens:
+		case r.PID == w.PID || !r.Waits:
 		case descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent):
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		case descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) &&

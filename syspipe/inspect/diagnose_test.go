@@ -31,11 +31,12 @@ func TestDiagnose(t *testing.T) {
 		{"both read", []Channel{
 			{ID: "a", Writers: client(4, false), Readers: server(0, true)},
 			{ID: "b", Writers: server(1, false), Readers: client(5, true)},
-		}, MutualRead, "both sides are reading and neither writes"},
+		}, MutualRead, "both wait for each other, and nothing is in the pipes: " +
+			"1 (client) waits for 2 (server), which has read all that was sent; if an answer is due"},
 		{"stderr full", []Channel{
 			{ID: "e", Writers: server(2, true), Readers: client(6, false), Full: true, Queued: 65536, Capacity: 65536},
 		}, Undrained, "stderr is full and nobody reads it: 2 (server) is writing " +
-			"(e, 65536 of 65536 bytes), and 1 (client) does not read"},
+			"(e, 65536 of 65536 bytes), and 1 (client) does not read it"},
 		{"full, and the reader is out of sight", []Channel{
 			{ID: "e", Writers: server(1, true), Full: true},
 		}, Undrained, "stdout is full and nobody reads it"},
@@ -51,7 +52,8 @@ func TestDiagnose(t *testing.T) {
 			{ID: "i", Readers: server(0, false), NoWriter: true},
 		}, PeerLeft, "nobody holds the writing end of the stdin of 2 (server)"},
 		{"waits for itself", []Channel{
-			{ID: "i", Readers: server(0, true), Writers: server(7, false)},
+			{ID: "i", Writers: server(7, false),
+				Readers: []Holder{{PID: 2, Command: "server", FD: 0, Waits: true, inCall: true}}},
 		}, SelfHeld, "holds the writing end itself"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -75,7 +77,7 @@ func TestWhatIsStuckIsSaidBeforeWhatIsInherited(t *testing.T) {
 	r := &Report{
 		Channels: []Channel{
 			{ID: "a", Writers: []Holder{shell, {PID: 2, Command: "server", FD: 251}},
-				Readers: []Holder{{PID: 3, Command: "logger", FD: 0, Waits: true}}},
+				Readers: []Holder{{PID: 3, Command: "logger", FD: 0, Waits: true, inCall: true}}},
 			{ID: "b", Writers: []Holder{{PID: 2, Command: "server", FD: 1, Waits: true}},
 				Readers: []Holder{{PID: 4, Command: "client", FD: 0}},
 				Full:    true, Queued: 65536, Capacity: 65536},
@@ -160,5 +162,93 @@ func TestDiagnoseOfTwoLooks(t *testing.T) {
 				t.Errorf("found %+v, want %q", r.Diagnoses, row.want)
 			}
 		})
+	}
+}
+
+// restingPair is a client that sleeps in a read of what a server writes, and a server that waits.
+func restingPair() *Report {
+	return &Report{
+		Channels: []Channel{
+			{ID: "a", Writers: []Holder{{PID: 1, Command: "client", FD: 4}},
+				Readers: []Holder{{PID: 2, Command: "server", FD: 0, Waits: true}}},
+			{ID: "b", Writers: []Holder{{PID: 2, Command: "server", FD: 1}},
+				Readers: []Holder{{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}}},
+		},
+		all: map[int]Proc{1: {PID: 1, threads: 1}, 2: {PID: 2, Parent: 1, threads: 5}},
+	}
+}
+
+// A client of one thread that reads expects something. Another may be idle; a server may have asked
+// a child, or another machine; and one that runs is at work.
+func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*Report)
+		says   string // "" if nothing is found
+	}{
+		{"certain", func(*Report) {},
+			"has read all that was sent; a message was swallowed, or its answer is not written"},
+		{"a client of several threads", func(r *Report) { r.all[1] = Proc{PID: 1, threads: 2} },
+			"if an answer is due"},
+		{"a client in poll", func(r *Report) { r.Channels[1].Readers[0].inCall = false },
+			"if an answer is due"},
+		{"a server that waits for a network", func(r *Report) { r.all[2] = Proc{PID: 2, network: true} },
+			"and also waits for a socket"},
+		{"a server that waits for a child",
+			func(r *Report) { r.Channels[0].Readers[0].awaits = true }, ""},
+		{"a server at work", func(r *Report) { r.all[2] = Proc{PID: 2, running: true} }, ""},
+		{"a server that waits for a helper", func(r *Report) {
+			r.Channels = append(r.Channels, Channel{ID: "c", Writers: []Holder{{PID: 3, FD: 1}},
+				Readers: []Holder{{PID: 2, Command: "server", FD: 7, Waits: true}}})
+		}, ""},
+		{"a server that wrote to something else than its output",
+			func(r *Report) { r.Channels[1].Writers[0].FD = 2 }, ""},
+	} {
+		r := restingPair()
+		row.change(r)
+		found := r.diagnose()
+		if row.says == "" {
+			if len(found) > 0 {
+				t.Errorf("%s: found %+v", row.name, found)
+			}
+			continue
+		}
+		if len(found) != 1 || found[0].PID != 2 || !strings.Contains(found[0].Sentence, row.says) {
+			t.Errorf("%s: found %+v, want one that says %q", row.name, found, row.says)
+		}
+	}
+}
+
+// Who has a writing end too many is told once, and only if a reader waits for the end of the pipe.
+func TestAWriterTooManyIsToldOnce(t *testing.T) {
+	report := func(reader Holder) *Report {
+		r := &Report{all: map[int]Proc{1: {PID: 1}, 2: {PID: 2, Parent: 1}}}
+		for _, id := range []string{"a", "b", "c"} {
+			r.Channels = append(r.Channels, Channel{ID: id, Readers: []Holder{reader},
+				Writers: []Holder{{PID: 1, Command: "server", FD: 1}, {PID: 2, Command: "helper", FD: 1}}})
+		}
+		return r
+	}
+	for want, reader := range map[int]Holder{
+		0: {PID: 3, Waits: true}, // an event loop watches all that it has
+		1: {PID: 3, Waits: true, inCall: true},
+	} {
+		if found := report(reader).diagnose(); len(found) != want {
+			t.Errorf("found %+v, want %d", found, want)
+		}
+	}
+}
+
+// A reader that does not read waits for something else.
+func TestWhatAReaderWaitsForInstead(t *testing.T) {
+	r := restingPair()
+	r.Channels = append(r.Channels, Channel{ID: "e", Full: true, Queued: 8, Capacity: 8,
+		Writers: []Holder{{PID: 2, Command: "server", FD: 2, Waits: true}},
+		Readers: []Holder{{PID: 1, Command: "client", FD: 6}}})
+	r.Channels[0].Readers[0].Waits = false
+	found := r.diagnose()
+	const says = "1 (client) does not read it: it waits for the stdout of 2 (server)"
+	if len(found) != 1 || !strings.HasSuffix(found[0].Sentence, says) {
+		t.Errorf("found %+v, want one that ends %q", found, says)
 	}
 }

@@ -109,7 +109,7 @@ func processes() (map[int]Proc, error) {
 		if err != nil || s.Ended() {
 			continue
 		}
-		p := Proc{PID: pid, Parent: s.Parent, Command: s.Command}
+		p := Proc{PID: pid, Parent: s.Parent, Command: commandOf(pid, s.Command)}
 		p.Stopped = s.State == 'T' || s.State == 't'
 		p.ofKernel = s.OfKernel()
 		all[pid] = p
@@ -128,17 +128,17 @@ type snapshot struct {
 // read adds what a process has open and waits for. A thread of the kernel makes no calls, though
 // its file says "read(0)".
 func (s *snapshot) read(pid int) {
+	p := s.procs[pid]
 	files, err := openFiles(pid)
 	if err != nil {
-		p := s.procs[pid]
 		p.Unreadable = err.Error()
-		s.procs[pid] = p
-		return
+	} else {
+		s.open = append(s.open, files...)
+		if !p.ofKernel {
+			s.threads[pid] = threads(&p)
+		}
 	}
-	s.open = append(s.open, files...)
-	if !s.procs[pid].ofKernel {
-		s.threads[pid] = threads(pid)
-	}
+	s.procs[pid] = p
 }
 
 // tree returns the process and its descendants, each after its parent.
@@ -212,7 +212,10 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 	}
 	own, ok := s.sockets[f.inode]
 	if !ok || own.peer == 0 && !own.peerClosed {
-		return nil // not a Unix socket, not connected, or in another network namespace
+		// It is not a Unix socket, not connected, or in another network namespace.
+		p.network = p.network || s.waitsIn(h, "read").Waits
+		s.procs[f.pid] = p
+		return nil
 	}
 	id := func(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
 	out := Channel{ID: id(f.inode, own.peer), Kind: "socket", Queued: -1, NoReader: own.peerClosed}
@@ -226,17 +229,25 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or may do so. A
-// stopped process reads and writes nothing, whatever call it was in.
+// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or waits in
+// another until such a call would return. A stopped process reads and writes nothing, whatever call
+// it was in.
 func (s *snapshot) waitsIn(h Holder, call string) Holder {
 	if h.stopped {
 		return h
 	}
 	for _, t := range s.threads[h.PID] {
-		h.Waits = h.Waits || t.In == call && t.FD == h.FD
-		h.listens = h.listens || t.In == "poll"
+		h.inCall = h.inCall || t.In == call && t.FD == h.FD
 		h.awaits = h.awaits || t.In == "wait"
+		for _, w := range t.watches {
+			if w.fd == h.FD && (call == "read" && w.in || call == "write" && w.out) {
+				h.Waits = true
+				h.edge = h.edge || w.edge
+			}
+		}
 	}
+	h.Waits = h.Waits || h.inCall
+	h.edge = h.edge && !h.inCall
 	return h
 }
 
@@ -244,9 +255,23 @@ func (s *snapshot) waitsIn(h Holder, call string) Holder {
 func (s *snapshot) measure(c *Channel) {
 	if c.Kind == "socket" {
 		// No call tells how much room a socket has. But if a writer sleeps in it, it is full.
+		dropEdges(c.Writers)
 		c.Full = anyWaits(c.Writers) && c.Queued != 0
-		return
+	} else {
+		c.ask(c.Writers, unix.O_WRONLY)
+		c.ask(c.Readers, unix.O_RDONLY)
+		if !c.Full {
+			dropEdges(c.Writers)
+		}
 	}
-	c.ask(c.Writers, unix.O_WRONLY)
-	c.ask(c.Readers, unix.O_RDONLY)
+	if c.Queued > 0 {
+		dropEdges(c.Readers)
+	}
+}
+
+// dropEdges marks those as not waiting that were told already of what they seem to wait for.
+func dropEdges(list []Holder) {
+	for i := range list {
+		list[i].Waits = list[i].Waits && !list[i].edge
+	}
 }

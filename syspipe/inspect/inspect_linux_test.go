@@ -352,9 +352,12 @@ func TestHelperSharesOutput(t *testing.T) {
 	start(t, server)
 	t.Cleanup(func() { syscall.Kill(-server.Process.Pid, syscall.SIGKILL) })
 	w.Close()
-	defer r.Close()
+	reader := child(t, "wait")
+	reader.Stdin = r
+	start(t, reader)
+	r.Close()
 	mustFind(t, server.Process.Pid, inspect.HeldOpen, "(sleep) holds the writing end as its stdout, which it has from",
-		"(cat): until it closes that too")
+		"(cat): until it closes that too, "+fmt.Sprint(reader.Process.Pid))
 }
 
 func TestTwoReaders(t *testing.T) {

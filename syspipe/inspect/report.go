@@ -41,7 +41,7 @@ type Report struct {
 type Proc struct {
 	PID     int      `json:"pid"`
 	Parent  int      `json:"parent"`
-	Command string   `json:"command"`
+	Command string   `json:"command"` // with the script of an interpreter: "node server.js"
 	Threads []Thread `json:"threads"`
 	// Stopped says that the process does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
 	Stopped bool `json:"stopped,omitempty"`
@@ -56,6 +56,9 @@ type Proc struct {
 	Unreadable string `json:"unreadable,omitempty"`
 
 	ofKernel bool // a thread of the kernel
+	threads  int
+	running  bool // a thread of it has a CPU, or waits for one or for a disk
+	network  bool // it waits for a socket that is no channel, as of a network
 }
 
 // A Usage counts what a process did: its reads and writes of files and pipes of every kind, and how
@@ -89,6 +92,18 @@ type Thread struct {
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that it opens; "" if not known.
 	Path string `json:"path,omitempty"`
+
+	watches []watch // of a poll
+}
+
+// A watch is a descriptor that a thread waits for, perhaps among others, in an epoll call, poll or
+// select.
+type watch struct {
+	fd      int
+	in, out bool // for bytes, for room
+	// edge says that the thread is told of what is new there, and so may wait although there are
+	// bytes or room.
+	edge bool
 }
 
 // A Channel is a pipe, a FIFO, or one direction of a pair of sockets.
@@ -111,10 +126,12 @@ type Holder struct {
 	Command     string `json:"command"`
 	FD          int    `json:"fd"`
 	NonBlocking bool   `json:"non_blocking"`
-	// Waits says that a thread of the process sleeps in a read or write of this descriptor.
+	// Waits says that a thread of the process sleeps until it can read or write this descriptor: in
+	// a read or write, in poll or select, or in a call on an epoll descriptor that watches it.
 	Waits bool `json:"waits"`
 
-	listens bool // a thread of it sleeps in a call that waits for one of several descriptors
+	inCall  bool // it sleeps in the read or write itself
+	edge    bool // it waits for something new there, and need not want it
 	awaits  bool // a thread of it waits for a child
 	stopped bool
 }

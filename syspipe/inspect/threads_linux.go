@@ -14,30 +14,34 @@ import (
 
 // calls are the system calls in which a thread waits for a descriptor, for a child, or for somebody
 // to open the other end of a FIFO. The first argument of a read or write is the descriptor. An init
-// adds the calls that only some architectures have.
+// adds the calls that only some architectures have. Reports call select and epoll "poll", too.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
 	unix.SYS_WRITE: "write", unix.SYS_WRITEV: "write",
 	unix.SYS_SENDTO: "write", unix.SYS_SENDMSG: "write",
-	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "poll",
-	unix.SYS_EPOLL_PWAIT: "poll", unix.SYS_EPOLL_PWAIT2: "poll",
+	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "select",
+	unix.SYS_EPOLL_PWAIT: "epoll", unix.SYS_EPOLL_PWAIT2: "epoll",
 	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
 	unix.SYS_OPENAT: "open",
 }
 
 // threads returns the threads of a process that wait in one of the calls, as far as that may be
-// read.
-func threads(pid int) []Thread {
-	tids, err := procfs.Threads(pid)
+// read, and adds to p how many threads there are and whether one of them is running.
+func threads(p *Proc) []Thread {
+	tids, err := procfs.Threads(p.PID)
 	if err != nil {
 		return nil
 	}
+	p.threads = len(tids)
 	var list []Thread
 	for _, tid := range tids {
-		if t, ok := readThread(pid, tid); ok {
+		if t, ok := readThread(p.PID, tid); ok {
 			list = append(list, t)
+			continue
 		}
+		s, err := procfs.ReadThread(p.PID, tid)
+		p.running = p.running || err == nil && (s.State == 'R' || s.State == 'D')
 	}
 	return list
 }
@@ -58,6 +62,9 @@ func readThread(pid, tid int) (Thread, bool) {
 		if t.In == "wait" {
 			t.Child = onlyChild(pid)
 		}
+		if t.In == "poll" {
+			t.watches = anyEpoll(pid)
+		}
 		return t, t.In != ""
 	}
 	number, args := parseCall(text)
@@ -65,6 +72,9 @@ func readThread(pid, tid int) (Thread, bool) {
 	switch t.In {
 	case "read", "write":
 		t.FD = int(args[0])
+	case "epoll", "poll", "select":
+		t.watches = watched(pid, t.In, args)
+		t.In = "poll"
 	case "wait":
 		t.Child = awaited(pid, number, args)
 	case "open":
@@ -103,9 +113,9 @@ func callOf(function string) string {
 }
 
 // parseCall returns the number of a call and its first arguments, -1 for none.
-func parseCall(text string) (number int, args [2]uint64) {
+func parseCall(text string) (number int, args [3]uint64) {
 	fields := strings.Fields(text)
-	if len(fields) < 3 {
+	if len(fields) <= len(args) {
 		return -1, args
 	}
 	number, err := strconv.Atoi(fields[0])
@@ -122,7 +132,7 @@ func parseCall(text string) (number int, args [2]uint64) {
 }
 
 // awaited returns the child that a call waits for; 0 if it may be any of several.
-func awaited(pid, number int, args [2]uint64) int {
+func awaited(pid, number int, args [3]uint64) int {
 	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
 		return int(args[0])
 	}
@@ -145,18 +155,23 @@ const maxPath = 4096
 
 // readString reads a text from the memory of a process; "" if that is not allowed.
 func readString(pid int, address uint64) string {
-	f, err := os.Open(procfs.Path(pid, "mem"))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	buf := make([]byte, maxPath)
-	n, _ := f.ReadAt(buf, int64(address)) // no error: the memory may end right behind the text
-	text, _, found := strings.Cut(string(buf[:n]), "\x00")
+	text, _, found := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
 	if !found {
 		return ""
 	}
 	return text
+}
+
+// readMemory reads up to size bytes from the memory of a process; none if that is not allowed.
+func readMemory(pid int, address uint64, size int) []byte {
+	f, err := os.Open(procfs.Path(pid, "mem"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	buf := make([]byte, size)
+	n, _ := f.ReadAt(buf, int64(address)) // no error: the memory may end right behind a text
+	return buf[:n]
 }
 
 // onSIGTERM reads what the signal does from the masks in /proc/PID/status:

@@ -1,0 +1,165 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A pair is two processes that wait for each other's bytes, with nothing in the channels between
+// them.
+type pair struct {
+	client, server Holder
+	there, back    *Channel // to the server, and from it
+}
+
+// pairAtRest returns a, which writes to there, and b, which reads it, if both wait. The server is
+// the one whose standard input is a channel of the two, else the one that the other has started.
+func (r *Report) pairAtRest(there, back *Channel, a, b Holder) (pair, bool) {
+	switch {
+	case there.Queued != 0 || back.Queued != 0,
+		!pidWaits(there.Readers, b.PID) || !pidWaits(back.Readers, a.PID),
+		r.all[a.PID].running || r.all[b.PID].running:
+		return pair{}, false
+	}
+	toStdinOfA := hasFD(back.Readers, a.PID, 0)
+	toStdinOfB := hasFD(there.Readers, b.PID, 0)
+	if toStdinOfA && !hasFD(there.Writers, a.PID, 1) ||
+		toStdinOfB && !hasFD(back.Writers, b.PID, 1) {
+		return pair{}, false // what answers standard input is standard output
+	}
+	aServes := toStdinOfA
+	if toStdinOfA == toStdinOfB {
+		aServes = descends(a.PID, b.PID, r.all)
+	}
+	if aServes {
+		return pair{client: b, server: a, there: back, back: there}, true
+	}
+	return pair{client: a, server: b, there: there, back: back}, true
+}
+
+func hasFD(list []Holder, pid, fd int) bool {
+	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
+}
+
+// A chain is a client, the servers that it waits for, and the relays in between. A relay waits for
+// its client and for servers of its own.
+type chain struct {
+	servers  []Holder
+	relays   []Holder
+	channels []*Channel
+	network  bool // a server waits for a socket, too
+}
+
+// checkRest finds clients that wait for servers that wait for them. It is certain that an answer is
+// missing only of a client that can do nothing else. Others may be idle, like their servers.
+func (f *finder) checkRest(certain bool) {
+	for _, p := range f.pairs {
+		var c chain
+		if f.canOnlyRead(p) != certain || f.hasClient(p) || !f.follow(p, &c) {
+			continue
+		}
+		has := "has"
+		if len(c.servers) > 1 {
+			has = "have"
+		}
+		const says = "both wait for each other, and nothing is in the pipes: " +
+			"%s waits for %s%s, which %s read all that was sent%s; "
+		text := fmt.Sprintf(says, p.client, namesOf(c.servers), c.through(), has, c.alsoWaits())
+		if certain {
+			text += "a message was swallowed, or its answer is not written"
+		} else {
+			text += "if an answer is due, a message was swallowed or the answer is not written; " +
+				"else they are idle"
+		}
+		if found := f.add(MutualRead, text, c.channels...); found != nil {
+			found.PID = c.servers[0].PID
+		}
+	}
+}
+
+// canOnlyRead reports whether the client of a pair is a single thread in a read of what the server
+// writes.
+func (f *finder) canOnlyRead(p pair) bool {
+	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
+	return f.report.all[p.client.PID].threads == 1 && slices.ContainsFunc(p.back.Readers, inCall)
+}
+
+// hasClient reports whether the client of a pair is a server itself, and waits for its own client:
+// then it is nobody's turn here.
+func (f *finder) hasClient(p pair) bool {
+	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
+		_, own := c.Owner()
+		return !own && !holds(c.Writers, p.server.PID) && hasFD(c.Readers, p.client.PID, 0) &&
+			pidWaits(c.Readers, p.client.PID)
+	})
+}
+
+// follow adds a pair to the chain, and those behind it if its server is a relay. It reports false
+// if the server also waits for a process that is not at rest, which may be the one to answer.
+func (f *finder) follow(p pair, c *chain) bool {
+	server := p.server.PID
+	c.channels = append(c.channels, p.there, p.back)
+	var behind []pair
+	for i := range f.report.Channels {
+		in := &f.report.Channels[i]
+		_, own := in.Owner()
+		if own || !pidWaits(in.Readers, server) || holds(in.Writers, p.client.PID) {
+			continue
+		}
+		next := slices.IndexFunc(f.pairs, func(q pair) bool {
+			return q.client.PID == server && holds(in.Writers, q.server.PID)
+		})
+		if next < 0 {
+			return false
+		}
+		q := f.pairs[next]
+		known := func(b pair) bool { return b.server.PID == q.server.PID }
+		if !slices.ContainsFunc(behind, known) { // else it is standard error of the same
+			behind = append(behind, q)
+		}
+	}
+	if len(behind) == 0 {
+		c.servers = append(c.servers, p.server)
+		c.network = c.network || f.report.all[server].network
+		return !p.server.awaits
+	}
+	relay := func(h Holder) bool { return h.PID == server }
+	if slices.ContainsFunc(c.relays, relay) {
+		return false // they form a circle
+	}
+	c.relays = append(c.relays, p.server)
+	for _, q := range behind {
+		if !f.follow(q, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// through names the relays: " (through pipebench tap 4711)".
+func (c *chain) through() string {
+	if len(c.relays) == 0 {
+		return ""
+	}
+	var names []string
+	for _, r := range c.relays {
+		names = append(names, fmt.Sprintf("%s %d", r.Command, r.PID))
+	}
+	return " (through " + strings.Join(names, ", ") + ")"
+}
+
+func (c *chain) alsoWaits() string {
+	if c.network {
+		return " and also waits for a socket, perhaps of a network"
+	}
+	return ""
+}
+
+func namesOf(holders []Holder) string {
+	var names []string
+	for _, h := range holders {
+		names = append(names, h.String())
+	}
+	return strings.Join(names, " and ")
+}
