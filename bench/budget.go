@@ -32,16 +32,25 @@ const (
 	sliceOverhead = 3 * time.Millisecond
 )
 
-// expected returns what a group of n cells such as c is expected to cost.
-func (p Plan) expected(c results.Cell, n int) cost {
-	cells, d := time.Duration(n), p.Duration
-	if pause, sleeps := sleepOf(c); sleeps {
-		d = max(d, leastFills*pause)
+// expect adds to a group's cost what one of its cells is expected to cost.
+func (c *cost) expect(p Plan, cell results.Cell) {
+	message := timeOfMessage(cell)
+	slice := max(p.Duration, message)
+	if pause, sleeps := sleepOf(cell); sleeps {
+		slice = max(slice, leastFills*pause)
 	}
-	return cost{
-		fork:  forkOverhead + cells*(p.Duration/4+sliceOverhead),
-		round: cells * (d*11/10 + sliceOverhead),
+	c.fork += p.Duration/4 + sliceOverhead
+	c.round += slice*11/10 + message + sliceOverhead // one message warms up
+}
+
+// timeOfMessage guesses how long a message takes.
+func timeOfMessage(c results.Cell) time.Duration {
+	const perByte = 1 // nanoseconds
+	ns := float64(c.Size) * (perByte + c.Work)
+	if c.Drain > 0 {
+		ns = max(ns, 1e9*float64(c.Size)/float64(c.Drain))
 	}
+	return time.Duration(ns)
 }
 
 // Estimate returns about how long the plan takes.
@@ -55,7 +64,10 @@ func (p Plan) Estimate() time.Duration {
 	}
 	var all time.Duration
 	for _, cells := range groups {
-		cost := p.expected(cells[0], len(cells))
+		cost := cost{fork: forkOverhead}
+		for _, c := range cells {
+			cost.expect(p, c)
+		}
 		all += time.Duration(p.forksOf(cells[0])) * cost.fork
 		all += time.Duration(p.Samples) * cost.round
 	}

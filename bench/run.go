@@ -144,13 +144,13 @@ func (r *runner) openGroups() error {
 		shared := sharedBy(placed.cell)
 		g := groups[shared]
 		if g == nil {
-			g = &group{cpus: placed.cpus}
+			g = &group{cpus: placed.cpus, cost: cost{fork: forkOverhead}}
 			groups[shared] = g
 			r.groups = append(r.groups, g)
 		}
 		c.group = g
 		g.cells = append(g.cells, c)
-		g.cost = r.expected(placed.cell, len(g.cells))
+		g.cost.expect(r.Plan, placed.cell)
 	}
 	return nil
 }

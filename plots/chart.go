@@ -72,7 +72,7 @@ type Point struct {
 
 	Label   string // beside the point
 	Samples int    // number of samples behind the figure; 0 if it is exact
-	Doubt   bool   // one sample, or an interval too wide to draw: the marker is hollow
+	Doubt   bool   // a screen marks it as rough, see [view.IsRough]: the marker is hollow
 }
 
 // A Failing is the part of a panel in which a server fails: from the place with index From on.

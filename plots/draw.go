@@ -206,8 +206,11 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval of a point is drawn.
-func (p Point) hasBar() bool { return p.Low != p.High && !p.Doubt }
+// hasBar reports whether the interval or range of a point is drawn. A wide one would stretch the
+// axis.
+func (p Point) hasBar() bool {
+	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
+}
 
 // draw draws the picture on a canvas of its size.
 func (p *picture) draw(c draw.Canvas) {

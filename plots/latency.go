@@ -71,7 +71,7 @@ func (c *Chart) addLatencies(r rows, key string) {
 			panel.Series = append(panel.Series, Series{
 				Name:      framingName(row),
 				Reference: isRaw(row.Cell.Framing),
-				Points:    percentiles(row.Latency[key]),
+				Points:    percentiles(row, key),
 			})
 		}
 		c.Panels = append(c.Panels, panel)
@@ -79,19 +79,28 @@ func (c *Chart) addLatencies(r rows, key string) {
 }
 
 // percentiles returns a point for each percentile that a latency has.
-func percentiles(l results.Latency) []Point {
+func percentiles(row stat.Row, key string) []Point {
 	var points []Point
 	for i, name := range shownQuantiles {
-		if ns := l.Quantile(name); ns != nil {
-			points = append(points, exact(i, float64(*ns)))
+		if ns := row.Latency[key].Quantile(name); ns != nil {
+			p := exact(i, float64(*ns))
+			p.Doubt = isRoughTime(row)
+			points = append(points, p)
 		}
 	}
 	return points
 }
 
-// latencySpan says how long the smallest messages take in the first placement: " of 256 B
-// typically takes 2.8 to 4.1 µs on one CPU; 1 in 100 over 3.2 to 4.8 µs".
+// isRoughTime reports whether a screen marks the times of a row's messages as rough.
+func isRoughTime(row stat.Row) bool { return view.IsRough(row.Estimates["time"]) }
+
+// latencySpan says how long the smallest messages take in the first placement, as far as that is
+// not in doubt: " of 256 B typically takes 2.8 to 4.1 µs on one CPU; 1 in 100 over 3.2 to 4.8 µs".
 func (r rows) latencySpan(key string) string {
+	r = r.where(func(row stat.Row) bool { return !isRoughTime(row) })
+	if len(r.all) == 0 {
+		return ", by percentile of messages"
+	}
 	size := r.sizes()[0]
 	r = withValue(r, sizeOf, size)
 	placement := r.all[0].Cell.Placement

@@ -211,8 +211,8 @@ func (d *panelDrawing) tell(s Series, p Point) string {
 		samples = results.FormatCount(p.Samples, "sample")
 	}
 	doubt := ""
-	if p.Doubt && p.Samples != 1 {
-		doubt = "too noisy"
+	if p.Doubt {
+		doubt = "in doubt"
 	}
 	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }

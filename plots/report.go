@@ -142,9 +142,8 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 // or, without a picture, the answer itself.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
-	const claims = results.AreaClaim + "-findings"
-	if slices.ContainsFunc(r.sections, func(s view.Section) bool { return s.ID == claims }) {
-		r.key = "" // cells were measured on the way to the claims
+	if answer.Final {
+		r.key = ""
 	}
 	r.options.Title = cmp.Or(r.options.Title, r.key, answer.Title)
 	told := strings.Contains(r.options.Title, answer.Title) ||

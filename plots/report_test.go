@@ -270,3 +270,21 @@ func TestNamesOfStrangersAreEscaped(t *testing.T) {
 		}
 	}
 }
+
+// The page of tune says what tune's screen says, and the picture of waits does not title it.
+func TestThePageOfTuneHasItsAdvice(t *testing.T) {
+	set := fullSet()
+	set.Add(results.Finding{Kind: results.KindFinding, ID: "tune/sending", Title: "How to send",
+		Verdict: results.CannotTell, Found: "Change nothing until you know."})
+	var page strings.Builder
+	if err := Report(&page, set, ReportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"<h1>How to send: not proven</h1>", "<p>Change nothing until you know.</p>",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}

@@ -227,13 +227,14 @@ func pointOf(e stat.Estimate, values []float64) Point {
 	case len(values) > 0:
 		p.Low, p.High = slices.Min(values), slices.Max(values)
 	}
-	p.Doubt = e.N == 1 || max(p.High-p.Y, p.Y-p.Low) > p.Y*view.MaxShownSpread/100
+	p.Doubt = view.IsRough(e)
 	return p
 }
 
 // doubtNote is the note of a chart that has points in doubt.
-var doubtNote = fmt.Sprintf("Hollow points are in doubt: one sample, or an interval or range "+
-	"wider than ±%d %%.", view.MaxShownSpread)
+var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, or an interval "+
+	"wider than ±%d %%. A range wider than that is not drawn.", stat.LeastSamples,
+	view.MaxShownSpread)
 
 const mediansNote = "Points are medians; bars are the 95 % interval of the median or, of fewer " +
 	"than six samples, their range."

@@ -19,7 +19,8 @@ var (
 )
 
 const ratiosNote = "raw has no framing. Points are medians of the ratios of each round, " +
-	"so that what slows the whole machine drops out; bars are the 95 % interval."
+	"so that what slows the whole machine drops out; bars are the 95 % interval or, of fewer " +
+	"than six rounds, their range."
 
 // isBare reports whether a cell measures only the transport: messages are written whole, from
 // memory that is ready, to a reader that does nothing with them. Charts that compare framings have
@@ -125,7 +126,7 @@ func ratioPoint(row stat.Row) (Point, bool) {
 	case row.ToRaw == nil:
 		return Point{}, false
 	}
-	return pointOf(*row.ToRaw, nil), true
+	return pointOf(*row.ToRaw, row.Ratios), true
 }
 
 // ratioTitle says what framings cost at the size nearest to a pipe's usual capacity. The rows are

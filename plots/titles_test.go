@@ -2,6 +2,7 @@ package plots
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -107,12 +108,15 @@ func TestChunkTitle(t *testing.T) {
 	}
 }
 
-// Only panels that have chunks and whole messages tell what chunks gain.
+// Only panels that have chunks and whole messages tell what chunks gain. A panel in which whole
+// messages are in doubt hides it.
 func TestChunksGain(t *testing.T) {
 	chunked := Series{Name: "chunked", Points: []Point{exact(0, 10), exact(1, 20)}}
 	whole := Series{Name: "ndjson", Points: []Point{exact(0, 90)}}
 	both := Panel{Series: []Series{chunked, whole}}
 	alone := Panel{Series: []Series{chunked}}
+	rough := Series{Name: "ndjson", Points: []Point{{Y: 90, Low: 90, High: 90, Doubt: true}}}
+	doubtful := Panel{Series: []Series{chunked, rough}}
 	for _, tt := range []struct {
 		panels []Panel
 		gain   float64
@@ -121,6 +125,7 @@ func TestChunksGain(t *testing.T) {
 		{[]Panel{alone, both}, 9, true},
 		{[]Panel{both, alone}, 9, true},
 		{[]Panel{alone}, 0, false},
+		{[]Panel{both, doubtful}, 0, false},
 	} {
 		gain, known := Chart{Panels: tt.panels}.chunksGain()
 		if gain != tt.gain || known != tt.known {
@@ -195,6 +200,31 @@ func TestManyChunkSizesLookDifferent(t *testing.T) {
 			if alike {
 				t.Errorf("%s looks like %s", a, b)
 			}
+		}
+	}
+}
+
+// Times of fewer than six samples are in doubt, and the title claims none.
+func TestRoughTimesAreNotClaimed(t *testing.T) {
+	set := fullSet()
+	for _, tt := range []struct {
+		samples int
+		doubt   bool
+	}{{6, false}, {5, true}} {
+		own := &results.Set{}
+		for _, r := range set.Records {
+			if r.Cell.Pattern == results.PatternRoundtrip {
+				for len(r.Samples) < tt.samples {
+					r.Samples = append(r.Samples, r.Samples[0])
+				}
+				r.Samples = r.Samples[:tt.samples]
+				own.Add(r)
+			}
+		}
+		c := chartOfName(t, own, "roundtrip")
+		claims := strings.Contains(c.Title, "typically takes")
+		if claims == tt.doubt || c.points()[0].Doubt != tt.doubt {
+			t.Errorf("%d samples: title %q, %+v", tt.samples, c.Title, c.points()[0])
 		}
 	}
 }

@@ -117,21 +117,29 @@ func waitChart(all rows) Chart {
 			"LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
-	if gain, known := c.chunksGain(); known && gain > 2 {
+	gain, known := c.chunksGain()
+	switch {
+	case known && gain > 2:
 		c.Title = fmt.Sprintf("Chunks let a small message pass a large one: it waits %.2g× less",
 			gain)
+	case !known && slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }):
+		c.Title = "Noise hides whether chunks shorten the wait of a small message"
 	}
 	return c
 }
 
 // chunksGain returns the least, over the panels, by which the best chunks shorten the wait; false
-// if no panel has both chunks and whole messages.
+// if no panel has both chunks and whole messages, or if one of the two is in doubt in a panel.
 func (c Chart) chunksGain() (least float64, known bool) {
 	for _, panel := range c.Panels {
-		best, _ := panel.line("chunked").extremes()
-		whole, _ := panel.line("ndjson").extremes()
-		if best.Y <= 0 || whole.Y <= 0 {
+		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
+		if len(chunked.Points) == 0 || len(ndjson.Points) == 0 {
 			continue
+		}
+		best, _ := chunked.extremes()
+		whole, _ := ndjson.extremes()
+		if best.Y <= 0 || whole.Y <= 0 {
+			return 0, false
 		}
 		gain := whole.Y / best.Y
 		if !known || gain < least {

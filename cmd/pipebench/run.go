@@ -336,8 +336,11 @@ func outcome(r results.Record) string {
 	if r.Failed != "" {
 		return "failed: " + r.Failed
 	}
+	if len(r.Samples) == 0 && r.Stopped == "max-time" {
+		return "not reached: time was up"
+	}
 	if len(r.Samples) == 0 {
-		return ""
+		return "no sample"
 	}
 	m := stat.RelativeMetric(r.Cell)
 	n := results.FormatCount(len(r.Samples), "sample")

@@ -53,6 +53,8 @@ type Row struct {
 	// such cell of raw.
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
+	Ratios []float64 `json:"-"` // of each round, disturbed ones too: ToRaw is their median
+
 	// ToRawByCPU is ToRaw computed from CPU time instead of the time that passed. It is set only if
 	// both ends share one CPU and the two figures contradict each other: their intervals lie apart,
 	// and they differ by more than [Tolerance]. Then other programs ran in between, whose time CPU
@@ -194,6 +196,9 @@ func (r *Row) relate(all []Row) {
 	if base := r.raw(all); base != nil {
 		ratios := m.ratios(r.Records, base.Records)
 		r.ToRaw = known(estimate(ratios))
+		for _, o := range ratios {
+			r.Ratios = append(r.Ratios, o.value)
+		}
 		r.witness(base)
 		format := func(v float64) string { return results.FormatNumber(v, 2) }
 		warning = forkWarning("vs raw", format, ratios)

@@ -49,7 +49,7 @@ func blurOf(rows []stat.Row) blur {
 // is summed up. tooFewSamples speaks of a run in which no cell has enough samples.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	b := blurOf(rows)
-	if 2*(b.wide+b.few) <= b.all || b.few == b.all && tooFewSamples(rows) != "" {
+	if 2*(b.wide+b.few) <= b.all || b.few == b.all && hasTooFewSamples(rows) {
 		return false
 	}
 	for _, one := range seriesIn(bare, patternStream) {
@@ -72,8 +72,11 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		first = fmt.Sprintf("Too few samples to tell framings apart: %d of %s with raw bytes have "+
 			"fewer than %d, which an interval takes.", b.few, comparisons, stat.LeastSamples)
 	}
-	texts := []string{first + " Close other programs, or try at another time. Fewer cells get " +
-		"more samples each: pipebench run --size 65000 --max-time 2m."}
+	if load := loadOf(rows); load != "" {
+		first = "Too busy to compare framings: " + load + "."
+	}
+	texts := []string{first + " " + untilKnown + " Close other programs, or try at another time. " +
+		"Fewer cells get more samples each: pipebench run --size 65000 --max-time 2m."}
 	var hidden []string
 	for _, effect := range effects {
 		switch {
@@ -88,17 +91,122 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// roughSign stands before a figure that is only rough: its interval is wider than ±MaxShownSpread,
-// or it has too few samples for one.
+// untilKnown says what to do while framings cannot be compared.
+const untilKnown = "Until you know, use the one that the other end speaks " +
+	"(pipebench help framings)."
+
+// loadOf says how busy other programs kept the CPUs, in the words of the warning of the cells; ""
+// if no cell has it.
+func loadOf(rows []stat.Row) string {
+	for _, r := range rows {
+		for _, warning := range r.Warnings {
+			if text, isLoad := strings.CutPrefix(warning, "load: "); isLoad {
+				found, _, _ := strings.Cut(text, ";")
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// A cellCount counts the cells of a run by what became of them.
+type cellCount struct {
+	all, measured, failed, unsupported int
+	late                               int // time was up before their first sample
+	interrupted                        int // also if they have samples
+	most                               int // samples of a cell
+}
+
+func countOf(rows []stat.Row) cellCount {
+	c := cellCount{all: len(rows)}
+	for _, r := range rows {
+		c.most = max(c.most, r.Samples)
+		if r.Stopped == "interrupted" {
+			c.interrupted++
+		}
+		switch {
+		case r.Samples > 0:
+			c.measured++
+		case r.Unsupported != "":
+			c.unsupported++
+		case r.Failed != "":
+			c.failed++
+		case r.Stopped == "max-time":
+			c.late++
+		}
+	}
+	return c
+}
+
+// text says how many cells were measured, and what became of the others.
+func (c cellCount) text() string {
+	text := results.FormatCount(c.all, "cell") + " measured"
+	if c.measured < c.all {
+		text = fmt.Sprintf("%d of %s", c.measured, text)
+	}
+	if c.measured == 0 {
+		text = "No cell measured"
+	} else if c.most < stat.LeastSamples {
+		text += fmt.Sprintf(", at most %s each", results.FormatCount(c.most, "sample"))
+	}
+	for _, other := range []struct {
+		n    int
+		what string
+	}{
+		{c.late, "not reached (time was up)"},
+		{c.failed, "failed"},
+		{c.unsupported, "unsupported here"},
+	} {
+		if other.n > 0 {
+			text += fmt.Sprintf("; %d %s", other.n, other.what)
+		}
+	}
+	return text + "."
+}
+
+// hasTooFewSamples reports whether no cell has enough samples for an interval.
+func hasTooFewSamples(rows []stat.Row) bool {
+	c := countOf(rows)
+	return c.all > c.unsupported+c.failed && c.most < stat.LeastSamples
+}
+
+// tooFewSamples says of cells of which none has enough samples what was measured, why no more was,
+// and what to do.
+func tooFewSamples(rows []stat.Row) []string {
+	c := countOf(rows)
+	comparisons := blurOf(rows).all
+	load := loadOf(rows)
+	switch {
+	case c.interrupted > 0:
+		return []string{fmt.Sprintf("Interrupted after %s: too few samples to compare. Let it "+
+			"finish.", results.FormatCount(c.measured, "cell"))}
+	case c.measured == 0:
+		return []string{c.text() + " Give it more time (--max-time)."}
+	case load != "" && comparisons > 0:
+		return []string{"Too busy to compare framings: " + load + ". " + untilKnown,
+			c.text() + " Close other programs, or give it more time (--max-time)."}
+	}
+	return []string{c.text() + fmt.Sprintf(" They cannot be compared: an interval takes %d "+
+		"samples. Close other programs, or give it more time (--max-time).", stat.LeastSamples)}
+}
+
+// roughSign stands before a figure that is only rough.
 const roughSign = "~"
+
+// IsRough reports whether an estimate is in doubt: its interval is wider than ±MaxShownSpread, or
+// it has too few samples for one.
+func IsRough(e stat.Estimate) bool {
+	percent, known := e.Spread()
+	return !known || percent > MaxShownSpread
+}
 
 // RoughText shows the median of a metric in its unit, marked if it is only rough.
 func RoughText(metric string, e stat.Estimate) string {
 	text := stat.MustMetric(metric).Format(e.Median)
-	if percent, known := e.Spread(); known && percent <= MaxShownSpread {
-		return text
+	if IsRough(e) {
+		return roughSign + text
 	}
-	return roughSign + text
+	return text
 }
 
 // measuredText writes half the interval behind a figure, or marks it as rough if it has none.

@@ -137,9 +137,79 @@ func TestARunWithTooFewSamplesSaysSo(t *testing.T) {
 		s.Add(resultstest.Record(resultstest.Cell(framing, 4000), 4001, samples...))
 	}
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), " ")
-	says := "2 cells measured. They cannot be compared: none has more than 2 samples"
+	says := "2 cells measured, at most 2 samples each. They cannot be compared: an interval takes 6"
 	if !strings.Contains(text, says) {
 		t.Errorf("got\n%s", text)
+	}
+}
+
+// The first sentence counts cells that have samples, and says what became of the others.
+func TestOnlyMeasuredCellsAreCounted(t *testing.T) {
+	const busy = "load: other programs kept about 1.6 of 2 CPUs busy; close them"
+	for _, tt := range []struct {
+		name    string
+		samples int
+		stopped string
+		warning string
+		want    string
+	}{
+		{"time was up", 3, "max-time", "", "1 of 2 cells measured, at most 3 samples each; " +
+			"1 not reached (time was up). They cannot be compared"},
+		{"nothing was measured", 0, "max-time", "",
+			"No cell measured; 2 not reached (time was up). Give it more time (--max-time)."},
+		{"interrupted", 3, "interrupted", busy,
+			"Interrupted after 1 cell: too few samples to compare. Let it finish."},
+		{"enough for one of two", 6, "max-time", busy, "1 of 2 cells measured; 1 not reached"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &results.Set{}
+			s.Add(resultstest.Environment())
+			ns := resultstest.Around(1000, 0.01)
+			for i, n := range []int{tt.samples, 0} {
+				r := resultstest.Record(resultstest.Cell("ndjson", 4000<<i), 4001, ns[:n]...)
+				r.Stopped = tt.stopped
+				if tt.warning != "" {
+					r.Warnings = []string{tt.warning}
+				}
+				s.Add(r)
+			}
+			answer := strings.Join(Sections(s)[0].Lead, " ")
+			if !strings.Contains(Sections(s)[0].Title+". "+answer, tt.want) {
+				t.Errorf("the answer is %q", answer)
+			}
+		})
+	}
+}
+
+// On a busy machine the first sentence says that, and what to do until framings can be compared.
+// Tables without a figure that can be relied on need --detail, unless there is only one.
+func TestABusyMachineIsToldFirst(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for _, placement := range []string{"same", "apart"} {
+		for _, framing := range []string{"raw", "ndjson"} {
+			samples := resultstest.Around(1000, 0.01)
+			if placement == "same" {
+				samples = samples[:3]
+			}
+			c := resultstest.Cell(framing, 4000)
+			c.Placement = placement
+			r := resultstest.Record(c, 4001, samples...)
+			r.Warnings = []string{"load: other programs kept about 1.6 of 2 CPUs busy; close them"}
+			s.Add(r)
+		}
+	}
+	few := &results.Set{Environments: s.Environments, Records: s.Records[:2]}
+	text := strings.Join(strings.Fields(strings.Join(screenOf(t, few, Options{}), " ")), " ")
+	const says = "Too busy to compare framings: other programs kept about 1.6 of 2 CPUs busy. " +
+		"Until you know, use the one that the other end speaks (pipebench help framings)."
+	if !strings.Contains(text, says) || !strings.Contains(text, "Goodput vs raw, one CPU") {
+		t.Errorf("of one place:\n%s", text)
+	}
+	text = strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
+	detail := strings.Index(text, "--detail also has: Goodput vs raw, one CPU")
+	if shown := strings.Index(text, "Goodput vs raw, two CPUs"); shown < 0 || detail < shown {
+		t.Errorf("of two places:\n%s", text)
 	}
 }
 

@@ -18,6 +18,7 @@ type Section struct {
 	Notes    []string // small print after them
 	Commands []string // that reproduce what the page shows
 	Folded   bool     // few want to read it
+	Final    bool     // the title stands, whatever pictures show
 }
 
 // Sections lists what a page says about a set, in the order in which a person asks: first the
@@ -42,8 +43,23 @@ func Sections(s *results.Set) []Section {
 	}
 	all := []Section{{
 		ID: "answer", Title: title, Lead: lead, Commands: commandsOf(s),
+		Final: isFinal(s, sum.Rows),
 	}}
+	if tuned := s.FindingsOf(results.AreaTune); len(tuned) > 0 {
+		all[0].Title = tuned[0].Title
+		if tuned[0].Verdict == results.CannotTell {
+			all[0].Title += ": not proven"
+		}
+		all[0].Lead = answer(s, sum)
+	}
 	return append(all, sections(s, sum.Rows, true)...)
+}
+
+// isFinal reports whether pictures of cells cannot give the title of a page: the cells were
+// measured on the way to findings, or noise hides what they say of framings.
+func isFinal(s *results.Set, rows []stat.Row) bool {
+	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
+	return found > 0 || hasTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 }
 
 // sections lists a section for each kind of record that the set holds. Without detail its tables
@@ -78,7 +94,8 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 		section.Tables = slices.DeleteFunc(section.Tables, func(t Table) bool {
 			return !t.hasRows()
 		})
-		if len(section.Tables)+len(section.Lead) > 0 {
+		noted := section.ID == measured.ID && len(rows) > 0 // all its tables may need --detail
+		if len(section.Tables)+len(section.Lead) > 0 || noted {
 			found = append(found, section)
 		}
 	}
@@ -118,28 +135,19 @@ func answer(s *results.Set, sum Summary) []string {
 	for _, own := range driven(s) {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
+	for _, f := range s.FindingsOf(results.AreaTune) {
+		out = append(out, f.Found)
+	}
 	// Cells that were measured on the way to findings come after these.
 	out = nonEmpty(append(out, findingSentences(s)...))
 	rest := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
-	few := tooFewSamples(sum.Rows)
-	if len(sum.Rows) > 0 && (len(out)+len(rest) == 0 || few != "") {
-		out = append(out, results.FormatCount(len(sum.Rows), "cell")+" measured."+few)
+	switch {
+	case hasTooFewSamples(sum.Rows):
+		out = append(out, tooFewSamples(sum.Rows)...)
+	case len(sum.Rows) > 0 && len(out)+len(rest) == 0:
+		out = append(out, countOf(sum.Rows).text())
 	}
 	return append(out, rest...)
-}
-
-// tooFewSamples says if no cell has enough samples for an interval, and what to do.
-func tooFewSamples(rows []stat.Row) string {
-	most := 0
-	for _, r := range rows {
-		most = max(most, r.Samples)
-	}
-	if most == 0 || most >= stat.LeastSamples {
-		return ""
-	}
-	return fmt.Sprintf(" They cannot be compared: none has more than %s, and an interval "+
-		"takes %d. Close other programs, or give it more time (--max-time 1m).",
-		results.FormatCount(most, "sample"), stat.LeastSamples)
 }
 
 // commandsOf lists the command lines of all runs, each once.
