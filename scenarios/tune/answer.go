@@ -55,7 +55,10 @@ func (d Decision) doubt() string {
 		for _, c := range d.Alike {
 			names = append(names, c.String())
 		}
-		text += "Candidates so far, not told apart: " + strings.Join(names, "; ") + ". "
+		text += "Best so far, unproven: " + strings.Join(names, "; ") + ". "
+	}
+	if d.interrupted() {
+		return text + "Let it finish."
 	}
 	return text + "Close other programs, or give it more time (--max-time)."
 }
@@ -89,11 +92,16 @@ func (d Decision) workingAdvice() string {
 	if c == (Choice{}) {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var ratios []string
+	var ratios, few []string
 	var gains, noisy bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
 		if !ok {
+			continue
+		}
+		noisy = noisy || isBlurred(e)
+		if e.Interval == nil {
+			few = append(few, fmt.Sprintf("%g", r.work))
 			continue
 		}
 		format := "%s at %g ns"
@@ -102,10 +110,16 @@ func (d Decision) workingAdvice() string {
 		}
 		ratios = append(ratios, fmt.Sprintf(format, changeText(e), r.work))
 		gains = gains || e.Above(worthIt)
-		noisy = noisy || isBlurred(e)
 	}
-	if len(ratios) == 0 {
+	switch {
+	case len(ratios)+len(few) == 0:
 		return ""
+	case len(ratios) == 0:
+		return fmt.Sprintf("If your reader parses (1 ns per byte or more): too few samples to "+
+			"tell how %s changes goodput at %s ns per byte. Change nothing until you know.",
+			c, strings.Join(few, " or "))
+	case len(few) > 0:
+		ratios = append(ratios, "too few samples to tell at "+strings.Join(few, " or ")+" ns")
 	}
 	if gains {
 		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.",
@@ -120,14 +134,12 @@ func (d Decision) workingAdvice() string {
 		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
-// changeText writes a ratio as a change in percent: "+6 %", or "0 to +96 %" if it is blurred.
+// changeText writes a ratio that has an interval as a change in percent: "+6 %", or "0 to +96 %" if
+// it is blurred.
 func changeText(ratio stat.Estimate) string {
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
-	switch {
-	case !isBlurred(ratio):
+	if !isBlurred(ratio) {
 		return fmt.Sprintf("%+.0f %%", percent(ratio.Median))
-	case ratio.Interval == nil:
-		return "too few samples to tell"
 	}
 	return fmt.Sprintf("%+.0f to %+.0f %%", percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
 }
@@ -203,11 +215,16 @@ func (d Decision) chunkAdvice() string {
 	c := Choice{Chunk: d.Chunk}
 	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
 		"then " + c.String() + " " + d.waitText(c)
-	if cost, ok := d.chunkCost(c); ok {
-		text += fmt.Sprintf(". Their time per byte, beside whole messages, is %s",
-			changeText(cost.Inverse()))
+	text += " (objective " + string(d.Objective) + ")."
+	cost, ok := d.chunkCost(c)
+	switch {
+	case !ok:
+		return text
+	case cost.Interval == nil:
+		return text + " Too few samples to compare their time per byte with whole messages."
 	}
-	return text + " (objective " + string(d.Objective) + ")."
+	return text + fmt.Sprintf(" Their time per byte, beside whole messages, is %s.",
+		changeText(cost.Inverse()))
 }
 
 // waitText says by how much chunks shorten the wait of small messages, or that they may.
@@ -219,24 +236,23 @@ func (d Decision) waitText(c Choice) string {
 		if !found || !foundAfter {
 			continue
 		}
-		behind := "behind a reader of " + results.FormatGoodput(float64(r.drain))
+		rate := results.FormatGoodput(float64(r.drain))
 		gain, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
 		if isBlurred(gain) && !gain.Above(1) {
-			hidden = append(hidden, behind)
+			hidden = append(hidden, rate)
 			continue
 		}
-		waits = append(waits,
-			fmt.Sprintf("from %s to %s %s", waitOf(before), waitOf(after), behind))
+		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s", waitOf(before),
+			waitOf(after), rate))
 	}
-	var parts []string
-	if len(waits) > 0 {
-		parts = append(parts, "shorten that wait "+strings.Join(waits, ", "))
+	noise := "too noisy to tell behind a reader of " + strings.Join(hidden, " or ")
+	switch {
+	case len(waits) == 0:
+		return "may shorten that wait; " + noise
+	case len(hidden) == 0:
+		return "shorten that wait " + strings.Join(waits, ", ")
 	}
-	if len(hidden) > 0 {
-		parts = append(parts, "may shorten that wait "+strings.Join(hidden, ", ")+
-			" (too noisy to tell)")
-	}
-	return strings.Join(parts, ", and ")
+	return "shorten that wait " + strings.Join(waits, ", ") + "; " + noise
 }
 
 // pipeWarning says what a larger pipe does to small messages behind a slow reader: they wait for

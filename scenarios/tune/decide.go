@@ -132,6 +132,13 @@ func (g grid) disturbed() float64 {
 	return float64(n) / float64(len(g.records))
 }
 
+// interrupted reports whether the run of the records was interrupted.
+func (g grid) interrupted() bool {
+	return slices.ContainsFunc(g.records, func(r results.Record) bool {
+		return r.Stopped == "interrupted"
+	})
+}
+
 // find returns the record of a choice in a situation.
 func (g grid) find(c Choice, place, pattern string, r reader) (results.Record, bool) {
 	o := Options{Size: g.shared.Size, Framing: g.shared.Framing}
@@ -258,6 +265,8 @@ func (d *Decision) decideLever() {
 	}
 	switch {
 	case d.Unproven != "":
+	case math.IsInf(halfWidth, 1) && d.interrupted():
+		d.Unproven = "it was interrupted, with too few samples to compare"
 	case math.IsInf(halfWidth, 1):
 		d.Unproven = fmt.Sprintf("there are fewer than %d samples per cell", stat.LeastSamples)
 	case halfWidth > mostBlurred,

@@ -252,7 +252,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&
 					results.ChunkSize(c.Framing) > 0
 			},
-			"may shorten that wait behind a reader of 20.0 MB/s (too noisy to tell)",
+			"; too noisy to tell behind a reader of 20.0 MB/s",
 		},
 		"waits of a larger pipe": {
 			func(c results.Cell) bool {
@@ -347,5 +347,25 @@ func TestChoicesHaveNames(t *testing.T) {
 	}
 	if got := fmt.Sprint(Choice{Capacity: 1 << 20, WriteSize: 64 << 10}); got != "a pipe of 1 MiB and writes of 64 KiB" {
 		t.Error(got)
+	}
+}
+
+// Too few samples are said once for each question, as is an interruption.
+func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
+	records := usual.records(3, 1)
+	for i := range records {
+		records[i].Stopped = "interrupted"
+	}
+	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
+	for _, want := range []string{
+		"Not proven: it was interrupted, with too few samples to compare. Best so far, unproven: ",
+		". Let it finish.",
+		"too few samples to tell how a pipe of 1 MiB changes goodput at 1 or 5 ns per byte. ",
+		"Too few samples to compare their time per byte with whole messages.",
+		"may shorten that wait; too noisy to tell behind a reader of 200 MB/s or 20.0 MB/s",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 }
