@@ -144,7 +144,7 @@ func namesResults(word string) (bool, error) {
 	case err != nil && noCommand != nil:
 		return false, fmt.Errorf("%s: no such file, and no command: %w", word, noCommand)
 	case err != nil && notFound != nil:
-		return false, fmt.Errorf("%s: no such file, and no such command", word)
+		return false, fmt.Errorf("%s: no such file, and no such command%s", word, likeFile(word))
 	case err != nil:
 		return false, nil // a command in PATH
 	case !info.Mode().IsRegular() || notFound != nil:

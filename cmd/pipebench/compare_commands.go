@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -82,17 +81,43 @@ func (f *compareFlags) compareCommands(
 	if err != nil {
 		return err
 	}
-	isBench := func(word string) bool {
-		return strings.HasPrefix(word, "-test.bench") || strings.HasPrefix(word, "--test.bench")
-	}
-	if slices.ContainsFunc(old, isBench) && slices.ContainsFunc(new, isBench) {
+	if hasTestFlag(old, "bench") && hasTestFlag(new, "bench") {
 		return f.compareGoTests(cmd, old, new)
+	}
+	if !f.drive {
+		if err := errors.Join(startsNothing(oldName, old), startsNothing(newName, new)); err != nil {
+			return err
+		}
 	}
 	programs := &turns.Programs{
 		OldName: oldName, NewName: newName,
 		Counts: f.counts, Outputs: f.different, Servers: f.drive,
 	}
 	return f.comparePrograms(cmd, programs, old, new)
+}
+
+// hasTestFlag reports whether the words of a command have one of the named flags of Go test
+// binaries: -test.bench, or --test.bench=Name.
+func hasTestFlag(words []string, names ...string) bool {
+	for _, word := range words {
+		flag, _, _ := strings.Cut(word, "=")
+		for _, name := range names {
+			if flag == "-test."+name || flag == "--test."+name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// startsNothing returns an error if a command is a Go test binary that is not told what to do: the
+// comparison would time its start alone.
+func startsNothing(name string, argv []string) error {
+	if !turns.IsGoTest(argv[0]) || hasTestFlag(argv, "bench", "run", "list", "fuzz") {
+		return nil
+	}
+	return usage(fmt.Errorf("%s is a Go test binary, and no benchmark was asked for: "+
+		"add  -- -test.bench .  (or -test.run . for its tests)", name))
 }
 
 // Limits of a comparison of builds. Without --pairs it runs usualPairs pairs, or more while they
@@ -173,7 +198,11 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	}
 	tests := &turns.GoTests{Old: old, New: new}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
-		return turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+		c, err := turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+		if errors.Is(err, turns.ErrNoBenchmark) {
+			err = usage(err)
+		}
+		return c, err
 	})
 	return f.do(cmd, nil, t)
 }
@@ -185,12 +214,19 @@ func (f *compareFlags) comparePrograms(
 	var noInstructions error // why they cannot be counted
 	if f.drive {
 		refused := []string{"stdin", "counts", "instructions"}
-		err := refuseFlags(cmd, refused, "is not for servers")
+		err := refuseFlags(cmd, refused,
+			"is not for servers: leave it out, --drive compares the time per message")
 		if err != nil {
 			return err
 		}
 		programs.Old, programs.New = driven(old), driven(new)
 	} else {
+		if f.stdin != "" {
+			if _, err := os.Stat(f.stdin); err != nil {
+				return usage(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
+			}
+		}
+		programs.Input = f.stdin
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
 		if err != nil {
 			return fmt.Errorf("a folder for what the commands print: %w", err)
@@ -306,7 +342,7 @@ func driven(argv []string) turns.Starter {
 	return func(ctx context.Context) (turns.Start, error) {
 		s, err := driveOnce(ctx, argv)
 		if err != nil && ctx.Err() != nil {
-			return s, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
+			return s, fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
 		}
 		return s, err
 	}
@@ -315,6 +351,10 @@ func driven(argv []string) turns.Starter {
 func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 	const size = 4 << 10 // bytes of a message
 	d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
+	if err != nil && ctx.Err() != nil {
+		return turns.Start{}, fmt.Errorf("%w; it answered no request: if it is no server, "+
+			"leave out --drive", context.Cause(ctx))
+	}
 	if err != nil {
 		return turns.Start{}, err
 	}

@@ -90,6 +90,8 @@ func worst(c *stat.Comparison, limit float64) string {
 func hint(c *stat.Comparison) string {
 	elsewhere := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
+	case c.Doubt != "":
+		return c.Doubt
 	case slices.ContainsFunc(c.Changes, elsewhere):
 		return "the files are of different machines: measure both on one, or give --across"
 	case len(c.Unjudged) > 0:

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +54,25 @@ func near(word string, names []string) []string {
 		root.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
 	return root.SuggestionsFor(word)
+}
+
+// likeFile returns "; did you mean new.txt?" if a file beside a missing one has a similar name, ""
+// if none has.
+func likeFile(missing string) string {
+	folder, name := filepath.Split(missing)
+	entries, err := os.ReadDir(cmp.Or(folder, "."))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	like := near(name, names)
+	if len(like) == 0 {
+		return ""
+	}
+	return "; did you mean " + folder + strings.Join(like, " or "+folder) + "?"
 }
 
 // flagError adds to an error about a flag what to type instead, or where to read.

@@ -73,6 +73,10 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
+	// Doubt says why a gate cannot pass, whatever the figures are: nothing, or not everything, was
+	// compared. It is "" if all was.
+	Doubt string `json:"doubt,omitempty"`
+
 	// Names are the metrics that both sides have, whichever were asked for.
 	Names []string `json:"-"`
 
@@ -179,8 +183,8 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 
 // compareCounters compares what is counted on both sides, and returns the times, without a verdict.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
-	c.OnlyOld = alone(before.Series, after.Series)
-	c.OnlyNew = alone(after.Series, before.Series)
+	c.OnlyOld = alone(before.Series, after.Series, o)
+	c.OnlyNew = alone(after.Series, before.Series, o)
 	for _, old := range before.Series {
 		i := counterpart(old, after.Series)
 		if i < 0 {
@@ -216,16 +220,29 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of the cases that the other side does not have.
-func alone(own, other []Series) []string {
+// alone returns the names of the cases that the other side does not have, and "allocs/op of Name"
+// where it lacks a single metric of a case.
+func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
-		if counterpart(s, other) < 0 && !slices.Contains(names, s.Name) {
-			names = append(names, s.Name)
+		if !o.wants(s.Metric) || counterpart(s, other) >= 0 {
+			continue
+		}
+		name := s.Name
+		if slices.ContainsFunc(other, s.isOfSameCase) {
+			if s.Metric.IsPercentile() {
+				continue // the samples of a slower machine may be too few for it
+			}
+			name = s.Metric.Name + " of " + s.Name
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
 }
+
+func (s Series) isOfSameCase(other Series) bool { return s.Name == other.Name }
 
 // counterpart finds the series on the other side that a series is compared with: the one of the
 // same machine, or else the first of any machine. It returns -1 if there is none.
@@ -374,10 +391,15 @@ func direction(better Better, ratio float64) Verdict {
 	return Faster
 }
 
-// note says what a reader of the comparison has to know.
+// note says what a reader of the comparison has to know, and what keeps a gate from passing.
 func (c *Comparison) note(before, after Dataset) {
-	c.noteAlone("old", c.OnlyOld)
-	c.noteAlone("new", c.OnlyNew)
+	if len(c.OnlyOld) > 0 {
+		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
+			missingCases(c.OnlyOld, before), c.Old, someOf(c.OnlyOld))
+	}
+	if len(c.OnlyNew) > 0 {
+		c.addNote("in new alone: %s", someOf(c.OnlyNew))
+	}
 	for _, p := range before.Problems {
 		c.Notes = append(c.Notes, p.String())
 	}
@@ -386,16 +408,41 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// noteAlone names at most three of the cases that only one side has.
-func (c *Comparison) noteAlone(side string, only []string) {
-	if len(only) == 0 {
-		return
+// missingCases counts what only one side has: "2 of 3 benchmarks are".
+func missingCases(only []string, side Dataset) string {
+	kind := "benchmark"
+	if side.Set != nil {
+		kind = "case"
 	}
-	names := strings.Join(only[:min(3, len(only))], ", ")
-	if more := len(only) - 3; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
+	var cases []string
+	missing := 0
+	for _, s := range side.Series {
+		if slices.Contains(cases, s.Name) {
+			continue
+		}
+		cases = append(cases, s.Name)
+		if slices.Contains(only, s.Name) {
+			missing++
+		}
 	}
-	c.addNote("in %s alone: %s", side, names)
+	text := fmt.Sprintf("%d of %s", missing, results.FormatCount(len(cases), kind))
+	if missing == 0 { // single metrics are missing
+		missing = len(only)
+		text = results.FormatCount(missing, "figure")
+	}
+	if missing == 1 {
+		return text + " is"
+	}
+	return text + " are"
+}
+
+// someOf names at most three of the names, and says how many more there are.
+func someOf(names []string) string {
+	text := strings.Join(names[:min(3, len(names))], ", ")
+	if more := len(names) - 3; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func (c *Comparison) addNote(format string, args ...any) {
@@ -416,7 +463,7 @@ const (
 // Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
 // a share (0.05 is 5 %). It is a regression if a worsening above the limit is established. It is
 // inconclusive if a worsening above the limit cannot be excluded, if the verdict on the time of a
-// cell is missing (see Unjudged), or if there is no figure that a gate waits for. It is "nothing in
+// cell is missing (see Unjudged), if there is a Doubt, or if there is no figure that a gate waits for. It is "nothing in
 // common" if there was nothing to compare, which is no success. Times of unpinned ends (placement
 // free) are never waited for.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
@@ -424,7 +471,7 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 		return OutcomeNothing
 	}
 	outcome := OutcomeOK
-	if len(c.Unjudged) > 0 {
+	if len(c.Unjudged) > 0 || c.Doubt != "" {
 		outcome = OutcomeInconclusive
 	}
 	gates := false
@@ -459,14 +506,14 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether there are figures that a gate waits for, and all of them have a
-// verdict.
+// Conclusive reports whether there are figures that a gate waits for, all of them have a verdict,
+// and there is no Doubt.
 func (c *Comparison) Conclusive() bool {
 	hasNone := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
 	}
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
-	return isGating && len(c.Unjudged) == 0 && !slices.ContainsFunc(c.Changes, hasNone)
+	return isGating && len(c.Unjudged) == 0 && c.Doubt == "" && !slices.ContainsFunc(c.Changes, hasNone)
 }
 
 // Decided reports whether further pairs are of no use: no figure that a gate waits for is too noisy

@@ -197,8 +197,10 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	for _, ch := range c.Changes {
 		a.add(ch)
 	}
-	if c.Different != "" {
-		text = strings.ToUpper(c.Different[:1]) + c.Different[1:] + ". "
+	for _, reason := range []string{c.Different, c.Doubt} {
+		if reason != "" {
+			text += strings.ToUpper(reason[:1]) + reason[1:] + ". "
+		}
 	}
 	if c.Calls != "" {
 		text += "The new one makes " + c.Calls + ". "
@@ -213,14 +215,15 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		if a.judged == 1 && isOfPrograms(c) {
 			answer = "The new one is " + worseWord(a.worse) + ": " + ChangeText(a.worse[0])
 		}
+	case c.Doubt != "" && isOfPrograms(c):
 	case len(a.better)+a.times+a.notWorse > 0, a.wholes > 0 && a.wholeWithin <= stat.Tolerance:
-		tone = Good
+		tone = goodUnless(c.Doubt)
 		answer = "Nothing got slower"
 		if !a.isTimed {
 			answer = "Nothing got worse"
 		}
 	case a.counts > 0 && unsure == 0:
-		tone = Good
+		tone = goodUnless(c.Doubt)
 		answer = "Nothing got worse"
 	case a.noisy+a.few+len(c.Unjudged) > 0:
 		answer = "No verdict on time"
@@ -230,6 +233,13 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 			a.unchanged.Metric, results.FormatPercent(100*a.within))
 	}
 	return tone, text + strings.Join(append([]string{answer}, a.rest()...), "; ") + "."
+}
+
+func goodUnless(doubt string) Tone {
+	if doubt != "" {
+		return Neutral
+	}
+	return Good
 }
 
 // A tally sorts and counts the figures of a comparison by their verdicts.

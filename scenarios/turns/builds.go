@@ -45,13 +45,24 @@ func Find(name string) (Build, error) {
 
 // IsBuild reports whether a word names a build of pipebench. It looks at the package path that Go
 // writes into every binary.
-func IsBuild(word string) bool {
+func IsBuild(word string) bool { return strings.HasPrefix(packagePath(word), commandPath) }
+
+// IsGoTest reports whether a word names a Go test binary, but not pipebench's own.
+func IsGoTest(word string) bool {
+	return strings.HasSuffix(packagePath(word), ".test") && !IsBuild(word)
+}
+
+// packagePath returns the package path of a Go binary; "" for another file.
+func packagePath(word string) string {
 	b, err := Find(word)
 	if err != nil {
-		return false
+		return ""
 	}
 	info, err := buildinfo.ReadFile(b.Path)
-	return err == nil && strings.HasPrefix(info.Path, commandPath)
+	if err != nil {
+		return ""
+	}
+	return info.Path
 }
 
 // commandPath is the package path of the command. Test binaries of other packages are no builds.

@@ -100,6 +100,7 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	if c.Different != "" && !p.Outputs {
 		c.Different += ": --allow-different-output compares them all the same"
 	}
+	c.Doubt = p.doubt()
 	c.Calls = p.causes(c)
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+

@@ -65,8 +65,28 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	}
 	s.Counts, s.Counted = p.Counts()
 	s.Peak = peakOf(p)
+	printed, err := out.Seek(0, io.SeekEnd)
+	if err != nil {
+		return s, fmt.Errorf("read the output: %w", err)
+	}
+	s.Idle = printed == 0 && s.Counts.WrittenBytes == 0 && isUnread(p.Cmd.Stdin)
 	s.Output, err = digest(out)
 	return s, err
+}
+
+// isUnread reports whether a child has read nothing of its input: it shares the position in a file
+// with this process. A device that was given as input on purpose counts as read.
+func isUnread(input io.Reader) bool {
+	f, isFile := input.(*os.File)
+	if !isFile {
+		return true
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	return err == nil && at == 0
 }
 
 // peakOf returns the largest memory of a process, or 0 if it is not known. Before a process becomes

@@ -3,7 +3,10 @@ package turns
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -64,5 +67,31 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 		return "", fmt.Errorf("%w: %s", err, lines[len(lines)-1])
 	}
+	if !hasBenchmark(text.String()) {
+		return "", noBenchmark(ctx, argv)
+	}
 	return text.String(), nil
+}
+
+func hasBenchmark(text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "Benchmark") {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
+var ErrNoBenchmark = errors.New("no benchmark matches")
+
+// noBenchmark returns an error that names the benchmarks that a test binary has instead.
+func noBenchmark(ctx context.Context, argv []string) error {
+	name := filepath.Base(argv[0])
+	has := "none"
+	listed, err := exec.CommandContext(ctx, argv[0], "-test.list=^Benchmark").Output()
+	if err == nil && len(listed) > 0 {
+		has = strings.Join(strings.Fields(string(listed)), ", ")
+	}
+	return fmt.Errorf("%s %s: %w; it has %s", name, strings.Join(argv[1:], " "), ErrNoBenchmark, has)
 }

@@ -35,11 +35,17 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 		defer os.RemoveAll(files)
 		log := filepath.Join(files, "log")
 		under := []string{
-			valgrind, "--quiet", "--tool=cachegrind", "--cache-sim=no", "--trace-children=yes",
+			valgrind, "--quiet", "--sigill-diagnostics=yes",
+			"--tool=cachegrind", "--cache-sim=no", "--trace-children=yes",
 			"--log-file=" + log, "--cachegrind-out-file=" + filepath.Join(files, "count-%p"),
 		}
 		f := filter{name: name, argv: append(under, argv...), input: input, folder: folder}
 		start, err := f.start(ctx)
+		said, _ := os.ReadFile(log) // it is only there if valgrind came so far
+		if instruction := unrecognised(string(said)); instruction != "" {
+			return Start{}, fmt.Errorf("valgrind cannot run %s here (%s): leave out --instructions",
+				strings.Join(argv, " "), instruction)
+		}
 		if err != nil {
 			return Start{}, err
 		}
@@ -48,11 +54,28 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 			return Start{}, fmt.Errorf("%s: %w", name, err)
 		}
 		if counted == 0 {
-			said, _ := os.ReadFile(log) // it is only there if valgrind came so far
 			return Start{}, fmt.Errorf("%s: it counted nothing: %s", name, bytes.TrimSpace(said))
 		}
 		return Start{Instructions: counted, Exit: start.Exit, Output: start.Output}, nil
 	}
+}
+
+// unrecognised returns where a program has an instruction that valgrind does not know, by its log:
+// in the line behind the one that says so. It is "" if valgrind knew all.
+func unrecognised(log string) string {
+	_, rest, found := strings.Cut(log, "Unrecognised instruction")
+	if !found {
+		return ""
+	}
+	text := "unrecognised instruction"
+	_, where, found := strings.Cut(rest, " at 0x")
+	if found {
+		where, _, _ = strings.Cut(where, "\n")
+		_, where, _ = strings.Cut(where, ": ")
+		where, _, _ = strings.Cut(where, " ")
+		text += " in " + where
+	}
+	return text
 }
 
 // countedInstructions returns the sum of what valgrind counted in each process. It wrote a file per

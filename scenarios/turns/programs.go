@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/pipebench/pipebench/results/stat"
@@ -20,6 +21,7 @@ type Start struct {
 	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
 	Output  string // a digest of what it printed; "" of a server
+	Idle    bool   // it printed and wrote nothing, and read nothing of its input
 
 	Instructions int64 // 0 if they were not counted
 }
@@ -32,6 +34,7 @@ type Starter func(context.Context) (Start, error)
 type Programs struct {
 	OldName, NewName string
 	Old, New         Starter
+	Input            string // the name of the file that both read; "" if there is none
 
 	Counts  bool // only count, do not time
 	Servers bool // nothing is counted, and nothing printed: only time is compared
@@ -182,6 +185,31 @@ func (s *starts) differ() bool {
 		}
 	}
 	return false
+}
+
+// doubt says why the starts are no ground to pass a gate: the commands did not do their work. It is
+// "" if they did.
+func (p *Programs) doubt() string {
+	counted := slices.Concat(p.counted.old, p.counted.new)
+	if len(counted) == 0 {
+		return ""
+	}
+	const forgive = "a gate says nothing of commands that fail; if they should, write " +
+		"sh -c 'COMMAND || true'"
+	isSuccess := func(s Start) bool { return s.Exit == 0 }
+	isOther := func(s Start) bool { return s.Exit != counted[0].Exit }
+	isBusy := func(s Start) bool { return !s.Idle }
+	switch {
+	case !slices.ContainsFunc(counted, isSuccess) && slices.ContainsFunc(counted, isOther):
+		return "both fail: " + forgive
+	case !slices.ContainsFunc(counted, isSuccess):
+		return fmt.Sprintf("both exit with %d: %s", counted[0].Exit, forgive)
+	case slices.ContainsFunc(counted, isBusy):
+		return ""
+	case p.Input != "":
+		return "neither printed anything nor read of " + p.Input
+	}
+	return "neither printed anything: is --stdin missing? (" + os.DevNull + " if there is none)"
 }
 
 // different says how two commands differ that should do the same work; "" if they do not.
