@@ -51,6 +51,8 @@ func VerdictText(verdict string) string {
 		return "no reply, process alive"
 	case "exit 0":
 		return "exited silently (code 0)"
+	case "in frames":
+		return "answers in frames, not in MCP's lines"
 	case string(results.Expected):
 		return "expected failure"
 	case string(results.Depends):

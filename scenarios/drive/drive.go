@@ -190,7 +190,15 @@ func (d *Driver) trip(
 	if err != nil || !out.Lives() {
 		d.discard()
 	}
+	judgeFrames(&out)
 	return out, err
+}
+
+// judgeFrames finds fault with an answer in frames that clients do not read.
+func judgeFrames(out *target.Outcome) {
+	if out.Verdict == target.OK && out.InFrames {
+		out.Verdict = target.InFrames
+	}
 }
 
 // checkAlive sends a small request to a server that has just answered. A server that a message
@@ -261,6 +269,9 @@ func warn(t *results.Target, format string, args ...any) {
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.o.commandLine(size))
+	if out.Verdict == target.InFrames {
+		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()
+	}
 	t.Evidence.Failure = out.Evidence
 	t.Evidence.Why = out.Why
 }

@@ -285,13 +285,72 @@ func TestEveryFramingIsRecognised(t *testing.T) {
 	}
 }
 
-// A server that sends bare lines as long as they fit, and chunks above, is understood.
-func TestAServerOfLinesAndChunksIsNotHeldToLines(t *testing.T) {
+// No MCP client reads frames: a server whose small messages are lines and whose large ones are
+// chunks breaks where chunks begin.
+func TestChunksAreAFailureOfAnMCPServer(t *testing.T) {
 	t.Parallel()
-	for _, framing := range []string{"adaptive:4096", "adaptive:61440"} {
-		t.Run(framing, func(t *testing.T) {
+	d := begin(t, server("framed adaptive:4096"))
+	sweep, err := d.Sweep(t.Context(), []int{1 << 10, 128 << 10}, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(sweep.Targets); n != 2 || sweep.Targets[1].Verdict != string(target.InFrames) {
+		t.Errorf("%d sizes, the last: %+v", n, sweep.Targets[n-1])
+	}
+	limits, err := d.FindLimits(t.Context(), 256<<10, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limits[len(limits)-1]
+	if at := limitOf(l); at.side != "reply" || at.bytes < 3900 || at.bytes > 4096 ||
+		l.Verdict != string(target.InFrames) ||
+		!strings.Contains(l.Evidence.Advice, "--framing adaptive") {
+		t.Errorf("found %+v: %+v", at, l)
+	}
+	if d.Framing() != "adaptive" || d.Starts() != 1 {
+		t.Errorf("it speaks in %s, after %d starts", d.Framing(), d.Starts())
+	}
+}
+
+// If large answers are first met in the handshake, nothing is driven.
+func TestAListOfToolsInChunksIsAFailure(t *testing.T) {
+	t.Parallel()
+	_, err := drive.Open(t.Context(), server("framed adaptive:700"))
+	var failed *drive.HandshakeError
+	if !errors.As(err, &failed) || failed.Verdict != target.InFrames ||
+		!strings.Contains(failed.Why, "tools/list") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// A server that speaks MCP in another framing alone is recognised, and fails at every size.
+func TestAnotherFramingIsAFailureOfAnMCPServer(t *testing.T) {
+	t.Parallel()
+	d := begin(t, server("framed content-length"))
+	var set results.Set
+	err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 4 << 10}}, func(l results.Line) error {
+		set.Targets = append(set.Targets, l.(results.Target))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drive.Failed(&set) == nil || set.Targets[0].Verdict != string(target.InFrames) {
+		t.Errorf("%+v", set.Targets)
+	}
+}
+
+// Where the framing was asked for, or the protocol is not MCP, chunks are as good as lines.
+func TestChunksAreReadWhereTheyAreMeant(t *testing.T) {
+	t.Parallel()
+	bare := server("framed adaptive:64")
+	bare.Protocol = "jsonrpc"
+	asked := server("framed adaptive:4096")
+	asked.Framing = "adaptive:4096"
+	for name, o := range map[string]drive.Options{"bare": bare, "asked": asked} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := begin(t, server("framed "+framing))
+			d := begin(t, o)
 			if _, err := d.Sweep(t.Context(), []int{1 << 10, 128 << 10}, discard); err != nil {
 				t.Fatal(err)
 			}
@@ -304,7 +363,7 @@ func TestAServerOfLinesAndChunksIsNotHeldToLines(t *testing.T) {
 					t.Errorf("found a limit: %+v", limitOf(l))
 				}
 			}
-			if d.Framing() != "adaptive" || d.Starts() != 1 {
+			if !strings.HasPrefix(d.Framing(), "adaptive") || d.Starts() != 1 {
 				t.Errorf("it speaks in %s, after %d starts", d.Framing(), d.Starts())
 			}
 		})

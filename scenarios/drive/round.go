@@ -267,7 +267,8 @@ func (r *loadRound) receive(m child.Message) {
 		return
 	}
 	r.expect.Number(i)
-	out := r.expect.Check(m.Raw, m.Envelope)
+	out := r.s.Check(r.expect, m)
+	judgeFrames(&out)
 	if out.Verdict != target.OK {
 		failed := out // so that out itself need not be allocated
 		r.wrong.CompareAndSwap(nil, &failed)

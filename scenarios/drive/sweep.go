@@ -103,8 +103,8 @@ const (
 // since the server has failed already.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
-	refused := t.Verdict == string(target.ErrorReply)
-	if refused || d.protocol.ToolFails || failure.ServedBefore > mostSmall {
+	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
+	if answered || d.protocol.ToolFails || failure.ServedBefore > mostSmall {
 		return
 	}
 	d.observe("trying whether the size is to blame")

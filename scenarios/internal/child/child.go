@@ -87,6 +87,8 @@ type Message struct {
 	At       time.Time        // when all of it had come
 	// why a frame could not be read; the frame was skipped, and Raw is its beginning
 	Err error
+	// it came in chunks, where LinesOrChunks reads; false if Reading has a WithProgress of its own
+	InChunks bool
 }
 
 // A Conn is a conversation with one program.
@@ -115,6 +117,9 @@ type Conn struct {
 	inbox  inbox
 	closed chan struct{} // closed when nothing more is read
 	ended  error         // why, once closed is closed
+
+	// of the goroutine that reads: the chunk that came last is the last one of its message
+	lastChunk bool
 }
 
 const (
@@ -184,6 +189,11 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim(),
 		framers.WithWriteSize(mostWritten))
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
+	if _, mixed := f.(linesOrChunks); mixed {
+		reading = append(reading, framers.WithProgress(func(chunk framers.Chunk) {
+			c.lastChunk = chunk.Received == chunk.Total
+		}))
+	}
 	go c.read(f.NewReader(limited{c}, append(reading, o.Reading...)...))
 	if c.respond != nil {
 		c.replied.Go(c.sendReplies)

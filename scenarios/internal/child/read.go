@@ -39,12 +39,15 @@ func (c *Conn) read(r framers.Reader) {
 	defer close(c.closed)
 	defer c.replies.close()
 	for {
+		c.lastChunk = false
 		raw, err := r.ReadMessage()
 		limit := c.limit.Load()
 		if err == nil && limit > 0 && int64(len(raw)) > limit {
 			err = &framers.TooLargeError{Size: int64(len(raw)), Limit: limit}
 		}
-		m := Message{Raw: raw, Envelope: jsonrpc.Scan(raw), At: time.Now()}
+		m := Message{
+			Raw: raw, Envelope: jsonrpc.Scan(raw), At: time.Now(), InChunks: c.lastChunk,
+		}
 		if err != nil {
 			skipped, ok := badFrame(err)
 			if !ok {

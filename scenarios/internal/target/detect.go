@@ -22,10 +22,17 @@ type attempt struct {
 }
 
 // settles reports whether nothing else need be tried: the server was greeted, or refused to be, or
-// it sent a message without end, which another framing would not change.
+// it speaks MCP and sends frames, or a message without end, which another framing would not change.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
-	return !ok || failed.Verdict == Endless || failed.Verdict == ErrorReply
+	if !ok {
+		return true
+	}
+	switch failed.Verdict {
+	case Endless, ErrorReply, InFrames:
+		return true
+	}
+	return false
 }
 
 // detect starts the server and finds out what it speaks by speaking to it: in lines first, since
@@ -171,9 +178,9 @@ func speakMCP(g greeting) (*Protocol, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing(), err)
-	case g.inChunks.Load() && reply.Envelope.Kind().Answers():
+	case reply.InChunks && reply.Envelope.Kind().Answers():
 		return nil, &otherFraming{"chunked"}
-	case g.inChunks.Load():
+	case reply.InChunks:
 		return nil, &otherFraming{"chunked+zstd"}
 	case reply.Envelope.Kind() == jsonrpc.Request:
 		return newLines(g.Framing(), true), nil

@@ -17,6 +17,7 @@ import (
 var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
+	errFrames  = errors.New("the answer comes in chunk frames")
 )
 
 // The ids of the requests of the handshake.
@@ -82,6 +83,9 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	})
 	if err == nil && m.Envelope.Kind() == jsonrpc.Request {
 		err = errEcho
+	}
+	if err == nil && m.InChunks && g.inFrames(m) {
+		err = errFrames
 	}
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", name, err)
@@ -160,6 +164,8 @@ func (g greeting) handshakeError(why error) error {
 		e.Verdict = Endless
 	case errors.Is(why, errGarbage), errors.Is(why, errEcho):
 		e.Verdict = Corrupt
+	case errors.Is(why, errFrames):
+		e.Verdict = InFrames
 	}
 	g.Shutdown(false)
 	e.Stderr = g.StderrLines()

@@ -97,7 +97,7 @@ type Server struct {
 	protocol atomic.Pointer[Protocol] // nil until it is known
 	receive  atomic.Pointer[Receiver]
 	ignoring atomic.Bool
-	inChunks atomic.Bool // it has answered in chunks where lines were sent
+	inChunks atomic.Bool // it has sent a message in chunks where it is sent lines
 
 	// These belong to the goroutine that makes requests.
 	served int64
@@ -126,10 +126,6 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 		most := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
 		pipes.Reading = append(pipes.Reading, most)
 	}
-	if f == child.LinesOrChunks(framers.NDJSON()) {
-		seen := framers.WithProgress(func(c framers.Chunk) { s.inChunks.Store(true) })
-		pipes.Reading = append(pipes.Reading, seen)
-	}
 	if o.Lenient {
 		pipes.Reading = append(pipes.Reading, framers.WithLenient())
 	}
@@ -147,8 +143,30 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 // Protocol returns what the server speaks.
 func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 
-// InChunks reports whether the server has answered in chunks where it is sent lines.
+// InChunks reports whether the server has sent a message in chunks where it is sent lines.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
+
+// OtherFraming reports whether the server speaks MCP in a framing that no client of MCP reads, and
+// that was not asked for.
+func (s *Server) OtherFraming() bool {
+	p := s.Protocol()
+	return s.o.Framing == "" && p.Speaks() == "mcp" && p.Framing.String() != "ndjson"
+}
+
+// inFrames reports whether a message came in frames that no client of MCP reads, and that were not
+// asked for.
+func (s *Server) inFrames(m child.Message) bool {
+	p := s.Protocol()
+	return p != nil && p.Speaks() == "mcp" && (m.InChunks || s.OtherFraming())
+}
+
+// Check judges the answer to the request's message, as [Request.Check] does, and sees whether
+// clients can read it.
+func (s *Server) Check(r *Request, m child.Message) Outcome {
+	out := r.Check(m.Raw, m.Envelope)
+	out.InFrames = s.inFrames(m)
+	return out
+}
 
 // Receive has f called with each message that may be an answer. Next no longer returns these, until
 // Receive is called with nil.
@@ -184,6 +202,9 @@ func (s *Server) respond(m child.Message) []byte {
 // is known to be no answer, and gives one that may be an answer to the receiver. It leaves the rest
 // to respond and Next.
 func (s *Server) divert(m child.Message) bool {
+	if m.InChunks {
+		s.inChunks.Store(true)
+	}
 	if m.Err != nil {
 		s.Strays.add(m.Raw)
 		return true

@@ -18,6 +18,8 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
+	// the answer came in frames that no client of MCP reads, and that were not asked for
+	InFrames bool
 	// how the server failed; nil if it did not, or nobody looked yet
 	Evidence *results.FailureEvidence
 
@@ -160,7 +162,7 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 			}
 			return
 		}
-		out := r.Check(m.Raw, m.Envelope)
+		out := s.Check(r, m)
 		out.Size = len(m.Raw)
 		out.Took = m.At.Sub(began)
 		select {

@@ -29,6 +29,7 @@ const (
 	Corrupt   Verdict = "corrupt"   // the answer is not what was sent
 	Truncated Verdict = "truncated" // the answer ends too early
 	Buffered  Verdict = "answers only at the end of input"
+	InFrames  Verdict = "in frames"      // the answer is right, and no client of MCP reads it
 	Endless   Verdict = "endless answer" // no end of a message within the largest that is read
 	// of a load: requests that were due could not be sent
 	Overloaded Verdict = "rate not reached"
@@ -81,6 +82,8 @@ var advice = map[Verdict]string{
 		"stream did not take",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
 		"says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
+	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
+		"broken JSON, and wait for the answer in vain",
 	Endless: "what the server writes has no end of a message: is it another framing, or an " +
 		"answer that never ends?",
 	Overloaded: "the server, or this machine beside it, does not keep up: ask for a lower rate, " +
@@ -180,6 +183,8 @@ func (e *HandshakeError) Advice() string {
 	case ErrorReply:
 		return "it can be spoken to: look at what it answered, and whether protocol, framing and " +
 			"tool are those that it has"
+	case InFrames:
+		return InFrames.Advice() + "; for a client of its own: --framing adaptive"
 	case Deaf:
 		return "it runs and does not answer: it may need an argument to serve on its standard " +
 			"streams, another protocol or framing (--protocol, --framing), or more time to start " +
