@@ -43,6 +43,11 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	complete(cmd, map[string][]string{"only": append(names, situations(catalogue.Client)...)})
 	flags.StringVar(&o.Framing, "framing", "",
 		"of a server, how messages are told apart (default found out)")
+	flags.StringVar(&o.Tool, "tool", "",
+		"of an MCP server, a tool that returns the text that it is given "+
+			"(default echo, if there is one)")
+	flags.StringVar(&o.Arg, "arg", "",
+		"the argument of that tool which takes the text (default its first text)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
 	flags.BoolVar(&o.Deterministic, "deterministic", false,
 		"it fails where two runs do not write the same")
@@ -65,7 +70,9 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"exit 3 unless this holds, such as 'fails<1' or 'slow<1', and 4 where it cannot be told")
 	f.sharedFlags.register(cmd, 0, stopAfter, view.FormatJUnit, view.FormatSARIF)
 	cmd.MarkFlagsMutuallyExclusive("server", "client")
-	cmd.MarkFlagsMutuallyExclusive("framing", "client")
+	for _, ofServer := range []string{"framing", "tool", "arg"} {
+		cmd.MarkFlagsMutuallyExclusive(ofServer, "client")
+	}
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 

@@ -51,6 +51,9 @@ type Options struct {
 
 	// For a server:
 	Framing string // a framers spec; "": find out which one the server speaks
+	// of MCP: the tool to call ("": echo, if there is one), and its argument that takes the payload
+	// ("": its first text)
+	Tool, Arg string
 
 	// For a client:
 	Protocol string   // one of Protocols; "" is the first

@@ -160,13 +160,21 @@ func listsTools(s *mcpSession) error {
 	if list.Failure != nil {
 		return errors.New("has tools, and refuses tools/list")
 	}
-	m, err := s.ask("tools/call", []byte(`{"name":"no tool has this name","arguments":{}}`))
+	m, err := s.ask("tools/call", []byte(`{"name":"`+noTool+`","arguments":{}}`))
 	if err != nil || m.Failure != nil {
 		return err
 	}
-	var result struct{ IsError bool }
-	if err := json.Unmarshal(m.Result, &result); err != nil || !result.IsError {
-		return errors.New("answers a call of a tool that there is not as if there were one")
+	if !failsCall(m.Result) {
+		return errors.New("answers a call of an unknown tool as if it existed")
 	}
 	return nil
+}
+
+// noTool is the name of a tool that does not exist.
+const noTool = "no tool has this name"
+
+// failsCall reports whether the result of a call says that the call failed.
+func failsCall(result []byte) bool {
+	var said struct{ IsError bool }
+	return json.Unmarshal(result, &said) == nil && said.IsError
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -108,6 +110,11 @@ func fitSchemas(
 			return nil
 		}
 	}
+	if size := w.frames(); size > 0 {
+		f.fails("an answer of %s comes in chunk frames, and clients read lines: "+
+			"send each message as one line (pipebench drive tells where the frames begin)",
+			stat.FormatBytes(int64(size)))
+	}
 	misfits, fit := w.found()
 	f.evidence = SchemaEvidence{asked, misfits}
 	for _, m := range misfits {
@@ -142,15 +149,25 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 		return nil
 	}
 	if params == nil && p.Echoes {
-		const id = `"call"`
-		err := s.write(p.Smallest(target.Tool).WithID(id))
-		if err != nil {
+		if err := s.call(p.Smallest(target.Tool), `"call"`); err != nil {
 			return err
 		}
-		_, err = s.awaitAnswer("tools/call", id)
-		return err
+		// whether it takes this is judged in large-request; here an answer counts, if one comes
+		_ = s.call(p.Request(target.Tool, largeCall), `"large call"`)
 	}
 	return nil
+}
+
+// largeCall is the size of a request whose answer some servers send in frames, in bytes.
+const largeCall = 128 << 10
+
+// call sends a request of a tool, and waits for the answer.
+func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
+	if err := s.write(r.WithID(string(id))); err != nil {
+		return err
+	}
+	_, err := s.awaitAnswer("tools/call", id)
+	return err
 }
 
 // openAny opens a session, or finds out whether the server needs none. It returns the capabilities

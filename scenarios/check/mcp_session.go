@@ -69,6 +69,9 @@ func tryRule(
 	} else if err != nil {
 		f.fails("%v", err)
 	}
+	if s.inFrames {
+		f.cannotTell(inFrames)
+	}
 	f.ok("keeps the rule")
 	return nil
 }
@@ -96,6 +99,7 @@ type mcpSession struct {
 	id       int64
 	sent     []string
 	heard    []heardMessage
+	inFrames bool // a message came in frames, where lines are expected
 }
 
 // A heardMessage is a line from the server. Its Message is zero if the line is not JSON-RPC.
@@ -125,7 +129,7 @@ func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
 }
 
 func (s *mcpSession) write(msg []byte) error {
-	s.sent = append(s.sent, string(msg))
+	s.sent = append(s.sent, string(msg[:min(len(msg), mostKept)]))
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
 	defer cancel()
 	if err := s.conn.Send(ctx, msg); err != nil {
@@ -174,6 +178,7 @@ func (s *mcpSession) await(should string, wanted func(heardMessage) bool) (heard
 		case err != nil:
 			return heardMessage{}, fmt.Errorf("ends, where it should %s", should)
 		}
+		s.inFrames = s.inFrames || line.InChunks
 		m := s.hear(line.Raw)
 		if kind := m.Kind(); kind != jsonrpc.None && kind != jsonrpc.Request && wanted(m) {
 			return m, nil

@@ -178,6 +178,76 @@ func TestOnlyAServerWithoutSessionsIsHeldToTheirSchema(t *testing.T) {
 	}
 }
 
+// Answers to calls are told apart by their tool. The answer to a call of an unknown tool that does
+// not fail is a matter of mcp-tools alone.
+func TestTheSchemaNamesTheCall(t *testing.T) {
+	watch, err := newSchemaWatch("mcp 2025-11-25")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch.begin()
+	for i, tool := range []string{noTool, "echo"} {
+		id := jsonrpc.Number(int64(i))
+		w.Sent(jsonrpc.AppendRequest(nil, id, "tools/call", []byte(`{"name":"`+tool+`"}`)))
+		w.Heard(child.Message{Raw: jsonrpc.AppendResult(nil, id, []byte(`{"content":[{}]}`))})
+	}
+	misfits, _ := watch.found()
+	if len(misfits) != 1 || misfits[0].Message != `its answer to tools/call of "echo"` {
+		t.Errorf("%v", misfits)
+	}
+}
+
+// No MCP client reads frames: mcp-schema fails, alone, and no other situation is said to be right.
+func TestFramesAreNoMCP(t *testing.T) {
+	t.Parallel()
+	for framing, found := range map[string]string{
+		"adaptive": "comes in chunk frames, and clients read lines",
+		"chunked":  "speaks MCP in chunked:61440 framing, and its clients read lines",
+	} {
+		t.Run(framing, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, "framed "+framing)
+			o.Only = []string{"slow-reader", "mcp-schema"}
+			checks := serverChecks(t, o)
+			f := checks["mcp-schema"]
+			if f.Verdict != results.Fails || !strings.Contains(f.Found, found) {
+				t.Errorf("mcp-schema: %s: %s", f.Verdict, f.Found)
+			}
+			f = checks["slow-reader"]
+			if f.Verdict != results.CannotTell || !strings.Contains(f.Found, "--framing "+framing) {
+				t.Errorf("slow-reader: %s: %s", f.Verdict, f.Found)
+			}
+			o.Framing = framing
+			for name, f := range serverChecks(t, o) {
+				if f.Verdict != results.OK {
+					t.Errorf("asked for, %s: %s: %s", name, f.Verdict, f.Found)
+				}
+			}
+			o.Framing = ""
+			o.Only = []string{"mcp-schema"}
+			if f := serverChecks(t, o)["mcp-schema"]; f.Verdict != results.Fails {
+				t.Errorf("mcp-schema by itself: %s: %s", f.Verdict, f.Found)
+			}
+		})
+	}
+}
+
+// Answers are compared if a tool returns what it is sent, and the finding says how to name one.
+func TestATool(t *testing.T) {
+	t.Parallel()
+	o := serverOptions(t, "go-sdk repeat")
+	o.Only = []string{"split-utf8"}
+	f := serverChecks(t, o)["split-utf8"]
+	if f.Verdict != results.CannotTell || !strings.Contains(f.Found, "no tool echo") ||
+		!strings.Contains(f.Found, "--tool") {
+		t.Errorf("without a flag: %s: %s", f.Verdict, f.Found)
+	}
+	o.Tool = "repeat"
+	if f := serverChecks(t, o)["split-utf8"]; f.Verdict != results.OK {
+		t.Errorf("%s: %s", f.Verdict, f.Found)
+	}
+}
+
 // Each breaks one rule, which is named; the first two break none.
 func TestServersThatBreakARuleOfMCP(t *testing.T) {
 	t.Parallel()
@@ -195,7 +265,7 @@ func TestServersThatBreakARuleOfMCP(t *testing.T) {
 		"answers all": "mcp-notifications: answers a notification",
 		"no schema": "mcp-schema: its answer to tools/list does not fit " +
 			"the schema of 2025-11-25: Tool",
-		"any tool": "mcp-tools: answers a call of a tool that there is not",
+		"any tool": "mcp-tools: answers a call of an unknown tool as if it existed",
 	} {
 		t.Run(wrong, func(t *testing.T) {
 			t.Parallel()

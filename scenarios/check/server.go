@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	patience := max(o.Timeout, cmp.Or(o.start, leastStart))
 	usual := target.Options{
 		Command: o.Command, Env: o.Env, Framing: o.Framing,
+		Tool:  target.ToolCall{Name: o.Tool, Arg: o.Arg},
 		Start: patience, Patience: cmp.Or(o.patience, time.Second),
 	}
 	s, err := target.Open(ctx, usual)
@@ -53,7 +55,27 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		}
 	}
 	addRules(tries, s.Protocol(), usual, watch)
+	if s.OtherFraming() {
+		failInFrames(tries, s.Protocol().Framing.String())
+	}
 	return o.try(ctx, catalogue.Server, tries, sink)
+}
+
+// failInFrames is for a server that speaks MCP in another framing than lines, which was not asked
+// for: one situation fails, and the others say nothing, since no client of MCP gets so far.
+func failInFrames(tries map[string]situation, framing string) {
+	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
+		"to check it for a client of its own, use --framing %s", framing, framing)
+	for name := range tries {
+		tries[name] = func(_ context.Context, f *finding) error {
+			f.cannotTell("%s", found)
+			return nil
+		}
+	}
+	tries["mcp-schema"] = func(_ context.Context, f *finding) error {
+		f.fails("%s", found)
+		return nil
+	}
 }
 
 // leastStart is the least time that a server gets to answer the handshake: wrappers take seconds.
@@ -162,6 +184,9 @@ func treat(ctx context.Context, c *serverCase) error {
 	}
 	if c.Found != "" && c.Verdict != results.OK && c.asked != nil {
 		return c.blamesTreatment(ctx, plain)
+	}
+	if c.server != nil && c.server.InChunks() && c.protocol.Speaks() == "mcp" {
+		c.cannotTell(inFrames)
 	}
 	c.ok("answered as it should")
 	return nil

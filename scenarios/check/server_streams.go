@@ -25,9 +25,22 @@ func sendsDirt(ctx context.Context, c *serverCase) error {
 func (c *serverCase) echo(size int) (*target.Request, error) {
 	r := c.protocol.Request(target.Tool, size)
 	if !r.Echoes {
-		return nil, errors.New("the answers of the server do not hold what was sent")
+		return nil, errors.New(c.noEcho())
 	}
 	return r, nil
+}
+
+// noEcho says why answers cannot be compared, and which flag helps.
+func (c *serverCase) noEcho() string {
+	switch {
+	case c.finding.o.Tool != "":
+		return "tool " + c.finding.o.Tool + " does not return the text that it is given: " +
+			"name one that does (--tool, --arg)"
+	case c.protocol.HasTools():
+		return "no tool echo, so answers could not be compared: name a tool that returns the " +
+			"text that it is given (--tool, --arg)"
+	}
+	return "the answers of the server do not hold what was sent"
 }
 
 func splitsCharacters(ctx context.Context, c *serverCase) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -37,7 +38,12 @@ func init() {
 			err = serveOurs(arg)
 		case "go-sdk":
 			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
+			if arg == "repeat" {
+				addRepeat(s)
+			}
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
+		case "framed":
+			err = serveFramed(arg)
 		case "nag":
 			nag()
 		case "loses":
@@ -58,6 +64,18 @@ func init() {
 	}
 }
 
+// addRepeat adds a tool that returns its text, under a name that nobody guesses.
+func addRepeat(s *mcp.Server) {
+	type input struct {
+		Text string `json:"text"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "repeat"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+			content := []mcp.Content{&mcp.TextContent{Text: in.Text}}
+			return &mcp.CallToolResult{Content: content}, nil, nil
+		})
+}
+
 // serveOurs is the project's own server, with a fault if one is named.
 func serveOurs(fault string) (err error) {
 	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr}
@@ -66,6 +84,21 @@ func serveOurs(fault string) (err error) {
 			return err
 		}
 	}
+	return serve(o)
+}
+
+// serveFramed is the project's own server, in another framing than lines.
+func serveFramed(spec string) error {
+	framing, err := framers.Parse(spec)
+	if err != nil {
+		return err
+	}
+	return serve(mcpstdio.Options{
+		Tools: mcpstdio.Samples(), Stderr: os.Stderr, Framing: framing,
+	})
+}
+
+func serve(o mcpstdio.Options) error {
 	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
 	if err == nil {
 		err = s.Start(context.Background())
