@@ -57,6 +57,28 @@ func TestWhatAServerComesTo(t *testing.T) {
 			false, "breaks at 5,242,881 B: exited silently (code 0)",
 		},
 		{
+			"a search for requests that was cut short",
+			[]results.Target{{Verdict: "exit 0", RequestLimit: new(int64(8 << 20)),
+				Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
+					Side: "request", FailedAt: 16 << 20, CutShort: true}}}},
+			false, "breaks between 8,388,609 and 16,777,216 B: exited silently (code 0)",
+		},
+		{
+			"a search for replies that was cut short",
+			[]results.Target{{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20)),
+				Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
+					Side: "reply", FailedAt: 16 << 20, CutShort: true}}}},
+			false, "breaks above 8,388,608 B: corrupt",
+		},
+		{
+			"no time to search",
+			[]results.Target{
+				{Size: 8 << 20, Verdict: "ok"}, {Size: 16 << 20, Verdict: "exit 0"},
+				{Verdict: "ok", SearchedTo: new(int64(4 << 20))},
+			},
+			false, "breaks between 8,388,609 and 16,777,216 B: exited silently (code 0)",
+		},
+		{
 			"a replay", []results.Target{{Verdict: "ok", Evidence: replayed}},
 			true, "PASS: 9 messages replayed",
 		},

@@ -301,6 +301,8 @@ func limitSentence(what string, n int64, t results.Target) string {
 		if e.Side == "request" && int64(e.FailedAt) > n+1 {
 			// there was no time to find the exact byte
 			above = stat.FormatBytes(int64(e.FailedAt))
+		} else if e.CutShort {
+			above = "larger ones"
 		}
 		if e.AtTwice != t.Verdict {
 			atTwice = e.AtTwice
@@ -422,7 +424,7 @@ func resultOf(targets []results.Target) DriveResult {
 		r.Limit = limitOf(*limited)
 		r.judge(limited, breakingText(*limited), growth)
 	case failed != nil:
-		r.judge(failed, failingText(*failed), growth)
+		r.judge(failed, failingText(*failed, served), growth)
 	default:
 		r.judge(&results.Target{}, "", growth)
 	}
@@ -469,18 +471,29 @@ func limitOf(t results.Target) int64 {
 func breakingText(t results.Target) string {
 	at := limitOf(t) + 1
 	e := t.Evidence.Limit
-	if e != nil && e.Side == "request" {
-		at = max(at, int64(e.FailedAt))
-	}
-	if e != nil && e.Flaky {
+	switch {
+	case e != nil && e.Flaky:
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
+	case e != nil && e.Side == "request" && int64(e.FailedAt) > at:
+		return betweenText(at, int64(e.FailedAt)) + ": "
+	case e != nil && e.CutShort:
+		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "
 }
 
-// failingText says where a server failed whose limit is not known.
-func failingText(t results.Target) string {
+// betweenText says where a server breaks if there was no time to find the exact byte.
+func betweenText(from, to int64) string {
+	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
+}
+
+// failingText says where a server failed whose limit is not known: messages of up to so many bytes
+// were served.
+func failingText(t results.Target, served int64) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
+	if served < t.Size {
+		text = betweenText(served+1, t.Size)
+	}
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
 		text += ", after " + results.FormatCount(int(f.ServedBefore), "request")
 	}

@@ -268,7 +268,8 @@ func warn(t *results.Target, format string, args ...any) {
 // requests of this size, or of several sizes if it is 0.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
-	t.Evidence.Advice = out.Advice(d.o.commandLine(size))
+	// the command waits long for an answer, so that a user can look at the server meanwhile
+	t.Evidence.Advice = out.Advice(d.o.commandLine(size, "--patience", "1m"))
 	if out.Verdict == target.InFrames {
 		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()
 	}

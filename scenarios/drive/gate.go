@@ -27,12 +27,13 @@ func Undecided(set *results.Set) error {
 
 // Failed returns an error if
 //   - every size that was tried failed,
-//   - a request failed, but a search found no size that is too large for the server,
+//   - a request failed, but a search found that its size is not too large for the server,
 //   - the load did not reach the rate that was asked for, or
 //   - a replay stopped before the end of its recording, or got answers that differ from it.
 func Failed(set *results.Set) error {
 	var failed *results.Target
-	works, noLimit, limited := false, false, false
+	works, limited := false, false
+	var searchedTo int64 // without a limit
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
 			return err
@@ -49,13 +50,15 @@ func Failed(set *results.Set) error {
 		if t.Size > 0 && !t.Served() || failed == nil && endsAtLimit {
 			failed = &t
 		}
-		noLimit = noLimit || t.SearchedTo != nil
+		if t.SearchedTo != nil {
+			searchedTo = max(searchedTo, *t.SearchedTo)
+		}
 		limited = limited || endsAtLimit
 	}
 	switch {
 	case failed != nil && !works:
 		return errors.New("the server fails at every size")
-	case failed != nil && noLimit && !limited:
+	case failed != nil && searchedTo > 0 && searchedTo >= failed.Size && !limited:
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil

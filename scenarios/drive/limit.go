@@ -229,7 +229,9 @@ func (s *search) record() results.Target {
 	}
 	slices.Sort(e.Uneven)
 	if s.High-s.Low > 1 && s.Low > 0 {
-		warn(&t, "the search was cut short: the exact byte of the limit was not found")
+		e.CutShort = true
+		warn(&t, "the search was cut short: the exact byte of the limit was not found; "+
+			"to find it, run %s", s.d.o.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.flaky {
 		warn(&t, "tried again, the limit did not hold: the failure depends on more than the size")

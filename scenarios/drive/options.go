@@ -159,11 +159,10 @@ func members(object string) (string, error) {
 	return list, nil
 }
 
-// commandLine returns a pipebench command that sends the server requests of one size, or of the
-// usual sizes if size is 0. It waits long for each answer, so that a user can look at the server
-// meanwhile.
-func (o Options) commandLine(size int) string {
-	line := []string{"pipebench", "drive", "--patience", "1m"}
+// commandLine returns a pipebench command with flags that sends the server requests of one size, or
+// of the usual sizes if size is 0.
+func (o Options) commandLine(size int, flags ...string) string {
+	line := append([]string{"pipebench", "drive"}, flags...)
 	add := func(flag, value string) {
 		if value != "" {
 			line = append(line, flag, value)
