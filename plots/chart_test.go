@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +36,51 @@ func TestChartsHoldTheRecords(t *testing.T) {
 		drawn(t, c)
 	}
 	golden(t, "charts.txt", text.String())
+}
+
+// A kind of chart without records here would be looked at by no test.
+func TestEveryKindOfChartHasRecords(t *testing.T) {
+	set := fullSet()
+	set.Records = append(set.Records, specialRecords(t)...)
+	all := rowsOf(set)
+	for i, k := range kinds {
+		if !slices.ContainsFunc(k.chart(all).Panels, Panel.comparesPoints) {
+			function := runtime.FuncForPC(reflect.ValueOf(k.chart).Pointer()).Name()
+			t.Errorf("kinds[%d] (%s): no records in fullSet or specialRecords", i, function)
+		}
+	}
+}
+
+// specialRecords are those of the charts that do not compare framings, which fullSet lacks.
+func specialRecords(t *testing.T) []results.Record {
+	var times []int64
+	for i := range int64(40) {
+		times = append(times, 1000+i)
+	}
+	latency, err := results.NewLatency(times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []results.Record
+	add := func(framing string, change func(*results.Cell)) {
+		r := results.Record{Run: "run-1", Cell: testCell(framing, 65536, "same", "stream")}
+		change(&r.Cell)
+		r.Samples = []results.Sample{{ElapsedNS: 1e6, Messages: 9, PayloadBytes: 1e6,
+			Latency: map[string]results.Latency{
+				"oneway": latency, "due": latency, "service": latency}}}
+		all = append(all, r)
+	}
+	for i := range 3 {
+		add("ndjson", func(c *results.Cell) { c.WriteSize = 4096 << i })
+		add("ndjson", func(c *results.Cell) { c.IO = fmt.Sprintf("sleep=%dms/blocking", i+1) })
+		chunked := fmt.Sprintf("chunked:%d", 4096<<i)
+		add(chunked, func(*results.Cell) {})
+		add(chunked, func(c *results.Cell) {
+			c.Pattern = results.PatternMixed
+			c.Rate = 4000
+		})
+	}
+	return all
 }
 
 // writeData writes what a chart says, a line a series; of long lines some points.

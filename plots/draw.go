@@ -249,14 +249,15 @@ func (p *picture) hovers() string {
 }
 
 // breakText breaks lines at spaces, so that no line is wider than its room. It leaves some spare
-// room for a machine whose typeface is wider.
+// room for a machine whose typeface is wider, and for a percent sign, which stays beside its number.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	var out []string
 	for _, line := range lines {
 		current := ""
 		for _, word := range strings.Fields(line) {
 			longer := strings.TrimSpace(current + " " + word)
-			if current != "" && 1.15*in.Width(longer) > width {
+			percent := strings.HasPrefix(word, "%")
+			if current != "" && !percent && 1.15*in.Width(longer) > width {
 				out = append(out, current)
 				longer = word
 			}

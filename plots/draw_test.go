@@ -254,3 +254,14 @@ func TestNamesAreSpread(t *testing.T) {
 		t.Error("names were moved that had room")
 	}
 }
+
+func TestAPercentSignStaysBesideItsNumber(t *testing.T) {
+	const line = "bars are the 95 % interval"
+	for width := range 200 {
+		for _, part := range breakText([]string{line}, panelTitle(), vg.Length(width)) {
+			if strings.HasPrefix(part, "%") {
+				t.Fatalf("at %d a line begins %q", width, part)
+			}
+		}
+	}
+}

@@ -172,28 +172,15 @@ func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 // A pointFunc returns the point of a row, whose X is not set yet; false if the row has none.
 type pointFunc func(stat.Row) (Point, bool)
 
-// panels makes a panel for each panel(row), with a line for each line(row). Raw is the reference
-// that the others are compared with.
+// panels makes a panel for each panel(row), with a line for each line(row).
 func (r rows) panels(l layout, point pointFunc) []Panel {
+	lines := values(r, l.line) // in one order for all panels
 	var panels []Panel
 	for _, title := range values(r, l.panel) {
 		panel := Panel{Title: title}
 		own := withValue(r, l.panel, title)
-		for _, name := range values(r, l.line) {
-			s := Series{Name: name, Dots: l.dots}
-			for _, row := range withValue(own, l.line, name).all {
-				p, ok := point(row)
-				p.X = l.place(row)
-				if !ok || p.X < 0 {
-					continue
-				}
-				s.Points = append(s.Points, p)
-				s.Reference = isRaw(row.Cell.Framing) && name == framingName(row)
-			}
-			if s.Reference {
-				s.Dots = false
-			}
-			slices.SortStableFunc(s.Points, func(a, b Point) int { return a.X - b.X })
+		for _, name := range lines {
+			s := withValue(own, l.line, name).series(name, l, point)
 			if len(s.Points) > 0 {
 				panel.Series = append(panel.Series, s)
 			}
@@ -205,14 +192,34 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
+// series makes the line of a name. The line of raw is the reference: the others are compared with
+// it.
+func (r rows) series(name string, l layout, point pointFunc) Series {
+	s := Series{Name: name}
+	for _, row := range r.all {
+		if isRaw(row.Cell.Framing) && name == framingName(row) {
+			s.Reference = true
+		}
+		p, ok := point(row)
+		p.X = l.place(row)
+		if ok && p.X >= 0 {
+			s.Points = append(s.Points, p)
+		}
+	}
+	s.Dots = l.dots && !s.Reference
+	slices.SortStableFunc(s.Points, func(a, b Point) int { return a.X - b.X })
+	return s
+}
+
 // metricPoint returns what makes the points of a metric.
 func metricPoint(name string) pointFunc {
+	metric := stat.MustMetric(name) // a mistyped name would make an empty chart
 	return func(row stat.Row) (Point, bool) {
-		e, ok := row.Estimates[name]
-		if !ok || e.N == 0 {
+		e := row.Estimates[name]
+		if e.N == 0 {
 			return Point{}, false
 		}
-		return pointOf(e, stat.MustMetric(name).Values(row.Pooled())), true
+		return pointOf(e, metric.Values(row.Pooled())), true
 	}
 }
 

@@ -133,8 +133,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			return err
 		},
 		show: func(found *results.Set) error {
-			o := viewOptions(cmd, f.detail)
-			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, o)
+			shown := viewOptions(cmd, f.detail)
+			return view.WriteFindings(cmd.OutOrStdout(), f.format, found, shown)
 		},
 		gate: func(found *results.Set) error {
 			err := checkGate(found.Findings, incomplete)

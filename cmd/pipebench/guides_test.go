@@ -172,8 +172,9 @@ func TestEachCommandHasARowAndATextOfHelp(t *testing.T) {
 			if err != nil || cmd.Short == "" || cmd.Long == "" || cmd.Example == "" {
 				t.Errorf("help/%s.txt lacks a purpose, a text or examples", row.name)
 			}
-			if strings.Count(out.String(), "\n  "+row.name+" ") != 1 {
-				t.Errorf("%s is not in the help once", row.name)
+			if n := strings.Count(out.String(), "\n  "+row.name+" "); n != 1 {
+				t.Errorf("%s stands %d times in the help: if more than once, a guide has that name",
+					row.name, n)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ var helpTexts embed.FS
 func withHelp(name string) *cobra.Command {
 	text, err := helpTexts.ReadFile("help/" + name + ".txt")
 	if err != nil {
-		panic(err) // a command without a text is a mistake in this program
+		panic("each command needs a text: " + err.Error())
 	}
 	use, rest, _ := strings.Cut(string(text), "\n")
 	short, rest, _ := strings.Cut(rest, "\n")

@@ -395,7 +395,7 @@ func logLineCosts(of string) values {
 func TestRules(t *testing.T) {
 	for _, c := range All() {
 		if len(cases[c.ID]) == 0 {
-			t.Errorf("%s: no case", c.ID)
+			t.Errorf("%s: no case: add one to cases in judge_test.go", c.ID)
 		}
 		for _, row := range cases[c.ID] {
 			got := Judge(row.set(), []Claim{c})

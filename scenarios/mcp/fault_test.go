@@ -330,3 +330,16 @@ func TestFaultQuadratic(t *testing.T) {
 
 // quadraticChunk is what the fault reads at once.
 const quadraticChunk = 4096
+
+// A fault that stands in the catalogue alone could be asked for, and nothing would happen.
+func TestEachFaultOfTheCatalogueIsBuilt(t *testing.T) {
+	source, err := os.ReadFile("fault.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range catalogue.Faults() {
+		if !strings.Contains(string(source), `"`+fault.Name+`"`) {
+			t.Errorf("fault %s: scenarios/mcp/fault.go lacks it", fault.Name)
+		}
+	}
+}
