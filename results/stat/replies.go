@@ -23,63 +23,114 @@ func Directions(messages []results.Message) [][]results.Message {
 	return out
 }
 
-// Replies pairs each request with the next reply of its id in the same recording. It returns the
-// nanoseconds between request and reply for each method, and the requests without a reply in the
-// order of their times.
-func Replies(messages []results.Message) (times map[string][]int64, open []results.Message) {
+// A Call is a request of a recording.
+type Call struct {
+	Request  results.Message
+	Answered bool
+	NS       int64 // between the request and its reply
+
+	Before  results.Message // the message to the server right before it; zero if none
+	Largest results.Message // the largest message to the server before it
+}
+
+// Calls lists the requests to the servers, each with the next reply of its id in the same
+// recording.
+func Calls(messages []results.Message) []Call {
 	c := calls{
-		open:  make(map[callID]results.Message),
+		open:  make(map[callID]int),
 		early: make(map[callID]results.Message),
-		times: make(map[string][]int64),
+		sent:  make(map[string]sent),
 	}
 	for _, m := range messages {
 		switch {
-		case len(m.ID) == 0:
-			continue
-		case m.Dir == "request" && m.Method != "":
-			c.addRequest(m)
-		case m.Dir == "reply" && m.Method == "":
+		case m.Dir == "request":
+			c.addSent(m)
+		case len(m.ID) > 0 && m.Method == "":
 			c.addReply(m)
 		}
 	}
-	byTime := func(a, b results.Message) int { return cmp.Compare(a.T, b.T) }
-	return c.times, slices.SortedFunc(maps.Values(c.open), byTime)
+	return c.all
+}
+
+// Replies returns the nanoseconds between request and reply for each method, and the requests
+// without a reply in the order of their times.
+func Replies(messages []results.Message) (times map[string][]int64, open []results.Message) {
+	times = make(map[string][]int64)
+	for _, c := range Calls(messages) {
+		m := c.Request
+		if c.Answered {
+			times[m.Method] = append(times[m.Method], c.NS)
+		} else {
+			open = append(open, m)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b results.Message) int { return cmp.Compare(a.T, b.T) })
+	return times, open
 }
 
 type callID struct{ run, id string }
 
-// calls holds the requests and replies of all recordings that are not paired yet, and the times of
-// those that are. A request is recorded only when its write has returned. A server that reads it at
-// once may have answered before that: such a reply is early.
-type calls struct {
-	open  map[callID]results.Message
-	early map[callID]results.Message
-	times map[string][]int64
+// sent is what a recording has of the messages to the server so far.
+type sent struct {
+	last, largest results.Message
+	stall         int64 // of the write that passed the last one on
 }
 
-func (c *calls) addRequest(m results.Message) {
-	id := callID{m.Run, string(m.ID)}
+// calls pairs requests and replies. A request is recorded only when its write has returned. A
+// server that reads it at once may have answered before that: such a reply is early.
+type calls struct {
+	all   []Call
+	open  map[callID]int // places in all of requests without a reply
+	early map[callID]results.Message
+	sent  map[string]sent // by run
+}
+
+// addSent adds a message to the server. If several were passed on by one write, they have one time,
+// and the first of them has the stall of that write.
+func (c *calls) addSent(m results.Message) {
+	s := c.sent[m.Run]
+	call := Call{Request: m, Before: s.last, Largest: s.largest}
+	if m.T != s.last.T {
+		s.stall = 0
+	}
+	s.stall = max(s.stall, m.Stall)
+	s.last = m
+	if m.Size >= s.largest.Size {
+		s.largest = m
+	}
+	c.sent[m.Run] = s
+	if len(m.ID) > 0 && m.Method != "" {
+		c.addRequest(call, m.T-s.stall)
+	}
+}
+
+// addRequest adds a request whose write began at a time.
+func (c *calls) addRequest(call Call, began int64) {
+	id := callID{call.Request.Run, string(call.Request.ID)}
 	reply, answered := c.early[id]
 	delete(c.early, id)
 	// A write shorter than LeastStall has no Stall, so it may have begun that much before. An
 	// earlier reply answers another request with this id.
-	began := m.T - m.Stall
 	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
-		c.times[m.Method] = append(c.times[m.Method], max(0, reply.T-began))
-		return
+		call.Answered = true
+		call.NS = max(0, reply.T-began)
+	} else {
+		c.open[id] = len(c.all)
 	}
-	c.open[id] = m
+	c.all = append(c.all, call)
 }
 
 func (c *calls) addReply(m results.Message) {
 	id := callID{m.Run, string(m.ID)}
-	request, known := c.open[id]
+	i, known := c.open[id]
 	if !known {
 		c.early[id] = m
 		return
 	}
+	call := &c.all[i]
+	call.Answered = true
 	// From the end of the write, since the server could not take the whole request before.
-	c.times[request.Method] = append(c.times[request.Method], m.T-request.T)
+	call.NS = m.T - call.Request.T
 	delete(c.open, id)
 }
 

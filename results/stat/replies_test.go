@@ -26,11 +26,15 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		{Run: "a", Dir: "request", Method: "stalled", ID: []byte("8"), T: 1_000_200, Stall: 120},
 		message("a", "reply", "", "9", 2_000_000), // answers something else: its request began much later
 		message("a", "request", "lost", "9", 3_000_000),
+		// one write of two messages waited: the server answered the second before it returned
+		message("a", "reply", "", "10", 4_000_000),
+		{Run: "a", Dir: "request", Method: "notify", T: 9_000_000, Stall: 6_000_000},
+		message("a", "request", "stalled", "10", 9_000_000),
 	})
 	if len(unanswered) != 2 || unanswered[0].Method != "lost" || unanswered[1].Method != "lost" {
 		t.Errorf("unanswered are %v, want the two that were lost", unanswered)
 	}
-	want := map[string][]int64{"slow": {100}, "fast": {10}, "stalled": {70}}
+	want := map[string][]int64{"slow": {100}, "fast": {10}, "stalled": {70, 1_000_000}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -15,6 +16,9 @@ const (
 	// notableStall is the least sum of stalls in one direction, in ns, that is reported. Less may
 	// be the time that idle CPUs take to wake up.
 	notableStall = 1e8
+
+	// notableSize is the smallest message, in bytes, whose size may be why a server hangs.
+	notableSize = 4 << 10
 
 	// maxMethods is the number of methods of a recording that a table lists.
 	maxMethods = 30
@@ -29,13 +33,15 @@ func recordingSection(s *results.Set) Section {
 	}
 }
 
-// recordingSummary says what was recorded, what went wrong (requests without an answer, answers
-// that are errors, times in which a side took nothing), and how the servers ended. What the
-// recorded programs wrote is escaped.
+// recordingSummary says which requests had no answer and which was the slowest, what was recorded,
+// what else went wrong (answers that are errors, times in which a side took nothing), and how the
+// servers ended. What the recorded programs wrote is escaped.
 func recordingSummary(s *results.Set) []string {
 	var out []string
 	if len(s.Messages) > 0 {
-		out = messagesSummary(s.Messages)
+		calls := stat.Calls(s.Messages)
+		out = nonEmpty([]string{unansweredText(s, calls), slowestText(calls)})
+		out = append(out, messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
 		if t.Evidence.Traffic == nil {
@@ -66,10 +72,6 @@ func messagesSummary(messages []results.Message) []string {
 		"The recording has %s to the server and %d from it, the largest of %s.",
 		results.FormatCount(requests, "message"), len(messages)-requests,
 		results.FormatSize(largest))}
-	_, unanswered := stat.Replies(messages)
-	if len(unanswered) > 0 {
-		out = append(out, unansweredText(unanswered))
-	}
 	if errorAnswers > 0 {
 		out = append(out, results.FormatCount(errorAnswers, "error")+" among the answers.")
 	}
@@ -78,10 +80,20 @@ func messagesSummary(messages []results.Message) []string {
 	return nonEmpty(out)
 }
 
-// unansweredText names requests without an answer.
-func unansweredText(unanswered []results.Message) string {
-	text := results.FormatCount(len(unanswered), "request") + " without an answer: "
-	for i, m := range unanswered {
+// unansweredText names the requests without an answer, what came before the first of them, and what
+// to do next; "" if all were answered.
+func unansweredText(s *results.Set, calls []stat.Call) string {
+	var open []stat.Call
+	for _, c := range calls {
+		if !c.Answered {
+			open = append(open, c)
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	text := results.FormatCount(len(open), "request") + " without an answer: "
+	for i, c := range open {
 		if i > 0 {
 			text += ", "
 		}
@@ -89,9 +101,72 @@ func unansweredText(unanswered []results.Message) string {
 			text += "..."
 			break
 		}
-		text += Escape(m.Method + " " + string(m.ID))
+		text += requestName(c.Request)
+	}
+	first := open[0]
+	if first.Before.Size == 0 {
+		return text + "."
+	}
+	text += ", "
+	if len(open) > 1 {
+		text += "the first "
+	}
+	text += afterText(first)
+	if first.Before.Size == first.Largest.Size {
+		text += ", the largest before it"
+	} else {
+		text += "; the largest before it was " + messageName(first.Largest)
+	}
+	next := ". Is it the size? pipebench drive -- "
+	if first.Largest.Size < notableSize {
+		next = ". Send it again: pipebench drive --messages RECORDING -- "
+	}
+	return text + next + recordedCommand(s, first.Request.Run)
+}
+
+// slowestText names the request whose answer took longest, "" if none was answered. The handshake
+// is left out: its time is that of the server's start.
+func slowestText(calls []stat.Call) string {
+	var slowest stat.Call
+	for _, c := range calls {
+		if c.Answered && c.NS > slowest.NS && c.Request.Method != "initialize" {
+			slowest = c
+		}
+	}
+	if !slowest.Answered {
+		return ""
+	}
+	text := "Slowest: " + requestName(slowest.Request) + ", " +
+		results.FormatDuration(float64(slowest.NS))
+	if slowest.Before.Size > 0 {
+		text += ", " + afterText(slowest)
 	}
 	return text + "."
+}
+
+// afterText says what the client sent right before a request.
+func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
+
+// requestName names a request by its method and id.
+func requestName(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) }
+
+// messageName names a message to the server by its method and size.
+func messageName(m results.Message) string {
+	name := Escape(m.Method)
+	if name == "" {
+		name = "an answer"
+	}
+	return name + " of " + stat.FormatBytes(m.Size)
+}
+
+// recordedCommand returns the command of a recorded run, "COMMAND" if its recording has no end.
+func recordedCommand(s *results.Set, run string) string {
+	for _, t := range s.Targets {
+		if t.Run == run && t.Evidence.Traffic != nil {
+			return Escape(strings.Join(t.Command, " "))
+		}
+	}
+	return "COMMAND"
 }
 
 // stallText says how long messages waited for a side to read them, "" if no wait is worth telling.
@@ -116,7 +191,7 @@ func directionTable(messages []results.Message) Table {
 		{Title: "direction", Key: true},
 		{Title: "messages", Right: true, Key: true},
 		{Title: "bytes", Right: true},
-		{Title: "a second", Right: true},
+		{Title: "messages/s", Right: true},
 		{Title: "largest", Right: true},
 	}}
 	for _, own := range stat.Directions(messages) {

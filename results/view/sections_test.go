@@ -40,17 +40,40 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 }
 
 func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
-	got := recordingSummary(&results.Set{Messages: []results.Message{
-		{Dir: "request", Method: "a", ID: []byte("1"), T: 0}, {Dir: "request", Method: "b", ID: []byte("2"), T: 1, Stall: 5e8},
-		{Dir: "request", Method: "b", ID: []byte(`"x"`), T: 2}, {Dir: "reply", ID: []byte("1"), T: 2e6, Error: true},
-	}})
+	set := &results.Set{Messages: []results.Message{
+		{Dir: "request", Method: "initialize", ID: []byte("0"), Size: 90},
+		{Dir: "reply", ID: []byte("0"), T: 9e9},
+		{Dir: "request", Method: "a", ID: []byte("1"), T: 10e9, Size: 1},
+		{Dir: "request", Method: "open", T: 10e9 + 1, Size: 250159},
+		{Dir: "request", Method: "b", ID: []byte("2"), T: 10e9 + 1, Size: 7, Stall: 5e8},
+		{Dir: "request", Method: "b", ID: []byte(`"x"`), T: 10e9 + 2, Size: 7},
+		{Dir: "reply", ID: []byte("1"), T: 10e9 + 2e6, Error: true},
+	}}
 	want := []string{
-		`2 requests without an answer: b 2, b "x".`,
+		`2 requests without an answer: b 2, b "x", the first right after open of 250,159 B, ` +
+			"the largest before it. Is it the size? pipebench drive -- COMMAND",
+		"Slowest: a 1, 2.00 ms, right after initialize of 90 B.",
+		"The recording has 5 messages to the server and 2 from it, the largest of 250,159 B.",
 		"1 error among the answers.",
 		"Messages waited 500 ms in all for the server to read them, 500 ms at the longest.",
 	}
-	if !slices.Equal(got[1:], want) {
-		t.Errorf("got %q, want %q", got[1:], want)
+	if got := recordingSummary(set); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	set.Messages = slices.Delete(set.Messages, 4, 5)
+	set.Messages[4].T = 10e9 + 3
+	set.Messages = slices.Insert(set.Messages, 4, results.Message{Dir: "request", Method: "c", Size: 4})
+	set.Targets = []results.Target{{Command: []string{"node", "x.js"}, Verdict: "exit 0",
+		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}}}
+	one := `1 request without an answer: b "x", right after c of 4 B; the largest before it was ` +
+		"open of 250,159 B. Is it the size? pipebench drive -- node x.js"
+	if got := recordingSummary(set)[0]; got != one {
+		t.Errorf("got %q, want %q", got, one)
+	}
+	set.Messages[3].Size = 99
+	again := "was open of 99 B. Send it again: pipebench drive --messages RECORDING -- node x.js"
+	if got := recordingSummary(set)[0]; !strings.HasSuffix(got, again) {
+		t.Errorf("got %q, want the end %q", got, again)
 	}
 }
 

@@ -12,9 +12,11 @@ import (
 
 // A message is what the decoder knows about a message whose last byte has been passed on.
 type message struct {
-	at      int64 // when its last byte had been passed on, in ns since the recording began
-	size    int64
-	stalled int64  // ns of the writes that passed it on and stalled; see results.LeastStall
+	at   int64 // when its last byte had been passed on, in ns since the recording began
+	size int64
+	// ns of the writes that passed it on and stalled; see results.LeastStall. The stall of a write
+	// that passed on several messages is that of the first.
+	stalled int64
 	body    []byte // nil if it was too large to keep; valid only during emit
 
 	id, method []byte // raw JSON; without quotes. Empty if there is none
@@ -40,8 +42,7 @@ type decoder struct {
 
 	message message // the one found last
 	at      int64   // when the piece had been passed on
-	stall   int64   // ns that its write took if it stalled, else 0
-	stalled int64   // stall, summed over the message under way
+	stalled int64   // ns of the writes that stalled since the last message ended
 }
 
 func newDecoder(f framers.Framing, limit int, emit func(m *message)) *decoder {
@@ -78,7 +79,6 @@ func lines() framers.Framing {
 // their write. If the reader has given up, feed does nothing with the bytes.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
-	d.stall = stall
 	d.stalled += stall
 	d.piece = p
 	d.resume()
@@ -88,7 +88,6 @@ func (d *decoder) feed(p []byte, at, stall int64) {
 // close tells the reader that the stream has ended: a last line needs no newline.
 func (d *decoder) close(at int64) {
 	d.at = at
-	d.stall = 0
 	d.ended = true
 	d.resume()
 	d.stop()
@@ -161,7 +160,6 @@ func (p *pieces) Read(b []byte) (int, error) {
 func (d *decoder) whole(msg []byte) {
 	blank := len(msg) == 0 && d.framing.String() != framers.ContentLength().String()
 	if blank {
-		d.begin()
 		return
 	}
 	d.message = message{size: int64(len(msg)), body: msg}
@@ -189,14 +187,5 @@ func (d *decoder) finish(e jsonrpc.Envelope) {
 	m.at = d.at
 	m.stalled = d.stalled
 	d.emit(m)
-	d.begin()
-}
-
-// begin prepares for the next message. If its first bytes are in the same piece, the stall of that
-// piece counts for the next message, too.
-func (d *decoder) begin() {
 	d.stalled = 0
-	if len(d.piece) > 0 {
-		d.stalled = d.stall
-	}
 }
