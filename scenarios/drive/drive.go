@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -56,6 +57,7 @@ type Driver struct {
 	s        *target.Server // nil between a failure and the next start
 	starts   int
 	inChunks bool // an earlier process of the server answered lines in chunks
+	loud     bool // a record warns that the server wrote much to standard error
 
 	least        map[int]int64 // the fewest round trips that a sweep must make, by size
 	failedStarts int           // after a failure of the server; no record tells of them yet
@@ -252,11 +254,12 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	if late > 0 {
 		warn(t, "%d answers came that nobody waited for: to no request, or the second to one", late)
 	}
-	sent := s.In.Bytes()
 	logged := s.Stderr().Total()
-	if logged > max(sent, loud) {
-		warn(t, "it wrote %d bytes to standard error for %d bytes of requests: "+
-			"a client that does not read them will hang", logged, sent)
+	if logged > loud && !d.loud {
+		d.loud = true
+		warn(t, "it wrote %s to standard error so far, more than a pipe holds, and drive read "+
+			"them: a client that does not read them will hang "+
+			"(pipebench check --server --only unread-stderr)", stat.FormatBytes(logged))
 	}
 }
 

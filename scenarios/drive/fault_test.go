@@ -64,7 +64,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 			if row.verdict == target.Deaf {
 				o.Patience = 2 * time.Second
 			}
-			r, _ := sweepOf(t, o, 1<<10, 16<<10, 192<<10)
+			r, sweep := sweepOf(t, o, 1<<10, 16<<10, 192<<10)
 			// on a busy machine a size that is served may be called slow
 			fine := row.verdict == target.OK && r.Served()
 			if !fine && r.Verdict != string(row.verdict) {
@@ -76,8 +76,13 @@ func TestSweepNamesEachFault(t *testing.T) {
 					t.Errorf("warnings %q", r.Warnings)
 				}
 			case "stderr-flood":
-				if !strings.Contains(strings.Join(r.Warnings, " "), "standard error") {
-					t.Errorf("warnings %q", r.Warnings)
+				var warnings string
+				for _, r := range sweep.Targets {
+					warnings += strings.Join(r.Warnings, " ")
+				}
+				if strings.Count(warnings, "standard error") != 1 ||
+					!strings.Contains(warnings, "check --server --only unread-stderr") {
+					t.Errorf("warnings %q", warnings)
 				}
 			case "corrupt@32KiB":
 				if len(r.Warnings) > 0 {
@@ -127,6 +132,29 @@ func TestSweepNamesWhatOneSizeMeets(t *testing.T) {
 				t.Errorf("its last words: %q", r.Evidence.Failure.StderrTail)
 			}
 		})
+	}
+}
+
+// A size at which the server was slow for a while, and not at the next, is measured again.
+func TestASizeThatWasSlowOnceIsNotCalledSlow(t *testing.T) {
+	t.Parallel()
+	d := begin(t, server("stall 8192 16384"))
+	var kept []results.Target
+	sizes := []int{2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}
+	sweep, err := d.Sweep(t.Context(), sizes, func(l results.Line) error {
+		kept = append(kept, l.(results.Target))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, size := range sizes {
+		if kept[i].Size != int64(size) || sweep.Targets[i].Size != int64(size) {
+			t.Fatalf("the record %d is of %d bytes, not %d", i, kept[i].Size, size)
+		}
+	}
+	if kept[2].Verdict != string(target.OK) || sweep.Targets[2].Verdict != string(target.OK) {
+		t.Errorf("kept %s: %v", kept[2].Verdict, kept[2].Evidence)
 	}
 }
 

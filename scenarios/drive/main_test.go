@@ -233,10 +233,15 @@ var servers = map[string]func(arg string) error{
 	},
 	"reserve": reserve,
 	"late":    late,
+	// waits at lines of one length, and no more once there was a line of a second length
 	"stall": func(arg string) error {
+		slow, last, _ := strings.Cut(arg, " ")
 		return each(func(line string) {
-			if fmt.Sprint(len(line)) == arg {
+			switch fmt.Sprint(len(line)) {
+			case slow:
 				<-time.After(300 * time.Millisecond)
+			case last:
+				slow = ""
 			}
 			fmt.Println(line)
 		})

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -34,6 +35,7 @@ func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
 	sweep := &Sweep{}
+	held := false // the last record is not with sink yet
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
@@ -51,6 +53,14 @@ func (d *Driver) sweep(
 		if n := len(sweep.Targets); n > 0 {
 			judgeSlow(&sweep.Targets[n-1], t)
 		}
+		if held {
+			d.measureSlowAgain(ctx, sweep.Targets, t)
+			held = false
+			err = sink(sweep.Targets[len(sweep.Targets)-1])
+			if err != nil {
+				break
+			}
+		}
 		if !t.Served() {
 			d.tryWithSmall(whole, t)
 			if i < len(sizes)-1 {
@@ -58,10 +68,16 @@ func (d *Driver) sweep(
 			}
 		}
 		sweep.Targets = append(sweep.Targets, *t)
-		err = sink(*t)
+		held = t.Verdict == string(target.Slow)
+		if !held {
+			err = sink(*t)
+		}
 		if err != nil || !t.Served() {
 			break
 		}
+	}
+	if held {
+		err = errors.Join(err, sink(sweep.Targets[len(sweep.Targets)-1]))
 	}
 	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
 	return sweep, err
@@ -90,6 +106,30 @@ func (d *Driver) measureAgain(
 	warn(second, "one request got no answer in time, after %s; this is of another process",
 		results.FormatCount(int(first.Evidence.Failure.ServedBefore), "served request"))
 	return second
+}
+
+// measureSlowAgain measures the last of the targets again, which is slow, if the next larger size t
+// was not slow and took less time: a busy machine, or a server that was still warming up, may be to
+// blame. If the size is not slow this time, the new record replaces the old one.
+func (d *Driver) measureSlowAgain(
+	ctx context.Context, targets []results.Target, t *results.Target,
+) {
+	slow := &targets[len(targets)-1]
+	before := &targets[len(targets)-2] // the smallest size is never slow
+	faster := t.Verdict == string(target.OK) &&
+		stat.MedianTime(t.Samples) < stat.MedianTime(slow.Samples)
+	if !faster {
+		return
+	}
+	d.observe("measuring a slow size again, since a larger one was faster")
+	again, err := d.measure(ctx, d.protocol.Request(target.Tool, int(slow.Size)), false)
+	if err != nil {
+		return
+	}
+	judgeSlow(before, again)
+	if again.Verdict == string(target.OK) {
+		*slow = *again
+	}
 }
 
 // Bounds of the small requests that are made to see whether a failure is one of size.

@@ -37,10 +37,10 @@
 //
 // # What it does not promise
 //
-// The server's pipes are of the same kind and capacity as the tap's own, but twice as many bytes
-// fit on the way, because there are two pipes per direction. A batch is recorded as one message
-// without id and method. So may be a message above 2 MiB (16 MiB if bodies are kept) whose id is
-// not in its first KiB.
+// The server's pipes are of the same kind as the tap's own, but hold up to 1 MiB where the system
+// allows that: a program that hangs because a pipe is full may run with tap. A batch is recorded as
+// one message without id and method. So may be a message above 2 MiB (16 MiB if bodies are kept)
+// whose id is not in its first KiB.
 package tap
 
 import (
