@@ -301,27 +301,6 @@ func TestRecordedMessagesHaveTheirPanel(t *testing.T) {
 	t.Errorf("panels %q", titles(c))
 }
 
-func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
-	set := &results.Set{}
-	for i, host := range []string{"a", "b", "runner", "runner", ""} {
-		e := testMachine(fmt.Sprint("run-", i), "linux")
-		e.Machine, e.Hostname = fmt.Sprintf("%08d-rest", i), host
-		set.Environments = append(set.Environments, e)
-	}
-	imitation := testMachine("run-wine", "windows")
-	imitation.Imitation = "imitated by Wine"
-	set.Environments = append(set.Environments, testMachine("run-mac", "darwin"), imitation)
-	var got []string
-	for _, id := range set.Machines() {
-		got = append(got, results.MachineNames(set.Environments)[id])
-	}
-	want := []string{"a", "b", "runner 00000002", "runner 00000003", "00000004", "darwin/arm64",
-		"windows/amd64, imitated by Wine"}
-	if !slices.Equal(got, want) {
-		t.Errorf("names %q, want %q", got, want)
-	}
-}
-
 // Round trips of which each size was measured in a placement of its own have a panel for each.
 func TestEachSizeInAPlacementOfItsOwn(t *testing.T) {
 	set := testSet()

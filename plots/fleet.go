@@ -19,23 +19,27 @@ func FleetCharts(members []stat.Member) []Chart {
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
 		all = append(all, view.FleetStreams(members, placement)...)
 	}
+	members = measuring(members, all)
+	if len(members) < 2 {
+		return nil
+	}
+	few := len(members) <= view.FewMachines
+	leftOut := false
+	if few {
+		all, leftOut = differing(members, all)
+	}
 	var sizes []int
 	least, most := math.Inf(1), math.Inf(-1)
-	compared := false
 	for _, c := range all {
 		s := spreadOf(members, c)
-		compared = compared || s.N > 1
 		sizes = append(sizes, c.Size)
 		least, most = min(least, s.Median), max(most, s.Median)
-	}
-	if !compared {
-		return nil
 	}
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
 	c := Chart{
 		Name: "machines",
-		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput on %s", 100*least,
+		Title: fmt.Sprintf("%.0f to %.0f %% of raw's goodput, medians over %s", 100*least,
 			100*most, results.FormatCount(len(members), "machine")),
 		X: sizeAxis("message size", sizes),
 		Y: ratioAxis,
@@ -43,7 +47,11 @@ func FleetCharts(members []stat.Member) []Chart {
 			"95 % interval."},
 		section: "differences",
 	}
-	few := len(members) <= view.FewMachines
+	if leftOut {
+		machines := results.FormatCount(len(members), "machine")
+		c.Title = "Where " + machines + " differ: goodput vs raw"
+		c.Notes = append(c.Notes, "Framings on which the machines are alike are not drawn.")
+	}
 	if !few {
 		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines."}
 	}
@@ -51,7 +59,7 @@ func FleetCharts(members []stat.Member) []Chart {
 		if !few {
 			return view.ShortPlacement(c.Placement)
 		}
-		return view.FieldValue("framing", c.Framing) + ", " + view.ShortPlacement(c.Placement)
+		return view.FramingPhrase(c.Framing) + ", " + view.ShortPlacement(c.Placement)
 	}
 	for len(all) > 0 {
 		title := titleOf(all[0])
@@ -72,6 +80,40 @@ func FleetCharts(members []stat.Member) []Chart {
 	}
 	c.complete()
 	return []Chart{c}
+}
+
+// measuring returns the machines that compared one of the cells with raw.
+func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
+	var out []stat.Member
+	for _, m := range members {
+		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
+			return f.ToRaw.N > 0 && slices.Contains(cells, f.Cell)
+		}) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// differing keeps the cells of the framings and placements in which machines differ at some size,
+// and reports whether it left out any. If there are none, it keeps all.
+func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
+	type panel struct{ framing, placement string }
+	differ := make(map[panel]bool)
+	for _, c := range all {
+		if view.MachinesDiffer(members, c) {
+			differ[panel{c.Framing, c.Placement}] = true
+		}
+	}
+	if len(differ) == 0 {
+		return all, false
+	}
+	for _, c := range all {
+		if differ[panel{c.Framing, c.Placement}] {
+			kept = append(kept, c)
+		}
+	}
+	return kept, len(kept) < len(all)
 }
 
 // spreadOf returns how far the ratio to raw of a cell differs between machines.

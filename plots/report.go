@@ -172,7 +172,7 @@ func (r *reporter) draw(charts []Chart) error {
 		_, element, _ := bytes.Cut(svg, []byte("<svg "))
 		open := `<figure id="plot-` + c.Name + `"><svg class="plot" `
 		picture := template.HTML(open + string(element) + "</figure>") // its texts are escaped
-		if slices.Contains([]string{"ratio", "server", "wait", "machines"}, c.Name) {
+		if slices.Contains([]string{"ratio", "server", "wait"}, c.Name) {
 			r.key = cmp.Or(r.key, c.Title)
 		}
 		r.pictures[c.section] = append(r.pictures[c.section], picture)

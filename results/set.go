@@ -1,9 +1,6 @@
 package results
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
 type Set struct {
@@ -44,39 +41,55 @@ func (s *Set) Machines() []string {
 }
 
 // MachineNames gives each of several machines a short name that no other has, by the machine's
-// hash: its system, and what imitates it; if several machines have the same system, the host's
-// name; if the host's name is not unique either, the beginning of the hash behind it. Machines
-// whose system is not known are all "unknown".
+// hash: its host; if that is not known or another machine's, too, its label "node" or "machine";
+// else its system, behind the host; if another machine has all of these, too, the beginning of the
+// hash behind them. A machine of which nothing is known is "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {
 		machines[e.Machine] = e
 	}
-	systems := make(map[string]int)
-	hosts := make(map[string]int)
+	count := make(map[string]int)
 	for _, e := range machines {
-		systems[systemOf(e)]++
-		hosts[e.Hostname]++
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(namesOf(e)))) {
+			count[name]++
+		}
 	}
 	names := make(map[string]string)
 	for id, e := range machines {
+		own := namesOf(e)
+		unique := slices.IndexFunc(own, func(name string) bool { return count[name] == 1 })
 		switch {
-		case e.OS == "":
+		case unique >= 0:
+			names[id] = own[unique]
+		case len(own) == 0:
 			names[id] = "unknown"
-		case systems[systemOf(e)] == 1:
-			names[id] = systemOf(e)
-		case e.Hostname != "" && hosts[e.Hostname] == 1:
-			names[id] = e.Hostname
 		default:
-			names[id] = strings.TrimSpace(e.Hostname + " " + ShortID(id))
+			names[id] = own[len(own)-1] + " " + ShortID(id)
 		}
 	}
 	return names
 }
 
-// systemOf names the system of a machine: "linux/amd64", "linux/amd64, imitated by gVisor".
-func systemOf(e Environment) string {
-	return strings.TrimSuffix(e.OS+"/"+e.Arch+", "+e.Imitation, ", ")
+// namesOf lists what a machine may be called, the best name first.
+func namesOf(e Environment) []string {
+	host := e.Hostname
+	if host == "(none)" { // what Linux says of a host without a name
+		host = ""
+	}
+	names := []string{host, e.Labels["node"], e.Labels["machine"]}
+	if e.OS != "" {
+		for _, system := range []string{e.OS + "/" + e.Arch, e.OS + " " + e.Kernel} {
+			if e.Imitation != "" {
+				system += ", " + e.Imitation
+			}
+			if host != "" {
+				system = host + " (" + system + ")"
+			}
+			names = append(names, system)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // RunOf returns the run that a line belongs to.

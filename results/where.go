@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ type Filter struct {
 	fits       map[string]bool   // by run, once its environment is known
 	waiting    map[string][]Line // of runs whose environment is not yet known
 	keys       map[string]bool   // that environments have
+	values     []map[string]bool // by condition: what environments have instead
 	passed     int
 }
 
@@ -44,6 +46,7 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 			value: strings.ToLower(text[at+1:]),
 			part:  text[at] == '~',
 		})
+		f.values = append(f.values, make(map[string]bool))
 	}
 	return f, nil
 }
@@ -86,13 +89,24 @@ func (f *Filter) Fits(e Environment) bool {
 	for key := range fields {
 		f.keys[key] = true
 	}
-	for _, c := range f.conditions {
-		value := strings.ToLower(fields[c.key])
-		if c.part && !strings.Contains(value, c.value) || !c.part && value != c.value {
-			return false
+	all := true
+	for i, c := range f.conditions {
+		// A label may have the name of a field.
+		if !c.fits(fields[c.key]) && !c.fits(e.Labels[c.key]) {
+			all = false
+			f.values[i][cmp.Or(e.Labels[c.key], fields[c.key], "none")] = true
 		}
 	}
-	return true
+	return all
+}
+
+// fits reports whether a value is what the condition asks for.
+func (c condition) fits(value string) bool {
+	value = strings.ToLower(value)
+	if c.part {
+		return strings.Contains(value, c.value)
+	}
+	return value == c.value
 }
 
 // Relevant drops problems of runs if none of these runs passed.
@@ -116,11 +130,25 @@ func (f *Filter) Err() error {
 			return fmt.Errorf("no run has %q; known are %s", c.key, known)
 		}
 	}
-	return fmt.Errorf("%w: no run fits all conditions", ErrEmpty)
+	var found []string
+	for i, c := range f.conditions {
+		values := slices.Sorted(maps.Keys(f.values[i]))
+		if more := len(values) - mostValues; more > 0 {
+			values = append(values[:mostValues], fmt.Sprintf("%d more", more))
+		}
+		if len(values) > 0 {
+			found = append(found, c.key+" "+strings.Join(values, ", "))
+		}
+	}
+	return fmt.Errorf("%w: no run fits all conditions; there are %s", ErrEmpty,
+		strings.Join(found, "; "))
 }
 
+// mostValues is how many values of a field an error names.
+const mostValues = 10
+
 // environmentFields returns the fields of an environment and its labels as texts, by their names.
-// If a label has the name of a field, the field counts.
+// If a label has the name of a field, it has the field.
 func environmentFields(e Environment) map[string]string {
 	fields := make(map[string]string)
 	for key, value := range e.Labels {

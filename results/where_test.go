@@ -13,7 +13,7 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 	lines := []results.Line{
 		results.Message{Run: "b", Dir: "request", Size: 1},
 		results.Environment{Run: "a", OS: "linux", Kernel: "6.1.0-50-amd64", CPUs: 2,
-			Labels: map[string]string{"pool": "blue"}},
+			Labels: map[string]string{"pool": "blue", "os": "lab"}},
 		results.Environment{Run: "b", OS: "linux", Kernel: "6.12.0", CPUs: 8,
 			Labels: map[string]string{"pool": "green"}},
 		results.Message{Run: "a", Dir: "request", Size: 2},
@@ -23,12 +23,14 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 	}{
 		{"", "messages a b", ""},
 		{"os=linux", "messages a b", ""},
+		{"os=lab", "messages a", ""}, // a label that has the name of a field
 		{"kernel~6.1", "messages a b", ""},
 		{"kernel~6.1.", "messages a", ""},
 		{"kernel=6.1", "messages", "no run fits"},
 		{"pool=GREEN", "messages b", ""},
 		{"pool=green cpus=8", "messages b", ""},
 		{"pool=green cpus=2", "messages", "no run fits"},
+		{"pool=red", "messages", "there are pool blue, green"},
 		{"cpu_s=2", "messages", "known are arch, cpu"},
 		{"kernel", "", "want KEY=VALUE"},
 		{"kernel=", "", "want KEY=VALUE"},

@@ -224,16 +224,16 @@ func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 
 // A Member is one machine of a fleet.
 type Member struct {
-	Name     string // short, and no other member's
-	Runs     []results.Environment
-	Cells    int // records of cells, of all runs
+	Name     string                // short, and no other member's
+	Runs     []results.Environment // the one that measured most cells first
+	Cells    int                   // records of cells, of all runs
 	Figures  []Figure
 	Answers  []Answer // one for each ID and command
 	Troubles []Trouble
 	Messages int
 }
 
-// Environment returns what the first run says of the machine.
+// Environment returns what the run that measured most says of the machine.
 func (m Member) Environment() results.Environment { return m.Runs[0] }
 
 // A Figure is a cell on a member, compared with raw on the same machine.
@@ -294,7 +294,6 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	answers := make(map[id]Answer)
 	samples := make(map[int][]observation)
 	for _, run := range runs {
-		m.Runs = append(m.Runs, run.environment)
 		m.Cells += run.cells
 		m.Messages += run.messages
 		m.Troubles = append(m.Troubles, run.troubles...)
@@ -307,6 +306,10 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 				samples[r.cell] = append(samples[r.cell], observation{at, s.value, s.disturbed})
 			}
 		}
+	}
+	slices.SortStableFunc(runs, func(a, b *fleetRun) int { return cmp.Compare(b.cells, a.cells) })
+	for _, run := range runs {
+		m.Runs = append(m.Runs, run.environment)
 	}
 	slices.SortFunc(m.Troubles, func(a, b Trouble) int { return cmp.Compare(a.Text, b.Text) })
 	for _, a := range answers {

@@ -39,8 +39,17 @@ func FleetSections(members []stat.Member) []Section {
 		}
 	}
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
-		"hostname=NAME, or any other condition on its environment or labels."}
+		condition(members[0]) + ", or any other condition on its environment or labels."}
 	return append([]Section{answer}, shown...)
+}
+
+// condition is what --where takes to find a machine.
+func condition(m stat.Member) string {
+	e := m.Environment()
+	if m.Name == e.Hostname {
+		return "hostname=" + e.Hostname
+	}
+	return "machine=" + e.Machine
 }
 
 // isEmptyFleet reports whether nothing was measured or found.
@@ -50,10 +59,10 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// fleetTitle says how many machines there are, how many of them stand out, and on how many a
-// measurement failed.
+// fleetTitle says what differs most between a few machines, or how many machines there are; how
+// many of them stand out, and on how many a measurement failed.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier) string {
-	title := results.FormatCount(len(members), "machine")
+	title := cmp.Or(largestDifference(members), results.FormatCount(len(members), "machine"))
 	switch len(outliers) {
 	case 0:
 	case 1:
@@ -200,8 +209,9 @@ func mediansOf(all []stat.Estimate) []float64 {
 	return out
 }
 
-// FewMachines is up to how many machines a table has a line per machine.
-const FewMachines = 6
+// FewMachines is up to how many machines are told apart by their names, and have a line each in a
+// table.
+const FewMachines = 7
 
 // differenceSection says how framings compare with raw on the machines. A few machines have a line
 // each in a table per placement. Many machines are grouped by the properties on which the ratios
@@ -214,22 +224,12 @@ func differenceSection(members []stat.Member) Section {
 	}
 	first := streams[0]
 	measured := first.measured(members)
-	if len(measured) < len(members) {
-		var others []string
-		for _, m := range members {
-			same := func(o stat.Member) bool { return o.Name == m.Name }
-			if !slices.ContainsFunc(measured, same) {
-				others = append(others, m.Name)
-			}
-		}
-		out.Lead = append(out.Lead, fmt.Sprintf("%d of %d machines measured how framings "+
-			"compare with raw; not %s.", len(measured), len(members), nameSome(others)))
-	}
-	out.Lead = append(out.Lead, first.sentence(measured))
+	missing := missingSentences(members, measured)
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
 		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them."}
 	if len(measured) > FewMachines {
 		groups := first.groups(measured)
+		out.Lead = append(missing, first.sentence(measured))
 		out.Tables = []Table{first.table("machines", groups)}
 		if len(groups) == 1 {
 			out.Lead = append(out.Lead, "No kernel, processor or other property of the machines "+
@@ -244,43 +244,65 @@ func differenceSection(members []stat.Member) Section {
 		}
 		out.Tables = append(out.Tables, v.table("machine", each))
 	}
-	if differ := membersDiffer(measured); differ != "" {
-		out.Lead = append(out.Lead, differ)
+	if len(measured) == 1 {
+		out.Lead = append(missing, first.sentence(measured))
+		return out
 	}
+	for i, v := range streams {
+		text, differ := v.difference(members)
+		if differ || i == 0 {
+			out.Lead = append(out.Lead, text)
+		}
+	}
+	out.Lead = append(out.Lead, missing...)
 	return out
 }
 
-// membersDiffer says in which factors a few machines differ; "" if they do not.
-func membersDiffer(members []stat.Member) string {
-	var parts []string
-	for _, factor := range factors {
-		var values []string
-		for _, m := range members {
-			values = append(values, factorOf(m, factor))
-		}
-		if len(slices.Compact(slices.Clone(values))) > 1 {
-			parts = append(parts, factor+" ("+strings.Join(values, "; ")+")")
+// missingSentences names the machines that are not among those that compared framings.
+func missingSentences(members, compared []stat.Member) []string {
+	if len(compared) == len(members) {
+		return nil
+	}
+	var few, others []string
+	for _, m := range members {
+		same := func(o stat.Member) bool { return o.Name == m.Name }
+		switch {
+		case slices.ContainsFunc(compared, same):
+		case len(m.Figures) > 0:
+			few = append(few, m.Name)
+		default:
+			others = append(others, m.Name)
 		}
 	}
-	if len(parts) == 0 {
-		return ""
+	text := fmt.Sprintf("%d of %d machines measured how framings compare with raw", len(compared),
+		len(members))
+	if len(others) > 0 {
+		text += "; not " + nameSome(others)
 	}
-	return "The machines differ in " + strings.Join(parts, ", ") + "."
+	if len(few) > 0 {
+		text += "; too few samples to tell on " + nameSome(few)
+	}
+	return []string{text + "."}
 }
 
 // sentence says what share of raw's goodput framings keep on the machines.
 func (v fleetStream) sentence(members []stat.Member) string {
+	where := "on " + members[0].Name
+	if len(members) > 1 {
+		where = "on most machines"
+	}
+	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput %s: %s.",
+		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
+}
+
+// sharesText lists the framings with the range of their shares on most machines.
+func (v fleetStream) sharesText(members []stat.Member) string {
 	var parts []string
 	for _, framing := range v.framings {
 		s := stat.SpreadOf(mediansOf(v.shares(members, framing)))
-		parts = append(parts, framingPhrase(framing)+" "+percentRange(s.P10, s.P90))
+		parts = append(parts, FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
 	}
-	where := ""
-	if len(members) > 1 {
-		where = " on most machines"
-	}
-	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput%s: %s.",
-		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
+	return joinAnd(parts)
 }
 
 // factors are the properties of machines on which figures may depend. Each is the title of a
@@ -359,7 +381,8 @@ func (v fleetStream) table(by string, groups []group) Table {
 		},
 	}
 	for i, framing := range v.framings {
-		t.Columns = append(t.Columns, Column{Title: framing, Right: true, Key: i == 0})
+		title := FramingPhrase(framing)
+		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
 	}
 	for _, g := range groups {
 		number := Value{}
@@ -423,7 +446,62 @@ func memberSection(members []stat.Member) Section {
 		t.Append(row...)
 	}
 	about.Tables = []Table{t.dropEmpty()}
+	if len(members) <= FewMachines {
+		about.Lead = machineLines(members)
+	}
 	return about
+}
+
+// machineLines says of each machine what it has of the factors in which the machines differ, and
+// how fast raw bytes are.
+func machineLines(members []stat.Member) []string {
+	var differ []string
+	for _, factor := range factors {
+		if len(grouped(members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
+			differ = append(differ, factor)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	streams := fleetStreams(members)
+	var lines []string
+	for _, m := range members {
+		var parts []string
+		for _, factor := range differ {
+			parts = append(parts, factorPhrase(m, factor))
+		}
+		if len(streams) > 0 {
+			raw := rawValue([]stat.Member{m}, streams[0].cell)
+			if raw.Text != "" {
+				parts = append(parts, "raw bytes "+raw.Text)
+			}
+		}
+		if parts = nonEmpty(parts); len(parts) > 0 {
+			lines = append(lines, m.Name+": "+strings.Join(parts, ", ")+".")
+		}
+	}
+	return lines
+}
+
+// factorPhrase says in words what a machine has of a factor, "" if that is not known.
+func factorPhrase(m stat.Member, factor string) string {
+	value := factorOf(m, factor)
+	switch {
+	case value == "unknown" || factor == "imitation" && value == "none":
+		return ""
+	case factor == "virtualisation" && value == "none":
+		return "no virtual machine"
+	case factor == "page":
+		return "pages of " + value
+	case factor == "CPUs":
+		return value + " CPUs"
+	case factor == "largest pipe":
+		return "pipes of up to " + value
+	case factor == "governor":
+		return "governor " + value
+	}
+	return value
 }
 
 // nameSome names a few of many.

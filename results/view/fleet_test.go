@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,6 +50,59 @@ func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
 	table := sections[1].Tables[0]
 	if len(table.Rows) != 1 || table.Rows[0][0].Text != "fast" {
 		t.Errorf("the table has %v", table.Rows)
+	}
+}
+
+// A few machines are named, and only what the intervals show is said of them.
+func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
+	const where = " (messages of 64 KiB, on one CPU)."
+	tests := []struct {
+		shares      []float64
+		noise       map[int]float64 // half the interval, by machine; 1 % by default
+		title, want string
+	}{
+		{
+			[]float64{0.57, 0.83}, nil,
+			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1",
+			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing differs by at " +
+				"most 1 point, within the noise of ±1 %" + where,
+		},
+		{
+			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
+			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the others",
+			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the others; the other " +
+				"framing differs by at most 1 point, within the noise of ±1 %" + where,
+		},
+		{
+			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24}, "2 machines",
+			"No framing differs between the machines beyond the noise of ±24 %; they keep this " +
+				"much of raw's speed (messages of 64 KiB, on one CPU): length-prefix 90 % and " +
+				"ndjson 57 to 83 %.",
+		},
+		{
+			[]float64{0.57, 0.83}, map[int]float64{0: 0.4}, "2 machines",
+			"ndjson: too noisy to tell; the other framing differs by at most 1 point, within the " +
+				"noise of ±1 %" + where,
+		},
+	}
+	for _, tt := range tests {
+		var members []stat.Member
+		for i, share := range tt.shares {
+			m := measuringMember(fmt.Sprint("m", i), 0.9)
+			noise := cmp.Or(tt.noise[i], 0.01)
+			m.Figures[0].ToRaw.Median = share
+			m.Figures[0].ToRaw.Interval = &stat.Interval{
+				Lo: (1 - noise) * share, Hi: (1 + noise) * share,
+			}
+			members = append(members, m)
+		}
+		answer := FleetSections(members)[0]
+		if got := answer.Lead[0]; got != tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+		if answer.Title != tt.title {
+			t.Errorf("title %q, want %q", answer.Title, tt.title)
+		}
 	}
 }
 

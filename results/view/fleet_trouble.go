@@ -56,7 +56,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		row   string
 		left  int
 	}{
-		{"Figures are far from those of other machines of their kind on ", odd,
+		{"Figures are far from the usual ones on ", odd,
 			"far figure", leftOdd},
 		{"A measurement failed on ", failed, "failed machine", leftFailed},
 		{"Most figures are too noisy on ", noisy, "noisy machine", leftNoisy},
@@ -72,8 +72,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	out.Notes = []string{fmt.Sprintf("A machine stands out if, in one of twenty of its cells at "+
 		"least, its whole interval is more than %d deviations (median absolute deviation of the "+
 		"logarithms) and more than 10 %% away from the median of its kind. A kind is machines of "+
-		"the same system, processor and virtualisation, if there are %d of them. A figure is too "+
-		"noisy if its interval is wider than ±%d %%.",
+		"the same system, processor and virtualisation, if there are %d of them, else all. A "+
+		"figure is too noisy if its interval is wider than ±%d %%.",
 		stat.OutlierDeviations, stat.LeastPeers, MaxShownSpread)}
 	if len(left) > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("The table has %d rows. Left out are %s; the "+

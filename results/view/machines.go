@@ -3,6 +3,8 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +54,15 @@ func header(s *results.Set) []string {
 	return []string{JoinParts(machineLine(e), "load "+loadText(e))}
 }
 
+// labelsText lists the labels of a run: "rack=a site=desk".
+func labelsText(e results.Environment) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(e.Labels)) {
+		parts = append(parts, key+"="+e.Labels[key])
+	}
+	return strings.Join(parts, " ")
+}
+
 // A machineField is one thing that is known of a machine, "" if it is not.
 type machineField struct{ title, text string }
 
@@ -85,6 +96,7 @@ func machineFields(e results.Environment) []machineField {
 		{"imitation", e.Imitation},
 		{"virtualisation", e.Virtualisation},
 		{"governor", e.Governor},
+		{"labels", labelsText(e)},
 		{"measured", measured},
 		{"load", loadText(e)},
 		{"clock", clock},

@@ -239,9 +239,11 @@ const alikeShare = 0.01
 
 // sharesAlike reports whether the shares of two rows may be the same: their intervals overlap, or
 // nearly do.
-func sharesAlike(a, b stat.Row) bool {
-	return a.ToRaw.Interval.Lo <= b.ToRaw.Interval.Hi+alikeShare &&
-		b.ToRaw.Interval.Lo <= a.ToRaw.Interval.Hi+alikeShare
+func sharesAlike(a, b stat.Row) bool { return estimatesAlike(*a.ToRaw, *b.ToRaw) }
+
+// estimatesAlike does the same for the shares themselves.
+func estimatesAlike(a, b stat.Estimate) bool {
+	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
 // sharesText lists framings with their shares, "" if there are none. Framings whose shares may be
@@ -288,7 +290,7 @@ func (s series) sharesText() string {
 func framingNames(rows []stat.Row) string {
 	var names []string
 	for _, r := range rows {
-		names = append(names, framingPhrase(r.Cell.Framing))
+		names = append(names, FramingPhrase(r.Cell.Framing))
 	}
 	return joinAnd(names)
 }
@@ -365,7 +367,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 		told = append(told, r)
 		how := "if they are sent whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
-			how = "if they go in " + framingPhrase(r.Cell.Framing)
+			how = "if they go in " + FramingPhrase(r.Cell.Framing)
 		}
 		parts = append(parts, results.FormatDuration(wait)+" "+how)
 	}

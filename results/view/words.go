@@ -245,8 +245,8 @@ func ShortPlacement(placement string) string {
 	return placement
 }
 
-// framingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
-func framingPhrase(spec string) string {
+// FramingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
+func FramingPhrase(spec string) string {
 	name, _, _ := strings.Cut(spec, ":")
 	size := results.ChunkSize(spec)
 	if size == 0 {

@@ -1,0 +1,46 @@
+package results_test
+
+import (
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
+	label := func(key, value string) map[string]string { return map[string]string{key: value} }
+	const emulated = "emulated by QEMU"
+	tests := []struct {
+		machine results.Environment
+		want    string
+	}{
+		{results.Environment{Hostname: "laptop", OS: "linux", Arch: "amd64"}, "laptop"},
+		{results.Environment{Hostname: "mac", OS: "darwin", Arch: "arm64"}, "mac"},
+		{results.Environment{Hostname: "pod", OS: "linux", Labels: label("node", "n1")}, "n1"},
+		{results.Environment{Hostname: "pod", OS: "linux", Labels: label("machine", "m1")}, "m1"},
+		{results.Environment{Hostname: "vm", OS: "linux", Arch: "amd64"}, "vm (linux/amd64)"},
+		{results.Environment{Hostname: "vm", OS: "windows", Arch: "amd64",
+			Imitation: "imitated by Wine"}, "vm (windows/amd64, imitated by Wine)"},
+		{results.Environment{Hostname: "(none)", OS: "linux", Arch: "386"}, "linux/386"},
+		{results.Environment{Hostname: "(none)", OS: "linux", Arch: "arm64", Kernel: "6.1",
+			Imitation: emulated}, "linux 6.1, emulated by QEMU"},
+		{results.Environment{OS: "linux", Arch: "arm64", Kernel: "6.12", Imitation: emulated},
+			"linux 6.12, emulated by QEMU"},
+		{results.Environment{Hostname: "twin", OS: "linux", Arch: "amd64", Kernel: "7"},
+			"twin (linux 7) 00000009"},
+		{results.Environment{Hostname: "twin", OS: "linux", Arch: "amd64", Kernel: "7"},
+			"twin (linux 7) 00000010"},
+		{results.Environment{}, "unknown"},
+	}
+	var all []results.Environment
+	for i := range tests {
+		tests[i].machine.Machine = "sha256:000000" + string(rune('0'+i/10)) +
+			string(rune('0'+i%10)) + "ffff"
+		all = append(all, tests[i].machine)
+	}
+	names := results.MachineNames(all)
+	for _, tt := range tests {
+		if got := names[tt.machine.Machine]; got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}

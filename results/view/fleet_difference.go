@@ -1,0 +1,193 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A memberShare is the share of raw's goodput that a framing keeps on a machine.
+type memberShare struct {
+	name string
+	stat.Estimate
+}
+
+// framingShares are the shares of a framing on a few machines.
+type framingShares struct {
+	framing string
+	known   []memberShare // the smallest first
+	noisy   []string      // machines on which the share is too noisy to compare it
+}
+
+// sharesOf returns the shares of a framing on machines.
+func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShares {
+	out := framingShares{framing: framing}
+	for _, m := range members {
+		for _, e := range v.shares([]stat.Member{m}, framing) {
+			if percent, _ := e.Spread(); percent > mostBlur {
+				out.noisy = append(out.noisy, m.Name)
+				continue
+			}
+			out.known = append(out.known, memberShare{m.Name, e})
+		}
+	}
+	slices.SortStableFunc(out.known, func(a, b memberShare) int {
+		return cmp.Compare(a.Median, b.Median)
+	})
+	return out
+}
+
+// groups puts machines together whose shares may be the same as the smallest of them. The groups
+// with the smallest shares come first.
+func (s framingShares) groups() [][]memberShare {
+	var out [][]memberShare
+	for rest := s.known; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && estimatesAlike(rest[0].Estimate, rest[n].Estimate) {
+			n++
+		}
+		out = append(out, rest[:n])
+		rest = rest[n:]
+	}
+	return out
+}
+
+// differs reports whether the intervals show that the machines differ.
+func (s framingShares) differs() bool { return len(s.groups()) > 1 }
+
+// distance is how far apart the largest and the smallest share are, as a difference.
+func (s framingShares) distance() float64 {
+	if len(s.known) == 0 {
+		return 0
+	}
+	return s.known[len(s.known)-1].Median - s.known[0].Median
+}
+
+// phrase is the framing with its verb: "60 KiB chunks keep".
+func (s framingShares) phrase() string {
+	name := FramingPhrase(s.framing)
+	if strings.HasSuffix(name, " chunks") {
+		return name + " keep"
+	}
+	return name + " keeps"
+}
+
+// text says what the framing keeps on which machines: "60 KiB chunks keep 57 % of raw's speed on
+// laptop and 83 % on server". The largest group comes last and is "the others" if it has more than
+// two machines.
+func (s framingShares) text() string {
+	groups := s.groups()
+	slices.SortStableFunc(groups, func(a, b []memberShare) int {
+		return max(len(a), 2) - max(len(b), 2)
+	})
+	var parts []string
+	for i, group := range groups {
+		var names []string
+		for _, m := range group {
+			names = append(names, m.name)
+		}
+		where := joinAnd(names)
+		if i > 0 && i == len(groups)-1 && len(group) > 2 && len(s.noisy) == 0 {
+			where = "the others"
+		}
+		share := percentRange(group[0].Median, group[len(group)-1].Median)
+		if i == 0 {
+			share += " of raw's speed"
+		}
+		parts = append(parts, share+" on "+where)
+	}
+	return s.phrase() + " " + joinAnd(parts)
+}
+
+// differing splits the framings into those whose shares differ between machines, the furthest
+// apart first, those that are alike on them, and those that are too noisy to tell.
+func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
+	for _, framing := range v.framings {
+		s := v.sharesOf(members, framing)
+		switch {
+		case s.differs():
+			differ = append(differ, s)
+		case len(s.known) > 1:
+			alike = append(alike, s)
+		default:
+			noisy = append(noisy, s)
+		}
+	}
+	slices.SortStableFunc(differ, func(a, b framingShares) int {
+		return cmp.Compare(b.distance(), a.distance())
+	})
+	return differ, alike, noisy
+}
+
+// difference says in which framings a few machines differ, as far as the intervals show it.
+func (v fleetStream) difference(members []stat.Member) (text string, found bool) {
+	differ, alike, noisy := v.differing(members)
+	where := fmt.Sprintf("messages of %s, %s", SizeTitle(v.cell.Size),
+		PlacementPhrase(v.cell.Placement))
+	points, noise := widest(alike)
+	if len(differ)+len(noisy) == 0 {
+		text = fmt.Sprintf("No framing differs between the machines beyond the noise of ±%.0f %%; "+
+			"they keep this much of raw's speed (%s): %s.", noise, where, v.sharesText(members))
+		return text, false
+	}
+	var parts, names []string
+	for _, s := range differ {
+		parts = append(parts, s.text())
+	}
+	for _, s := range noisy {
+		names = append(names, FramingPhrase(s.framing))
+	}
+	if len(noisy) > 0 {
+		parts = append(parts, joinAnd(names)+": "+tooNoisyToTell)
+	}
+	others := fmt.Sprintf("by at most %s, within the noise of ±%.0f %%",
+		results.FormatCount(points, "point"), noise)
+	switch len(alike) {
+	case 0:
+	case 1:
+		parts = append(parts, "the other framing differs "+others)
+	default:
+		parts = append(parts, "the other framings differ "+others)
+	}
+	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
+}
+
+// widest returns the largest difference between machines that framings have, in percent of raw
+// rounded up, and the widest of their intervals.
+func widest(alike []framingShares) (points int, noise float64) {
+	most := 0.0
+	for _, s := range alike {
+		most = max(most, s.distance())
+		for _, m := range s.known {
+			percent, _ := m.Spread()
+			noise = max(noise, percent)
+		}
+	}
+	return max(1, int(math.Ceil(100*most))), noise
+}
+
+// MachinesDiffer reports whether the intervals show that the share of raw's goodput in a cell is
+// not the same on all machines.
+func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
+	framing := cell.Framing
+	cell.Framing = ""
+	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
+}
+
+// largestDifference says in which framing a few machines differ most, "" if in none.
+func largestDifference(members []stat.Member) string {
+	if len(members) > FewMachines {
+		return ""
+	}
+	for _, v := range fleetStreams(members) {
+		if differ, _, _ := v.differing(members); len(differ) > 0 {
+			return differ[0].text()
+		}
+	}
+	return ""
+}
