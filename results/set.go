@@ -80,11 +80,13 @@ func namesOf(e Environment) []string {
 	names := []string{host, e.Labels["node"], e.Labels["machine"]}
 	if e.OS != "" {
 		for _, system := range []string{e.OS + "/" + e.Arch, e.OS + " " + e.Kernel} {
-			if e.Imitation != "" {
-				system += ", " + e.Imitation
-			}
-			if host != "" {
+			switch {
+			case host != "" && e.Imitation != "":
+				system = host + " (" + system + ", " + e.Imitation + ")"
+			case host != "":
 				system = host + " (" + system + ")"
+			case e.Imitation != "":
+				system += " (" + e.Imitation + ")"
 			}
 			names = append(names, system)
 		}

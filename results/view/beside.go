@@ -3,7 +3,10 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // A column has an answer to each question: what machines that answer alike found, or what a system
@@ -15,11 +18,11 @@ type column struct {
 }
 
 // longestHead is how many characters the names of a column may take.
-const longestHead = 24
+const longestHead = 60
 
 // title names the machines of a column, or the first and the number of the others.
 func (c column) title() string {
-	text := strings.Join(c.names, " ")
+	text := strings.Join(c.names, ", ")
 	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
 		return fmt.Sprintf("%s and %d more", c.names[0], more)
 	}
@@ -79,6 +82,36 @@ func joinAlike(columns []column) []column {
 	return out
 }
 
+// answerSentence says which columns give which answer to a question: "A new pipe holds 64 KiB on a
+// and b, 256 KiB on c." The answer of most machines is that of "the others" if these are more than
+// two.
+func answerSentence(asks string, columns []column, question int) string {
+	var answers []column // of this question alone
+	for _, c := range columns {
+		cell := c.cells[question]
+		if cell.Base != "" {
+			answers = append(answers, column{slices.Clone(c.names), []Value{cell}})
+		}
+	}
+	answers = joinAlike(answers)
+	slices.SortStableFunc(answers, func(a, b column) int {
+		return max(len(a.names), 2) - max(len(b.names), 2)
+	})
+	var parts []string
+	for i, a := range answers {
+		where := joinAnd(a.names)
+		if i > 0 && i == len(answers)-1 && len(a.names) > 2 {
+			where = "the others"
+		}
+		text := a.cells[0].Text
+		if n, err := strconv.ParseInt(a.cells[0].Base, 10, 64); err == nil {
+			text = results.FormatSize(n)
+		}
+		parts = append(parts, text+" on "+where)
+	}
+	return asks + " " + strings.Join(parts, ", ") + "."
+}
+
 // disagree reports whether columns have different answers to a question.
 func disagree(columns []column, question int) bool {
 	return slices.ContainsFunc(columns, func(c column) bool {
@@ -105,8 +138,10 @@ func questionTable(title string, questions []string, columns []column,
 		Columns: []Column{{Title: "question", Key: true}},
 		Whole:   true,
 	}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict})
+	for i, c := range columns {
+		// The others are compared with the first, which each part of the table repeats.
+		first := i == 0 && len(columns) > 1
+		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: first})
 	}
 	for i, asks := range questions {
 		row := []Value{textValue(asks)}

@@ -20,14 +20,8 @@ func FleetSections(members []stat.Member) []Section {
 	}
 	outliers := stat.FleetOutliers(members)
 	all := []Section{differenceSection(members), attentionSection(members, outliers)}
-	for _, a := range areas {
-		if a.area != results.AreaMachine { // it says why figures differ, and is asked for that
-			all = append(all, answerSection(members, a.area, a.title))
-		}
-	}
-	all = append(all,
-		answerSection(members, stat.AreaServer, "How servers turned out"),
-		memberSection(members))
+	all = append(all, answerSections(members)...)
+	all = append(all, memberSection(members))
 	answer := Section{ID: "answer", Title: fleetTitle(members, outliers)}
 	var shown []Section
 	for _, s := range all {
@@ -99,10 +93,16 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 	}
 	answer := sections[0]
 	p := Page{Header: []string{FleetLead(members)}, Answer: answer.Lead}
+	var folded []string
 	for _, s := range sections[1:] {
-		if !s.Folded || o.Detail {
-			p.addSection(s)
+		if s.Folded && !o.Detail {
+			folded = append(folded, s.Title)
+			continue
 		}
+		p.addSection(s)
+	}
+	if len(folded) > 0 {
+		p.Notes = append(p.Notes, "--detail also has: "+strings.Join(folded, "; "))
 	}
 	p.Notes = append(p.Notes, answer.Notes...)
 	return p.Write(w, format, o)

@@ -12,18 +12,53 @@ import (
 // mostColumns is how many groups of machines a table shows side by side.
 const mostColumns = 6
 
-// answerSection compares what machines found out in an area: a table with a line per question on
-// which they disagree, and a column for each group of machines that answer alike.
-func answerSection(members []stat.Member, area, title string) Section {
-	out := Section{ID: area + "-findings", Title: title}
-	if area == stat.AreaServer {
-		out.ID = "servers"
+// mostSentences is up to how many answers that differ have a sentence each.
+const mostSentences = 3
+
+// answerSections compares what machines found out in each area. Rules of anonymous pipes have a
+// section of their own, before that of other kinds of pipe.
+func answerSections(members []stat.Member) []Section {
+	var all []Section
+	for _, a := range areas {
+		switch a.area {
+		case results.AreaMachine: // it says why figures differ, and is asked for that
+		case results.AreaRule:
+			isAnonymous := func(f results.Finding) bool {
+				kind, _ := kindOf(f)
+				return kind == "anonymous"
+			}
+			isOther := func(f results.Finding) bool {
+				kind, _ := kindOf(f)
+				return kind != "anonymous" && kind != "fifo" // which follow the same rules
+			}
+			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
+			others.ID = "other-" + others.ID
+			others.Folded = true
+			all = append(all, answerSection(members, a.area, a.title, isAnonymous), others)
+		default:
+			all = append(all, answerSection(members, a.area, a.title, nil))
+		}
 	}
+	servers := answerSection(members, stat.AreaServer, "How servers turned out", nil)
+	servers.ID = "servers"
+	return append(all, servers)
+}
+
+// answerSection compares what machines found out in an area, or in the part of it that is wanted: a
+// table with a line per question on which they disagree, and a column for each group of machines
+// that answer alike.
+func answerSection(members []stat.Member, area, title string,
+	wanted func(results.Finding) bool) Section {
+	out := Section{ID: area + "-findings", Title: title}
 	var names []string
 	var found [][]results.Finding // of each of the machines
 	var all []results.Finding
 	for _, m := range members {
-		if own := foundIn(m, area); len(own) > 0 {
+		own := foundIn(m, area)
+		if wanted != nil {
+			own = selectFindings(own, wanted)
+		}
+		if len(own) > 0 {
 			names = append(names, m.Name)
 			found = append(found, own)
 			all = append(all, own...)
@@ -47,27 +82,50 @@ func answerSection(members []stat.Member, area, title string) Section {
 			differing++
 		}
 	}
-	out.Lead = []string{agreementText(title, len(questions), differing, len(names))}
+	few := len(names) <= FewMachines
+	switch {
+	case few && questions[0] == pipeQuestions[0].asks:
+		out.Lead = pipeSentences(columns)
+	case few && area != results.AreaRule && differing <= mostSentences:
+		for i, asks := range questions {
+			if disagree(columns, i) {
+				out.Lead = append(out.Lead, answerSentence(asks+":", columns, i))
+			}
+		}
+	}
+	out.Lead = append(out.Lead, agreementText(title, len(questions), differing, len(names)))
 	if differing == 0 {
 		return out
 	}
-	more := len(columns) - mostColumns
+	hidden := columns[min(len(columns), mostColumns):]
 	columns = columns[:min(len(columns), mostColumns)]
-	legend := title + " (≠ differs from A): "
-	for i, c := range columns {
-		legend += letter(i) + " is " + nameSome(c.names) + "; "
+	note := "≠ differs from the first column"
+	if !few {
+		note = title + " (≠ differs from A): " + nameByLetters(columns)
+	}
+	if len(hidden) > 0 {
+		var left []string
+		for _, c := range hidden {
+			left = append(left, c.names...)
+		}
+		note += "; not shown are those that answer otherwise still: " + nameSome(left)
+	}
+	out.Notes = []string{note}
+	markDifferences(columns)
+	out.Tables = []Table{questionTable(title+", where machines disagree", questions, columns,
+		func(question int) bool { return disagree(columns, question) })}
+	return out
+}
+
+// nameByLetters gives columns letters instead of the names of their machines, and says whose they
+// are.
+func nameByLetters(columns []column) string {
+	var parts []string
+	for i := range columns {
+		parts = append(parts, letter(i)+" is "+nameSome(columns[i].names))
 		columns[i].names = []string{letter(i)}
 	}
-	if more > 0 {
-		legend += fmt.Sprintf("%d more groups that answer otherwise are not shown; ", more)
-	}
-	out.Notes = []string{strings.TrimSuffix(legend, "; ")}
-	markDifferences(columns)
-	t := questionTable(title+", where machines disagree", questions, columns,
-		func(question int) bool { return disagree(columns, question) })
-	t.Columns[2].Key = true // the first group says nothing without another
-	out.Tables = []Table{t}
-	return out
+	return strings.Join(parts, "; ")
 }
 
 // agreementText says on how many questions machines disagree.
@@ -147,15 +205,18 @@ func outcomeValue(f results.Finding) Value {
 	return v
 }
 
-// ruleColumns has the questions about each kind of pipe, and a column for each machine. FIFOs are
-// left out, because they follow the rules of anonymous pipes.
+// ruleColumns has the questions about each kind of pipe, and a column for each machine.
 func ruleColumns(names []string, found [][]results.Finding,
 	all []results.Finding) (questions []string, columns []column) {
-	kinds := slices.DeleteFunc(kindsIn(all), func(kind string) bool { return kind == "fifo" })
+	kinds := kindsIn(all)
 	slices.Sort(kinds)
 	for _, kind := range kinds {
 		for _, q := range pipeQuestions {
-			questions = append(questions, q.asks+" ("+kind+")")
+			asks := q.asks
+			if kind != "anonymous" {
+				asks += " (" + kind + ")"
+			}
+			questions = append(questions, asks)
 		}
 	}
 	for i, own := range found {

@@ -131,3 +131,61 @@ func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
 		}
 	}
 }
+
+// answeringMember returns a machine that was asked how much a pipe holds.
+func answeringMember(name string, holds float64) stat.Member {
+	return stat.Member{
+		Name: name,
+		Runs: []results.Environment{{Hostname: name, OS: "linux"}},
+		Answers: []stat.Answer{
+			{ID: "rule/anonymous/capacity/stated", Value: holds, Unit: "B"},
+			{ID: "rule/socketpair/slot", Value: holds, Unit: "B"},
+		},
+	}
+}
+
+func TestAnswersOfAFewMachinesAreToldByTheirNames(t *testing.T) {
+	const kib = 1 << 10
+	members := []stat.Member{
+		answeringMember("a", 64*kib), answeringMember("b", 256*kib), answeringMember("c", 64*kib),
+		answeringMember("d", 16*kib),
+	}
+	sections := FleetSections(members)
+	want := "A new pipe holds 64 KiB on a and c, 256 KiB on b, 16 KiB on d."
+	if got := sections[0].Lead[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	table := sections[1].Tables[0]
+	var heads []string
+	for _, c := range table.Columns {
+		heads = append(heads, c.Title)
+	}
+	if got := strings.Join(heads, "|"); got != "question|a, c|b|d" {
+		t.Errorf("columns %s", got)
+	}
+	if table.Rows[0][0].Text != "A new pipe holds" || len(table.Rows) != 1 {
+		t.Errorf("rows %v", table.Rows)
+	}
+	if others := sections[2]; !others.Folded || others.ID != "other-rule-findings" {
+		t.Errorf("other kinds of pipe are not folded: %+v", others)
+	}
+	// Every part of a table that is too wide repeats the column that the others differ from.
+	parts, _ := table.fit(30, true)
+	for _, part := range parts {
+		if part.Columns[1].Title != "a, c" {
+			t.Errorf("a part has %+v", part.Columns)
+		}
+	}
+}
+
+func TestGroupsOfAnswersThatHaveNoColumnAreNamed(t *testing.T) {
+	var members []stat.Member
+	for i := range FewMachines + 1 {
+		members = append(members, answeringMember(fmt.Sprint("m", i), float64(i+1)))
+	}
+	notes := FleetSections(members)[1].Notes
+	if len(notes) != 1 || !strings.HasSuffix(notes[0], "; not shown are those that answer "+
+		"otherwise still: m6 and m7") {
+		t.Errorf("notes %q", notes)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,11 @@ func (p *Page) addSection(s Section) {
 		p.Tables = append(p.Tables, t)
 	}
 	p.Conclusions = append(p.Conclusions, s.Lead...)
-	p.Notes = append(p.Notes, s.Notes...)
+	for _, note := range s.Notes {
+		if !slices.Contains(p.Notes, note) {
+			p.Notes = append(p.Notes, note)
+		}
+	}
 }
 
 // Write writes the page as text or markdown. As CSV it writes only the tables. The other formats

@@ -120,11 +120,15 @@ func (q question) cell(f results.Finding) Value {
 			text += " (" + results.FormatExact(n, "B") + " each)"
 		}
 		if f.Verdict == results.Refuted {
-			text += " (DIFFERS)"
+			text += " (≠ documented)"
 		}
 	}
-	if f.Unit == "ns" || kind == "" || kind == "pty" || chance {
+	n, isNumber := f.Number()
+	switch {
+	case f.Unit == "ns" || kind == "" || kind == "pty" || chance:
 		return Value{Text: text}
+	case isNumber && f.Unit == "B" && f.Class == "" && !q.least:
+		return figureValue(n, text)
 	}
 	return textValue(text)
 }

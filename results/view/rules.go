@@ -36,7 +36,9 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 		return WriteFindings(w, format, rules, o)
 	}
 	p := Page{Header: append([]string{ruleSummary(rules.Findings)}, machineHeads(rules)...)}
-	if !isBeside(rules, systems) {
+	if isBeside(rules, systems) {
+		p.Header = append(differenceSentences(rules), p.Header...)
+	} else {
 		p.Header = nonEmpty(append([]string{pipeSentence(rules.Findings)}, p.Header...))
 	}
 	p.Tables = ruleTables(rules, systems)
@@ -139,15 +141,64 @@ func latestRules(set *results.Set) []results.Finding {
 	return rules
 }
 
+// firstQuestions are those that most people ask of a pipe, by their first step.
+var firstQuestions = []string{"capacity/stated", "slot", "all-or-nothing"}
+
+// differenceSentences says of a few machines which answers to the first questions about pipes
+// differ.
+func differenceSentences(set *results.Set) []string {
+	machines := probedMachines(set)
+	if len(machines) < 2 || len(machines) > FewMachines {
+		return nil
+	}
+	pipes := aboutKind(set.Findings, "anonymous")
+	var columns []column
+	for i, name := range columnNames(set) {
+		own := onMachine(set, pipes, machines[i].Machine)
+		columns = append(columns, answers(name, own, pipeQuestions))
+	}
+	return pipeSentences(columns)
+}
+
+// pipeSentences says which answers of columns to the first questions differ. The cells of the
+// columns begin with those of pipeQuestions.
+func pipeSentences(columns []column) []string {
+	var out []string
+	for _, step := range firstQuestions {
+		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
+		if disagree(columns, i) {
+			out = append(out, answerSentence(pipeQuestions[i].asks, columns, i))
+		}
+	}
+	return out
+}
+
+// columnNames names the columns of the machines on which rules were tested: by their names if they
+// are few, else by letters.
+func columnNames(set *results.Set) []string {
+	machines := probedMachines(set)
+	names := results.MachineNames(machines)
+	var out []string
+	for i, e := range machines {
+		name := letter(i)
+		if len(machines) <= FewMachines {
+			name = names[e.Machine]
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
 // machineHeads describes each machine on which rules were tested, and says when. If there are
-// several, each line begins with the letter of the machine's column.
+// several, each line begins with the name of the machine's column.
 func machineHeads(set *results.Set) []string {
 	var heads []string
 	machines := probedMachines(set)
-	for i, e := range machines {
+	for i, name := range columnNames(set) {
+		e := machines[i]
 		head := JoinParts(machineLine(e), pagesText(e), e.Time.UTC().Format("2006-01-02"))
-		if len(machines) > 1 {
-			head = letter(i) + "  " + head
+		if len(machines) > 1 && name != e.Hostname {
+			head = name + "  " + head
 		}
 		heads = append(heads, head)
 	}
@@ -270,9 +321,10 @@ func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
 		questions, title = machineQuestions, "What copies and wake-ups cost"
 	}
 	var columns []column
-	for i, e := range probedMachines(set) {
+	machines := probedMachines(set)
+	for i, name := range columnNames(set) {
 		columns = append(columns,
-			answers(letter(i), onMachine(set, own, e.Machine), questions))
+			answers(name, onMachine(set, own, machines[i].Machine), questions))
 	}
 	columns = joinAlike(columns)
 	for _, s := range systems {

@@ -75,7 +75,7 @@ func TestTheScreenOfRules(t *testing.T) {
 	for _, want := range []string{
 		"5 findings: 1 differ from the documented rules, 1 agree, 2 are not documented",
 		"anonymous", "fifo",
-		"4,096 B", "8,192 B (DIFFERS)", "1.50 µs", "1..31",
+		"4,096 B", "8,192 B (≠ documented)", "1.50 µs", "1..31",
 		"What differs from the documented rules, or came to no result",
 		"fifo/slot", "refuted", "8 KiB; documented: 4096 B (pipe.c)",
 		"fifo/deadlock", "cannot tell", "hangs; killed after 5s",
@@ -165,7 +165,7 @@ func TestMachinesStandSideBySide(t *testing.T) {
 		}
 	}
 	text := writtenRules(t, FormatTable, Options{}, set, systems...)
-	for _, want := range []string{"documented, not measured here", "ERROR_NO_DATA", "A  a · "} {
+	for _, want := range []string{"documented, not measured here", "ERROR_NO_DATA", "a · "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -177,7 +177,7 @@ func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 	larger.Value = 65536
 	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, told), rulesOn("c", larger))
 	columns := ruleTables(set, nil)[0].Columns
-	if len(columns) != 3 || columns[1].Title != "A B" || columns[2].Title != "C" {
+	if len(columns) != 3 || columns[1].Title != "a, b" || columns[2].Title != "c" {
 		t.Errorf("columns %+v", columns)
 	}
 }
