@@ -249,7 +249,8 @@ func (p *picture) hovers() string {
 }
 
 // breakText breaks lines at spaces, so that no line is wider than its room. It leaves some spare
-// room for a machine whose typeface is wider, and for a percent sign, which stays beside its number.
+// room for a machine whose typeface is wider, and for a percent sign, which stays beside its
+// number.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	var out []string
 	for _, line := range lines {

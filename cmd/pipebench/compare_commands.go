@@ -85,7 +85,8 @@ func (f *compareFlags) compareCommands(
 		return f.compareGoTests(cmd, old, new)
 	}
 	if !f.drive {
-		if err := errors.Join(startsNothing(oldName, old), startsNothing(newName, new)); err != nil {
+		err := errors.Join(startsNothing(oldName, old), startsNothing(newName, new))
+		if err != nil {
 			return err
 		}
 	}
@@ -207,11 +208,25 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
+// checkInput reports that the file for standard input is not there.
+func (f *compareFlags) checkInput() error {
+	if f.stdin == "" {
+		return nil
+	}
+	if _, err := os.Stat(f.stdin); err != nil {
+		return usage(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
+	}
+	return nil
+}
+
 // comparePrograms compares two commands by what is counted and timed when they are started.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
 	var noInstructions error // why they cannot be counted
+	if err := f.checkInput(); err != nil {
+		return err
+	}
 	if f.drive {
 		refused := []string{"stdin", "counts", "instructions"}
 		err := refuseFlags(cmd, refused,
@@ -221,11 +236,6 @@ func (f *compareFlags) comparePrograms(
 		}
 		programs.Old, programs.New = driven(old), driven(new)
 	} else {
-		if f.stdin != "" {
-			if _, err := os.Stat(f.stdin); err != nil {
-				return usage(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
-			}
-		}
 		programs.Input = f.stdin
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
 		if err != nil {

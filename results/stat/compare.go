@@ -463,9 +463,9 @@ const (
 // Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
 // a share (0.05 is 5 %). It is a regression if a worsening above the limit is established. It is
 // inconclusive if a worsening above the limit cannot be excluded, if the verdict on the time of a
-// cell is missing (see Unjudged), if there is a Doubt, or if there is no figure that a gate waits for. It is "nothing in
-// common" if there was nothing to compare, which is no success. Times of unpinned ends (placement
-// free) are never waited for.
+// cell is missing (see Unjudged), if there is a Doubt, or if there is no figure that a gate waits
+// for. It is "nothing in common" if there was nothing to compare, which is no success. Times of
+// unpinned ends (placement free) are never waited for.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
@@ -513,7 +513,8 @@ func (c *Comparison) Conclusive() bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
 	}
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
-	return isGating && len(c.Unjudged) == 0 && c.Doubt == "" && !slices.ContainsFunc(c.Changes, hasNone)
+	isJudged := len(c.Unjudged) == 0 && c.Doubt == ""
+	return isGating && isJudged && !slices.ContainsFunc(c.Changes, hasNone)
 }
 
 // Decided reports whether further pairs are of no use: no figure that a gate waits for is too noisy

@@ -44,9 +44,7 @@ func Failed(set *results.Set) error {
 		// A search ends at a limit, or has tried all sizes up to SearchedTo.
 		endsAtLimit := t.SearchedTo == nil && t.Evidence.Limit != nil
 		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit) // served; nil: no search
-		if t.Size > 0 && t.Served() || largest != nil && *largest > 0 {
-			works = true
-		}
+		works = works || t.Size > 0 && t.Served() || largest != nil && *largest > 0
 		if t.Size > 0 && !t.Served() || failed == nil && endsAtLimit {
 			failed = &t
 		}
@@ -56,9 +54,11 @@ func Failed(set *results.Set) error {
 		limited = limited || endsAtLimit
 	}
 	switch {
-	case failed != nil && !works:
+	case failed == nil:
+		return nil
+	case !works:
 		return errors.New("the server fails at every size")
-	case failed != nil && searchedTo > 0 && searchedTo >= failed.Size && !limited:
+	case searchedTo > 0 && searchedTo >= failed.Size && !limited:
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil

@@ -93,5 +93,6 @@ func noBenchmark(ctx context.Context, argv []string) error {
 	if err == nil && len(listed) > 0 {
 		has = strings.Join(strings.Fields(string(listed)), ", ")
 	}
-	return fmt.Errorf("%s %s: %w; it has %s", name, strings.Join(argv[1:], " "), ErrNoBenchmark, has)
+	arguments := strings.Join(argv[1:], " ")
+	return fmt.Errorf("%s %s: %w; it has %s", name, arguments, ErrNoBenchmark, has)
 }
