@@ -67,7 +67,7 @@ func TestReportInABrowser(t *testing.T) {
 		"sections":   strings.Join(allSections, " "),
 		"folded":     true, // the machines' table
 		"verdicts":   true, // first on a phone
-		"hint":       true, // on a phone, that a picture goes on
+		"phone":      true, // its pictures are as narrow as the screen
 		"tells":      "ndjson",
 		"sorted":     "ascending 1,descending 1",
 		"filtered":   "only ndjson",

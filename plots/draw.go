@@ -20,6 +20,7 @@ import (
 // the inch.
 const (
 	pictureWidth = vg.Length(600)
+	phoneWidth   = vg.Length(280)
 	margin       = vg.Length(12)
 	gap          = vg.Length(14) // between panels
 	titleSize    = vg.Length(13)
@@ -45,13 +46,15 @@ const pixelsPerInch = 192
 
 // SVG draws the chart as an SVG document, in which a point says in words what it shows if the mouse
 // rests on it. The same chart gives the same bytes.
-func (c Chart) SVG() ([]byte, error) {
-	p, err := newPicture(c)
+func (c Chart) SVG() ([]byte, error) { return c.svg(pictureWidth) }
+
+func (c Chart) svg(width vg.Length) ([]byte, error) {
+	p, err := newPicture(c, width)
 	if err != nil {
 		return nil, err
 	}
-	canvas := vgsvg.New(pictureWidth, p.height)
-	p.draw(draw.NewCanvas(canvas, pictureWidth, p.height))
+	canvas := vgsvg.New(width, p.height)
+	p.draw(draw.NewCanvas(canvas, width, p.height))
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
@@ -68,7 +71,7 @@ func (c Chart) SVG() ([]byte, error) {
 
 // PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
 func (c Chart) PNG() ([]byte, error) {
-	p, err := newPicture(c)
+	p, err := newPicture(c, pictureWidth)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +86,12 @@ func (c Chart) PNG() ([]byte, error) {
 }
 
 // A picture is a chart that is being drawn: title and subtitle, the panels in rows with the names
-// of the lines beside the first row, and the notes.
+// of the lines beside the first row, and the notes. For a phone the panels stand below each other,
+// and the names above them.
 type picture struct {
 	Chart
+	width         vg.Length
+	legend        []string // names above the panels; none if they stand beside
 	styles        map[string]style
 	title         []string // broken into lines, as are the other texts
 	subtitle      []string
@@ -110,28 +116,36 @@ type told struct {
 	text string
 }
 
-func newPicture(c Chart) (*picture, error) {
+func newPicture(c Chart, width vg.Length) (*picture, error) {
 	if len(c.points()) == 0 {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
-	p := &picture{Chart: c, styles: assignStyles(c)}
+	p := &picture{Chart: c, width: width, styles: assignStyles(c)}
 	p.columns = min(len(c.Panels), 3)
 	if len(c.Panels) == 4 {
 		p.columns = 2
 	}
-	p.rows = (len(c.Panels) + p.columns - 1) / p.columns
-	if names := c.names(); len(names) > 1 {
+	names := c.names()
+	switch {
+	case width < pictureWidth:
+		p.columns = 1
+		if len(names) > 1 {
+			p.legend = names
+		}
+	case len(names) > 1:
 		for _, name := range names {
 			room := letters(labelSize, foreground, false).Width(name) + 28
 			p.nameRoom = min(max(p.nameRoom, room), mostNameRoom)
 		}
 	}
+	p.rows = (len(c.Panels) + p.columns - 1) / p.columns
 	small := letters(smallSize, muted, false)
-	room := pictureWidth - 2*margin
+	room := width - 2*margin
 	p.title = breakText([]string{c.Title}, letters(titleSize, foreground, true), room)
 	p.subtitle = breakText(c.Subtitle, small, room)
 	p.notes = breakText(c.Notes, small, room)
-	p.header = margin + vg.Length(len(p.title))*titleRow + vg.Length(len(p.subtitle))*smallRow + 10
+	p.header = margin + vg.Length(len(p.title))*titleRow + vg.Length(len(p.subtitle))*smallRow +
+		vg.Length(len(p.legend))*nameRow + 10
 	p.footer = margin + 6 + vg.Length(len(p.notes))*smallRow
 	p.y = p.Y.fit(heights(p.Panels), 0)
 	p.layOut()
@@ -152,7 +166,7 @@ func (p *picture) layOut() {
 			p.axisRoom = max(p.axisRoom, p.labelWidth(p.yOf(panel)))
 		}
 	}
-	room := pictureWidth - 2*margin - p.nameRoom - (n-1)*gap
+	room := p.width - 2*margin - p.nameRoom - (n-1)*gap
 	p.areaWidth = (room - axes*p.axisRoom) / n
 	p.areaHeight = 185
 	if p.columns == 1 {
@@ -222,6 +236,11 @@ func (p *picture) draw(c draw.Canvas) {
 		c.FillText(letters(titleSize, foreground, true), vg.Point{X: margin, Y: y}, line)
 	}
 	smallPrint(c, p.subtitle, y-2)
+	y -= vg.Length(len(p.subtitle))*smallRow + 2
+	for _, name := range p.legend {
+		y -= nameRow
+		p.drawName(c, name, vg.Point{X: margin, Y: y})
+	}
 	for i, panel := range p.Panels {
 		p.newPanel(i, panel).draw(c)
 	}

@@ -192,7 +192,7 @@ func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
 // All panels of a chart are equally wide and high, in whichever row and with whichever axis.
 func TestPanelsAreEquallyLarge(t *testing.T) {
 	for _, c := range Charts(fullSet()) {
-		p, err := newPicture(c)
+		p, err := newPicture(c, pictureWidth)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,6 +262,25 @@ func TestAPercentSignStaysBesideItsNumber(t *testing.T) {
 			if strings.HasPrefix(part, "%") {
 				t.Fatalf("at %d a line begins %q", width, part)
 			}
+		}
+	}
+}
+
+// On a phone the panels of a picture stand below each other, and the names above them.
+func TestAPictureForAPhoneHasOneColumn(t *testing.T) {
+	for _, c := range Charts(testSet()) {
+		p, err := newPicture(c, phoneWidth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, content := range c.Panels {
+			area := p.newPanel(i, content).area
+			if p.columns != 1 || area.Max.X > phoneWidth || area.Min.X < 0 {
+				t.Errorf("%s: %d columns, a panel at %v", c.Name, p.columns, area)
+			}
+		}
+		if names := c.names(); len(names) > 1 && !slices.Equal(p.legend, names) {
+			t.Errorf("%s: the legend is %q, the lines are %q", c.Name, p.legend, names)
 		}
 	}
 }

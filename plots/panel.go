@@ -252,18 +252,17 @@ func (d *panelDrawing) drawNames(c draw.Canvas) {
 			lead := draw.LineStyle{Color: d.styles[name].color, Width: 0.6}
 			c.StrokeLine2(lead, d.area.Max.X, end.Y, d.area.Max.X+13, at[i])
 		}
-		d.drawName(c, name, at[i])
+		d.drawName(c, name, vg.Point{X: d.area.Max.X + 14, Y: at[i]})
 	}
 }
 
-// drawName writes a name at a height, behind its marker.
-func (d *panelDrawing) drawName(c draw.Canvas, name string, y vg.Length) {
-	look := d.styles[name]
-	x := d.area.Max.X + 14
+// drawName writes a name at a place, behind its marker.
+func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
+	look := p.styles[name]
 	if look.width == referenceWidth {
-		c.StrokeLine2(look.line(), x, y, x+6, y)
+		c.StrokeLine2(look.line(), at.X, at.Y, at.X+6, at.Y)
 	} else {
-		look.draw(&c, vg.Point{X: x + 3, Y: y}, false)
+		look.draw(&c, at.Add(vg.Point{X: 3}), false)
 	}
 	style := letters(labelSize, foreground, false)
 	style.YAlign = draw.YCenter
@@ -271,5 +270,5 @@ func (d *panelDrawing) drawName(c draw.Canvas, name string, y vg.Length) {
 		runes := []rune(name)
 		name = string(runes[:len(runes)-2]) + "…"
 	}
-	c.FillText(style, vg.Point{X: x + 9, Y: y + 0.5}, name)
+	c.FillText(style, at.Add(vg.Point{X: 9, Y: 0.5}), name)
 }

@@ -163,15 +163,20 @@ func (r *reporter) draw(charts []Chart) error {
 		if err != nil {
 			return err
 		}
-		total += len(svg)
+		forPhone, err := c.svg(phoneWidth)
+		if err != nil {
+			return err
+		}
+		total += len(svg) + len(forPhone)
 		if total > pictureLimit {
 			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; "+
 				"pipebench report -o FOLDER draws it")
 			continue
 		}
 		_, element, _ := bytes.Cut(svg, []byte("<svg "))
-		open := `<figure id="plot-` + c.Name + `"><svg class="plot" `
-		picture := template.HTML(open + string(element) + "</figure>") // its texts are escaped
+		_, narrow, _ := bytes.Cut(forPhone, []byte("<svg "))
+		picture := template.HTML(`<figure id="plot-` + c.Name + `"><svg class="plot" ` +
+			string(element) + `<svg class="plot phone" ` + string(narrow) + "</figure>") // escaped
 		if slices.Contains([]string{"ratio", "server", "wait"}, c.Name) {
 			r.key = cmp.Or(r.key, c.Title)
 		}

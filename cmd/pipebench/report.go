@@ -45,6 +45,11 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(f.charts) > 0 && (f.out == "" || f.isPage()) {
 		return usage(errors.New("--charts draws into a folder: name one with -o"))
 	}
+	if ending := filepath.Ext(f.out); slices.Contains(otherEndings, strings.ToLower(ending)) {
+		return usage(fmt.Errorf("-o %s: want a page (x.html), or a folder for the page and "+
+			"pictures as SVG and PNG; --format markdown, csv, json and bench go to standard output",
+			f.out))
+	}
 	filter, err := results.ParseFilter(f.where...)
 	if err != nil {
 		return usage(err)
@@ -58,6 +63,11 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	return requireComplete(g.set)
+}
+
+// otherEndings are those of files that -o does not write. A name with one of them is no folder.
+var otherEndings = []string{
+	".pdf", ".png", ".svg", ".jpg", ".htm", ".md", ".txt", ".csv", ".json", ".jsonl",
 }
 
 func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
