@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -50,8 +51,8 @@ func exactly(n int, says string) cobra.PositionalArgs {
 		case 0:
 			return usage(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
 		}
-		return usage(fmt.Errorf("%s, but was given %d; see %s --help",
-			says, len(args), cmd.CommandPath()))
+		got := strings.Trim(fmt.Sprintf("%q", args), "[]") // "a" "b"
+		return usage(fmt.Errorf("%s, got %s; see %s --help", says, got, cmd.CommandPath()))
 	}
 }
 
