@@ -164,7 +164,7 @@ type ReplayEvidence struct {
 	Replayed        int `json:"replayed"` // messages of the recording
 	Answered        int `json:"answered"`
 	LargestBytes    int `json:"largest_bytes"`
-	FailedAtMessage int `json:"failed_at_message,omitempty"` // from 1; 0: none
+	FailedAtMessage int `json:"failed_at_message,omitempty"` // of the recording; 0: none
 	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
 	Different       int `json:"different,omitempty"`         // how many of these differ
 	Undecided       int `json:"cannot_tell,omitempty"`       // of these: too much was redacted

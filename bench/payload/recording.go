@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"time"
 
 	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
@@ -24,6 +25,8 @@ type Message struct {
 	Body   []byte          // the message; nil if the recording kept none
 
 	Redacted bool // values in the body were overwritten
+
+	At time.Duration // when it had passed, since the recording began; 0 if unknown
 }
 
 // maxRecording bounds the messages of a recording: 1 GiB together.
@@ -96,7 +99,7 @@ func (l *lines) take(line []byte) {
 		}
 		l.messages = append(l.messages, Message{
 			Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body,
-			Redacted: m.Redacted,
+			Redacted: m.Redacted, At: time.Duration(m.T),
 		})
 	case !l.recorded:
 		l.messages = append(l.messages, Message{Size: len(line), Body: bytes.Clone(line)})

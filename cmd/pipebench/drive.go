@@ -186,8 +186,12 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	}
 	f.step = "requests were sent" // if no step is observed
 	defer d.Close()
+	sending := d.Request()
+	if f.messages != "" {
+		sending = "the messages of " + f.messages
+	}
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s",
-		f.options.Command[0], d.Protocol(), d.Framing(), d.Request()))
+		f.options.Command[0], d.Protocol(), d.Framing(), sending))
 	keep := func(l results.Line) error {
 		if t, ok := l.(results.Target); ok {
 			s.progress.note(view.TargetLine(t))

@@ -324,7 +324,7 @@ func replaySentence(t results.Target) string {
 		results.FormatCount(e.Replayed, "message"), e.Answered, FailureText(t))
 	switch {
 	case e.FailedAtMessage > 0:
-		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, t.Evidence.Why)
+		return s + fmt.Sprintf(" at message %d (%s)", e.FailedAtMessage, Escape(t.Evidence.Why))
 	case len(t.Samples) == 0:
 		return s
 	case t.Verdict == string(results.CannotTell):

@@ -256,6 +256,30 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
+	"ponder": func(arg string) error { // takes its time over requests of one method
+		pause, err := time.ParseDuration(arg)
+		return errors.Join(err, each(func(line string) {
+			if strings.Contains(line, `"method":"ponder"`) {
+				<-time.After(pause)
+			}
+			fmt.Println(refusal(line))
+		}))
+	},
+	"drop": func(string) error { // loses what it reads with more than 3,000 bytes
+		buf := make([]byte, 1<<20)
+		for {
+			n, err := os.Stdin.Read(buf)
+			if err != nil {
+				return nil
+			}
+			if n > 3000 {
+				continue
+			}
+			for line := range strings.Lines(string(buf[:n])) {
+				fmt.Println(refusal(line))
+			}
+		}
+	},
 	"swallow": func(arg string) error {
 		return each(func(line string) {
 			if most, _ := strconv.Atoi(arg); len(line) <= most {

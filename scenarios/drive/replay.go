@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
@@ -19,35 +22,74 @@ var handshakeMethods = []string{
 	"initialize", "initialized", "notifications/initialized", "server/discover", "shutdown", "exit",
 }
 
+// A recorded is a message of the client in a recording.
+type recorded struct {
+	payload.Message
+	number int           // in the recording, from 1
+	took   time.Duration // until its answer in the recording; 0 if that is unknown
+	name   string        // its method and id
+	silent bool          // nobody answers it; known when it is sent
+}
+
+// String names the message as its recording does.
+func (m *recorded) String() string { return fmt.Sprintf("message %d, %s", m.number, m.what()) }
+
+// what names the message by its method, id and size.
+func (m *recorded) what() string {
+	name := m.name
+	if name == "" {
+		name = "a message"
+	}
+	return name + " of " + stat.FormatBytes(int64(m.Size))
+}
+
 // takeApart splits a recording. requests are the client's messages without its answers and without
 // the handshake, which the driver makes itself. replies are the server's answers by id, in the
 // order in which they came.
 func takeApart(
 	recording []payload.Message,
-) (requests []payload.Message, replies map[string][]payload.Message) {
+) (requests []recorded, replies map[string][]payload.Message) {
 	replies = map[string][]payload.Message{}
-	for _, m := range recording {
-		method, answers := m.Method, m.Method == "" && len(m.ID) > 0
+	open := map[string]int{} // places in requests, by id
+	for i, m := range recording {
+		method, id := m.Method, string(m.ID)
+		answers := method == "" && id != ""
 		if m.Body != nil {
 			e := jsonrpc.Scan(m.Body)
-			method, answers = string(e.Method), e.Kind().Answers()
+			method, id, answers = string(e.Method), string(e.ID), e.Kind().Answers()
 			if answers && m.Dir != "request" {
-				replies[string(e.ID)] = append(replies[string(e.ID)], m)
+				replies[id] = append(replies[id], m)
 			}
 		}
-		if m.Dir != "reply" && !answers && !slices.Contains(handshakeMethods, method) {
-			requests = append(requests, m)
+		at, asked := open[id]
+		if answers && asked && m.Dir != "request" {
+			requests[at].took = m.At - requests[at].At
+			delete(open, id)
 		}
+		if m.Dir == "reply" || answers || slices.Contains(handshakeMethods, method) {
+			continue
+		}
+		if id != "" {
+			open[id] = len(requests)
+		}
+		name := strings.TrimSpace(method + " " + id)
+		requests = append(requests, recorded{Message: m, number: i + 1, name: name})
 	}
 	return requests, replies
 }
 
+// patienceFactor is how many times as long as the recorded server a replay waits at least for an
+// answer.
+const patienceFactor = 3
+
 // Replay sends the client's messages of a recording again, in order, each request after the answer
-// to the one before, and keeps one record. If the recording has only the size of a message, Replay
-// makes one of exactly that size. It compares each answer with the recorded one: their members,
-// types, lengths and errors, but not ids, the words of texts, numbers, and members whose name is in
-// ignore. An answer counts as undecided if the recorded one is redacted, or if it differs after a
-// redacted request.
+// to the one before, and keeps one record. A message that nobody answers is sent in one write with
+// the next request. An answer may take three times as long as in the recording, at least.
+//
+// If the recording has only the size of a message, Replay makes one of exactly that size. It
+// compares each answer with the recorded one: their members, types, lengths and errors, but not
+// ids, the words of texts, numbers, and members whose name is in ignore. An answer counts as
+// undecided if the recorded one is redacted, or if it differs after a redacted request.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
@@ -64,12 +106,17 @@ func (d *Driver) Replay(
 		evidence: &results.ReplayEvidence{Replayed: len(requests)},
 	}
 	r.t.Evidence.Replay = r.evidence
+	r.t.Evidence.Server.Request = "the messages of a recording"
 	before := s.Account()
+	began := time.Now()
 	served := true
 	for i := 0; served && i < len(requests); i++ {
-		served, err = r.send(ctx, i, requests[i], i == len(requests)-1)
+		served, err = r.send(ctx, &requests[i], i == len(requests)-1)
 		if err != nil {
 			return err
+		}
+		if !served {
+			r.explain(ctx, requests[:i+1], time.Since(began) < mostSmallTime)
 		}
 	}
 	r.judge()
@@ -94,7 +141,8 @@ type replay struct {
 	evidence *results.ReplayEvidence
 	times    []int64 // of the requests that were answered, in ns
 	bytes    int64
-	altered  bool // a request that was sent is redacted, so not the original
+	altered  bool     // a request that was sent is redacted, so not the original
+	lead     [][]byte // messages that nobody answers, to be sent with the next request
 }
 
 // judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
@@ -108,20 +156,73 @@ func (r *replay) judge() {
 		e.Undecided, e.Compared)
 }
 
-// send sends the i-th message again, compares the answer, and reports whether it was served.
-func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) (bool, error) {
-	request, was := r.recorded(m)
+// explain names the last of requests, which failed. If a larger message that nobody answers was
+// sent right before it, explain says so and, if there is time, whether the request is answered
+// without it.
+func (r *replay) explain(ctx context.Context, requests []recorded, again bool) {
+	last := len(requests) - 1
+	failed := &requests[last]
+	why := &r.t.Evidence.Why
+	*why = failed.what() + ": " + *why
+	before := last
+	for i := last - 1; i >= 0 && requests[i].silent; i-- {
+		if requests[i].Size > requests[before].Size {
+			before = i
+		}
+	}
+	if before == last || failed.silent {
+		return
+	}
+	large := requests[before]
+	*why += fmt.Sprintf("; right after %s, which expects no answer", large.String())
+	if !again || !r.answeredWithout(ctx, requests, before) {
+		return
+	}
+	*why += fmt.Sprintf("; without message %d it is answered", large.number)
+	r.t.Evidence.Advice = "the large message made the server lose what came behind it: look at " +
+		"how input is put together, and at limits of its buffer"
+}
+
+// answeredWithout sends the requests to another process, without one of them, and reports whether
+// the last of them is answered.
+func (r *replay) answeredWithout(ctx context.Context, requests []recorded, without int) bool {
+	r.observe("trying again without a large message")
+	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
+	for i := range requests {
+		if i == without {
+			continue
+		}
+		served, err := again.send(ctx, &requests[i], false)
+		if err != nil || !served {
+			return false
+		}
+	}
+	return true
+}
+
+// send sends a message again, compares the answer, and reports whether it was served.
+func (r *replay) send(ctx context.Context, m *recorded, last bool) (bool, error) {
+	request, was := r.recorded(m.Message)
+	request.Least = patienceFactor * m.took
+	m.silent = request.Silent
 	differs := ""
 	if was != nil {
 		request.Heard = func(answer []byte) { differs = r.difference(was, answer) }
 	}
 	out := target.Outcome{Verdict: target.OK}
 	s, err := r.live(ctx)
-	if err == nil && request.Silent {
+	switch {
+	case err != nil:
+	case !request.Silent:
+		request.Lead = r.lead
+		r.lead = nil
+		out, err = r.trip(ctx, request, int64(m.number))
+	case last:
 		// if the server does not take it, the next request fails
-		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), request.Number(0))
-	} else if err == nil {
-		out, err = r.trip(ctx, request, int64(i+1))
+		r.lead = append(r.lead, request.Number(0))
+		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), r.lead...)
+	default:
+		r.lead = append(r.lead, request.Number(0))
 	}
 	if err == nil && out.Verdict == target.OK && last {
 		err = r.checkAlive(ctx, &out)
@@ -132,7 +233,7 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 	e := r.evidence
 	if out.Verdict != target.OK {
 		r.setFailure(&r.t, out, 0)
-		e.FailedAtMessage = i + 1
+		e.FailedAtMessage = m.number
 		return false, nil
 	}
 	r.bytes += int64(m.Size)
@@ -149,7 +250,7 @@ func (r *replay) send(ctx context.Context, i int, m payload.Message, last bool) 
 		e.Different++
 		if e.Different == 1 {
 			setVerdict(&r.t, target.Differs)
-			r.t.Evidence.Why = fmt.Sprintf("message %d: %s", i+1, differs)
+			r.t.Evidence.Why = fmt.Sprintf("%s: %s", m, differs)
 		}
 	} else if differs != "" || was.Redacted {
 		e.Undecided++

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/results"
@@ -97,6 +98,60 @@ func TestReplayNamesTheMessageThatFailed(t *testing.T) {
 				t.Errorf("kept %s %v", kept.Verdict, kept.Evidence)
 			}
 		})
+	}
+}
+
+// The large message is the cause, and the request behind it is what gets no answer. Both go out in
+// one write: so the server reads them together, whatever stands between it and the driver.
+func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	o := server("drop")
+	o.Protocol = "jsonrpc"
+	o.Patience = 2 * time.Second
+	d := begin(t, o)
+	set := new(results.Set)
+	err := d.Replay(t.Context(), []payload.Message{
+		{Dir: "request", Size: 500, Method: "a", ID: []byte("1")},
+		{Dir: "reply", Size: 10, ID: []byte("1")},
+		{Dir: "request", Size: 4000, Method: "open"},
+		{Dir: "request", Size: 500, Method: "hover", ID: []byte("2")},
+	}, keepIn(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := set.Targets[0].Evidence
+	if set.Targets[0].Verdict != string(target.Unanswered) || e.Replay.FailedAtMessage != 4 {
+		t.Fatalf("%s at %d", set.Targets[0].Verdict, e.Replay.FailedAtMessage)
+	}
+	for _, says := range []string{
+		"hover 2 of 500 B: no answer within ",
+		"; right after message 3, open of 4,000 B, which expects no answer",
+		"; without message 3 it is answered",
+	} {
+		if !strings.Contains(e.Why, says) {
+			t.Errorf("%q does not say %q", e.Why, says)
+		}
+	}
+	if !strings.Contains(e.Advice, "lose what came behind") {
+		t.Errorf("advises %q", e.Advice)
+	}
+}
+
+func TestAReplayWaitsLongerThanTheRecordingDid(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":7,"method":"ponder"}`
+	const answer = `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`
+	o := server("ponder 3s")
+	o.Protocol = "jsonrpc"
+	o.Patience = 2 * time.Second
+	d := begin(t, o)
+	set := new(results.Set)
+	err := d.Replay(t.Context(), []payload.Message{
+		{Dir: "request", Size: len(ask), Body: []byte(ask), At: time.Second},
+		{Dir: "reply", Size: len(answer), Body: []byte(answer), At: 6 * time.Second},
+	}, keepIn(set))
+	if err != nil || set.Targets[0].Verdict != string(target.OK) {
+		t.Errorf("%s, %v: %v", set.Targets[0].Verdict, set.Targets[0].Evidence.Why, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
@@ -23,6 +24,11 @@ type Request struct {
 	Demands int
 	Query   *Request // sent after a message that gets no answer, for its own answer; nil for none
 	Release *Request // sent when the answer has come; nil if nothing is due
+
+	// Lead are messages that nobody answers, sent right before this one and in one write with it.
+	Lead [][]byte
+	// Least is how long to wait for the answer at least.
+	Least time.Duration
 
 	// Heard, if set, gets an answer that is no echo. The reading goroutine calls it, and the answer
 	// is valid only during the call.

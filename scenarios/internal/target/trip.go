@@ -1,12 +1,15 @@
 package target
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
@@ -60,7 +63,11 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 // wrong; unless the outcome Lives, nothing else can be asked of the server.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
-	limit := s.LimitOf(r.Kind, r.Size())
+	size := r.Size()
+	for _, msg := range r.Lead {
+		size += len(msg)
+	}
+	limit := max(r.Least, s.LimitOf(r.Kind, size))
 	defer s.Receive(nil)
 	out := s.exchange(ctx, r, i, limit)
 	if ctx.Err() != nil {
@@ -93,6 +100,22 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
+// sendTogether is SendWithin in one write, so that a server that reads the end of one message reads
+// the next with it.
+func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
+	var all bytes.Buffer
+	w := s.Protocol().Framing.NewWriter(
+		&all, framers.WithMaxMessage(-1), framers.WithVerbatim())
+	for _, msg := range msgs {
+		if err := w.WriteMessage(msg); err != nil {
+			return err
+		}
+	}
+	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
+	defer stop()
+	return s.SendRaw(patient, all.Bytes())
+}
+
 // exchange sends the request and waits for its answer. If none came, the verdict is provisional:
 // Explain finds out why, and a late answer is still received meanwhile. The caller ends the
 // receiving.
@@ -104,7 +127,12 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	sent := s.In.Bytes()
 	began := time.Now()
 	got := s.expect(r, began)
-	err := s.SendWithin(ctx, limit, msgs...)
+	var err error
+	if len(r.Lead) > 0 {
+		err = s.sendTogether(ctx, limit, append(slices.Clone(r.Lead), msgs...))
+	} else {
+		err = s.SendWithin(ctx, limit, msgs...)
+	}
 	accepted := s.In.Bytes() - sent
 	var out Outcome
 	if err == nil {
