@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -219,6 +221,9 @@ func someNames(names []string) string {
 func (f *compareFlags) compareSets(
 	cmd *cobra.Command, oldPath, newPath string,
 ) (*stat.Comparison, *results.Set, error) {
+	if err := refuseSameFile(oldPath, newPath); err != nil {
+		return nil, nil, err
+	}
 	before, err := interruptibly(cmd.Context(), oldPath, stat.ReadDataset)
 	if err != nil {
 		return nil, nil, err
@@ -234,8 +239,52 @@ func (f *compareFlags) compareSets(
 	before.Name, after.Name = oldPath, newPath
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
 	c := stat.Compare(before, after, o)
+	c.Limit = max(f.failAbove, 0)
 	if note := labelsNote(before.Set, after.Set); note != "" && len(c.Changes) > 0 {
 		c.Notes = append(c.Notes, note)
 	}
 	return c, after.Set, nil
+}
+
+// refuseSameFile returns an error if two words name one file of results, or two files with the same
+// content.
+func refuseSameFile(oldPath, newPath string) error {
+	if oldPath == "-" && newPath == "-" {
+		return usage(errors.New("standard input is given twice: name a file for one side"))
+	}
+	oldFile, oldInfo := resultsFile(oldPath)
+	newFile, newInfo := resultsFile(newPath)
+	switch {
+	case oldInfo == nil || newInfo == nil:
+		return nil
+	case os.SameFile(oldInfo, newInfo):
+		return usage(fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
+	case !oldInfo.Mode().IsRegular() || !newInfo.Mode().IsRegular():
+		return nil
+	case oldInfo.Size() != newInfo.Size():
+		return nil
+	}
+	old, err := os.ReadFile(oldFile)
+	if err != nil {
+		return nil // it is told when the file is read for its results
+	}
+	new, err := os.ReadFile(newFile)
+	if err == nil && bytes.Equal(old, new) {
+		return usage(fmt.Errorf("%s and %s have the same content: one is a copy of the other",
+			oldPath, newPath))
+	}
+	return nil
+}
+
+// resultsFile returns the file that a word names, itself or by its folder; nil if there is none.
+func resultsFile(path string) (string, os.FileInfo) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		path = filepath.Join(path, results.FileName)
+		info, err = os.Stat(path)
+	}
+	if err != nil {
+		return path, nil
+	}
+	return path, info
 }

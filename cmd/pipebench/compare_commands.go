@@ -310,6 +310,7 @@ func (f *compareFlags) contestTask(
 			if err := f.checkMetrics(c); err != nil {
 				return err
 			}
+			c.Limit = max(f.failAbove, 0)
 			o := viewOptions(cmd, f.detail)
 			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)
 		},

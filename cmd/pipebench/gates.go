@@ -100,10 +100,14 @@ func hint(c *stat.Comparison) string {
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
+	case c.Pairs > 0 && c.Pairs < stat.LeastPairs:
+		return fmt.Sprintf("give it more time (--max-time): %s, and a verdict takes %d",
+			results.FormatCount(c.Pairs, "pair"), stat.LeastPairs)
 	case c.Pairs > 0:
 		return "give it more time (--max-time), fewer figures (--metric), or a quieter machine"
 	}
-	return "compare the builds themselves, as in: pipebench compare ./old ./new"
+	return "compare the programs themselves, as in: pipebench compare ./old ./new, or of Go " +
+		"benchmarks (go test -c): pipebench compare old.test new.test -- -test.bench Mine"
 }
 
 // assertFlags are the conditions that the figures of a command have to meet.

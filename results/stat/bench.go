@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -36,6 +37,15 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 		s := &list[i]
 		s.Metric = benchMetric(s.Metric.Name, Better(units.GetBetter(s.Metric.Name)))
 		s.Figure = Median(s.Values)
+	}
+	for i := range list {
+		s := &list[i]
+		isTime := func(o Series) bool {
+			return o.Name == s.Name && o.Machine == s.Machine && o.Metric.Name == "ns/op"
+		}
+		if s.Metric.Name == "MB/s" && slices.ContainsFunc(list, isTime) {
+			s.Metric.Informs = true // go test computes it from the time
+		}
 	}
 	return Dataset{Name: name, Series: list, Problems: problems.All}, nil
 }

@@ -77,6 +77,10 @@ type Comparison struct {
 	// compared. It is "" if all was.
 	Doubt string `json:"doubt,omitempty"`
 
+	// Limit is the worsening, as a share, that a gate allows; 0 if there is no gate. Views say what
+	// noise hides of a change this large.
+	Limit float64 `json:"-"`
+
 	// Names are the metrics that both sides have, whichever were asked for.
 	Names []string `json:"-"`
 
@@ -191,6 +195,9 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 			continue
 		}
 		change := newChange(old, after.Series[i])
+		if len(o.Metrics) > 0 { // what was asked for by its name counts
+			change.Before.Metric.Informs = false
+		}
 		if !old.Metric.Counter {
 			times = append(times, change)
 		} else if c.asks(old.Metric, o) {

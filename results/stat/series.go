@@ -134,6 +134,9 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 		return out, nil
 	}
 	why := "no cell with samples, and nothing found of a server or program"
+	if out.Set != nil && len(out.Set.FindingsOf(results.AreaCompare)) > 0 {
+		why = "it keeps what compare found: pipebench report shows that"
+	}
 	if out.Set == nil {
 		why = "neither records nor the text of go test -bench with a result in it"
 	}

@@ -193,7 +193,7 @@ const mostWorse = 3
 // much at most the rest may have changed. The tone is good if something is known and nothing is
 // worse.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
-	var a tally
+	a := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
 	for _, ch := range c.Changes {
 		a.add(ch)
 	}
@@ -219,7 +219,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	case len(a.better)+a.times+a.notWorse > 0, a.wholes > 0 && a.wholeWithin <= stat.Tolerance:
 		tone = goodUnless(c.Doubt)
 		answer = "Nothing got slower"
-		if !a.isTimed {
+		if a.timings == 0 {
 			answer = "Nothing got worse"
 		}
 	case a.counts > 0 && unsure == 0:
@@ -252,7 +252,8 @@ type tally struct {
 	open          int // figures that cannot be judged
 	wholes        int // framings as a whole that did not change beyond chance
 
-	isTimed   bool        // a time is among the figures that count
+	limit     float64     // a change above it matters
+	timings   int         // times that count for the verdict
 	unchanged stat.Change // the last time that did not change
 
 	within, mostWorse, wholeWithin float64 // the largest change that is not excluded
@@ -266,7 +267,9 @@ func (a *tally) add(ch stat.Change) {
 	m := ch.Before.Metric
 	if !m.Informs {
 		a.judged++
-		a.isTimed = a.isTimed || !m.Counter
+		if !m.Counter {
+			a.timings++
+		}
 	}
 	switch {
 	case m.Informs:
@@ -285,7 +288,7 @@ func (a *tally) add(ch stat.Change) {
 		a.within = max(a.within, widest)
 	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
 		a.few++
-	case ch.Verdict == stat.TooNoisy && ch.WorstCase() <= stat.Tolerance:
+	case ch.Verdict == stat.TooNoisy && ch.WorstCase() <= a.limit:
 		a.notWorse++
 		a.mostWorse = max(a.mostWorse, ch.WorstCase())
 	case ch.Verdict == stat.TooNoisy:
@@ -312,8 +315,12 @@ func (a *tally) rest() []string {
 			results.FormatPercent(100*max(a.mostWorse, 0))))
 	}
 	if a.noisy > 0 {
-		parts = append(parts, fmt.Sprintf("%s too noisy to tell a change of %s",
-			results.FormatCount(a.noisy, "time"), results.FormatPercent(100*stat.Tolerance)))
+		verb := "are"
+		if a.noisy == 1 {
+			verb = "is"
+		}
+		parts = append(parts, fmt.Sprintf("%d of %s %s too noisy to tell a change of %s", a.noisy,
+			results.FormatCount(a.timings, "timing"), verb, results.FormatPercent(100*a.limit)))
 	}
 	if a.few > 0 {
 		parts = append(parts, results.FormatCount(a.few, "time")+" measured too seldom to tell")

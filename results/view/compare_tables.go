@@ -109,7 +109,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	t := Table{Title: title, Columns: []Column{
 		{Title: "case", Key: true},
 		{Title: "metric", Key: true},
-		{Title: "old", Right: true},
+		{Title: "old", Right: true, Spare: true},
 		{Title: "new", Right: true},
 		{Title: "unit", Detail: true},
 		{Title: "change", Right: true, Key: true},
@@ -137,6 +137,9 @@ func comparisonTable(title string, changes []stat.Change) Table {
 // and for the worse.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
+	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
+		v.Text = "too few pairs"
+	}
 	switch {
 	case ch.Before.Metric.Informs:
 		v.Text = "(" + v.Text + ")"
@@ -161,7 +164,7 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	if s.Metric.ByRange {
 		least, most = slices.Min(s.Values), slices.Max(s.Values)
 	}
-	v.Text = withSpread(s.Metric.Format(e.Median), e)
+	v.Text = s.Metric.Format(e.Median)
 	if least < most {
 		v.Text = s.Metric.Format(least) + " to " + s.Metric.Format(most)
 	}

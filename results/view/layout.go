@@ -52,7 +52,8 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// spared lists the columns for which a width has no room: the last of those that are no keys. If
+// spared lists the columns for which a width has no room: the last of those that are no keys, and
+// before them those that are Spare. If
 // all is set, fit puts these columns into further tables below, so at least one column that is no
 // key stays.
 func (t Table) spared(extents []extent, width int, all bool) []int {
@@ -71,7 +72,12 @@ func (t Table) spared(extents []extent, width int, all bool) []int {
 	var spared []int
 	for i, c := range t.Columns {
 		taken += room(i)
-		if !c.Key {
+		if !c.Key && !c.Spare {
+			spared = append(spared, i)
+		}
+	}
+	for i, c := range t.Columns {
+		if c.Spare {
 			spared = append(spared, i)
 		}
 	}

@@ -36,6 +36,7 @@ type Column struct {
 	Right  bool   // aligned to the right, as figures are
 	Detail bool   // left out on a terminal and in Markdown
 	Key    bool   // tells rows apart: stays on the narrowest screen
+	Spare  bool   // is left out before other columns
 	Style  Style  // of its values on a page
 }
 

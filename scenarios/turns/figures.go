@@ -41,7 +41,6 @@ func executed(s Start) float64     { return float64(s.Instructions) }
 // A table is the figures of both sides.
 type table struct {
 	old, new stat.Dataset
-	asked    bool // figures were asked for by name: each of them is judged
 }
 
 func (t *table) add(f figure, from starts, informs bool) {
@@ -52,7 +51,7 @@ func (t *table) add(f figure, from starts, informs bool) {
 		Better:  stat.Lower,
 		Counter: isCount,
 		ByRange: isCount,
-		Informs: informs && !t.asked,
+		Informs: informs,
 	}
 	t.old.Series = append(t.old.Series, seriesOf(m, f, from.old))
 	t.new.Series = append(t.new.Series, seriesOf(m, f, from.new))
@@ -71,7 +70,7 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 // if the clock of CPU time is too coarse, at the elapsed time; if nothing was timed, at calls and
 // bytes.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
-	t := table{asked: len(o.Metrics) > 0}
+	var t table
 	t.old.Name, t.new.Name = p.OldName, p.NewName
 	isTimed := len(p.timed.old) > 0
 	if p.counted.isCounted() {
