@@ -139,7 +139,7 @@ func TestReportSaysHowARecordedServerEnded(t *testing.T) {
 		traffic []results.Message
 		answer  string
 	}{
-		{testTraffic(), "<h1>The recording has "},
+		{testTraffic(), "The recording has "},
 		{nil, "<h1>server ended after"},
 	} {
 		page := pageOf(t, &results.Set{Messages: row.traffic, Targets: testEnding()}, ReportOptions{})

@@ -241,6 +241,7 @@ func (m match) ratio(ctx context.Context, c *program, forks int) (stat.Estimate,
 		Duration: bench.SliceTime, Seed: 1, Turn: turn,
 	}
 	err := bench.Run(ctx, plan, func(r results.Record) error { ours = r; return nil })
+	theirs.Run = ours.Run
 	if r != nil {
 		r.stop()
 	}

@@ -20,8 +20,7 @@ const mostTables = 5
 // framings down and message sizes across, for streams and then for round trips. Then follow the
 // cost in a whole program, the effect of a larger pipe and of smaller writes, and last the writers
 // that do not block. If these are too many for a screen, only the first placement has tables, and
-// writers that do not block have none. Of several tables, those whose figures are all rough are
-// left out too. screenTables returns the titles of what it left out.
+// writers that do not block have none; screenTables returns the titles of what it left out.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
@@ -30,28 +29,16 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 		return cellTables(rows), nil
 	}
 	var all, first Page
-	var rough []string
 	for _, list := range [][]series{streams, trips} {
 		for _, one := range list {
 			t := one.table()
 			all.addTable(t)
-			if areRough(one.rows) {
-				rough = append(rough, t.Title)
-			}
 			if one.cell.Placement == list[0].cell.Placement {
 				first.addTable(t)
 			}
 		}
 	}
-	program := programTable(run.program)
-	if areRough(run.program) {
-		rough = append(rough, program.Title)
-	}
-	lever := leverTable(run.levers)
-	if areRough(run.levers) {
-		rough = append(rough, lever.Title)
-	}
-	for _, t := range []Table{program, lever} {
+	for _, t := range []Table{programTable(run.program), leverTable(run.levers)} {
 		all.addTable(t)
 		first.addTable(t)
 	}
@@ -59,41 +46,16 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	switch {
 	case len(all.Tables) == 0: // cells of a pattern that has no table of its own, such as mixed
 		return cellTables(rows), nil
-	case len(all.Tables) == 1:
+	case len(all.Tables) <= mostTables || len(first.Tables) == 0:
 		return all.Tables, nil
 	}
-	shown := first.Tables
-	if len(all.Tables) <= mostTables || len(first.Tables) == 0 {
-		shown = all.Tables
-	}
 	for _, t := range all.Tables {
-		isShown := func(f Table) bool { return f.Title == t.Title }
-		if slices.ContainsFunc(shown, isShown) && !slices.Contains(rough, t.Title) {
-			tables = append(tables, t)
-		} else {
+		shown := func(f Table) bool { return f.Title == t.Title }
+		if !slices.ContainsFunc(first.Tables, shown) {
 			leftOut = append(leftOut, t.Title)
 		}
 	}
-	return tables, leftOut
-}
-
-// areRough reports whether all figures of rows on a first screen are rough.
-func areRough(rows []stat.Row) bool {
-	for _, r := range rows {
-		e := r.Estimates["goodput"]
-		switch {
-		case r.Samples == 0:
-			continue
-		case r.ToRaw != nil:
-			e = *r.ToRaw
-		case r.Cell.Pattern == results.PatternRoundtrip:
-			e = r.Estimates["time"]
-		}
-		if r.Cell.Rate > 0 || !IsRough(e) {
-			return false
-		}
-	}
-	return true
+	return first.Tables, leftOut
 }
 
 // A pivot lays rows out by two things in which they differ.

@@ -94,8 +94,7 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 		section.Tables = slices.DeleteFunc(section.Tables, func(t Table) bool {
 			return !t.hasRows()
 		})
-		noted := section.ID == measured.ID && len(rows) > 0 // all its tables may need --detail
-		if len(section.Tables)+len(section.Lead) > 0 || noted {
+		if len(section.Tables)+len(section.Lead) > 0 {
 			found = append(found, section)
 		}
 	}

@@ -399,8 +399,14 @@ func TestBlockBuffering(t *testing.T) {
 				return
 			}
 			awaitRead(t, cmd.Process.Pid)
-			if r, err := inspect.Over(t.Context(), cmd.Process.Pid, 20*time.Millisecond); err != nil || len(r.Diagnoses) > 0 {
-				t.Errorf("%+v, %v", r, err)
+			r, err := inspect.Over(t.Context(), cmd.Process.Pid, 20*time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range r.Diagnoses { // both ends may well wait for each other by now
+				if d.Kind == inspect.Buffers {
+					t.Error(d.Sentence)
+				}
 			}
 		})
 	}
