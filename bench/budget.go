@@ -16,7 +16,8 @@ const DefaultForks = stat.Forks
 // untouched memory; the time by which it exceeds the other rounds is counted as the fork's.
 type cost struct{ fork, round time.Duration }
 
-// count updates the cost by the time that round n of a fork took, counted from 0.
+// count takes in what round n of a fork took, counted from 0. Round 1 replaces round 0, and what
+// round 0 took longer counts as the fork's.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
 		c.fork += max(0, min(c.round-took, took)) // more is not a cold cache but another program
@@ -101,11 +102,11 @@ func (r *runner) roundsFor(g *group) int {
 		starting += time.Duration(forks) * other.cost.fork
 		measuring += time.Duration(rounds) * other.cost.round
 	}
-	left := r.MaxTime - time.Since(r.started) - starting
-	if left >= measuring {
+	remaining := r.MaxTime - time.Since(r.started) - starting
+	if remaining >= measuring {
 		return asked
 	}
-	share := float64(asked) * left.Seconds() / measuring.Seconds()
+	share := float64(asked) * remaining.Seconds() / measuring.Seconds()
 	return min(max(int(share), leastRounds), asked)
 }
 

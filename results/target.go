@@ -146,8 +146,8 @@ type LimitEvidence struct {
 	ByRequests bool `json:"by_requests,omitempty"` // replies were searched up to the request limit
 }
 
-// GrowthEvidence says how time grows with size: the server's CPU time if WallSlope is set, else the
-// time that passed.
+// GrowthEvidence says how time grows with size. Slope is of the server's CPU time if WallSlope is
+// set, else of the time that passed.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of its interval

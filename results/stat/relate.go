@@ -30,9 +30,8 @@ var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 // machine with a load of five.
 const runSpread = 0.005
 
-// A spread is the logarithm of a ratio, and how far it may be from the truth: either a standard
-// error and the number of values that it is from, or the logarithms of pairs. The zero spread means
-// that nothing is known.
+// A spread estimates the logarithm of a ratio: its mean, with the standard error of n values, or,
+// if pairs is set, the logarithms of pairs instead. The zero spread means that nothing is known.
 type spread struct {
 	mean, err float64
 	n         int
@@ -74,9 +73,8 @@ func spreadOfLogs(logs []float64) spread {
 	return spread{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// relativeSpread returns the spread of a cell's ratio to raw. Its error is computed from the rounds
-// and from the forks, and the larger of the two counts: forks may differ by more than their rounds
-// show.
+// relativeSpread returns the spread of a cell's ratio to raw. Its error is the larger of two, from
+// the rounds and from the forks: forks may differ by more than their rounds show.
 func relativeSpread(m Metric, own, raw []results.Record) spread {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -129,7 +127,7 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	c.Changes = append(c.Changes, k.changes...)
 	for _, l := range k.leftOut {
 		c.addNote("not judged: %s: %s", results.FormatCount(l.Cells, "cell"), l.Reason)
-		// Without raw in either file, no verdict is missing as long as other cells were compared.
+		// Cells without raw in either file count as unjudged only if nothing else was compared.
 		if l.lacks || l.Reason == noRaw && len(k.changes) == 0 {
 			c.Unjudged = append(c.Unjudged, l.Unjudged)
 		}

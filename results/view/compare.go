@@ -190,8 +190,8 @@ func significance(ch stat.Change) float64 {
 const mostWorse = 3
 
 // comparisonVerdict answers in a few sentences: what became worse, what became better, and by how
-// much at most the rest may have changed. The tone is good if something is known and nothing is
-// worse.
+// much at most the rest may have changed. The tone is good if nothing is worse, something is known,
+// and there is no doubt.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	a := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
 	for _, ch := range c.Changes {
@@ -215,7 +215,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		if a.judged == 1 && isOfPrograms(c) {
 			answer = "The new one is " + worseWord(a.worse) + ": " + ChangeText(a.worse[0])
 		}
-	case c.Doubt != "" && isOfPrograms(c):
+	case c.Doubt != "" && isOfPrograms(c): // no verdict: the doubt says why
 	case len(a.better)+a.times+a.notWorse > 0, a.wholes > 0 && a.wholeWithin <= stat.Tolerance:
 		tone = goodUnless(c.Doubt)
 		answer = "Nothing got slower"

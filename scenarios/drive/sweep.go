@@ -310,8 +310,8 @@ func (s *series) record() *results.Target {
 	return &t
 }
 
-// judgeSlow gives the verdict Slow to a size that took over ten times as long as the size before it
-// suggests, if time grew as size does. Both the median and the fastest round trip must be that
+// judgeSlow gives the verdict Slow to a size that took over ten times as long as expected: the time
+// of the size before it, times the ratio of sizes. Both the median and the fastest round trip must be that
 // slow: a busy machine delays some round trips, a cause in the server delays all. The smallest size
 // is never slow, since there is none before it.
 func judgeSlow(before, t *results.Target) {

@@ -29,7 +29,7 @@ func limitAfter(start time.Duration) time.Duration {
 	return min(max(DefaultLimit, limitPerStart*start), longestLimit)
 }
 
-// Run runs an experiment in a process of its own, which does the work of that name (see [Jobs]). It
+// Run runs an experiment in a process of its own, by the job that work names (see [Jobs]). It
 // calls found for each finding as it comes, and returns found's error. If the experiment fails or
 // hangs, that is a finding, too.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {

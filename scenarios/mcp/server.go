@@ -250,12 +250,12 @@ func (s *Server) whyOver(reading bool, failure error) string {
 
 // drain answers what was read, in a bounded time:
 //
-//	reading ends   queue stands    grace     cancelled    flush      over
+//	reading ends   queue stuck     grace     cancelled    flush      over
 //	     |--------------|------------|-----------|----------|----------|
 //	                    <--------- ShutdownTimeout at most ----------->
 //
-// Requests that wait are still taken up, unless none was within stallTime: a client may send more
-// requests than are served at a time, and close its end at once.
+// Requests that wait are still taken up: a client may send more than are served at a time, and
+// close its end at once. The queue is stuck if none was taken from it for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
 	boundRead(s.in, time.Unix(1, 0)) // long past: a read that blocks ends at once
@@ -320,8 +320,8 @@ type abortError struct{ err error }
 
 func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 
-// boundRead ends a read that still blocks at the time at, and reports whether it can: in needs
-// deadlines. Stdin of most programs has none; then the read ends with the process.
+// boundRead sets the time at which a blocked read ends, and reports whether in has deadlines. Stdin
+// of most programs has none; then the read ends with the process.
 func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(at) == nil

@@ -19,7 +19,7 @@ type ReaderCost struct {
 }
 
 // How a reader is measured: it gets as much input as it takes in readerTime, but at most
-// readerBytes. A reader that takes less than one message does not read its input.
+// readerBytes. A reader that takes less than two messages counts as not reading.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20

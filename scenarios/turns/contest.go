@@ -21,8 +21,8 @@ type Contest interface {
 
 // A Plan says how often two commands are run, and what their comparison is to find.
 type Plan struct {
-	// Pairs is how many pairs are run at most, but more are run while Spend lasts. 0 means as many
-	// as fit into MaxTime.
+	// Undecided, a comparison stops after Pairs pairs, but not before Spend is over; if Pairs is 0,
+	// at MaxTime.
 	Pairs int
 	Spend time.Duration
 

@@ -124,8 +124,7 @@ func (s *starts) knows(f figure) bool {
 }
 
 // isCoarse reports whether the clock of CPU time ticks too slowly for the commands: a start has no
-// CPU time at all, or half of the first starts have the same CPU time as another start, to the
-// nanosecond.
+// CPU time at all, or the first starts have at most half as many different CPU times as starts.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true

@@ -88,7 +88,7 @@ func (p *Protocol) Sends() string {
 	return p.sends
 }
 
-// Request makes a request of size bytes, or of as few as it takes.
+// Request makes a request of size bytes, or as small as can be.
 func (p *Protocol) Request(kind Kind, size int) *Request {
 	r := p.request(kind, size)
 	r.Kind = kind
