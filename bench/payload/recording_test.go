@@ -27,11 +27,11 @@ func TestMessagesOfATapAreRead(t *testing.T) {
 	}
 	body := `{"jsonrpc":"2.0","kind":"é"}`
 	want := []Message{
-		{Dir: "request", Method: "initialize", ID: json.RawMessage("1"), Size: 60},
-		{Dir: "reply", ID: json.RawMessage("1"), Size: 5000},
+		{Dir: "request", Method: "initialize", ID: json.RawMessage("1"), Size: 60, At: 1},
+		{Dir: "reply", ID: json.RawMessage("1"), Size: 5000, At: 2},
 		{
 			Dir: "request", Method: "ping", ID: json.RawMessage(`"a"`), Size: len(body),
-			Body: []byte(body),
+			Body: []byte(body), At: 3,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -311,9 +311,9 @@ func (s *series) record() *results.Target {
 }
 
 // judgeSlow gives the verdict Slow to a size that took over ten times as long as expected: the time
-// of the size before it, times the ratio of sizes. Both the median and the fastest round trip must be that
-// slow: a busy machine delays some round trips, a cause in the server delays all. The smallest size
-// is never slow, since there is none before it.
+// of the size before it, times the ratio of sizes. Both the median and the fastest round trip must
+// be that slow: a busy machine delays some round trips, a cause in the server delays all. The
+// smallest size is never slow, since there is none before it.
 func judgeSlow(before, t *results.Target) {
 	if t.Verdict != string(target.OK) ||
 		len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
