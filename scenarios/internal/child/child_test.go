@@ -210,12 +210,14 @@ func TestPatience(t *testing.T) {
 		defer c.Close()
 		ctx, cancel := c.Patient(t.Context(), time.Second, 10*time.Second)
 		defer cancel()
-		go func() {
+		var talking sync.WaitGroup
+		defer talking.Wait()
+		talking.Go(func() {
 			for ctx.Err() == nil {
 				time.Sleep(time.Second / 2)
 				p.say(`{"jsonrpc":"2.0","method":"progress"}`)
 			}
-		}()
+		})
 		began := time.Now()
 		_, err := c.Expect(ctx, func(child.Message) bool { return false })
 		took := time.Since(began)
