@@ -179,7 +179,10 @@ func encodeWhatPasses(
 // bounded.
 func FuzzMemory(f *testing.F) {
 	for i := range fuzzed {
-		for _, wire := range []string{"", "Content-Length: 2000000000\r\n\r\n", strings.Repeat("\xff", 10), "a:0:2147483647:", "a:2147483646:2147483647:x\na:5:2147483647:", "x:0:1:y"} {
+		for _, wire := range []string{
+			"", "Content-Length: 2000000000\r\n\r\n", strings.Repeat("\xff", 10),
+			"a:0:2147483647:", "a:2147483646:2147483647:x\na:5:2147483647:", "x:0:1:y",
+		} {
 			f.Add(uint8(i), byte('x'), []byte(wire))
 		}
 	}

@@ -198,7 +198,8 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	if want := "A writer that pauses when the pipe is full is at least 9.0 times slower"; c.Title != want {
+	const want = "A writer that pauses when the pipe is full is at least 9.0 times slower"
+	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
 }

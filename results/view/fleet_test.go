@@ -64,8 +64,8 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		{
 			[]float64{0.57, 0.83}, nil,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1",
-			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing differs by at " +
-				"most 1 point, within the noise of ±1 %" + where,
+			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing differs " +
+				"by at most 1 point, within the noise of ±1 %" + where,
 		},
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,

@@ -62,7 +62,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}
 	set.Messages = slices.Delete(set.Messages, 4, 5)
 	set.Messages[4].T = 10e9 + 3
-	set.Messages = slices.Insert(set.Messages, 4, results.Message{Dir: "request", Method: "c", Size: 4})
+	asked := results.Message{Dir: "request", Method: "c", Size: 4}
+	set.Messages = slices.Insert(set.Messages, 4, asked)
 	set.Targets = []results.Target{{Command: []string{"node", "x.js"}, Verdict: "exit 0",
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}}}
 	one := `1 request without an answer: b "x", right after c of 4 B; the largest before it was ` +

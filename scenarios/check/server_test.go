@@ -79,9 +79,11 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"no-batch":          {"batch": "it ended after a batch: exit 1"},
 		"wrong-code":        {"unknown-method": "refused with -32600, not -32601"},
 		"drops":             {"pipelined": "29 of 32 requests sent at once were answered"},
-		"twice":             {"pipelined": "answers or more came to no request, or were the second to one"},
-		"leaky":             {"memory-growth": "memory grows by "},
-		"loses":             {"both-write": "corrupt: byte "},
+		"twice": {
+			"pipelined": "answers or more came to no request, or were the second to one",
+		},
+		"leaky": {"memory-growth": "memory grows by "},
+		"loses": {"both-write": "corrupt: byte "},
 		"ours deaf@65536B": {
 			"large-request": "to a request of 65,537 B: no reply, process alive; " +
 				"to one of 65,536 B: an answer",

@@ -70,7 +70,9 @@ func addRepeat(s *mcp.Server) {
 		Text string `json:"text"`
 	}
 	mcp.AddTool(s, &mcp.Tool{Name: "repeat"},
-		func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+		func(
+			_ context.Context, _ *mcp.CallToolRequest, in input,
+		) (*mcp.CallToolResult, any, error) {
 			content := []mcp.Content{&mcp.TextContent{Text: in.Text}}
 			return &mcp.CallToolResult{Content: content}, nil, nil
 		})

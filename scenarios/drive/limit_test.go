@@ -328,7 +328,8 @@ func TestAnotherFramingIsAFailureOfAnMCPServer(t *testing.T) {
 	t.Parallel()
 	d := begin(t, server("framed content-length"))
 	var set results.Set
-	err := d.Drive(t.Context(), drive.Plan{Sizes: []int{1 << 10, 4 << 10}}, func(l results.Line) error {
+	plan := drive.Plan{Sizes: []int{1 << 10, 4 << 10}}
+	err := d.Drive(t.Context(), plan, func(l results.Line) error {
 		set.Targets = append(set.Targets, l.(results.Target))
 		return nil
 	})

@@ -32,7 +32,8 @@ func TestDiagnose(t *testing.T) {
 			{ID: "a", Writers: client(4, false), Readers: server(0, true)},
 			{ID: "b", Writers: server(1, false), Readers: client(5, true)},
 		}, MutualRead, "both wait for each other, and nothing is in the pipes: " +
-			"1 (client) waits for 2 (server), which has read all that was sent; if an answer is due"},
+			"1 (client) waits for 2 (server), which has read all that was sent; " +
+			"if an answer is due"},
 		{"stderr full", []Channel{
 			{ID: "e", Writers: server(2, true), Readers: client(6, false), Full: true, Queued: 65536, Capacity: 65536},
 		}, Undrained, "stderr is full and nobody reads it: 2 (server) is writing " +
@@ -188,11 +189,13 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 	}{
 		{"certain", func(*Report) {},
 			"has read all that was sent; a message was swallowed, or its answer is not written"},
-		{"a client of several threads", func(r *Report) { r.all[1] = Proc{PID: 1, threads: 2} },
+		{"a client of several threads",
+			func(r *Report) { r.all[1] = Proc{PID: 1, threads: 2} },
 			"if an answer is due"},
 		{"a client in poll", func(r *Report) { r.Channels[1].Readers[0].inCall = false },
 			"if an answer is due"},
-		{"a server that waits for a network", func(r *Report) { r.all[2] = Proc{PID: 2, network: true} },
+		{"a server that waits for a network",
+			func(r *Report) { r.all[2] = Proc{PID: 2, network: true} },
 			"and also waits for a socket"},
 		{"a server that waits for a child",
 			func(r *Report) { r.Channels[0].Readers[0].awaits = true }, ""},

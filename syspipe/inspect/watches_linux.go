@@ -77,7 +77,16 @@ func selectWatches(pid int, args [3]uint64) []watch {
 // watch. In /proc/PID/fdinfo/N each is a line, with its events in hexadecimal:
 // "tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f". Another
 // descriptor has no such lines.
-func epollWatches(pid, fd int) []watch {
+func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, mostNested) }
+
+// mostNested is how many epoll descriptors Linux lets watch each other. A number in /proc may stand
+// for another file by now, even for the one that is read, so the kernel's bound is needed here, too.
+const mostNested = 5
+
+func nestedWatches(pid, fd, depth int) []watch {
+	if depth == 0 {
+		return nil
+	}
 	text, err := procfs.Text(pid, "fdinfo", strconv.Itoa(fd))
 	if err != nil {
 		return nil
@@ -88,7 +97,7 @@ func epollWatches(pid, fd int) []watch {
 		var events uint32
 		if _, err := fmt.Sscanf(line, "tfd: %d events: %x", &target, &events); err == nil {
 			list = append(list, newWatch(target, events))
-			list = append(list, epollWatches(pid, target)...)
+			list = append(list, nestedWatches(pid, target, depth-1)...)
 		}
 	}
 	return list
