@@ -80,7 +80,7 @@ func selectWatches(pid int, args [3]uint64) []watch {
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, mostNested) }
 
 // mostNested is how many epoll descriptors Linux lets watch each other. A number in /proc may stand
-// for another file by now, even for the one that is read, so the kernel's bound is needed here, too.
+// for another file by now, even for the one that is read, so the kernel's bound is needed here too.
 const mostNested = 5
 
 func nestedWatches(pid, fd, depth int) []watch {
