@@ -298,7 +298,7 @@ func nag() {
 			fmt.Println(
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}`,
 			)
-			select {}
+			time.Sleep(time.Hour) // select {} is a deadlock in a program without cgo
 		}
 		fmt.Printf(refusal+"\n", e.ID)
 	}
