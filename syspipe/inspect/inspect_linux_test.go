@@ -193,14 +193,30 @@ func child(t *testing.T, job string) *exec.Cmd {
 	return cmd
 }
 
+// start starts a process and ends it after the test. If the test fails, it tells what became of the
+// process, and what it wrote to its stderr: a file, which is no channel that inspect would show.
 func start(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
+	complaints := ""
+	if cmd.Stderr == nil {
+		f, err := os.CreateTemp(t.TempDir(), "stderr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		complaints = f.Name()
+		cmd.Stderr = f
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(complaints) // none if the test reads stderr itself
+			t.Logf("process %d: %v; its stderr: %q", cmd.Process.Pid, cmd.ProcessState, text)
+		}
 	})
 }
 
