@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pipebench/pipebench/bench"
@@ -46,11 +47,15 @@ func (s sending) cell(place string) results.Cell {
 	return c
 }
 
+// sendingForks is how many times the workers are started for each cell. On two CPUs one start may
+// be several times as fast as the next: it depends on whether the ends come to wait for each other.
+const sendingForks = 4
+
 // measure measures cells beside each other. A cell that this system lacks has no samples.
 func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	records := make(map[results.Cell]results.Record)
 	plan := bench.Plan{
-		Run: "rule", Cells: cells, Samples: stat.LeastSamples, Forks: 1,
+		Run: "rule", Cells: cells, Samples: 2 * sendingForks, Forks: sendingForks,
 		Duration: 20 * time.Millisecond,
 	}
 	t.Check(bench.Run(t.Ctx, plan, func(r results.Record) error {
@@ -82,23 +87,37 @@ func compareWriteSizes(t *trial) {
 	records := t.measure(cells)
 	goodput := stat.MustMetric("goodput")
 	for _, place := range places {
-		whole := goodput.Estimate(records[sendings[0].cell(place)]).Median
-		if whole == 0 {
+		whole := records[sendings[0].cell(place)]
+		rate := goodput.Estimate(whole).Median
+		if rate == 0 {
 			continue
 		}
 		how := fmt.Sprintf("goodput of messages of 1,000,000 B written whole, %s, "+
 			"to a reader that only reads", place)
-		t.found("write-size/"+place+"/whole", int64(whole), "B/s", how)
+		t.found("write-size/"+place+"/whole", int64(rate), "B/s", how)
 		for _, s := range sendings[1:] {
-			rate := goodput.Estimate(records[s.cell(place)]).Median
-			if rate == 0 {
+			pieces := records[s.cell(place)]
+			gain := stat.PairedRatio(goodput, []results.Record{pieces}, []results.Record{whole})
+			if gain.N == 0 {
 				continue // this system sets no such capacity
 			}
 			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
-			gain := float64(int64(100*rate/whole)) / 100
-			t.found("write-size/"+place+"/"+s.name, gain, "times", how)
+			value, unit := gainOf(gain)
+			t.found("write-size/"+place+"/"+s.name, value, unit, how)
 		}
 	}
+}
+
+// mostSpread is how uncertain a gain may be, in percent, and still be told as one number.
+const mostSpread = 25
+
+// gainOf returns the median of a gain and its unit, or a text with its interval if that is wide.
+func gainOf(gain stat.Estimate) (value any, unit string) {
+	spread, ok := gain.Spread()
+	if !ok || spread <= mostSpread {
+		return math.Round(100*gain.Median) / 100, "times"
+	}
+	return fmt.Sprintf("%.2f to %.2f times", gain.Interval.Lo, gain.Interval.Hi), ""
 }
 
 // timeWakeUps passes one byte there and back. Each round trip has two wake-ups, and copying a byte
