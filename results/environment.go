@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -51,6 +52,18 @@ type Environment struct {
 	// Labels are names that the user gave the run, and facts from the system that started it: the
 	// commit and branch in CI; the node, job and task of a scheduler.
 	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// Node tells machines apart that are alike: it is the machine's hash, and the label "node" or the
+// name of the host. The name of a container's host is left out: each container gets another.
+func (e Environment) Node() string {
+	if node := e.Labels["node"]; node != "" {
+		return e.Machine + " " + node
+	}
+	if strings.Contains(e.Virtualisation, "container") {
+		return e.Machine
+	}
+	return e.Machine + " " + e.Hostname
 }
 
 func (Environment) kind() string  { return KindEnvironment }

@@ -139,7 +139,7 @@ func (g *gathered) add(line results.Line) {
 	}
 	g.set.Add(line)
 	e, isEnvironment := line.(results.Environment)
-	if isEnvironment && !g.whole && e.Machine != g.set.Environments[0].Machine {
+	if isEnvironment && !g.whole && e.Node() != g.set.Environments[0].Node() {
 		g.fleet = stat.FleetOf(g.set)
 		g.set = &results.Set{}
 	}

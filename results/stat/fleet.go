@@ -249,7 +249,7 @@ func (f *Fleet) Members() []Member {
 	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
 	for _, run := range f.runs {
-		id := run.environment.Machine
+		id := run.environment.Node()
 		byMachine[id] = append(byMachine[id], run)
 	}
 	var members []Member
@@ -264,7 +264,9 @@ func (f *Fleet) Members() []Member {
 	})
 	var runs []results.Environment
 	for _, m := range members {
-		runs = append(runs, m.Environment())
+		e := m.Environment()
+		e.Machine = e.Node()
+		runs = append(runs, e)
 	}
 	names := results.MachineNames(runs)
 	for i, e := range runs {

@@ -40,8 +40,11 @@ func FleetSections(members []stat.Member) []Section {
 // condition is what --where takes to find a machine.
 func condition(m stat.Member) string {
 	e := m.Environment()
-	if m.Name == e.Hostname {
+	switch m.Name {
+	case e.Hostname:
 		return "hostname=" + e.Hostname
+	case e.Labels["node"]:
+		return "node=" + m.Name
 	}
 	return "machine=" + e.Machine
 }
