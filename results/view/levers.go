@@ -28,10 +28,9 @@ const gainThatCounts = 1.1
 // leverSentence says how many times as fast a large message passes through a larger pipe, for each
 // placement, as far as the intervals show it. The table has the rates.
 func leverSentence(levers []stat.Row) sentence {
-	var parts []string
+	var parts, noisy []string
 	var larger stat.Row
 	gains := false
-	told := false // at one place at least
 	for _, p := range placements {
 		whole, hasWhole := leverAt(levers, p.name, false)
 		row, hasLarger := leverAt(levers, p.name, true)
@@ -40,23 +39,25 @@ func leverSentence(levers []stat.Row) sentence {
 		}
 		larger = row
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), larger.Records, whole.Records)
-		text := tooNoisyToTell
 		switch {
 		case ratio.Above(gainThatCounts) || ratio.Below(1/gainThatCounts):
-			text = results.FormatNumber(ratio.Median, 2) + " times as fast"
+			times := results.FormatNumber(ratio.Median, 2) + " times as fast "
+			parts = append(parts, times+p.phrase)
 			gains = gains || ratio.Above(gainThatCounts)
-			told = true
 		case ratio.Below(gainThatCounts):
-			text = "no faster"
-			told = true
+			parts = append(parts, "no faster "+p.phrase)
+		default:
+			noisy = append(noisy, p.phrase)
 		}
-		parts = append(parts, text+" "+p.phrase)
 	}
-	if len(parts) == 0 {
+	told := len(parts) > 0
+	switch {
+	case !told && len(noisy) == 0:
 		return sentence{}
-	}
-	if !told {
+	case !told:
 		parts = []string{tooNoisyToTell + " whether it is faster"}
+	case len(noisy) > 0:
+		parts = append(parts, tooNoisyToTell+" "+joinAnd(noisy))
 	}
 	text := fmt.Sprintf("A pipe of %s instead of the usual one, for messages of %s: %s.",
 		results.FormatSize(int64(larger.Cell.Capacity)), SizeTitle(larger.Cell.Size),

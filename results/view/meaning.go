@@ -101,6 +101,7 @@ func transportSentences(bare []stat.Row) []string {
 	var out, noisy []string
 	more := 0
 	size := -1
+	faster := false // than raw
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		if text == tooNoisyToTell {
@@ -124,6 +125,8 @@ func transportSentences(bare []stat.Row) []string {
 		}
 		size = one.size
 		out = append(out, start+sizes+": "+text+".")
+		known, _ := one.kept()
+		faster = faster || len(known) > 0 && known[0].ToRaw.Above(gainThatCounts)
 	}
 	if room := mostPlaces - len(out); len(noisy) > room {
 		more += len(noisy) - room
@@ -134,6 +137,10 @@ func transportSentences(bare []stat.Row) []string {
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
+	}
+	if faster {
+		out = append(out, "Framed bytes can be faster than raw ones: on two CPUs it matters most "+
+			"how often the ends wait for each other (pipebench help sending).")
 	}
 	return out
 }

@@ -93,6 +93,43 @@ func TestALargerPipeThatGainsNothingIsNotPraised(t *testing.T) {
 	}
 }
 
+// What is known of a larger pipe comes first, and what noise hides is named behind it.
+func TestWhatIsKnownOfALargerPipeComesFirst(t *testing.T) {
+	times := map[string]float64{"raw": 1, "ndjson": 1.1}
+	set := runSet(times, map[string][3]float64{
+		"same": {300e3, 300e3, 500e3}, "apart": {1500e3, 400e3, 300e3},
+	})
+	for i := range set.Records {
+		c := set.Records[i].Cell
+		if c.Placement == "same" && c.Capacity > 0 {
+			for k := range set.Records[i].Samples {
+				set.Records[i].Samples[k].ElapsedNS = []int64{100e3, 900e3}[k%2]
+			}
+		}
+	}
+	got := strings.Join(Summarise(set).Meaning, "\n")
+	const want = "3.8 times as fast on two CPUs, too noisy to tell on one CPU. It helps"
+	if !strings.Contains(got, want) {
+		t.Errorf("%q is missing in:\n%s", want, got)
+	}
+}
+
+// A share above 100 % looks like an error, so it is explained; one that noise may explain is not.
+func TestFramingsFasterThanRawAreExplained(t *testing.T) {
+	const says = "Framed bytes can be faster than raw ones: "
+	for name, test := range map[string]struct {
+		share float64
+		told  bool
+	}{"faster": {0.75, true}, "alike": {0.99, false}} {
+		levers := map[string][3]float64{"apart": {1500e3, 400e3, 300e3}}
+		times := map[string]float64{"raw": 1, "ndjson": test.share}
+		got := strings.Join(Summarise(runSet(times, levers)).Meaning, "\n")
+		if strings.Contains(got, says) != test.told {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // The sentences follow the records: what is fed the other way round is said the other way round,
 // and what the intervals do not carry is not said.
 func TestMeaningFollowsTheRecords(t *testing.T) {
