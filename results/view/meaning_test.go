@@ -103,7 +103,8 @@ func TestWhatIsKnownOfALargerPipeComesFirst(t *testing.T) {
 		c := set.Records[i].Cell
 		if c.Placement == "same" && c.Capacity > 0 {
 			for k := range set.Records[i].Samples {
-				set.Records[i].Samples[k].ElapsedNS = []int64{100e3, 900e3}[k%2]
+				set.Records[i].Samples[k].ElapsedNS *= []int64{1, 9}[k%2]
+				set.Records[i].Samples[k].ElapsedNS /= 3
 			}
 		}
 	}
