@@ -161,9 +161,9 @@ func TestTitlesSayTheMessage(t *testing.T) {
 		"goodput": "Framings carry 1 MiB at 6.2 to 8.2 GB/s on one CPU, " +
 			"1.9 to 2.1 GB/s on two CPUs",
 		"ratio":    "Framing costs 13 to 35 % at 64 KiB on one CPU",
-		"overhead": "Framing adds at most 16 % to 256 B, 0.075 % to 1 MiB (chunked:60KiB)",
-		"roundtrip": "A round trip of 256 B typically takes 2.8 to 4.1 µs on one CPU; " +
-			"1 in 100 over 3.2 to 4.8 µs",
+		"overhead": "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB (chunked:60KiB)",
+		"roundtrip": "A round trip of 256 B on one CPU takes 2.8 to 4.1 µs (median), " +
+			"3.2 to 4.8 µs (p99)",
 	}
 	for _, c := range charts {
 		if title, known := want[c.Name]; known && c.Title != title {

@@ -268,16 +268,20 @@ func (p *picture) hovers() string {
 }
 
 // breakText breaks lines at spaces, so that no line is wider than its room. It leaves some spare
-// room for a machine whose typeface is wider, and for a percent sign, which stays beside its
-// number.
+// room for a percent sign, which stays beside its number, and for a machine whose typeface is
+// wider: DejaVu Sans is by an eighth, its bold letters are by a fifth.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
+	spare := vg.Length(1.15)
+	if in.Font.Weight > 0 {
+		spare = 1.25
+	}
 	var out []string
 	for _, line := range lines {
 		current := ""
 		for _, word := range strings.Fields(line) {
 			longer := strings.TrimSpace(current + " " + word)
 			percent := strings.HasPrefix(word, "%")
-			if current != "" && !percent && 1.15*in.Width(longer) > width {
+			if current != "" && !percent && spare*in.Width(longer) > width {
 				out = append(out, current)
 				longer = word
 			}

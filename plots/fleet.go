@@ -39,7 +39,7 @@ func FleetCharts(members []stat.Member) []Chart {
 	sizes = slices.Compact(sizes)
 	c := Chart{
 		Name: "machines",
-		Title: fmt.Sprintf("%.0f to %.0f %% of raw's goodput, medians over %s", 100*least,
+		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput: medians of %s", 100*least,
 			100*most, results.FormatCount(len(members), "machine")),
 		X: sizeAxis("message size", sizes),
 		Y: ratioAxis,

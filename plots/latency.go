@@ -34,7 +34,7 @@ func latencyChart(key, what string) func(rows) Chart {
 			Subtitle: r.subtitle("size", "placement"),
 			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
-			Notes:    []string{"All samples of a cell together."},
+			Notes:    []string{"All rounds of a line together."},
 		}
 		if sizes := r.sizes(); len(sizes) > maxSizes {
 			shown := []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}
@@ -49,8 +49,8 @@ func latencyChart(key, what string) func(rows) Chart {
 		}
 		c.X.Places = shownQuantiles[:shown]
 		if slices.Contains(c.X.Places, "p99") {
-			c.Notes[0] += " p99 is the time that 99 of 100 messages took at most; it is shown if " +
-				"ten took longer."
+			c.Notes[0] += " 99 of 100 messages took p99 or less. A percentile is shown only if " +
+				"ten messages took longer."
 		}
 		return c
 	}
@@ -95,7 +95,7 @@ func percentiles(row stat.Row, key string) []Point {
 func isRoughTime(row stat.Row) bool { return view.IsRough(row.Estimates["time"]) }
 
 // latencySpan says how long the smallest messages take in the first placement, as far as that is
-// not in doubt: " of 256 B typically takes 2.8 to 4.1 µs on one CPU; 1 in 100 over 3.2 to 4.8 µs".
+// not in doubt: " of 256 B on one CPU takes 2.8 to 4.1 µs (median), 3.2 to 4.8 µs (p99)".
 func (r rows) latencySpan(key string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row) })
 	if len(r.all) == 0 {
@@ -113,10 +113,10 @@ func (r rows) latencySpan(key string) string {
 			lowP99, highP99 = min(lowP99, float64(*ns)), max(highP99, float64(*ns))
 		}
 	}
-	text := fmt.Sprintf(" of %s typically takes %s %s", view.SizeTitle(size),
-		fromTo(low, high, Nanos), view.PlacementPhrase(placement))
+	text := fmt.Sprintf(" of %s %s takes %s (median)", view.SizeTitle(size),
+		view.PlacementPhrase(placement), fromTo(low, high, Nanos))
 	if lowP99 <= highP99 {
-		text += "; 1 in 100 over " + fromTo(lowP99, highP99, Nanos)
+		text += ", " + fromTo(lowP99, highP99, Nanos) + " (p99)"
 	}
 	return text
 }

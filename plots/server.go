@@ -49,7 +49,7 @@ func serverChart(all rows) Chart {
 		Notes:    []string{mediansNote},
 	}
 	if slices.ContainsFunc(c.points(), func(p Point) bool { return p.Label != "" }) {
-		c.Notes = append(c.Notes, "A labelled point is a verdict other than ok.")
+		c.Notes = append(c.Notes, "A label is a verdict other than ok.")
 	}
 	return c
 }

@@ -18,9 +18,9 @@ var (
 	ratioAxis   = Axis{Label: "goodput vs raw", Log: true, Unit: Times}
 )
 
-const ratiosNote = "raw has no framing. Points are medians of the ratios of each round, " +
-	"so that what slows the whole machine drops out; bars are the 95 % interval or, of fewer " +
-	"than six rounds, their range."
+const ratiosNote = "raw has no framing. Each round gives one ratio to raw, so that a slow " +
+	"machine cancels out; points are the medians, bars their 95 % interval, or the range of " +
+	"fewer than six rounds."
 
 // isBare reports whether a cell measures only the transport: messages are written whole, from
 // memory that is ready, to a reader that does nothing with them. Charts that compare framings have
@@ -223,11 +223,11 @@ func (p Panel) overheadTitle(sizes []int) string {
 	if small == "" || large == "" {
 		return "Bytes that framing adds, by message size"
 	}
-	first := results.FormatPercent(toSmall) + " to " + view.SizeTitle(sizes[0])
+	first := results.FormatPercent(toSmall) + " at " + view.SizeTitle(sizes[0])
 	if small != large {
 		first += " (" + small + ")"
 	}
-	return fmt.Sprintf("Framing adds at most %s, %s to %s (%s)",
+	return fmt.Sprintf("Framing adds at most %s, %s at %s (%s)",
 		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
 }
 

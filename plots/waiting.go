@@ -50,7 +50,7 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if keeps := stays.pauseKeeps(); keeps < 0.5 {
-		const says = "A writer that pauses when the pipe is full is at least %s times slower"
+		const says = "On a full pipe, sleeping is at least %s times slower than poll"
 		c.Title = fmt.Sprintf(says, results.FormatNumber(1/keeps, 2))
 	}
 	return c

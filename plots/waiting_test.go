@@ -198,7 +198,7 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "A writer that pauses when the pipe is full is at least 9.0 times slower"
+	const want = "On a full pipe, sleeping is at least 9.0 times slower than poll"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}

@@ -107,12 +107,16 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable has a row for each finding. Without detail, a terminal shows the column "what was
-// done or said" only for claims. The column for the command is shown only for checks of several
+// findingTable has a row for each finding. Without detail, a terminal shows what was done only
+// for claims. The column for the command is shown only for checks of several
 // commands.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	claims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	isCheck := len(all) > 0 && all[0].Area() == results.AreaCheck
+	done := "what was done"
+	if claims {
+		done = "what the claim says"
+	}
 	t := Table{Columns: []Column{
 		{Title: "what", Data: "id", Style: Code, Key: true},
 		{Title: "machine"},
@@ -121,7 +125,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 		{Title: "outcome", Data: "class", Key: true},
 		{Title: "value", Right: true, Detail: true},
 		{Title: "unit", Detail: true},
-		{Title: "what was done or said", Data: "title", Style: Long, Key: claims,
+		{Title: done, Data: "title", Style: Long, Key: claims,
 			Detail: !claims && !detail},
 		{Title: "found", Style: Long, Key: true},
 		{Title: "advice", Style: Long, Detail: true},
@@ -219,10 +223,10 @@ func findingTone(all []results.Finding) Tone {
 }
 
 // anyOpen reports whether a check could not be judged.
-func anyOpen(all []results.Finding) bool {
-	return slices.ContainsFunc(all, func(f results.Finding) bool {
-		return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
-	})
+func anyOpen(all []results.Finding) bool { return slices.ContainsFunc(all, isUndecided) }
+
+func isUndecided(f results.Finding) bool {
+	return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
 }
 
 // referenceID is the ID of the finding about what a program does if its output is a file.
@@ -277,7 +281,11 @@ func findingSummary(all []results.Finding) string {
 		}
 		texts = append(texts, namesOf(alike)+": "+alike[0].Found)
 	}
-	return fmt.Sprintf("FAIL: %d of %d: %s", len(failed), len(all), strings.Join(texts, "; "))
+	text := fmt.Sprintf("FAIL: %d of %d", len(failed), len(all))
+	if anyOpen(all) {
+		text += ", " + countVerdicts(selectFindings(all, isUndecided))
+	}
+	return text + ": " + strings.Join(texts, "; ")
 }
 
 // mostCauses is how many causes of failure the first line names.

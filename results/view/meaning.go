@@ -339,7 +339,7 @@ func noiseText(all []stat.Row) string {
 const littleCost = 0.9
 
 // programSentence says what is left of a framing's cost in a program that makes each message and
-// looks at it. It is about the first placement, because its figures are the steadiest.
+// reads every byte of it. It is about the first placement, because its figures are the steadiest.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
@@ -349,7 +349,8 @@ func programSentence(program []stat.Row) sentence {
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
-	text := "In a program that makes each message and looks at it, " + all[0].where + ": "
+	text := "In a program that makes and reads each message, compared with raw " +
+		all[0].where + ": "
 	uncertain := len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred)
 	if uncertain || shares[len(shares)-1].ToRaw.Median < littleCost {
 		return sentence{text + all[0].sharesText() + ".", uncertain}

@@ -241,8 +241,8 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	for _, want := range []string{
 		"on one CPU (messages of 64 KiB): every framing 83 %",
 		"On two threads of a core: ndjson 83 % (±1 %); 60 KiB chunks: too noisy to tell.",
-		"The figures on two CPUs and where the scheduler puts them are too noisy to tell",
-		"looks at it, on one CPU: too noisy to tell.",
+		"The figures on two CPUs and with the ends unpinned are too noisy to tell",
+		"compared with raw on one CPU: too noisy to tell.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
@@ -395,8 +395,8 @@ func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
 	}
 	set := results.Merge(resultstest.Beside("same", flat, both), program)
 	got := Summarise(set).Meaning
-	const want = "Certain all the same: in a program that makes each message and looks at it, " +
-		"on one CPU: every framing 99 %"
+	const want = "Certain all the same: in a program that makes and reads each message, " +
+		"compared with raw on one CPU: every framing 99 %"
 	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
 		t.Errorf("%q does not begin with %q", got, want)
 	}

@@ -109,12 +109,22 @@ func (s series) table() Table {
 	return pivot[stat.Row]{
 		title:  s.quantity(),
 		heads:  []Column{{Title: "framing", Key: true}},
-		line:   func(r stat.Row) []string { return []string{r.Cell.Framing} },
+		line:   func(r stat.Row) []string { return []string{framingLabel(r, s.rows)} },
 		across: func(r stat.Row) string { return SizeTitle(r.Cell.Size) },
 		key:    SizeTitle(s.size),
 		value:  screenValue,
 	}.table(rows)
 }
+
+// framingLabel names the framing of a row, and says of raw beside ratios that its figures are none.
+func framingLabel(r stat.Row, beside []stat.Row) string {
+	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(beside, hasRatio) {
+		return "raw (absolute)"
+	}
+	return FieldValue("framing", r.Cell.Framing)
+}
+
+func hasRatio(r stat.Row) bool { return r.ToRaw != nil }
 
 // SizeTitle names a message size, "recorded" for 0: recorded messages have no common size.
 func SizeTitle(size int) string {
@@ -133,22 +143,22 @@ func (s series) quantity() string {
 	case s.cell.Pattern == results.PatternRoundtrip:
 		name = "Round trip"
 	}
-	if slices.ContainsFunc(s.rows, func(r stat.Row) bool { return r.ToRaw != nil }) {
+	if slices.ContainsFunc(s.rows, hasRatio) {
 		name += " vs raw"
 	}
 	return name + ", " + s.short
 }
 
-// programTable shows what a framing costs a program that makes each message and looks at it.
+// programTable shows what a framing costs a program that makes and reads each message.
 func programTable(rows []stat.Row) Table {
 	return pivot[stat.Row]{
-		title: "Goodput vs raw of a program that makes each message and looks at it",
+		title: "Goodput vs raw of a program that makes and reads each message",
 		heads: []Column{
 			{Title: "framing", Key: true},
 			{Title: "message", Right: true, Key: true},
 		},
 		line: func(r stat.Row) []string {
-			return []string{r.Cell.Framing, SizeTitle(r.Cell.Size)}
+			return []string{framingLabel(r, rows), SizeTitle(r.Cell.Size)}
 		},
 		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
 		key:    ShortPlacement("same"),

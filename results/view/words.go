@@ -216,7 +216,7 @@ var placements = []struct{ name, short, phrase string }{
 	{"sibling", "two threads of a core", "on two threads of a core"},
 	{"apart", "two CPUs", "on two CPUs"},
 	{"far", "two CPUs, no shared cache", "on two CPUs without a shared cache"},
-	{"free", "unpinned", "where the scheduler puts them"},
+	{"free", "unpinned", "with the ends unpinned"},
 }
 
 // placementIndex is the index of a placement in placements.

@@ -211,7 +211,7 @@ func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) 
 	if err == nil && alone.Verdict != target.OK {
 		size := results.FormatSize(int64(c.asked.Size()))
 		c.clear()
-		c.cannotTell("a request of %s is not served in any case: %s", size, alone.Verdict.Text())
+		c.cannotTell("a request of %s fails without this, too: %s", size, alone.Verdict.Text())
 	}
 	return err
 }

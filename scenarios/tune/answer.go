@@ -148,9 +148,9 @@ func changeText(ratio stat.Estimate) string {
 func (d Decision) movingAdvice() string {
 	switch {
 	case d.Lever == (Choice{}) && d.Unproven != "":
-		return "If it only moves bytes: too noisy to tell whether a change gains."
+		return "If your reader only moves bytes: too noisy to tell whether a change gains."
 	case d.Lever == (Choice{}):
-		return "If it only moves bytes: change nothing either. " + d.bestGamble()
+		return "If your reader only moves bytes: change nothing either. " + d.bestGamble()
 	}
 	var times, noisy []string
 	for _, place := range d.places() {
@@ -175,7 +175,7 @@ func (d Decision) movingAdvice() string {
 	if d.Unproven != "" {
 		verb = "try"
 	}
-	advice := fmt.Sprintf("If it only moves bytes: %s %s%s.", verb, d.Lever, how)
+	advice := fmt.Sprintf("If your reader only moves bytes: %s %s%s.", verb, d.Lever, how)
 	size := results.FormatSize(int64(d.shared.Size))
 	if len(times) == 0 {
 		return advice + " Too noisy to tell how long a round trip of " + size + " then takes."
@@ -295,7 +295,7 @@ func placeWords(place string) string {
 	case "same":
 		return "on one CPU"
 	case "free":
-		return "where the scheduler puts the ends"
+		return "with the ends unpinned"
 	case "sibling":
 		return "on two threads of a core"
 	}
