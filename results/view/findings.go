@@ -77,7 +77,11 @@ func unremarkable(all []results.Finding) []string {
 			names = append(names, alikeName(alike))
 		}
 		if len(names) > 0 {
-			lines = append(lines, VerdictText(string(v))+": "+strings.Join(names, ", "))
+			text := VerdictText(string(v))
+			if v == results.Unsupported {
+				text = "do not apply"
+			}
+			lines = append(lines, text+": "+strings.Join(names, ", "))
 		}
 	}
 	return lines
@@ -251,7 +255,7 @@ func AllUndecided(all []results.Finding) bool {
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
-		return results.FormatCount(len(all), "way") + " to fail: " + countVerdicts(all)
+		return results.FormatCount(len(all), "way") + " to fail: " + countFailures(all)
 	case results.AreaClaim, results.AreaMachine, results.AreaTrial:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
 	case results.AreaRule:
@@ -310,6 +314,28 @@ func passedOf(all []results.Finding) string {
 		text += ", " + countVerdicts(others)
 	}
 	return text
+}
+
+// countFailures counts ways to fail: "38 happen here, 35 under a condition, 60 do not".
+func countFailures(all []results.Finding) string {
+	var parts []string
+	for _, verdict := range results.Verdicts() {
+		own := selectFindings(all, func(f results.Finding) bool { return f.Verdict == verdict })
+		if len(own) == 0 {
+			continue
+		}
+		text := VerdictText(string(verdict))
+		switch verdict {
+		case results.Fails:
+			text = "happen here"
+		case results.Depends:
+			text = "under a condition"
+		case results.OK:
+			text = "do not"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", len(own), text))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // countVerdicts counts findings by verdict: "fails 2, ok 16".
