@@ -32,8 +32,15 @@ type progress struct {
 	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
-// stepWidth is how many characters of a step are shown beside a bar, which takes the rest.
-const stepWidth = 48
+// Widths of a line with a bar. Some columns stay free, since a terminal that shows "^C" behind a
+// full line breaks it, and what stood there could not be removed.
+const (
+	barWidth    = 32
+	narrowBar   = 16 // in a terminal of less than wideEnough columns
+	wideEnough  = 100
+	leftWidth   = 8 // of the time that is left, and a space
+	freeColumns = 4
+)
 
 // progress returns what the flags ask for.
 func (f *sharedFlags) progress(stderr io.Writer) *progress {
@@ -45,7 +52,11 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(32))
+	width := barWidth
+	if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns < wideEnough {
+		width = narrowBar
+	}
+	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(width))
 	p.now.Store(new(string))
 	filler := mpb.BarStyle().Build()
 	// Until the number of parts is known, there is nothing to fill.
@@ -69,7 +80,8 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		if s.Total <= 0 || s.Completed {
 			return " " + now
 		}
-		return fmt.Sprintf("%7s %s", p.left(), view.Truncate(now, stepWidth))
+		room := s.AvailableWidth - width - leftWidth - freeColumns
+		return fmt.Sprintf("%7s %s", p.left(), view.Truncate(now, max(room, 1)))
 	})
 	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(parts), mpb.AppendDecorators(step))
 	return p
