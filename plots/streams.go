@@ -18,9 +18,9 @@ var (
 	ratioAxis   = Axis{Label: "goodput vs raw", Log: true, Unit: Times}
 )
 
-const ratiosNote = "raw has no framing. Each round gives one ratio to raw, so that a slow " +
-	"machine cancels out; points are the medians, bars their 95 % interval, or the range of " +
-	"fewer than six rounds."
+const ratiosNote = "raw has no framing. Each round is divided by its own raw, so that a slow " +
+	"machine cancels out; points are medians, bars their 95 % interval, or the range of fewer " +
+	"than six rounds."
 
 // isBare reports whether a cell measures only the transport: messages are written whole, from
 // memory that is ready, to a reader that does nothing with them. Charts that compare framings have

@@ -117,19 +117,23 @@ func TestChunksGain(t *testing.T) {
 	alone := Panel{Series: []Series{chunked}}
 	rough := Series{Name: "ndjson", Points: []Point{{Y: 90, Low: 90, High: 90, Doubt: true}}}
 	doubtful := Panel{Series: []Series{chunked, rough}}
+	longer := Series{Name: "ndjson", Points: []Point{exact(0, 190)}}
+	more := Panel{Series: []Series{chunked, longer}}
 	for _, tt := range []struct {
-		panels []Panel
-		gain   float64
-		known  bool
+		panels      []Panel
+		least, most float64
+		known       bool
 	}{
-		{[]Panel{alone, both}, 9, true},
-		{[]Panel{both, alone}, 9, true},
-		{[]Panel{alone}, 0, false},
-		{[]Panel{both, doubtful}, 0, false},
+		{[]Panel{alone, both}, 9, 9, true},
+		{[]Panel{both, alone}, 9, 9, true},
+		{[]Panel{more, both}, 9, 19, true},
+		{[]Panel{alone}, 0, 0, false},
+		{[]Panel{both, doubtful}, 0, 0, false},
 	} {
-		gain, known := Chart{Panels: tt.panels}.chunksGain()
-		if gain != tt.gain || known != tt.known {
-			t.Errorf("chunks gain %v, %v; want %v, %v", gain, known, tt.gain, tt.known)
+		least, most, known := Chart{Panels: tt.panels}.chunksGain()
+		if least != tt.least || most != tt.most || known != tt.known {
+			t.Errorf("chunks gain %v to %v, %v; want %v to %v, %v", least, most, known, tt.least,
+				tt.most, tt.known)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,9 +48,9 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "EAGAIN per message", "eagain", Axis{Log: true})
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
-	if keeps := stays.pauseKeeps(); keeps < 0.5 {
-		const says = "On a full pipe, sleeping is at least %s times slower than poll"
-		c.Title = fmt.Sprintf(says, results.FormatNumber(1/keeps, 2))
+	if least, most := stays.pauseCosts(); least > 2 {
+		c.Title = "On a full pipe, sleeping cuts goodput " + timesRange(least, most) +
+			"× against poll"
 	}
 	return c
 }
@@ -67,28 +66,28 @@ func (c *Chart) addWriters(r rows, title, name string, y Axis) {
 	}
 }
 
-// pauseKeeps returns the goodput of a writer that sleeps as a share of that of a writer that polls:
-// the largest of all settings, or 1 if the two were not measured.
-func (r rows) pauseKeeps() float64 {
-	most := 0.0
+// pauseCosts returns how many times as much goodput a writer that polls has as one that sleeps: the
+// least and the most of all settings, as far as both have an interval; zeroes if there is none.
+func (r rows) pauseCosts() (least, most float64) {
 	for _, sleeps := range r.all {
-		if family(writersIO(sleeps)) != "sleep" {
+		if family(writersIO(sleeps)) != "sleep" || sleeps.Estimates["goodput"].Interval == nil {
 			continue
 		}
 		for _, polls := range r.all {
 			c := polls.Cell
 			c.IO = sleeps.Cell.IO
-			if family(writersIO(polls)) != "poll" || c != sleeps.Cell {
+			if family(writersIO(polls)) != "poll" || c != sleeps.Cell ||
+				polls.Estimates["goodput"].Interval == nil {
 				continue
 			}
-			share := sleeps.Estimates["goodput"].Median / polls.Estimates["goodput"].Median
-			most = max(most, share)
+			times := polls.Estimates["goodput"].Median / sleeps.Estimates["goodput"].Median
+			if least == 0 || times < least {
+				least = times
+			}
+			most = max(most, times)
 		}
 	}
-	if most == 0 {
-		return 1
-	}
-	return most
+	return least, most
 }
 
 // waitChart shows how long small messages wait behind large ones, by the size of the chunks that
@@ -117,20 +116,31 @@ func waitChart(all rows) Chart {
 			"LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
-	gain, known := c.chunksGain()
+	least, most, known := c.chunksGain()
 	switch {
-	case known && gain > 2:
-		c.Title = fmt.Sprintf("Chunks let a small message pass a large one: it waits %.2g× less",
-			gain)
+	case known && least > 2:
+		c.Title = "Chunks let a small message pass a large one: it waits " +
+			timesRange(least, most) + "× less"
 	case !known && slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }):
 		c.Title = "Noise hides whether chunks shorten the wait of a small message"
 	}
 	return c
 }
 
-// chunksGain returns the least, over the panels, by which the best chunks shorten the wait; false
-// if no panel has both chunks and whole messages, or if one of the two is in doubt in a panel.
-func (c Chart) chunksGain() (least float64, known bool) {
+// timesRange writes two ratios: "8.3 to 19", or one of them if they look alike.
+func timesRange(least, most float64) string {
+	low := results.FormatNumber(least, 2)
+	high := results.FormatNumber(most, 2)
+	if low == high {
+		return low
+	}
+	return low + " to " + high
+}
+
+// chunksGain returns how much the best chunks shorten the wait, in the panels where it is least and
+// most; false if no panel has both chunks and whole messages, or if one of the two is in doubt in a
+// panel.
+func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
 		if len(chunked.Points) == 0 || len(ndjson.Points) == 0 {
@@ -139,15 +149,16 @@ func (c Chart) chunksGain() (least float64, known bool) {
 		best, _ := chunked.extremes()
 		whole, _ := ndjson.extremes()
 		if best.Y <= 0 || whole.Y <= 0 {
-			return 0, false
+			return 0, 0, false
 		}
 		gain := whole.Y / best.Y
 		if !known || gain < least {
 			least = gain
 		}
+		most = max(most, gain)
 		known = true
 	}
-	return least, known
+	return least, most, known
 }
 
 // line returns the series of a name; one without points if the panel has none.

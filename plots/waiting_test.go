@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Writers that do not block have charts of their own, and no part in those of the framings.
@@ -183,7 +184,7 @@ func TestSmallMessagesHaveTheirChart(t *testing.T) {
 }
 
 // A writer that sleeps is compared with one that polls in the same setting. The title tells of the
-// setting in which it loses least.
+// settings in which it loses least and most, if they have enough samples.
 func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 	set := &results.Set{}
 	for size, shares := range map[int]map[string]int64{
@@ -193,14 +194,21 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		for io, ns := range shares {
 			r := results.Record{Cell: testCell("ndjson", size, "same", "stream")}
 			r.Cell.IO = io
-			r.Samples = []results.Sample{{ElapsedNS: ns, Messages: 9, PayloadBytes: 1e6}}
+			sample := results.Sample{ElapsedNS: ns, Messages: 9, PayloadBytes: 1e6}
+			r.Samples = slices.Repeat([]results.Sample{sample}, stat.LeastSamples)
 			set.Add(r)
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "On a full pipe, sleeping is at least 9.0 times slower than poll"
+	const want = "On a full pipe, sleeping cuts goodput 9.0 to 110× against poll"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
+	}
+	for i := range set.Records {
+		set.Records[i].Samples = set.Records[i].Samples[1:]
+	}
+	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "cuts") {
+		t.Errorf("too few samples, and the title is %q", c.Title)
 	}
 }
 

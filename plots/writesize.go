@@ -120,8 +120,8 @@ func writeSizeChart(all rows) Chart {
 		X:        Axis{Label: "size of each write", Places: places},
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
 		Panels:   r.panels(l, metricPoint("goodput")),
-		Notes: []string{"whole: one write per message. A write that fills the pipe puts both " +
-			"ends to sleep until the other one has run; each sleep costs a wake-up.", mediansNote},
+		Notes: []string{"whole: one write per message. If a write fills the pipe, the two ends " +
+			"sleep in turns, and each sleep costs a wake-up.", mediansNote},
 	}
 	if framings := values(r, framingName); len(framings) == 1 {
 		c.addToSubtitle(framings[0])
@@ -148,6 +148,19 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
+// settingName names what a row changes, with the verb behind it: "A pipe of 1 MiB carries", "Writes
+// of 8 KiB carry", or both.
+func settingName(row stat.Row, usual int) string {
+	writes := "rites of " + view.SizeTitle(row.Cell.WriteSize) + " carry"
+	switch {
+	case row.Cell.Capacity == usual:
+		return "W" + writes
+	case row.Cell.WriteSize == 0:
+		return "A " + capacityName(row) + " carries"
+	}
+	return "A " + capacityName(row) + " and w" + writes
+}
+
 // writeSizeTitle says by how much the best setting of capacity and write size exceeds whole
 // messages through the usual pipe, in the pinned panel where it gains most beyond the noise.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
@@ -169,8 +182,8 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 			noisy = true
 		case to.Low > from.High && to.Y/from.Y >= gain:
 			gain = to.Y / from.Y
-			found = fmt.Sprintf("A larger pipe or smaller writes carry %s up to %.2g× faster on %s",
-				view.SizeTitle(row.Cell.Size), gain, panel(row))
+			found = fmt.Sprintf("%s %s %.2g× faster on %s",
+				settingName(row, usual), view.SizeTitle(row.Cell.Size), gain, panel(row))
 		}
 	}
 	switch {

@@ -171,7 +171,7 @@ func likeness(f results.Finding) string {
 func alikeName(alike []results.Finding) string {
 	name := findingName(alike[0])
 	if more := len(alike) - 1; more > 0 {
-		name += fmt.Sprintf(" (+%d)", more)
+		name += fmt.Sprintf(" +%d alike", more)
 	}
 	return name
 }
@@ -287,7 +287,7 @@ func findingSummary(all []results.Finding) string {
 	}
 	text := fmt.Sprintf("FAIL: %d of %d", len(failed), len(all))
 	if anyOpen(all) {
-		text += ", " + countVerdicts(selectFindings(all, isUndecided))
+		text += fmt.Sprintf(" (%d cannot tell)", len(selectFindings(all, isUndecided)))
 	}
 	return text + ": " + strings.Join(texts, "; ")
 }

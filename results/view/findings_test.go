@@ -53,7 +53,7 @@ func writeFindings(t *testing.T, format Format, s *results.Set, o Options) strin
 func TestFindingsShowWhatIsWrongFirst(t *testing.T) {
 	short := writeFindings(t, FormatTable, foundSet(), Options{Width: 100})
 	first, rest, _ := strings.Cut(strings.Replace(short, "\n  ", " ", 1), "\n")
-	want := `FAIL: 2 of 5, cannot tell 1: late-reader: cut at 65,536 B: what one pipe holds; ` +
+	want := `FAIL: 2 of 5 (1 cannot tell): late-reader: cut at 65,536 B: what one pipe holds; ` +
 		`socketpair: says \x1b[2Jboo`
 	if first != want {
 		t.Errorf("first line %q, want %q", first, want)
@@ -223,7 +223,7 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 			false, true},
 		{"none", []results.Verdict{"cannot-tell", "cannot-tell"},
 			"INCONCLUSIVE: none of 2 could be judged", true, false},
-		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"}, "FAIL: 1 of 3, cannot tell 1: b: found",
+		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"}, "FAIL: 1 of 3 (1 cannot tell): b: found",
 			false, false},
 	} {
 		s := &results.Set{}

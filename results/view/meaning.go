@@ -388,7 +388,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 		return sentence{start + ": " + tooNoisyToTell + " whether chunks shorten its wait.", true}
 	}
 	return sentence{text: start + ", waits " + joinAnd(parts) +
-		". Chunk for that alone, and only if both ends speak the chunks: MCP and LSP have none."}
+		". Only that is a reason to chunk, and both ends must speak chunks: MCP and LSP have none."}
 }
 
 // differOnlyInFraming reports whether two cells have all but the framing in common.

@@ -82,7 +82,7 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 		{Title: "p99", Data: "p99 (ns)", Right: true},
 		{Title: "requests/s", Data: "requests (/s)", Right: true},
 		{Title: "ns/B", Data: "time (ns/B)", Right: true},
-		{Title: "MB/s both ways", Data: "both ways (B/s)", Right: true},
+		{Title: "MB/s, in + out", Data: "both ways (B/s)", Right: true},
 		{Title: "server memory", Data: "server memory (B)", Right: true},
 		{Title: "out of order", Right: true},
 		{Title: "n", Right: true},

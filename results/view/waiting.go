@@ -56,8 +56,8 @@ func waitingTables(rows []stat.Row) []Table {
 
 // refusalSentence is about writers that do not block: how often the kernel refuses a write if they
 // poll, how much slower they are if they sleep instead, and when they learn that the reader left.
-// On a noisy machine it shows the range of the samples instead of their median, and of a ratio the
-// least that is certain.
+// On a noisy machine, and of what is only rough, it shows the range of the samples instead of their
+// median, and of a ratio the least that is certain.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	var refused, paused, left *stat.Row
 	for i, r := range waiting {
@@ -78,7 +78,7 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 		return sentence{}
 	}
 	often := timesText(refused.Estimates["eagain"].Median)
-	if noisy {
+	if noisy || IsRough(refused.Estimates["eagain"]) {
 		twoDigits := func(n float64) string { return results.FormatNumber(n, 2) }
 		often = sampleRange(*refused, "eagain", twoDigits) + " times"
 	}
@@ -89,7 +89,7 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 		size := func(n float64) string { return results.FormatSize(int64(n)) }
 		told := results.FormatDuration(left.Estimates["told"].Median)
 		lost := size(left.Estimates["lost"].Median)
-		if noisy {
+		if noisy || IsRough(left.Estimates["told"]) {
 			told = sampleRange(*left, "told", results.FormatDuration)
 			lost = sampleRange(*left, "lost", size)
 		}
@@ -104,7 +104,9 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 func pauseText(refused, paused stat.Row, noisy bool) string {
 	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
 	atLeast := ""
-	if noisy {
+	few := refused.Estimates["goodput"].Interval == nil ||
+		paused.Estimates["goodput"].Interval == nil
+	if noisy || few {
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), refused.Records, paused.Records)
 		if !ratio.Above(gainThatCounts) {
 			return ""
