@@ -57,6 +57,9 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	page.Answer = append(page.Answer, nextCommands(r)...)
 	if len(r.Diagnoses) == 0 {
 		none := "nothing known to make programs hang was found"
+		if busy := computing(r); busy != "" {
+			none = "no pipe is stuck: " + busy + " computes, and others may wait for it"
+		}
 		if !detail {
 			none += " (looked for: see --detail)"
 		}
@@ -94,6 +97,24 @@ func nextCommands(r *inspect.Report) []string {
 	return nil
 }
 
+// computing names the process of the tree that computed most of the time, "" if none did.
+func computing(r *inspect.Report) string {
+	for _, p := range r.Processes {
+		if runShare(p, r) >= computes && !p.Stopped {
+			return fmt.Sprintf("%d (%s)", p.PID, p.Command)
+		}
+	}
+	return ""
+}
+
+// runShare is how much of the time, in percent, the busiest thread of a process could run.
+func runShare(p inspect.Proc, r *inspect.Report) float64 {
+	if p.Recent == nil || r.Look <= 0 {
+		return 0
+	}
+	return 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
+}
+
 // processLines are the processes of the tree, and where their threads sleep.
 func processLines(r *inspect.Report) []string {
 	var lines []string
@@ -114,9 +135,8 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.SIGTERM == "handled" {
 		line += ", handles SIGTERM"
 	}
-	share := 0.0
+	share := runShare(p, r)
 	if p.Recent != nil && r.Look > 0 {
-		share = 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
 		line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
 			share, results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
 	}

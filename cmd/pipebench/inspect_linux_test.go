@@ -96,6 +96,23 @@ func TestInspectBeginsWithTheAnswer(t *testing.T) {
 	}
 }
 
+// A process that computes may be what others wait for, so the first line does not say that nothing
+// was found.
+func TestInspectNamesAProcessThatComputes(t *testing.T) {
+	r := &inspect.Report{PID: 1, Look: time.Second, Processes: []inspect.Proc{
+		{PID: 1, Command: "editor", Recent: &inspect.Usage{Runnable: time.Millisecond}},
+		{PID: 2, Parent: 1, Command: "server", Recent: &inspect.Usage{Runnable: time.Second}},
+	}}
+	const want = "no pipe is stuck: 2 (server) computes, and others may wait for it (looked for: "
+	if got := inspectPage(r, false).Answer[0]; !strings.HasPrefix(got, want) {
+		t.Errorf("%q does not begin with %q", got, want)
+	}
+	r.Processes[1].Stopped = true
+	if got := inspectPage(r, false).Answer[0]; !strings.HasPrefix(got, "nothing known") {
+		t.Errorf("a stopped process computes: %q", got)
+	}
+}
+
 func TestInspectWritesTheReportAsJSON(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	pid := os.Getpid()
