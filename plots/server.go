@@ -14,12 +14,14 @@ import (
 func serverChart(all rows) Chart {
 	var sizes []int
 	failsAt, how := 0, ""
+	cutShort := false // failsAt is above what works, and was not tried
 	for _, t := range all.set.Targets {
 		at, failed := failedAt(t)
 		switch {
 		case failed && (failsAt == 0 || at < failsAt):
 			failsAt = at
 			how = failureText(t)
+			cutShort = t.Evidence.Limit != nil && t.Evidence.Limit.CutShort
 		case !failed && t.Size > 0 && !slices.Contains(sizes, int(t.Size)):
 			sizes = append(sizes, int(t.Size))
 		}
@@ -41,7 +43,7 @@ func serverChart(all rows) Chart {
 	}
 	c := Chart{
 		Name:     "server",
-		Title:    serverTitle(panel, sizes),
+		Title:    serverTitle(panel, sizes, cutShort),
 		Subtitle: nonEmpty(view.MachineLine(all.set)),
 		X:        Axis{Label: "message size", Places: sizeNames(sizes)},
 		Y:        Axis{Label: "time of a round trip", Log: true, Unit: Nanos},
@@ -77,8 +79,11 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 }
 
 // serverTitle says where servers fail, or how much longer the largest message takes.
-func serverTitle(p Panel, sizes []int) string {
+func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	switch {
+	case p.Fails != nil && cutShort:
+		return fmt.Sprintf("A server fails above %s: %s",
+			view.SizeTitle(sizes[p.Fails.From]-1), p.Fails.How)
 	case p.Fails != nil:
 		return fmt.Sprintf("A server fails from %s on: %s", view.SizeTitle(sizes[p.Fails.From]),
 			p.Fails.How)

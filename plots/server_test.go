@@ -190,11 +190,17 @@ func TestWhereAServerFailsIsNamed(t *testing.T) {
 	if len(points) != 3 || !slices.Contains(c.X.Places, "5,001 B") {
 		t.Errorf("points %+v at %q", points, c.X.Places)
 	}
-	want := Failing{From: 3, How: "no reply, process alive"}
-	if got := c.Panels[0].Fails; got == nil || *got != want {
-		t.Errorf("fails %+v, want %+v", got, want)
+	fails := Failing{From: 3, How: "no reply, process alive"}
+	if got := c.Panels[0].Fails; got == nil || *got != fails {
+		t.Errorf("fails %+v, want %+v", got, fails)
 	}
 	if c.Title != "A server fails from 5,001 B on: no reply, process alive" {
 		t.Errorf("title %q", c.Title)
+	}
+	last := &set.Targets[len(set.Targets)-1]
+	last.Evidence.Limit = &results.LimitEvidence{Side: "request", CutShort: true}
+	const want = "A server fails above 5,000 B: no reply, process alive"
+	if got := serverChart(rowsOf(&set)).Title; got != want {
+		t.Errorf("a search that was cut short is titled %q, want %q", got, want)
 	}
 }

@@ -1,12 +1,13 @@
 package results
 
 import (
+	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -54,16 +55,18 @@ type Environment struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
+// containerID is the name that Docker and Podman give to the host of a container: each container
+// gets another.
+var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
+
 // Node tells machines apart that are alike: it is the machine's hash, and the label "node" or the
-// name of the host. The name of a container's host is left out: each container gets another.
+// name of the host, unless that only names a container.
 func (e Environment) Node() string {
-	if node := e.Labels["node"]; node != "" {
-		return e.Machine + " " + node
-	}
-	if strings.Contains(e.Virtualisation, "container") {
+	name := cmp.Or(e.Labels["node"], e.Hostname)
+	if containerID.MatchString(name) {
 		return e.Machine
 	}
-	return e.Machine + " " + e.Hostname
+	return e.Machine + " " + name
 }
 
 func (Environment) kind() string  { return KindEnvironment }

@@ -46,8 +46,8 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 }
 
 func TestMachinesThatAreAlikeHaveNodesOfTheirOwn(t *testing.T) {
-	env := func(machine, host, node, virtual string) results.Environment {
-		e := results.Environment{Machine: machine, Hostname: host, Virtualisation: virtual}
+	env := func(machine, host, node string) results.Environment {
+		e := results.Environment{Machine: machine, Hostname: host}
 		e.Labels = map[string]string{"node": node}
 		return e
 	}
@@ -56,12 +56,12 @@ func TestMachinesThatAreAlikeHaveNodesOfTheirOwn(t *testing.T) {
 		a, b results.Environment
 		same bool
 	}{
-		{"two runs of a host", env("1", "a", "", ""), env("1", "a", "", ""), true},
-		{"two hosts", env("1", "a", "", ""), env("1", "b", "", ""), false},
-		{"a host that changed", env("1", "a", "", ""), env("2", "a", "", ""), false},
-		{"pods on a node", env("1", "x", "a", ""), env("1", "y", "a", ""), true},
-		{"pods on two nodes", env("1", "x", "a", ""), env("1", "x", "b", ""), false},
-		{"containers", env("1", "x", "", "container"), env("1", "y", "", "container"), true},
+		{"two runs of a host", env("1", "a", ""), env("1", "a", ""), true},
+		{"two hosts", env("1", "a", ""), env("1", "b", ""), false},
+		{"a host that changed", env("1", "a", ""), env("2", "a", ""), false},
+		{"pods on a node", env("1", "x", "a"), env("1", "y", "a"), true},
+		{"pods on two nodes", env("1", "x", "a"), env("1", "x", "b"), false},
+		{"containers", env("1", "0a1b2c3d4e5f", ""), env("1", "f0e1d2c3b4a5", ""), true},
 	} {
 		if same := test.a.Node() == test.b.Node(); same != test.same {
 			t.Errorf("%s: the same node: %v", test.what, same)

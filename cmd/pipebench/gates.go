@@ -27,7 +27,8 @@ type gateFlags struct {
 func (g *gateFlags) register(cmd *cobra.Command) {
 	g.failAbove = -1
 	addParsed(cmd, &g.failAbove, "fail-above", "", parseShare, "exit 3 if something is "+
-		"established to be worse by more than this, such as 5%, and 4 if that cannot be known")
+		"certainly worse, and by more than this at best estimate, such as 5%; 4 if that cannot "+
+		"be known")
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false,
 		"exit 4 unless every figure has a verdict")
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
@@ -56,7 +57,7 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		limit := results.FormatPercent(100 * g.failAbove)
 		switch c.Outcome(g.failAbove) {
 		case stat.OutcomeRegression:
-			err := fmt.Errorf("worse by more than %s: %s", limit, worst(c, g.failAbove))
+			err := fmt.Errorf("worse by more than %s at best estimate: %s", limit, worst(c, g.failAbove))
 			return &statusError{exitGate, err}
 		case stat.OutcomeInconclusive:
 			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit, hint(c))

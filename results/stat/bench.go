@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -19,7 +20,8 @@ import (
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList
-	in := benchfmt.NewReader(r, name)
+	var text bytes.Buffer
+	in := benchfmt.NewReader(io.TeeReader(r, &text), name)
 	for in.Scan() {
 		switch line := in.Result().(type) {
 		case *benchfmt.SyntaxError:
@@ -47,7 +49,21 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 			s.Metric.Informs = true // go test computes it from the time
 		}
 	}
-	return Dataset{Name: name, Series: list, Problems: problems.All}, nil
+	failed := failedBenchmarks(text.String())
+	return Dataset{Name: name, Series: list, Problems: problems.All, Failed: failed}, nil
+}
+
+// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2", once each.
+func failedBenchmarks(text string) []string {
+	var names []string
+	for line := range strings.Lines(text) {
+		rest, failed := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: ")
+		name, _, _ := strings.Cut(rest, " ")
+		if failed && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // addLine adds the values of a line of benchmark text.

@@ -58,3 +58,25 @@ PASS
 		t.Errorf("problems: %v, want those of lines 7 and 8", problems)
 	}
 }
+
+// What failed is missing in both files alike, so that nothing else would tell of it.
+func TestBenchmarksThatFailedKeepAGateFromPassing(t *testing.T) {
+	const passed = "BenchmarkDecode-2 \t 100 \t 500 ns/op\n"
+	const failed = "--- FAIL: BenchmarkEncode-2\n    x_test.go:9: boom\n"
+	for text, want := range map[string]string{
+		passed:          "",
+		passed + failed: "old.txt has benchmarks that failed: BenchmarkEncode-2",
+	} {
+		before, err := stat.ReadDatasetFrom("old.txt", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := stat.ReadDatasetFrom("new.txt", strings.NewReader(passed+passed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stat.Compare(before, after, stat.CompareOptions{}).Doubt; got != want {
+			t.Errorf("%q: doubt %q, want %q", text, got, want)
+		}
+	}
+}

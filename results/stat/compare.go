@@ -404,6 +404,12 @@ func (c *Comparison) note(before, after Dataset) {
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
 			missingCases(c.OnlyOld, before), c.Old, someOf(c.OnlyOld))
 	}
+	for _, side := range []Dataset{before, after} {
+		if len(side.Failed) > 0 && c.Doubt == "" {
+			c.Doubt = fmt.Sprintf("%s has benchmarks that failed: %s", side.Name,
+				someOf(side.Failed))
+		}
+	}
 	if len(c.OnlyNew) > 0 {
 		c.addNote("in new alone: %s", someOf(c.OnlyNew))
 	}
@@ -468,10 +474,10 @@ const (
 )
 
 // Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
-// a share (0.05 is 5 %). It is a regression if a worsening above the limit is established. It is
-// inconclusive if a worsening above the limit cannot be excluded, if the verdict on the time of a
-// cell is missing (see Unjudged), if there is a Doubt, or if there is no figure that a gate waits
-// for. It is "nothing in common" if there was nothing to compare, which is no success. Times of
+// a share (0.05 is 5 %). It is a regression if a worsening is established whose best estimate is
+// above the limit. It is inconclusive if a worsening above the limit cannot be excluded, if the
+// verdict on the time of a cell is missing (see Unjudged), if there is a Doubt, or if there is no
+// figure that a gate waits for. It is "nothing in common" if there was nothing to compare, which is no success. Times of
 // unpinned ends (placement free) are never waited for.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {

@@ -95,6 +95,7 @@ type Dataset struct {
 	Series   []Series          `json:"-"`
 	Set      *results.Set      `json:"-"`                  // what the series are of; nil if text
 	Problems []results.Problem `json:"problems,omitempty"` // what could not be read
+	Failed   []string          `json:"failed,omitempty"`   // benchmarks that failed, in text
 }
 
 // DatasetOf makes a set one side of a comparison.

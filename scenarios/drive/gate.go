@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -34,6 +35,7 @@ func Failed(set *results.Set) error {
 	var failed *results.Target
 	works, limited := false, false
 	var searchedTo int64 // without a limit
+	var cutAt []int64    // where searches ended for want of time
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
 			return err
@@ -50,6 +52,9 @@ func Failed(set *results.Set) error {
 		}
 		if t.SearchedTo != nil {
 			searchedTo = max(searchedTo, *t.SearchedTo)
+			if t.Evidence.Limit != nil && t.Evidence.Limit.CutShort {
+				cutAt = append(cutAt, *t.SearchedTo)
+			}
 		}
 		limited = limited || endsAtLimit
 	}
@@ -58,6 +63,8 @@ func Failed(set *results.Set) error {
 		return nil
 	case !works:
 		return errors.New("the server fails at every size")
+	case len(cutAt) > 0 && slices.Min(cutAt) < failed.Size:
+		return nil // the size may be too large in the direction that was not searched so far
 	case searchedTo > 0 && searchedTo >= failed.Size && !limited:
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}

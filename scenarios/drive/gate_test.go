@@ -7,6 +7,24 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
+// A search of requests says nothing about replies, whose search was cut before the size that failed.
+func TestACutSearchOfRepliesClearsNoSize(t *testing.T) {
+	requests, replies := int64(128<<10), int64(32<<10)
+	for cut, fails := range map[string]bool{"cut short": false, "done": true} {
+		reply := results.Target{Verdict: "ok", SearchedTo: &replies}
+		reply.Evidence.Limit = &results.LimitEvidence{Side: "reply", CutShort: cut == "cut short"}
+		set := &results.Set{Targets: []results.Target{
+			{Size: 32 << 10, Verdict: "ok"},
+			{Size: 64 << 10, Verdict: "unanswered"},
+			{Verdict: "ok", SearchedTo: &requests},
+			reply,
+		}}
+		if err := drive.Failed(set); (err != nil) != fails {
+			t.Errorf("%s: %v", cut, err)
+		}
+	}
+}
+
 // A search that did not come as far as the size that failed does not clear that size.
 func TestOnlyASearchBeyondAFailureSaysThatItIsNotOverASize(t *testing.T) {
 	for searched, fails := range map[int64]bool{4 << 20: false, 16 << 20: true} {

@@ -207,6 +207,7 @@ func (s *search) record() results.Target {
 	if s.High == 0 {
 		t.SearchedTo = &largest
 		if s.Low < s.Most {
+			e.CutShort = true
 			warn(&t, "the search was cut short: larger ones were not tried")
 		}
 		return t

@@ -68,8 +68,8 @@ var advice = map[Verdict]string{
 		"read, or a timer that is waited for",
 	ErrorReply: "the server refuses and says so, which is how a limit should look; clients need " +
 		"the limit to be documented",
-	Unanswered: "the request was swallowed, or takes longer than others (--patience): answer " +
-		"every request that has an id, with an error at least",
+	Unanswered: "no answer to the request came in its time (--patience): answer every request " +
+		"that has an id, with an error at least",
 	Late: "the answer came when it was no longer waited for: look for what holds it up; a " +
 		"server that is only slow needs more --patience",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
