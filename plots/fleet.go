@@ -39,8 +39,8 @@ func FleetCharts(members []stat.Member) []Chart {
 	sizes = slices.Compact(sizes)
 	c := Chart{
 		Name: "machines",
-		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput: medians of %s", 100*least,
-			100*most, results.FormatCount(len(members), "machine")),
+		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput: medians of %s",
+			100*least, 100*most, results.FormatCount(len(members), "machine")),
 		X: sizeAxis("message size", sizes),
 		Y: ratioAxis,
 		Notes: []string{"Points are medians of the ratios taken round by round; bars are the " +

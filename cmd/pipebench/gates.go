@@ -57,7 +57,8 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		limit := results.FormatPercent(100 * g.failAbove)
 		switch c.Outcome(g.failAbove) {
 		case stat.OutcomeRegression:
-			err := fmt.Errorf("worse by more than %s at best estimate: %s", limit, worst(c, g.failAbove))
+			err := fmt.Errorf("worse by more than %s at best estimate: %s", limit,
+				worst(c, g.failAbove))
 			return &statusError{exitGate, err}
 		case stat.OutcomeInconclusive:
 			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit, hint(c))

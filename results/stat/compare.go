@@ -477,8 +477,8 @@ const (
 // a share (0.05 is 5 %). It is a regression if a worsening is established whose best estimate is
 // above the limit. It is inconclusive if a worsening above the limit cannot be excluded, if the
 // verdict on the time of a cell is missing (see Unjudged), if there is a Doubt, or if there is no
-// figure that a gate waits for. It is "nothing in common" if there was nothing to compare, which is no success. Times of
-// unpinned ends (placement free) are never waited for.
+// figure that a gate waits for. It is "nothing in common" if there was nothing to compare, which is
+// no success. Times of unpinned ends (placement free) are never waited for.
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -34,8 +33,6 @@ func Undecided(set *results.Set) error {
 func Failed(set *results.Set) error {
 	var failed *results.Target
 	works, limited := false, false
-	var searchedTo int64 // without a limit
-	var cutAt []int64    // where searches ended for want of time
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
 			return err
@@ -50,12 +47,6 @@ func Failed(set *results.Set) error {
 		if t.Size > 0 && !t.Served() || failed == nil && endsAtLimit {
 			failed = &t
 		}
-		if t.SearchedTo != nil {
-			searchedTo = max(searchedTo, *t.SearchedTo)
-			if t.Evidence.Limit != nil && t.Evidence.Limit.CutShort {
-				cutAt = append(cutAt, *t.SearchedTo)
-			}
-		}
 		limited = limited || endsAtLimit
 	}
 	switch {
@@ -63,12 +54,27 @@ func Failed(set *results.Set) error {
 		return nil
 	case !works:
 		return errors.New("the server fails at every size")
-	case len(cutAt) > 0 && slices.Min(cutAt) < failed.Size:
-		return nil // the size may be too large in the direction that was not searched so far
-	case searchedTo > 0 && searchedTo >= failed.Size && !limited:
+	case !limited && clears(set, failed.Size):
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil
+}
+
+// clears reports whether searches found that a size is not too large: one came as far, and none had
+// to stop before, as it might for want of time in the other direction.
+func clears(set *results.Set, size int64) bool {
+	found := false
+	for _, t := range set.Targets {
+		if t.SearchedTo == nil {
+			continue
+		}
+		cut := t.Evidence.Limit != nil && t.Evidence.Limit.CutShort
+		if cut && *t.SearchedTo < size {
+			return false
+		}
+		found = found || *t.SearchedTo > 0 && *t.SearchedTo >= size
+	}
+	return found
 }
 
 // failureOfNoSize returns how a server failed if the size of a message was not the cause: under
