@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ type program struct {
 	o    Options
 	mu   sync.Mutex
 	runs reference // all runs so far with a file as its output
+
+	slower bool // the first runs ended at some times, and at others not
 }
 
 // ref returns what the program does when its output is a file, as far as it is known.
@@ -46,7 +49,7 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	if p.unfinished() {
+	if p.slower || p.unfinished() {
 		return sink(first.Finding)
 	}
 	tries := map[string]situation{
@@ -118,6 +121,12 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	}
 	first := p.o.tryOne(ctx, catalogue.Program, about, func(ctx context.Context, f *finding) error {
 		err = p.learn(ctx, f)
+		if errors.Is(err, errSlower) {
+			p.slower = true
+			p.askForTime(f)
+			err = nil
+			return nil
+		}
 		if err == nil {
 			err = p.unusable()
 		}
@@ -155,6 +164,10 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 			break
 		}
 		varies, err := p.doubt(ctx, f)
+		if errors.Is(err, errSlower) {
+			p.askForTime(f)
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -173,6 +186,13 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	}
 	p.judgeSpin(f, o)
 	return nil
+}
+
+// askForTime withdraws what was found, because the runs with a file do not all end in their time.
+func (p *program) askForTime(f *finding) {
+	f.clear()
+	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,
+		6*p.o.Timeout)
 }
 
 // line returns the command as a shell line, with the program's input unless the situation makes

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -163,7 +164,11 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// addRun adds one run to the reference.
+// errSlower says that a run did not end in its time, though others had ended.
+var errSlower = errors.New("a run with a file did not end in its time, though others had")
+
+// addRun adds one run to the reference. A run that did not end is no sign of an endless program if
+// others ended: the machine may be busier than it was. Then the error is errSlower.
 func (p *program) addRun(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
 	if err != nil {
@@ -171,6 +176,9 @@ func (p *program) addRun(ctx context.Context, f *finding) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if o.end == "" && len(p.runs) > 0 && !p.runs.endless() {
+		return errSlower
+	}
 	p.runs = append(p.runs, o)
 	return nil
 }

@@ -383,6 +383,25 @@ var specimens = map[string]specimen{
 			time.Sleep(time.Hour) // select {} is a deadlock in a program without cgo
 		},
 	},
+	"is too slow for its time at times": {
+		situation: "late-reader",
+		verdict:   "cannot-tell",
+		found:     "a run with a file did not end in its time, though others had",
+		timeout:   4 * time.Second,
+		run: func() {
+			n := starts()
+			info, _ := os.Stdout.Stat()
+			switch {
+			case !info.Mode().IsRegular():
+				rawWrite(output()[:65_536])
+			case n <= 2:
+				os.Stdout.Write(output())
+			default:
+				os.Stdout.Write(output()[:200_000])
+				time.Sleep(time.Hour)
+			}
+		},
+	},
 	"throws dice": {
 		situation: "reference",
 		found:     "two runs differ from byte ",
