@@ -151,14 +151,14 @@ func capacityName(row stat.Row) string {
 // settingName names what a row changes, with the verb behind it: "A pipe of 1 MiB carries", "Writes
 // of 8 KiB carry", or both.
 func settingName(row stat.Row, usual int) string {
-	writes := "rites of " + view.SizeTitle(row.Cell.WriteSize) + " carry"
+	size := view.SizeTitle(row.Cell.WriteSize)
 	switch {
 	case row.Cell.Capacity == usual:
-		return "W" + writes
+		return "Writes of " + size + " carry"
 	case row.Cell.WriteSize == 0:
 		return "A " + capacityName(row) + " carries"
 	}
-	return "A " + capacityName(row) + " and w" + writes
+	return "A " + capacityName(row) + " and writes of " + size + " carry"
 }
 
 // writeSizeTitle says by how much the best setting of capacity and write size exceeds whole

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"encoding/binary"
@@ -62,11 +61,13 @@ var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 // Node tells machines apart that are alike: it is the machine's hash, and the label "node" or the
 // name of the host, unless that only names a container.
 func (e Environment) Node() string {
-	name := cmp.Or(e.Labels["node"], e.Hostname)
-	if containerID.MatchString(name) {
+	if node := e.Labels["node"]; node != "" {
+		return e.Machine + " " + node
+	}
+	if containerID.MatchString(e.Hostname) {
 		return e.Machine
 	}
-	return e.Machine + " " + name
+	return e.Machine + " " + e.Hostname
 }
 
 func (Environment) kind() string  { return KindEnvironment }

@@ -141,7 +141,7 @@ type LimitEvidence struct {
 	AtTwice  string `json:"at_twice,omitempty"` // the verdict at twice the limit
 	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked
 
-	CutShort   bool `json:"cut_short,omitempty"`   // there was no time for the exact byte
+	CutShort   bool `json:"cut_short,omitempty"`   // there was no time to search on
 	Flaky      bool `json:"flaky,omitempty"`       // tried again, the limit did not hold
 	ByRequests bool `json:"by_requests,omitempty"` // replies were searched up to the request limit
 }

@@ -111,9 +111,8 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable has a row for each finding. Without detail, a terminal shows what was done only
-// for claims. The column for the command is shown only for checks of several
-// commands.
+// findingTable has a row for each finding. Without detail, a terminal shows what was done only for
+// claims. The column for the command is shown only for checks of several commands.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	claims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	isCheck := len(all) > 0 && all[0].Area() == results.AreaCheck
