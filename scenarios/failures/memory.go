@@ -97,8 +97,8 @@ func (l endlessLine) try(t *experiment.Trial) {
 	t.Found(f)
 }
 
-// largeLimit is some hundred times as long as a message of 64 MiB takes on an idle machine. How soon
-// a process starts says nothing about that: under Go's race detector each byte is slow.
+// largeLimit is far longer than a message of 64 MiB takes on an idle machine. How soon a process
+// starts says nothing about that: under Go's race detector each byte is slow.
 const largeLimit = 2 * time.Minute
 
 // largeMessages are experiments in which a large message comes in chunks, and then small messages.
