@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/bench/placement"
 )
 
-// Workers that wait for their next job lie in a read. Only Go's watchdog runs then, a hundred times a
-// second, and what it wakes. Two that polled, each millisecond, would be put on a CPU some two
-// thousand times a second.
+// Workers that wait for their next job lie in a read. Only Go's watchdog runs then, some hundred
+// times a second, and what it wakes. Two workers that polled every millisecond would be put on a
+// CPU some two thousand times a second.
 func TestIdleWorkersDoNotRun(t *testing.T) {
 	p := small(cell())
 	any := placement.CPUs{Writer: placement.Any, Reader: placement.Any}

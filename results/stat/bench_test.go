@@ -59,7 +59,7 @@ PASS
 	}
 }
 
-// What failed is missing in both files alike, so that nothing else would tell of it.
+// A benchmark that fails on both sides has no line in either text, so nothing else tells of it.
 func TestBenchmarksThatFailedKeepAGateFromPassing(t *testing.T) {
 	const passed = "BenchmarkDecode-2 \t 100 \t 500 ns/op\n"
 	const failed = "--- FAIL: BenchmarkEncode-2\n    x_test.go:9: boom\n"

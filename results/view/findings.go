@@ -315,7 +315,7 @@ func passedOf(all []results.Finding) string {
 	return text
 }
 
-// countFailures counts ways to fail: "38 happen here, 35 under a condition, 60 do not".
+// countFailures counts ways to fail: "38 seen here, 35 under a condition, 60 not seen".
 func countFailures(all []results.Finding) string {
 	var parts []string
 	for _, verdict := range results.Verdicts() {
@@ -326,11 +326,11 @@ func countFailures(all []results.Finding) string {
 		text := VerdictText(string(verdict))
 		switch verdict {
 		case results.Fails:
-			text = "happen here"
+			text = "seen here"
 		case results.Depends:
 			text = "under a condition"
 		case results.OK:
-			text = "do not"
+			text = "not seen"
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", len(own), text))
 	}

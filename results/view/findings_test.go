@@ -223,7 +223,8 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 			false, true},
 		{"none", []results.Verdict{"cannot-tell", "cannot-tell"},
 			"INCONCLUSIVE: none of 2 could be judged", true, false},
-		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"}, "FAIL: 1 of 3 (1 cannot tell): b: found",
+		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"},
+			"FAIL: 1 of 3 (1 cannot tell): b: found",
 			false, false},
 	} {
 		s := &results.Set{}

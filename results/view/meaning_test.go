@@ -93,7 +93,7 @@ func TestALargerPipeThatGainsNothingIsNotPraised(t *testing.T) {
 	}
 }
 
-// What is known of a larger pipe comes first, and what noise hides is named behind it.
+// The sentence about a larger pipe begins with what is known, and ends with what noise hides.
 func TestWhatIsKnownOfALargerPipeComesFirst(t *testing.T) {
 	times := map[string]float64{"raw": 1, "ndjson": 1.1}
 	set := runSet(times, map[string][3]float64{

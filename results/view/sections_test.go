@@ -23,7 +23,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 			{Run: "run-1", ID: "failure/both-write-first", Verdict: results.Fails},
 			{Run: "run-1", ID: "failure/growth/rescan", Verdict: results.Depends},
 			{Run: "run-1", ID: "failure/reader-gone", Verdict: results.Fails},
-		}}, "3 ways to fail: 2 happen here, 1 under a condition."},
+		}}, "3 ways to fail: 2 seen here, 1 under a condition."},
 		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a",
 			Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}},
 			"2 findings: 0 differ from the documented rules, 1 agree, 1 are not documented."},

@@ -121,19 +121,15 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	}
 	first := p.o.tryOne(ctx, catalogue.Program, about, func(ctx context.Context, f *finding) error {
 		err = p.learn(ctx, f)
-		if errors.Is(err, errSlower) {
-			p.slower = true
-			p.askForTime(f)
-			err = nil
-			return nil
-		}
 		if err == nil {
 			err = p.unusable()
 		}
 		if err != nil {
 			return err
 		}
-		if p.unfinished() {
+		if p.slower {
+			p.askForTime(f)
+		} else if p.unfinished() {
 			f.cannotTell("was still at work after %s: "+
 				"give it more time by --timeout, such as --timeout %s",
 				duration(p.ref().last().took), 6*p.o.Timeout)

@@ -151,15 +151,21 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 }
 
 // learn starts the program with a file until it is known what it usually does: twice, and once more
-// if the two differ.
+// if the two differ. It notes if a run is slower than its time.
 func (p *program) learn(ctx context.Context, f *finding) error {
-	for range 2 {
-		if err := p.addRun(ctx, f); err != nil {
+	runs := 2
+	for n := 0; n < runs; n++ {
+		err := p.addRun(ctx, f)
+		if errors.Is(err, errSlower) {
+			p.slower = true
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-	}
-	if p.ref().likeness() > sameBytes {
-		return p.addRun(ctx, f)
+		if n == 1 && p.ref().likeness() > sameBytes {
+			runs = 3
+		}
 	}
 	return nil
 }

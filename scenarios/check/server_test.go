@@ -87,7 +87,8 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"ours deaf@65536B": {
 			"large-request": "to a request of 65,537 B: no reply, process alive; " +
 				"to one of 65,536 B: an answer",
-			"nonblocking-stdout": "cannot tell: a request of 256 KiB fails without this, too: no reply, process alive",
+			"nonblocking-stdout": "cannot tell: a request of 256 KiB fails without this, too: " +
+				"no reply, process alive",
 		},
 		"ours exit0@1000B": {"large-request": "to a request of 1,001 B: exited silently (code 0); " +
 			"to one of 1,000 B: an answer"},

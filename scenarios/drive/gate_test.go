@@ -7,7 +7,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// A search of requests says nothing about replies, whose search was cut before the size that failed.
+// The search of replies was cut before it came to the size that failed. The search of requests says
+// nothing about replies.
 func TestACutSearchOfRepliesClearsNoSize(t *testing.T) {
 	requests, replies := int64(128<<10), int64(32<<10)
 	for cut, fails := range map[string]bool{"cut short": false, "done": true} {

@@ -294,7 +294,8 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 	for _, want := range []string{
 		"Chunks are frames of a protocol that both ends must speak: MCP and LSP have none.",
 		"If your reader parses (1 ns per byte or more): change nothing.",
-		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, by either end).",
+		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, " +
+			"by either end).",
 		"unless small messages must not wait behind large ones: then frames of 60 KiB shorten that wait",
 		"A larger pipe holds more that a small message has to wait for",
 	} {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What an epoll descriptor watches is named by a number that may stand for another file by now,
-// even for itself.
+// An epoll descriptor names what it watches by a number. By now the number may stand for another
+// file, even for the epoll descriptor itself.
 func TestAnEpollThatSeemsToWatchItself(t *testing.T) {
 	epoll, err := unix.EpollCreate1(0)
 	if err != nil {
