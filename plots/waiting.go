@@ -67,17 +67,17 @@ func (c *Chart) addWriters(r rows, title, name string, y Axis) {
 }
 
 // pauseCosts returns how many times as much goodput a writer that polls has as one that sleeps: the
-// least and the most of all settings, as far as both have an interval; zeroes if there is none.
+// least and the most of all settings in which neither is rough; zeroes if there is none.
 func (r rows) pauseCosts() (least, most float64) {
 	for _, sleeps := range r.all {
-		if family(writersIO(sleeps)) != "sleep" || sleeps.Estimates["goodput"].Interval == nil {
+		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
 			continue
 		}
 		for _, polls := range r.all {
 			c := polls.Cell
 			c.IO = sleeps.Cell.IO
 			if family(writersIO(polls)) != "poll" || c != sleeps.Cell ||
-				polls.Estimates["goodput"].Interval == nil {
+				view.IsRough(polls.Estimates["goodput"]) {
 				continue
 			}
 			times := polls.Estimates["goodput"].Median / sleeps.Estimates["goodput"].Median
