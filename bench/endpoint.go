@@ -212,8 +212,8 @@ func (e *endpoint) begin(j job) {
 	}
 }
 
-// newJobsLoad makes the account of the job's load, nil if it has none. The warm-up is not part of
-// it.
+// newJobsLoad returns what counts the job's load, nil for a job without one. It does not count the
+// warm-up.
 func (e *endpoint) newJobsLoad() (*load, error) {
 	if !e.isLoad() || e.Compare {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 // it while the run goes on.
 type interference struct {
 	lasting []string      // faults of the machine, found before the run
-	before  machine.Usage // of its CPUs, before the run
+	before  machine.Usage // of the machine's CPUs, before the run
 	last    machine.Usage // when the latest slice was over
 	latest  []string      // all warnings, by the latest look
 
@@ -33,11 +33,10 @@ func newInterference() *interference {
 // others had.
 const maxQueued = 0.05
 
-// mark notes in a sample how much CPU time the hypervisor took from it, and, if the sample is to be
-// left out of the figures, why. The rule is the same for every sample and ignores its speed. A
-// sample is left out if, since the slice before it, time was stolen from its CPUs or a quota
-// stopped it. It is also left out if its ends waited more than maxQueued of the time for CPUs that
-// others had.
+// mark notes in a sample how much CPU time the hypervisor took from it. It leaves the sample out of
+// the figures, by saying why in Disturbed, if the hypervisor took any since the slice before, if a
+// quota stopped it, or if its ends waited more than maxQueued of the time for CPUs that others had.
+// The rule is the same for every sample and ignores its speed.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.last)
@@ -60,20 +59,20 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 }
 
 // waitedForOthers returns how long the ends of a sample waited, at least, for a CPU that others
-// had. Ends with a CPU each wait only for others. Ends on one CPU also wait for each other, so only
-// the time in which neither ran can count. If the scheduler chose the CPUs, an end may have waited
-// for the other end while that ran; only the time that it waited beyond that counts.
+// had.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
 	if w.RunQueueNS == nil || r.RunQueueNS == nil || w.CPUNS == nil || r.CPUNS == nil {
 		return 0, false
 	}
-	ns := *w.RunQueueNS + *r.RunQueueNS
+	ns := *w.RunQueueNS + *r.RunQueueNS // if each has a CPU of its own, it waits only for others
 	switch {
 	case cpus.Writer == placement.Any:
+		// An end may have waited for the other while that ran; what it waited beyond that counts.
 		ns = max(0, *w.RunQueueNS-*r.CPUNS) + max(0, *r.RunQueueNS-*w.CPUNS)
 	case cpus.Writer == cpus.Reader:
+		// They also wait for each other; only the time in which neither ran counts.
 		ns = min(ns, max(0, s.ElapsedNS-*w.CPUNS-*r.CPUNS))
 	}
 	return time.Duration(ns), true

@@ -283,7 +283,7 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed notes in the record what went wrong with its cell, and returns it.
+// failed notes err in the record of the cell, and returns it with the cell's name.
 func (r *runner) failed(c *cellRun, err error) error {
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()

@@ -128,9 +128,8 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 const fallbackDivisor = 1000
 
 // slice lets the workers move as many messages of a cell as fill d at the best rate seen so far.
-// The latest rate will not do, because slices of a cell should hold the same work: a slice that
-// others disturbed says nothing about the next. If the slice was left out, the reports are nil and
-// the fork's workers are gone.
+// After a slice that others disturbed, the latest rate would make the next slice too short. If the
+// slice had to be given up, the reports are nil and the fork's workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))

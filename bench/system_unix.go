@@ -17,6 +17,7 @@ func readCPUTime() cpuTime {
 	return cpuTime{r.Utime.Nano() + r.Stime.Nano(), int64(r.Nvcsw), int64(r.Nivcsw), -1}
 }
 
+// readSharedClock reads a clock that is the same for all processes of the machine.
 func readSharedClock() (int64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

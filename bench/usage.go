@@ -21,7 +21,8 @@ type usage struct {
 	heap  runtime.MemStats
 }
 
-// cpuTime is processor time and switches of a thread or a process, each -1 if it is not known.
+// cpuTime is processor time and switches of a thread or a process, each -1 if it is not known or
+// not read yet.
 type cpuTime struct {
 	cpu                    int64 // nanoseconds
 	voluntary, involuntary int64

@@ -98,8 +98,8 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives the line at hand, and returns the message that it is or completes; nil if there is
-// none.
+// line receives one line. It returns a message if the line is one, or is the last chunk of one;
+// else nil.
 func (r *chunkReader) line() ([]byte, error) {
 	is, err := r.header()
 	if err != nil {

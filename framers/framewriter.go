@@ -158,8 +158,8 @@ func (o *frameWriter) sendCalls(total int) error {
 	return nil
 }
 
-// callBytes returns how many bytes the next call hands over. The frame has total bytes; left is
-// what has not been sent, size bytes.
+// callBytes returns how many bytes the next call hands over. left holds the size bytes of a frame
+// of total bytes that have not been sent.
 func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
 	n := size
 	if o.writeSize > 0 && total > atomicBytes {

@@ -13,9 +13,14 @@ import (
 
 const (
 	defaultQueue = 1024
-	// oldestEvery gives every 16th frame to the message that has waited longest, whatever its
-	// priority, so that none starves.
+	// oldestEvery makes every 16th grant of the turn go to the message that has waited longest,
+	// whatever its priority, so that none starves.
 	oldestEvery = 16
+	// paceWeight is the share of the newest write in the rate: a change of rate is followed within
+	// some ten frames, and one write into an emptied pipe does not undo what was learnt.
+	paceWeight = 0.25
+	// smallestTuned is the smallest frame that WithWait chooses.
+	smallestTuned = 1 << 10
 )
 
 // A Mux sends messages of many goroutines over one stream, frame by frame: while a large message is
@@ -55,7 +60,8 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m.out = newFrameWriter(w, m.set.writeSize)
 	m.slots = make(chan struct{}, m.set.queue)
 	own := m.set
-	m.set.ids = func() [16]byte { // one call at a time, as a Writer makes them
+	// Sends run at once, but a source of ids need not be safe for that.
+	m.set.ids = func() [16]byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return own.id()
@@ -228,10 +234,3 @@ func (m *Mux) grantNext() {
 // there are. The size bounds only the wait for a frame; the bytes that the pipe holds already take
 // additional time.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }
-
-const (
-	smallestTuned = 1 << 10
-	// paceWeight is the share of the newest write in the rate: a change of rate is followed within
-	// some ten frames, and one write into an emptied pipe does not undo what was learnt.
-	paceWeight = 0.25
-)

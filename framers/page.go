@@ -9,8 +9,8 @@ const maxInt = math.MaxInt
 
 // Some processors copy slowly if the destination lies 1 to 31 bytes behind the source, counted
 // modulo the page size: 4 to 5 times as slowly, measured on AMD Zen 3, whose "rep movsb" the kernel
-// uses for pipes. The length of the copy does not matter. A pipe begins each write at the start of
-// a page of its own, so only the places where our buffers begin in memory decide.
+// uses for pipes. This holds for copies of any length. A pipe begins each write at the start of a
+// page of its own, so only the places where our buffers begin in memory decide.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -30,17 +30,18 @@ func newBuffer(n, offset int) []byte {
 
 // slowTogether reports whether the kernel copies the second of pieces slowly if one call sends
 // both. In a call of its own the second is copied fast, unless it begins in the last 31 bytes of a
-// page.
+// page. A short second piece is not worth a call of its own.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
 	}
+	// The pipe begins a page with pieces[0], so pieces[1] goes to offset len(pieces[0]).
 	behind := (len(pieces[0]) - pageOffset(pieces[1])) & (pageSize - 1)
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns n, or a little less, so that the first byte of pieces behind that many begins
-// a page of memory. If n is below two pages it returns n.
+// toPageStart returns n, or a little less, so that what is left of pieces behind that many bytes
+// begins at the start of a page of memory. If n is below two pages it returns n.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

@@ -157,8 +157,8 @@ func (s *partialMessages) recycle(p *partialMessage) {
 	}
 }
 
-// makeRoom gives smaller spares back until one of size bytes fits beside the others, and reports
-// whether it does. A spare alone may have any size.
+// makeRoom frees spares smaller than size until one of size bytes fits beside the others, and
+// reports whether it does. If it would be the only spare, it always fits.
 func (s *partialMessages) makeRoom(size int) bool {
 	for len(s.spares) > 0 && s.spare+size > mostSpare {
 		least := 0

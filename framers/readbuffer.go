@@ -9,12 +9,13 @@ import (
 // messages are sliced, so that a message is moved at most once on its way.
 //
 //	0 ...... base ........ pos ........ end ...... len(buf)
-//	  free   |  kept         | not looked |  free
-//	         |  and seen     | at yet     |
+//	  free   |  seen         | not looked |  free
+//	         |               | at yet     |
+//	         |  held                      |
 //
-// The kept part is the message being received. When the next read needs room, the kept part is
-// moved to the front; if that does not suffice, the buffer grows. Its sizes are top, top/2, top/4
-// ..., so that the old and the new buffer together take at most 1.5 × top.
+// The held part begins with the message being received. When the next read needs room, the held
+// part is moved to the front; if that does not suffice, the buffer grows. The sizes of a grown
+// buffer are top, top/2, top/4 ..., so that old and new together take at most 1.5 × top.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
@@ -25,7 +26,7 @@ type readBuffer struct {
 	top            int   // the largest capacity
 	fullRead       bool  // the last read was as large as one can be: there may be more
 	last           int   // bytes of the last message
-	shrinkCount    int   // messages in a row that a quarter of a grown buffer would have held
+	shrinkCount    int   // messages in a row that took at most a quarter of the grown buffer
 	err            error // came with data, to be returned by the next fill
 }
 
@@ -47,14 +48,13 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 	}
 }
 
-// held returns the kept part and what follows it.
+// held returns what was read and is not given out yet.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] was; i must not be below pos unless nothing has been
-// moved since.
+// offset returns where in the stream buf[i] was. i must be an index of now: fill moves bytes.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
-// next ends the message: the kept part begins at i from now on.
+// next ends the message: the held part begins at i from now on.
 func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {
@@ -69,7 +69,7 @@ func (in *readBuffer) next(i int) {
 
 // fill reads once: at most limit bytes, and at most the read size. A limit of 0 means the read
 // size. It returns nil if any bytes came; an error that came with them is returned by the next
-// call.
+// call. io.EOF is returned by every call from then on, any other error once.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -104,43 +104,55 @@ func (in *readBuffer) fill(limit int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom makes room behind the kept part: at least a quarter of the read size, or as much as top
+// makeRoom makes room behind the held part: at least a quarter of the read size, or as much as top
 // allows.
 func (in *readBuffer) makeRoom() {
-	kept := in.end - in.base
-	if in.buf == nil || in.shrinkCount >= shrinkAfter && kept <= in.size/2 {
+	held := len(in.held())
+	if in.buf == nil || in.shrinkCount >= shrinkAfter && held <= in.size/2 {
 		in.replace(in.size)
 		return
 	}
 	want := max(in.size/4, 1)
-	free := len(in.buf) - in.end
-	another := in.base+in.last+want <= len(in.buf) // a message like the last would fit
-	// A large message behind the last one would meet memory that is not in the cache.
-	cheap := len(in.buf) > in.size && kept <= len(in.buf)/16
-	if in.base > 0 && (kept == 0 || free < want || in.fullRead || !another || cheap) {
+	if in.base > 0 && in.shouldSlide(held, want) {
 		in.slide(in.buf)
-		free = len(in.buf) - in.end
 	}
-	if free < want && len(in.buf) < in.top {
-		in.replace(capacity(kept+want, in.top))
+	if len(in.buf)-in.end < want && len(in.buf) < in.top {
+		in.replace(capacity(held+want, in.top))
 	}
 }
 
-// replace moves what is kept into a new buffer of n bytes.
+// shouldSlide reports whether the held bytes are to be moved to the front, so that there is more
+// room than the wanted bytes.
+func (in *readBuffer) shouldSlide(held, want int) bool {
+	switch {
+	case held == 0: // nothing has to be moved
+		return true
+	case len(in.buf)-in.end < want:
+		return true
+	case in.fullRead: // more is waiting to be read
+		return true
+	case in.base+in.last+want > len(in.buf): // a message like the last would not fit
+		return true
+	}
+	// A large message behind the last one would meet memory that is not in the cache.
+	return len(in.buf) > in.size && held <= len(in.buf)/16
+}
+
+// replace moves what is held into a new buffer of n bytes.
 func (in *readBuffer) replace(n int) {
 	in.slide(newBuffer(n, in.pageOffset))
 	in.shrinkCount = 0
 }
 
-// giveBack replaces a grown buffer by one of the usual size, if that holds what is kept.
+// giveBack replaces a grown buffer by one of the usual size, if half of that can take what is held.
 func (in *readBuffer) giveBack() {
-	if len(in.buf) > in.size && in.end-in.base <= in.size/2 {
+	if len(in.buf) > in.size && len(in.held()) <= in.size/2 {
 		in.replace(in.size)
 	}
 }
 
 func (in *readBuffer) slide(to []byte) {
-	copy(to, in.buf[in.base:in.end])
+	copy(to, in.held())
 	in.pos -= in.base
 	in.end -= in.base
 	in.base = 0
@@ -172,7 +184,8 @@ func (in *readBuffer) need(n int) error {
 	return nil
 }
 
-// take returns the next n bytes. Only an early end of the stream loses them.
+// take returns the next n bytes. After an error other than the end of the stream, another take
+// returns the same bytes.
 func (in *readBuffer) take(n int) ([]byte, error) {
 	if err := in.need(n); err != nil {
 		return nil, inside(err)

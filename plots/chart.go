@@ -33,12 +33,12 @@ import (
 )
 
 // A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
-// can be compared.
+// can be compared. X is an axis of places, such as message sizes; points say at which they lie.
 type Chart struct {
 	Name     string   // of the files, without an extension; the same for the same records
 	Title    string   // what one sees
 	Subtitle []string // lines about the machine, and what all points have in common
-	X        Axis     // must have places
+	X        Axis
 	Y        Axis
 	Panels   []Panel
 	Notes    []string // small print under the picture: how to read it
@@ -72,7 +72,7 @@ type Point struct {
 
 	Label   string // beside the point
 	Samples int    // number of samples behind the figure; 0 if it is exact
-	Doubt   bool   // a screen marks it as rough, see [view.IsRough]: the marker is hollow
+	Doubt   bool   // the figure is rough, see [view.IsRough]: its marker is hollow
 }
 
 // A Failing is the part of a panel in which a server fails: from the place with index From on.
@@ -169,7 +169,7 @@ func (p Panel) comparesPoints() bool {
 	return n > 1
 }
 
-// mostPanels is how many panels a chart has.
+// mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
 // complete leaves out panels of a single point and those beyond mostPanels, and adds a note on the

@@ -45,7 +45,7 @@ func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	return over
 }
 
-// NewLatency sums up observations in nanoseconds. It does not keep them.
+// NewLatency summarises observations in nanoseconds. It does not keep them.
 func NewLatency(ns []int64) (Latency, error) {
 	h := NewHistogram()
 	var over int64

@@ -25,13 +25,13 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
-	copies [][]byte // of the only body, sent one after another; nil: it is sent from one place
-	head   int      // where a generated message carries its number, -1 if it is too small
-	tail   int
+	copies [][]byte // of the only body, at several places in memory, used in turn; nil: one place
+
+	head, tail int // where a generated message carries its number; -1: not there
 }
 
-// Message returns message i. It is valid until the next call; its length never changes, and it may
-// be written to the pipe but not altered.
+// Message returns message i. It is valid until the next call, and may be written to the pipe, but
+// not altered. Message i has the same length at each call.
 func (s *Source) Message(i int64) []byte {
 	m := s.Body(i)
 	number := digits(i)
@@ -122,10 +122,10 @@ func (s *Source) Number(msg []byte) (int64, error) {
 	if s.head < 0 || len(msg) < s.head+stampLen {
 		return 0, fmt.Errorf("a message of %d bytes carries no number", len(msg))
 	}
-	digits := msg[s.head : s.head+stampLen]
-	n, err := strconv.ParseUint(string(digits), 16, 32)
+	text := msg[s.head : s.head+stampLen]
+	n, err := strconv.ParseUint(string(text), 16, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q, where a message carries its number, is none", digits)
+		return 0, fmt.Errorf("%q, where a message carries its number, is none", text)
 	}
 	return int64(n), nil
 }
@@ -166,8 +166,9 @@ func digits(i int64) uint64 {
 	x = (x<<16 | x) & 0x0000ffff0000ffff
 	x = (x<<8 | x) & 0x00ff00ff00ff00ff
 	x = (x<<4 | x) & 0x0f0f0f0f0f0f0f0f
-	letters := (x + 0x0606060606060606) >> 4 & 0x0101010101010101
-	return x + 0x3030303030303030 + letters*('a'-'0'-10)
+	// 1 in each byte whose digit is one of a to f
+	aToF := (x + 0x0606060606060606) >> 4 & 0x0101010101010101
+	return x + 0x3030303030303030 + aToF*('a'-'0'-10)
 }
 
 // A Kind is what generated messages are made of.
@@ -210,11 +211,11 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
-// number stands in a shape for the message's number, and filler for as much text as the message's
-// size asks for.
+// numberMark stands in a shape for the message's number, and textMark for as much text as the
+// message's size asks for.
 const (
-	number = "########"
-	filler = "…"
+	numberMark = "########"
+	textMark   = "…"
 )
 
 // shapes of a JSON message, the richest first; the first that fits is used.
@@ -228,14 +229,14 @@ var shapes = []string{
 	`…`,
 }
 
-const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,;-+"
+const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,;-+"
 
 func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	for _, shape := range shapes {
-		if room := len(b) - (len(shape) - len(filler)); room >= 0 {
-			before, after, _ := strings.Cut(shape, filler)
+		if room := len(b) - (len(shape) - len(textMark)); room >= 0 {
+			before, after, _ := strings.Cut(shape, textMark)
 			copy(b, before)
-			letter := func() byte { return letters[r.IntN(len(letters))] }
+			letter := func() byte { return alphabet[r.IntN(len(alphabet))] }
 			fill(b[len(before):len(before)+room], letter)
 			copy(b[len(before)+room:], after)
 			break
@@ -244,8 +245,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	if len(b) == 1 {
 		b[0] = '0' + byte(r.IntN(10))
 	}
-	head = bytes.Index(b, []byte(number))
-	tail = bytes.LastIndex(b, []byte(number))
+	head = bytes.Index(b, []byte(numberMark))
+	tail = bytes.LastIndex(b, []byte(numberMark))
 	if head == tail {
 		tail = -1
 	}

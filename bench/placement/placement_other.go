@@ -25,5 +25,5 @@ func pin(cpu int) error {
 }
 
 // Read finds no CPUs here: this system does not let a program choose them, or this package does not
-// know how. [Topology.Choose] then offers free alone.
+// know how. [Topology.Choose] then offers only the place "free".
 func Read() (Topology, error) { return Topology{}, nil }

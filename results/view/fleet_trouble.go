@@ -9,10 +9,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostMachines is how many rows the table of machines to look at has.
+// mostMachines is the largest number of rows of the table of machines to look at.
 const mostMachines = 50
 
-// mostReason is how many characters say why a machine is in that table.
+// mostReason is the largest number of characters that say why a machine is in that table.
 const mostReason = 200
 
 // attentionSection lists the machines that a person should look at: those that stand out from their

@@ -109,7 +109,7 @@ func TestWhatWasJudgedIsRecordedWhereTheTimeIsOver(t *testing.T) {
 func TestASituationMayBeAboutOtherPrograms(t *testing.T) {
 	tries := map[string]situation{
 		"sigterm": func(context.Context, *finding) error {
-			return &aboutOthersError{"servers that have a window"}
+			return &notApplicableError{"servers that have a window"}
 		},
 	}
 	var found []results.Finding

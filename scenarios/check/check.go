@@ -65,10 +65,11 @@ type Options struct {
 	// Observe is called with each situation's name as it begins, from any goroutine; may be nil.
 	Observe func(name string)
 
-	// For a server: how many starts and requests are compared, and its least patience (0: drive's).
-	// It may take start to answer the handshake, and for each answer of a session (0: leastStart).
-	starts, requests int
-	patience, start  time.Duration
+	// For a server; 0 is the usual value.
+	starts    int           // how many starts are compared
+	requests  int           // how many requests memory is watched for
+	patience  time.Duration // the least that a request may take
+	handshake time.Duration // that the handshake may take, and each answer of a session
 
 	lines []byte // what our server writes to a client of lines; nil: our server speaks MCP
 }
@@ -81,7 +82,7 @@ type Sink func(results.Line) error
 
 // A situation does one thing to what is checked, and records the result in the finding. The verdict
 // is ok unless the situation sets another; if it returns an error, the verdict is "cannot-tell",
-// and for an [aboutOthersError] "unsupported".
+// and for a [notApplicableError] "unsupported".
 type situation func(ctx context.Context, f *finding) error
 
 // alone are the situations that run with nothing beside them, after all others: the first two
@@ -199,9 +200,9 @@ func (o Options) try(
 	return nil
 }
 
-// judge tries the situation of the trial. If ctx ended meanwhile, the verdict is "cannot-tell",
+// tryInTime tries the situation of the trial. If ctx ended meanwhile, the verdict is "cannot-tell",
 // whatever was seen.
-func (o Options) judge(ctx context.Context, side catalogue.Side, t *trial) {
+func (o Options) tryInTime(ctx context.Context, side catalogue.Side, t *trial) {
 	t.finding = o.tryOne(ctx, side, t.about, t.do)
 	if ctx.Err() == nil {
 		return
@@ -226,7 +227,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 			continue
 		}
 		group.Go(func() error {
-			o.judge(ctx, side, t)
+			o.tryInTime(ctx, side, t)
 			if t.finding.Verdict != results.Fails || len(trials) == 1 {
 				close(t.done)
 				return nil
@@ -240,7 +241,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	_ = group.Wait() // there are no errors
 	for _, t := range trials {
 		if slices.Contains(alone, t.about.Name) {
-			o.judge(ctx, side, t)
+			o.tryInTime(ctx, side, t)
 			close(t.done)
 		}
 	}
@@ -287,10 +288,10 @@ func (o Options) tryOne(
 	if err == nil && f.evidence != nil {
 		f.Evidence, err = results.NewEvidence(f.evidence)
 	}
-	var others *aboutOthersError
+	var notApplicable *notApplicableError
 	switch {
-	case errors.As(err, &others):
-		f.judge(results.Unsupported, "%s", others)
+	case errors.As(err, &notApplicable):
+		f.judge(results.Unsupported, "%s", notApplicable)
 	case err != nil:
 		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
 	}
@@ -304,10 +305,10 @@ func (o Options) tryOne(
 	return f
 }
 
-// A situation returns an aboutOthersError if it does not apply to what is checked.
-type aboutOthersError struct{ about string }
+// A situation returns a notApplicableError if it does not apply to what is checked.
+type notApplicableError struct{ about string }
 
-func (e *aboutOthersError) Error() string { return "it is about " + e.about }
+func (e *notApplicableError) Error() string { return "it is about " + e.about }
 
 // run tries the situation, and ends and removes what it leaves.
 func (f *finding) run(ctx context.Context, do situation) error {
@@ -340,7 +341,7 @@ const markName = "PIPEBENCH_CHECK"
 // comparisons ignore.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
-// Validate reports options that cannot be checked.
+// Validate returns an error if the options do not say what to check.
 func (o Options) Validate(side catalogue.Side) error {
 	if len(o.Command) == 0 {
 		return errors.New("no command to check")
@@ -358,7 +359,7 @@ func (o Options) Validate(side catalogue.Side) error {
 	return nil
 }
 
-// validateClient reports options that would not tell the client which server to start.
+// validateClient returns an error if the options do not tell the client which server to start.
 func (o Options) validateClient() error {
 	command := strings.Join(o.Command, " ")
 	hasConfig := strings.Contains(command, "{config}")

@@ -24,7 +24,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 		return err
 	}
 	began := time.Now()
-	patience := max(o.Timeout, cmp.Or(o.start, leastStart))
+	patience := max(o.Timeout, cmp.Or(o.handshake, leastStart))
 	usual := target.Options{
 		Command: o.Command, Env: o.Env, Framing: o.Framing,
 		Tool:  target.ToolCall{Name: o.Tool, Arg: o.Arg},
@@ -153,14 +153,14 @@ type serverCase struct {
 // treat starts the server, unless the treatment does, and applies the treatment to it.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
-		return &aboutOthersError{"JSON-RPC, which the server does not speak"}
+		return &notApplicableError{"JSON-RPC, which the server does not speak"}
 	}
 	if !proc.TellsOfOthers && c.processes {
 		return errors.New("this system does not tell which processes others started")
 	}
 	if c.behind {
 		if _, err := exec.LookPath("sh"); err != nil {
-			return &aboutOthersError{"a client that is killed, which takes a shell (sh)"}
+			return &notApplicableError{"a client that is killed, which takes a shell (sh)"}
 		}
 	}
 	c.o.New = c.process

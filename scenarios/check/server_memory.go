@@ -25,15 +25,16 @@ type memoryUse struct {
 const (
 	usualRequests = 10_000
 	memoryPoints  = 20
-	memoryTime    = 10 * time.Second // for the requests of one slope, at most
+	memoryTime    = 10 * time.Second // for one look; half of its requests are made in any case
 	memoryMinor   = 100              // bytes per request; less may come from an allocator alone
 	memoryShare   = 50               // less than 1/memoryShare of the memory in use is no growth
 	leakGrowth    = 4                // heaps double before they are collected, histories triple
 )
 
 // watchesMemory measures how memory grows with requests. A garbage-collected heap, a compiler at
-// work, or a history of the last requests make memory grow at first, but not for ever. So if memory
-// grows, watchesMemory goes on until it is leakGrowth times as large, or the time is up.
+// work, or a history of the last requests make memory grow at first, but not for ever. So a server
+// fails only if, after three looks or more, memory still grows at half the first rate at least, and
+// is leakGrowth times as large. If that is not decided in 3*memoryTime, it cannot be told.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -44,7 +45,7 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 	first := 0.0
 	from := int64(0)
 	for looks := 0; ; looks++ {
-		served, err := c.watchMemory(ctx, m)
+		served, err := c.measureMemory(ctx, m)
 		if err != nil || !served {
 			return err
 		}
@@ -83,10 +84,10 @@ func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
-// watchMemory makes more requests, and fits a line to the memory in use over the later half of all
-// requests: a pause of the heap after a collection is shorter than that. It reports whether all
-// requests were served.
-func (c *serverCase) watchMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
+// measureMemory makes more requests, and fits a line to the memory in use over the later half of
+// all requests: after a garbage collection memory may stand still, but not for so long. It reports
+// whether all requests were served.
+func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.finding.o.requests
 	if requests == 0 {
 		requests = usualRequests

@@ -15,7 +15,7 @@ import (
 
 func sendsDirt(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
-		return &aboutOthersError{"JSON-RPC in lines, which the server does not speak"}
+		return &notApplicableError{"JSON-RPC in lines, which the server does not speak"}
 	}
 	c.sendRaw(ctx, []byte("\n  \nthis is a log line\n{\"broken\":\n"))
 	return c.meet(ctx, c.protocol.Smallest(target.Tool))
@@ -198,7 +198,7 @@ const announced = 2_000_000_000
 // touch memory before the program uses it.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
-		return &aboutOthersError{"messages whose length is announced"}
+		return &notApplicableError{"messages whose length is announced"}
 	}
 	p := c.server.Process
 	resident, known := p.PeakMemory()

@@ -134,9 +134,8 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. If the set lacks what a claim needs, or leaves the
-// verdict open, Judge returns the last finding about the claim that the set holds, if any. It
-// leaves out a claim if the set has neither.
+// Judge judges claims by a set of records. If the records do not decide a claim, Judge returns the
+// latest finding about it in the set; if there is none, it leaves the claim out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

@@ -9,6 +9,8 @@ import (
 const (
 	oversized = "failure/oversized-line/"
 
+	// checksLate checks the length of a whole line, as document 001 prints it; checksEarly checks
+	// while it reads.
 	checksLate  = "failure/no-newline/checks-late"
 	checksEarly = "failure/no-newline/closes"
 )

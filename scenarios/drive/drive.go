@@ -1,18 +1,18 @@
-// Package drive starts a real stdio server, loads it, and says how fast it is, how it grows with
-// the size of a message, at which byte it breaks, and how.
+// Package drive starts a real stdio server and puts load on it. It says how fast the server is, how
+// its time grows with the size of a message, at which byte it breaks, and how.
 //
 //	d, err := drive.Open(ctx, drive.Options{Command: []string{"my-server", "--stdio"}})
 //	if err != nil {
 //		return err
 //	}
 //	defer d.Close()
-//	sweep, err := d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), sink) // a record a size
+//	sweep, err := d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), sink) // one record for each size
 //	limits, err := d.FindLimits(ctx, 64<<20, sink)                   // the last size that works
 //
 // A server author's own test is one call of drivetest.Check.
 //
 // The server is a child with its standard streams on pipes of our choosing. The protocol (MCP, LSP,
-// bare JSON-RPC, or lines) is given or found out, and so is what requests exercise: the transport
+// bare JSON-RPC, or lines) is given or detected. So are the requests: they exercise the transport
 // alone, a tool of an MCP server, or the documents of a language server (see [Requests]). Every
 // request has one deadline for being accepted and one for being answered; both are put off while
 // the server is at work. After a failure the driver checks whether the server still lives, notes
@@ -30,9 +30,9 @@
 // # Not promised
 //
 // The driver shares the machine with the server: the driver's share of CPU time is in every record,
-// and each figure is one of both together. A server that answers after its deadline counts as one
-// that does not; deadlines grow with what the server took for smaller messages. The driver looks
-// only at the server's standard streams, not at files or sockets.
+// and each figure is about driver and server together. A server that answers after its deadline
+// counts as one that does not; deadlines grow with what the server took for smaller messages. The
+// driver looks only at the server's standard streams, not at files or sockets.
 package drive
 
 import (

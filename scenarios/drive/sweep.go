@@ -132,7 +132,7 @@ func (d *Driver) measureSlowAgain(
 	}
 }
 
-// Bounds of the small requests that are made to see whether a failure is one of size.
+// Bounds of the small requests that show whether a failure depends on the size.
 const (
 	mostSmall     = 1000
 	mostSmallTime = 10 * time.Second

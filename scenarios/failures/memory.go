@@ -74,9 +74,9 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// try sends the line to the reader. The reader is sound if its error came while the line was still
-// arriving, and its memory stayed within four times the limit: a buffer that grows by doubling
-// takes more than three times the limit, if no old buffer is collected meanwhile.
+// try sends the line to the reader. The reader is sound if it refused the line before its end, and
+// its memory stayed within four times the limit. Four, because a buffer that doubles takes more
+// than three times the limit while its old copies are not collected yet.
 func (l endlessLine) try(t *experiment.Trial) {
 	debug.SetGCPercent(100) // experiments run without collections, but this one measures memory
 	in := &endless{most: l.bytes}

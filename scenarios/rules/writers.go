@@ -152,7 +152,7 @@ func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
 }
 
-// tooFew is the value if nothing was cut, but too little came through to prove anything.
+// tooFew is found if no message was cut, but too few came through to prove anything.
 const tooFew = "too few"
 
 func echo(w *proc.Work) error {

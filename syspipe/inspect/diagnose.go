@@ -40,7 +40,7 @@ const (
 )
 
 // problems are all kinds in words. Those that explain best why a program hangs come first, and so
-// do their diagnoses.
+// do their diagnoses. Those up to Unread explain it; see explains.
 var problems = []struct {
 	kind Problem
 	text string
@@ -119,8 +119,8 @@ func (r *Report) moves(pid int) bool {
 	})
 }
 
-// same reports whether other, a diagnosis of another look, is about the same problem. The figures
-// may differ.
+// same reports whether other, a diagnosis of the earlier look, is about the same problem. The
+// figures may differ.
 func (d Diagnosis) same(other Diagnosis) bool {
 	if d.Kind != other.Kind || d.PID != other.PID {
 		return false
@@ -133,8 +133,7 @@ func (d Diagnosis) same(other Diagnosis) bool {
 
 // diagnose finds what is wrong: first with pairs of channels that run between the same two
 // processes in opposite directions, then with many channels together, with each alone, and with the
-// processes. It looks for what is less likely the problem that the user sees only where nothing
-// explains that yet.
+// processes. The less likely causes are looked for only if nothing found so far explains a hang.
 func (r *Report) diagnose() []Diagnosis {
 	f := finder{report: r}
 	for i := range r.Channels {
@@ -183,8 +182,8 @@ type finder struct {
 	pairs     []pair   // processes that wait for each other
 }
 
-// add records a diagnosis of channels and returns it, to be completed at once. If one of them has a
-// diagnosis already, add returns nil.
+// add records a diagnosis of channels and returns it, to be completed before the next add. If one
+// of them has a diagnosis already, add returns nil.
 func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
@@ -257,7 +256,7 @@ func (f *finder) checkChannel(c *Channel) {
 		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
 		r := firstWaiting(c.Readers)
 		if !r.inCall {
-			return // so programs wake up their own threads
+			return // no fault: programs have such pipes to wake up their own threads
 		}
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
@@ -409,12 +408,12 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// keptBy says why a writer is one too many. It has the end from a process that started it; and that
-// process still has the end itself, does not wait for its child, and a reader sleeps in a read of
-// just this pipe; or that process has closed the end or is gone.
+// keptBy says why a writer is one too many: it inherited the end from a process that has use for it
+// itself, or that has closed it or is gone. It is "" if the writer may need the end.
 func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
+		// It inherited the end from a process that still has it, and does not wait for it to end.
 		if reading && !other.awaits && descends(w.PID, other.PID, all) {
 			return fmt.Sprintf("which it has from %s", other)
 		}
@@ -426,8 +425,10 @@ func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	for _, r := range c.Readers {
 		switch {
 		case r.PID == w.PID || !r.Waits:
+		// It descends from the reader, and its own parent has closed the end.
 		case descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent):
 			return fmt.Sprintf("and %d, which started it, does not", parent)
+		// Its own parent is gone: the present one is a far ancestor of the reader.
 		case descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) &&
 			!startedReader(c, parent, all):
 			return "and whoever started it is gone"

@@ -39,8 +39,8 @@ func Assert(text string) Want { return Want(text) }
 const checkTime = 5 * time.Minute
 
 // Check drives the server that cmd starts. The test fails if the server does not do what is wanted;
-// without wants, if the server fails at any size from 1 KiB to 1 MiB. Check uses cmd.Args, cmd.Env
-// and cmd.Dir to start the server, several times; cmd itself is never started.
+// without wants, if the server fails at any size from 1 KiB to 1 MiB. Check starts the server
+// several times with cmd's Path, Args, Env and Dir; cmd itself is never started.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)
@@ -68,7 +68,7 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 
 // plan says what to find out to judge the wants.
 func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
-	p := drive.Plan{SmallPipe: -1}
+	p := drive.Plan{SmallPipe: -1} // no growth over small pipes: no want asks for it
 	var asserts []assert.Condition
 	for _, w := range wants {
 		a, err := assert.Parse(string(w))
@@ -100,7 +100,7 @@ func run(ctx context.Context, cmd *exec.Cmd, p drive.Plan) (*results.Set, error)
 	late := fmt.Errorf("not done after %s", checkTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, late)
 	defer cancel()
-	// the program as it was found
+	// exec has looked up Args[0] already.
 	command := append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
 	o := drive.Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"}
 	d, err := drive.Open(ctx, o)

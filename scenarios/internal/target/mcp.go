@@ -43,7 +43,8 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	return m
 }
 
-// discoverParams are the params that each request of the newest revision carries.
+// discoverParams are the params of server/discover: the _meta that each request carries from the
+// revision without a handshake on.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
 func (m *mcp) greet(g greeting) error {

@@ -17,7 +17,7 @@ type opening struct {
 }
 
 // open asks a server for server/discover. If that meets silence, initialize is sent as well: some
-// servers ignore methods that they do not know, and some all that comes before initialize.
+// servers ignore methods that they do not know, and some ignore everything before initialize.
 func (g greeting) open() (opening, error) {
 	o := opening{sent: 1}
 	discover := g
