@@ -50,7 +50,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
-			c.judge(f, c.good, catalogue.CarryOn)
+			c.judge(f, c.good, catalogue.CarryOn, c.good.took)
 			return nil
 		},
 		"large-answer": c.findLimit,
@@ -65,8 +65,7 @@ func (c *clientCheck) situations() map[string]situation {
 			if err != nil {
 				return err
 			}
-			c.judge(f, v, fault.Due)
-			return nil
+			return c.judgeVisit(ctx, f, v, fault.Due)
 		}
 	}
 	for name, broken := range clientRules {

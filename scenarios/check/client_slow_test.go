@@ -28,7 +28,7 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 
 		c := &clientCheck{good: &visit{took: row.good, ended: true, asked: 1}}
 		f = &finding{}
-		c.judge(f, late, catalogue.CarryOn)
+		c.judge(f, late, catalogue.CarryOn, row.good)
 		if f.Verdict != row.wants {
 			t.Errorf("a good server takes %v: %s: %s", row.good, f.Verdict, f.Found)
 		}

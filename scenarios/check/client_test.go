@@ -393,3 +393,35 @@ func TestClientGetsItsServer(t *testing.T) {
 func runOf(t *testing.T) string {
 	return fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
 }
+
+// A client that needs more time from its second start on is slow with a good server, too. It is not
+// stuck because of a fault.
+func TestAClientThatBecomesSlowIsNotTakenForAStuckOne(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := filepath.Join(t.TempDir(), "started")
+	const becomesSlow = `[ -e "$0" ] && exec sleep 600; : >"$0"; exec "$@"`
+	o := check.Options{
+		Run: runOf(t), Serve: []string{self, ourServe}, Timeout: 10 * time.Second,
+		Command: []string{"sh", "-c", becomesSlow, started, self, badClient, "", "{}"},
+		Only:    []string{"dirty"},
+	}
+	var found []results.Finding
+	err = check.Client(t.Context(), o, func(l results.Line) error {
+		found = append(found, l.(results.Finding))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 || found[0].Verdict != results.CannotTell ||
+		!strings.Contains(found[0].Found, "with a good server: give it more time") {
+		t.Errorf("found %+v", found)
+	}
+}
