@@ -92,7 +92,7 @@ func spreadWarnings(r results.Record) []string {
 	var out []string
 	times := stat.MustMetric("time").Values(undisturbed)
 	free := r.Cell.Placement == "free"
-	if _, two := stat.Bimodal(times); two {
+	if stat.Bimodal(times) {
 		why := "something else changed meanwhile; run it again"
 		if free {
 			why = "the scheduler put the ends now together, now apart; choose a placement"

@@ -91,6 +91,8 @@ type Comparison struct {
 type Unjudged struct {
 	Cells  int    `json:"cells"`
 	Reason string `json:"reason"`
+
+	lacks bool // a file lacks what the verdict needs
 }
 
 // A Change is one metric of one case on both sides.
@@ -146,12 +148,11 @@ func worsening(better Better, ratio float64) float64 { return -float64(better) *
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	times := c.compareCounters(before, after, o)
-	if before.Set != nil && after.Set != nil {
+	isText := before.Set == nil || after.Set == nil
+	if !isText {
 		c.compareCells(before.Set, after.Set, o)
-		c.leaveOutTimes(times, o)
-	} else {
-		c.compareText(times, o)
 	}
+	c.addTimes(times, isText, o)
 	c.judge()
 	c.note(before, after)
 	return c
@@ -236,7 +237,8 @@ func alone(own, other []Series, o CompareOptions) []string {
 			continue
 		}
 		name := s.Name
-		if slices.ContainsFunc(other, s.isOfSameCase) {
+		isSameCase := func(o Series) bool { return o.Name == s.Name }
+		if slices.ContainsFunc(other, isSameCase) {
 			if s.Metric.IsPercentile() {
 				continue // the samples of a slower machine may be too few for it
 			}
@@ -248,8 +250,6 @@ func alone(own, other []Series, o CompareOptions) []string {
 	}
 	return names
 }
-
-func (s Series) isOfSameCase(other Series) bool { return s.Name == other.Name }
 
 // counterpart finds the series on the other side that a series is compared with: the one of the
 // same machine, or else the first of any machine. It returns -1 if there is none.
@@ -281,15 +281,19 @@ func (c Change) whereabouts() (Verdict, string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// compareText adds times of Go benchmark text.
-func (c *Comparison) compareText(times []Change, o CompareOptions) {
+// addTimes adds the times that have no raw beside them: those of Go benchmark text, and those of
+// servers, which get no verdict.
+func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
-		if !c.asks(change.Before.Metric, o) {
-			continue
+		if change.Cell != nil || !c.asks(change.Before.Metric, o) {
+			continue // compareCells compared the times of cells
 		}
 		old := spreadOfLogs(logsOf(change.Before.Values))
 		new := spreadOfLogs(logsOf(change.After.Values))
 		switch {
+		case !isText:
+			change.Verdict = Indicative
+			change.Basis = "times of a server at another time have no control: compare its commands"
 		case change.elsewhere() && !o.Across:
 			change.Verdict, change.Basis = change.whereabouts()
 		case old.n < LeastSamples || new.n < LeastSamples:
@@ -300,7 +304,7 @@ func (c *Comparison) compareText(times []Change, o CompareOptions) {
 		}
 		c.Changes = append(c.Changes, change)
 	}
-	if len(times) > 0 {
+	if isText && len(times) > 0 {
 		c.addNote("benchmark text has no control in the same rounds: what the machine did " +
 			"differently shows as a change")
 	}
@@ -314,19 +318,6 @@ func logsOf(values []float64) []float64 {
 		}
 	}
 	return logs
-}
-
-// leaveOutTimes notes the times of servers, which are not compared: there is no raw to take a ratio
-// to.
-func (c *Comparison) leaveOutTimes(times []Change, o CompareOptions) {
-	for _, change := range times {
-		if change.Cell != nil || !c.asks(change.Before.Metric, o) {
-			continue
-		}
-		change.Verdict = Indicative
-		change.Basis = "times of a server at another time have no control: compare its commands"
-		c.Changes = append(c.Changes, change)
-	}
 }
 
 // judge gives verdicts on times by their spreads. The more times there are, the surer each verdict
@@ -404,20 +395,17 @@ func (c *Comparison) note(before, after Dataset) {
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
 			missingCases(c.OnlyOld, before), c.Old, someOf(c.OnlyOld))
 	}
+	if len(c.OnlyNew) > 0 {
+		c.addNote("in new alone: %s", someOf(c.OnlyNew))
+	}
 	for _, side := range []Dataset{before, after} {
 		if len(side.Failed) > 0 && c.Doubt == "" {
 			c.Doubt = fmt.Sprintf("%s has benchmarks that failed: %s", side.Name,
 				someOf(side.Failed))
 		}
-	}
-	if len(c.OnlyNew) > 0 {
-		c.addNote("in new alone: %s", someOf(c.OnlyNew))
-	}
-	for _, p := range before.Problems {
-		c.Notes = append(c.Notes, p.String())
-	}
-	for _, p := range after.Problems {
-		c.Notes = append(c.Notes, p.String())
+		for _, p := range side.Problems {
+			c.Notes = append(c.Notes, p.String())
+		}
 	}
 }
 

@@ -83,12 +83,6 @@ func (e Estimate) Inverse() Estimate {
 	return e
 }
 
-// Modes are the two groups that a set of values falls into.
-type Modes struct {
-	Low, High   float64 // the median of each
-	NLow, NHigh int
-}
-
 // Modes that differ by less than a tenth are not worth telling, and a single value is an outlier,
 // not a mode.
 const (
@@ -97,13 +91,13 @@ const (
 	modeValues   = 2
 )
 
-// Bimodal finds out whether values fall into two groups rather than scatter about one: the widest
+// Bimodal reports whether values fall into two groups rather than scatter about one: the widest
 // gap between neighbours is at least twice as wide as either group, each has two values at least,
 // and the medians differ by a tenth at least. Values look like this if the scheduler moves the
 // processes between samples.
-func Bimodal(values []float64) (Modes, bool) {
+func Bimodal(values []float64) bool {
 	if len(values) < LeastSamples {
-		return Modes{}, false
+		return false
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	at := 1
@@ -113,10 +107,10 @@ func Bimodal(values []float64) (Modes, bool) {
 		}
 	}
 	low, high := sorted[:at], sorted[at:]
-	m := Modes{median(low), median(high), len(low), len(high)}
-	gap, width := high[0]-low[len(low)-1], max(low[len(low)-1]-low[0], high[len(high)-1]-high[0])
-	enough := min(m.NLow, m.NHigh) >= modeValues
-	return m, enough && gap >= modeGap*width && m.High >= modeDistance*m.Low
+	gap := high[0] - low[len(low)-1]
+	width := max(low[len(low)-1]-low[0], high[len(high)-1]-high[0])
+	return min(len(low), len(high)) >= modeValues && gap >= modeGap*width &&
+		median(high) >= modeDistance*median(low)
 }
 
 // outlierScore is how many standard deviations' worth of the median absolute deviation a sample may

@@ -33,13 +33,7 @@ type fleetRun struct {
 // A fleetRecord is a cell, with the figure of each of its samples.
 type fleetRecord struct {
 	cell    int // in Fleet.cells
-	samples []fleetSample
-}
-
-type fleetSample struct {
-	fork, round int32
-	disturbed   bool
-	value       float64
+	samples []observation
 }
 
 // An Answer is what a machine found out: a finding without its evidence, or the verdict on a server
@@ -148,15 +142,8 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		f.place[r.Cell] = at
 		f.cells = append(f.cells, r.Cell)
 	}
-	var samples []fleetSample
-	for _, o := range RelativeMetric(r.Cell).observations([]results.Record{r}) {
-		samples = append(samples, fleetSample{
-			fork:      int32(o.place.fork),
-			round:     int32(o.place.round),
-			disturbed: o.disturbed,
-			value:     o.value,
-		})
-	}
+	r.Run = run.environment.Run // the same text for all
+	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
 	run.records = append(run.records, fleetRecord{at, slices.Clip(samples)})
 }
 
@@ -303,10 +290,7 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 			answers[id{a.ID, a.About}] = a
 		}
 		for _, r := range run.records {
-			for _, s := range r.samples {
-				at := place{run.environment.Run, int(s.fork), int(s.round)}
-				samples[r.cell] = append(samples[r.cell], observation{at, s.value, s.disturbed})
-			}
+			samples[r.cell] = append(samples[r.cell], r.samples...)
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b *fleetRun) int { return cmp.Compare(b.cells, a.cells) })

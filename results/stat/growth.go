@@ -52,9 +52,6 @@ func (g Growth) exponent() string {
 	return s
 }
 
-// MayBeFast reports whether the slope is above [FastGrowth], but [Growth.Fast] is not sure.
-func (g Growth) MayBeFast() bool { return g.Slope > FastGrowth && !g.Fast() }
-
 // FitGrowth fits a straight line through the logarithms of the points by least squares. Its
 // interval is Student's, and assumes a straight line: if the curve bends, for example because of a
 // fixed cost at small sizes, the interval is wider. x and y must be above zero, and at least two x
@@ -248,10 +245,10 @@ func (g TargetGrowth) String() string {
 	switch {
 	case growth.Fast():
 		s += ": faster than linear"
-	case growth.MayBeFast() && interval != nil && interval.Lo > 1:
+	case g.Slope > FastGrowth && interval != nil && interval.Lo > 1:
 		s += fmt.Sprintf(": may grow faster than linear, "+
 			"but %d sizes are too few to be sure", g.Points)
-	case growth.MayBeFast():
+	case g.Slope > FastGrowth:
 		s += ": may grow faster than linear, but the interval reaches 1"
 	default:
 		return s

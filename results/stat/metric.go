@@ -144,22 +144,22 @@ var metrics = []Metric{
 		count: func(s *results.Sample) *int64 { return &s.Reader.Calls }, per: messages},
 	{Name: "cpu", Title: "CPU time a MiB of payload, both ends",
 		Unit: "ns/MiB", Better: Lower,
-		count: bothEnds(cpuTime), scale: 1 << 20, per: payload},
+		count: cpuTime, scale: 1 << 20, per: payload},
 	{Name: "cpu-time", Title: "CPU time a message, both ends",
 		Unit: "ns", Better: Lower,
-		count: bothEnds(cpuTime), per: messages},
+		count: cpuTime, per: messages},
 	{Name: "allocs", Title: "heap objects allocated a message, both ends",
 		Better: Lower, Counter: true, fixed: 64,
-		count: bothEnds(func(c results.Counters) *int64 { return c.Allocs }), per: messages},
+		count: allocs, per: messages},
 	{Name: "short", Title: "short writes a message",
 		Better: Lower, Counter: true,
-		count: eitherEnd(func(c results.Counters) *int64 { return c.Short }), per: messages},
+		count: short, per: messages},
 	{Name: "eagain", Title: "calls refused with \"not now\" a message",
 		Better: Lower, Counter: true,
-		count: eitherEnd(func(c results.Counters) *int64 { return c.EAGAIN }), per: messages},
+		count: eagain, per: messages},
 	{Name: "waits", Title: "waits outside the call a message",
 		Better: Lower, Counter: true,
-		count: eitherEnd(func(c results.Counters) *int64 { return c.Waits }), per: messages},
+		count: waits, per: messages},
 	{Name: "waiting", Title: "share of the time that the writing end waited outside the call",
 		Unit: "%", Better: Lower,
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
@@ -171,10 +171,10 @@ var metrics = []Metric{
 		count: ofPart(closed, func(l results.Closed) int64 { return l.ToldNS })},
 	{Name: "switches", Title: "context switches a message, both ends",
 		Better: Lower, Counter: true,
-		count: bothEnds(switches), per: messages},
+		count: switches, per: messages},
 	{Name: "peak", Title: "peak resident memory of the larger end",
 		Unit: "B", Better: Lower,
-		count: joinEnds(peakBytes, true, larger)},
+		count: peak},
 	{Name: "late", Title: "share of messages that the load generator sent late or not at all",
 		Unit: "%", Better: Lower,
 		count: ofPart(load, func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
@@ -188,42 +188,43 @@ func elapsed(s *results.Sample) *int64  { return &s.ElapsedNS }
 func beyondPayload(s *results.Sample) *int64 { return new(s.WireBytes - s.PayloadBytes) }
 func allCalls(s *results.Sample) *int64      { return new(s.Writer.Calls + s.Reader.Calls) }
 
-func cpuTime(c results.Counters) *int64 { return c.CPUNS }
+func cpuTime(s *results.Sample) *int64 { return both(s.Writer.CPUNS, s.Reader.CPUNS) }
+func allocs(s *results.Sample) *int64  { return both(s.Writer.Allocs, s.Reader.Allocs) }
+func short(s *results.Sample) *int64   { return either(s.Writer.Short, s.Reader.Short) }
+func eagain(s *results.Sample) *int64  { return either(s.Writer.EAGAIN, s.Reader.EAGAIN) }
+func waits(s *results.Sample) *int64   { return either(s.Writer.Waits, s.Reader.Waits) }
 
-func switches(c results.Counters) *int64 {
-	if c.VoluntarySwitches == nil || c.InvoluntarySwitches == nil {
+// both adds up a counter of both ends; if one end lacks it, there is no sum.
+func both(w, r *int64) *int64 {
+	if w == nil || r == nil {
 		return nil
 	}
-	return new(*c.VoluntarySwitches + *c.InvoluntarySwitches)
+	return new(*w + *r)
 }
 
-// bothEnds adds up a counter of both ends; if one end lacks it, there is no sum.
-func bothEnds(counter func(results.Counters) *int64) amount { return joinEnds(counter, false, sum) }
-
-// eitherEnd adds up a counter that perhaps only one end has: only a writer has short writes, for
+// either adds up a counter that perhaps only one end has: only a writer has short writes, for
 // example.
-func eitherEnd(counter func(results.Counters) *int64) amount { return joinEnds(counter, true, sum) }
-
-func peakBytes(c results.Counters) *int64 { return c.PeakBytes }
-
-func sum(w, r int64) int64    { return w + r }
-func larger(w, r int64) int64 { return max(w, r) }
-
-// joinEnds joins the counters of both ends. If only one end has the counter, its value counts if
-// alone is set; otherwise there is none.
-func joinEnds(
-	counter func(results.Counters) *int64, alone bool, join func(w, r int64) int64,
-) amount {
-	return func(s *results.Sample) *int64 {
-		w, r := counter(s.Writer), counter(s.Reader)
-		switch {
-		case w != nil && r != nil:
-			return new(join(*w, *r))
-		case alone:
-			return cmp.Or(w, r)
-		}
-		return nil
+func either(w, r *int64) *int64 {
+	if w == nil || r == nil {
+		return cmp.Or(w, r)
 	}
+	return new(*w + *r)
+}
+
+// peak returns the memory of the larger end, or of the only one that has it.
+func peak(s *results.Sample) *int64 {
+	w, r := s.Writer.PeakBytes, s.Reader.PeakBytes
+	if w != nil && r != nil && *r > *w {
+		return r
+	}
+	return cmp.Or(w, r)
+}
+
+// switches adds up all context switches of both ends.
+func switches(s *results.Sample) *int64 {
+	return both(
+		both(s.Writer.VoluntarySwitches, s.Writer.InvoluntarySwitches),
+		both(s.Reader.VoluntarySwitches, s.Reader.InvoluntarySwitches))
 }
 
 func load(s *results.Sample) *results.Load     { return s.Load }

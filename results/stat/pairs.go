@@ -61,18 +61,18 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	c := newComparison(before, after, o)
 	c.Pairs = min(len(perOld), len(perNew))
 	times := c.compareCounters(before, after, o)
-	var old, new []map[seriesID]Series
-	for i := range c.Pairs {
-		old = append(old, byID(perOld[i]))
-		new = append(new, byID(perNew[i]))
-	}
 	for _, change := range times {
 		if !c.asks(change.Before.Metric, o) {
 			continue
 		}
 		var logs []float64
-		for i := range old {
-			ratio := pairRatio(old[i][change.Before.id()], new[i][change.After.id()])
+		for i := range c.Pairs {
+			old := counterpart(change.Before, perOld[i])
+			new := counterpart(change.After, perNew[i])
+			if old < 0 || new < 0 {
+				continue
+			}
+			ratio := pairRatio(perOld[i][old], perNew[i][new])
 			if ratio > 0 {
 				logs = append(logs, math.Log(ratio))
 			}
@@ -99,36 +99,21 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 // that difference is.
 const LeastPairs = 5
 
-// A seriesID identifies a series: it is the same in every run.
-type seriesID struct{ name, metric, machine string }
-
-func (s Series) id() seriesID { return seriesID{s.Name, s.Metric.Name, s.Machine} }
-
-func byID(all []Series) map[seriesID]Series {
-	out := make(map[seriesID]Series)
-	for _, s := range all {
-		out[s.id()] = s
-	}
-	return out
-}
-
 // pairRatio returns the ratio of two runs. If the two runs took slices in turns, that is the median
 // of the ratios within rounds, which does not change if the machine becomes slower between two
 // rounds. Otherwise it is the ratio of the runs' medians. Zero means that there is no ratio.
 func pairRatio(old, new Series) float64 {
-	if q := new.Metric.quantile; q != "" && q != "p50" { // a slice is too short for others
-		if old.Figure.Median > 0 {
-			return new.Figure.Median / old.Figure.Median
+	q := new.Metric.quantile
+	if q == "" || q == "p50" { // a slice is too short for others
+		e := estimate(new.Metric.ratios(slicesOf(new), slicesOf(old)))
+		if e.N >= LeastSamples {
+			return e.Median
 		}
+	}
+	if old.Figure.Median <= 0 {
 		return 0
 	}
-	if e := estimate(new.Metric.ratios(slicesOf(new), slicesOf(old))); e.N >= LeastSamples {
-		return e.Median
-	}
-	if old.Figure.Median > 0 {
-		return new.Figure.Median / old.Figure.Median
-	}
-	return 0
+	return new.Figure.Median / old.Figure.Median
 }
 
 // slicesOf returns the records of a series that have forks, without the name of their run: it

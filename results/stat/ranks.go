@@ -12,14 +12,12 @@ import (
 // approximation of the χ² distribution.
 func kruskalWallis(groups [][]float64) float64 {
 	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
-	ranks := doubledRanks(all)
 	n := float64(len(all))
 	var h float64
 	for _, group := range groups {
 		var sum float64
 		for _, v := range group {
-			i, _ := slices.BinarySearch(all, v)
-			sum += float64(ranks[i]) / 2
+			sum += rank(all, v)
 		}
 		h += sum * sum / float64(len(group))
 	}
@@ -29,19 +27,12 @@ func kruskalWallis(groups [][]float64) float64 {
 	return 1 - stats.StdNormal.CDF(z)
 }
 
-// doubledRanks returns twice the ranks of sorted values. Doubled, they are whole numbers: equal
-// values share the mean of their ranks, which may end in a half.
-func doubledRanks(sorted []float64) []int {
-	ranks := make([]int, len(sorted))
-	for i := 0; i < len(sorted); {
-		j := i
-		for j < len(sorted) && math.Abs(sorted[j]) == math.Abs(sorted[i]) {
-			j++
-		}
-		for k := i; k < j; k++ {
-			ranks[k] = i + 1 + j // twice the mean of i+1 … j
-		}
-		i = j
+// rank returns the rank of a value among sorted values. Equal values share the mean of their ranks.
+func rank(sorted []float64, v float64) float64 {
+	first, _ := slices.BinarySearch(sorted, v)
+	next := first
+	for next < len(sorted) && sorted[next] == v {
+		next++
 	}
-	return ranks
+	return float64(first+1+next) / 2 // the ranks are first+1 … next
 }

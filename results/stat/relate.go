@@ -125,11 +125,11 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	}
 	k.compareFramings()
 	c.Changes = append(c.Changes, k.changes...)
-	for _, l := range k.leftOut {
-		c.addNote("not judged: %s: %s", results.FormatCount(l.Cells, "cell"), l.Reason)
+	for _, u := range k.leftOut {
+		c.addNote("not judged: %s: %s", results.FormatCount(u.Cells, "cell"), u.Reason)
 		// Cells without raw in either file count as unjudged only if nothing else was compared.
-		if l.lacks || l.Reason == noRaw && len(k.changes) == 0 {
-			c.Unjudged = append(c.Unjudged, l.Unjudged)
+		if u.lacks || u.Reason == noRaw && len(k.changes) == 0 {
+			c.Unjudged = append(c.Unjudged, u)
 		}
 	}
 	if note := k.machineNote(); note != "" {
@@ -143,13 +143,7 @@ type cellComparer struct {
 	across        bool
 	old, new      []Row
 	changes       []Change
-	leftOut       []leftOut
-}
-
-// leftOut are cells that are not judged for one reason.
-type leftOut struct {
-	Unjudged
-	lacks bool // a file lacks what the verdict needs
+	leftOut       []Unjudged
 }
 
 func (k *cellComparer) leaveOut(reason string, lacks bool) {
@@ -159,7 +153,7 @@ func (k *cellComparer) leaveOut(reason string, lacks bool) {
 			return
 		}
 	}
-	k.leftOut = append(k.leftOut, leftOut{Unjudged{1, reason}, lacks})
+	k.leftOut = append(k.leftOut, Unjudged{1, reason, lacks})
 }
 
 // mostLoadApart is how far the shares of disturbed rounds of two files may lie apart for their
@@ -219,12 +213,12 @@ func (k *cellComparer) compare(old Row) {
 	metric := k.metric
 	before := relativeSpread(metric, old.Records, oldRaw.Records)
 	after := relativeSpread(metric, new.Records, newRaw.Records)
-	if metric.Name == "cpu-time" && (before.n < LeastSamples || after.n < LeastSamples) {
+	if metric.Name == "cpu-time" && min(before.n, after.n) < LeastSamples {
 		metric = MustMetric("time") // the system counts no CPU time, or only whole ticks
 		before = relativeSpread(metric, old.Records, oldRaw.Records)
 		after = relativeSpread(metric, new.Records, newRaw.Records)
 	}
-	if before.n < LeastSamples || after.n < LeastSamples {
+	if min(before.n, after.n) < LeastSamples {
 		reason := fmt.Sprintf("fewer than %d rounds beside raw: measure longer", LeastSamples)
 		k.leaveOut(reason, true)
 		return
@@ -262,35 +256,33 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 // compareFramings adds the change of each framing as a whole for each placement: the mean of its
 // cells. It finds a framing that is slower in all its cells, but in each by too little to be sure.
 func (k *cellComparer) compareFramings() {
-	type group struct{ framing, placement string }
-	var order []group
-	cells := make(map[group][]Change)
+	var order []results.Cell
+	changes := make(map[results.Cell][]Change)
 	for _, change := range k.changes {
 		if change.spread.n == 0 || change.Cell.Placement == "free" {
 			continue
 		}
-		g := group{change.Cell.Framing, change.Cell.Placement}
-		if cells[g] == nil {
-			order = append(order, g)
+		whole := results.Cell{Framing: change.Cell.Framing, Placement: change.Cell.Placement}
+		if changes[whole] == nil {
+			order = append(order, whole)
 		}
-		cells[g] = append(cells[g], change)
+		changes[whole] = append(changes[whole], change)
 	}
-	for _, g := range order {
-		if len(cells[g]) < 2 {
+	for _, whole := range order {
+		if len(changes[whole]) < 2 {
 			continue
 		}
-		all := combined(cells[g])
-		cell := results.Cell{Framing: g.framing, Placement: g.placement}
-		change := Change{
-			Name:   fmt.Sprintf("All/framing=%s/placement=%s", g.framing, g.placement),
-			Cell:   &cell,
+		name := fmt.Sprintf("All/framing=%s/placement=%s", whole.Framing, whole.Placement)
+		series := Series{Name: name, Cell: &whole, Metric: k.shown}
+		k.changes = append(k.changes, Change{
+			Name:   name,
+			Cell:   &whole,
 			Metric: k.shown.Name,
+			Before: series,
+			After:  series,
 			worst:  math.Inf(1),
-			spread: all,
-		}
-		change.Before = Series{Name: change.Name, Cell: &cell, Metric: k.shown}
-		change.After = change.Before
-		k.changes = append(k.changes, change)
+			spread: combined(changes[whole]),
+		})
 	}
 }
 

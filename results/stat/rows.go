@@ -72,19 +72,16 @@ type Row struct {
 	Records []results.Record `json:"-"` // what the samples are from
 }
 
-// A RowID identifies a row. If some fields of its cell are cleared, it identifies a group of rows
-// that differ only in those fields.
-type RowID struct {
-	Machine string
-	Cell    results.Cell
-}
-
 // rowsOf gathers the records of each cell of each machine.
 func rowsOf(s *results.Set) []Row {
-	var order []RowID
-	records := make(map[RowID][]results.Record)
+	type rowID struct {
+		machine string
+		cell    results.Cell
+	}
+	var order []rowID
+	records := make(map[rowID][]results.Record)
 	for _, r := range s.Records {
-		id := RowID{s.Machine(r.Run), r.Cell}
+		id := rowID{s.Machine(r.Run), r.Cell}
 		if records[id] == nil {
 			order = append(order, id)
 		}
@@ -92,7 +89,7 @@ func rowsOf(s *results.Set) []Row {
 	}
 	var out []Row
 	for _, id := range order {
-		out = append(out, rowOf(id.Machine, records[id]...))
+		out = append(out, rowOf(id.machine, records[id]...))
 	}
 	return out
 }
@@ -195,9 +192,9 @@ func (r *Row) relate(all []Row) {
 	warning := ""
 	if base := r.raw(all); base != nil {
 		ratios := m.ratios(r.Records, base.Records)
-		r.ToRaw = known(estimate(ratios))
-		for _, o := range ratios {
-			r.Ratios = append(r.Ratios, o.value)
+		if len(ratios) > 0 {
+			r.ToRaw = new(estimate(ratios))
+			r.Ratios = valuesOf(ratios)
 		}
 		r.witness(base)
 		format := func(v float64) string { return results.FormatNumber(v, 2) }
@@ -220,13 +217,6 @@ func (r *Row) raw(all []Row) *Row {
 		}
 	}
 	return nil
-}
-
-func known(e Estimate) *Estimate {
-	if e.N == 0 {
-		return nil
-	}
-	return &e
 }
 
 // witness checks ToRaw against CPU time. If both ends share one CPU, their CPU time is all the time

@@ -44,10 +44,9 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 			if g == nil {
 				t.Fatal("no growth")
 			}
-			fast, may := g.Growth().Fast(), g.Growth().MayBeFast()
-			if fast != row.fast || may != row.may || !strings.Contains(g.String(), row.says) {
-				t.Errorf("%v: fast %v, may be %v; want %v, %v, %q",
-					g, fast, may, row.fast, row.may, row.says)
+			fast := g.Growth().Fast()
+			if fast != row.fast || !strings.Contains(g.String(), row.says) {
+				t.Errorf("%v: fast %v; want %v, %q", g, fast, row.fast, row.says)
 			}
 			few := stat.FitTargetGrowth(swept(64<<10, 256<<10, row.took))
 			saysTooFew := strings.Contains(few.String(), "3 sizes are too few")
