@@ -58,33 +58,29 @@ func (f *Filter) Through(take func(Line)) func(Line) {
 		return take
 	}
 	return func(line Line) {
+		run := line.run()
 		e, isEnvironment := line.(Environment)
 		if isEnvironment {
-			f.fits[e.Run] = f.Fits(e)
-			f.pass(append(f.waiting[e.Run], line), take)
-			delete(f.waiting, e.Run)
+			f.fits[run] = f.fitsAll(e)
+		}
+		lines := append(f.waiting[run], line)
+		fits, known := f.fits[run]
+		if !known {
+			f.waiting[run] = lines
 			return
 		}
-		if _, known := f.fits[line.run()]; !known {
-			f.waiting[line.run()] = append(f.waiting[line.run()], line)
-			return
-		}
-		f.pass([]Line{line}, take)
-	}
-}
-
-// pass gives take the lines of a run, if it fits.
-func (f *Filter) pass(lines []Line, take func(Line)) {
-	for _, line := range lines {
-		if f.fits[line.run()] {
-			f.passed++
-			take(line)
+		delete(f.waiting, run)
+		if fits {
+			f.passed += len(lines)
+			for _, l := range lines {
+				take(l)
+			}
 		}
 	}
 }
 
-// Fits reports whether an environment fulfils all conditions.
-func (f *Filter) Fits(e Environment) bool {
+// fitsAll reports whether an environment fulfils all conditions.
+func (f *Filter) fitsAll(e Environment) bool {
 	fields := environmentFields(e)
 	for key := range fields {
 		f.keys[key] = true

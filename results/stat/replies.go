@@ -8,21 +8,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Directions puts together the messages that went the same way, requests first.
-func Directions(messages []results.Message) [][]results.Message {
-	byDirection := make(map[string][]results.Message)
-	for _, m := range messages {
-		byDirection[m.Dir] = append(byDirection[m.Dir], m)
-	}
-	names := slices.Sorted(maps.Keys(byDirection))
-	slices.Reverse(names) // "request" before "reply"
-	var out [][]results.Message
-	for _, name := range names {
-		out = append(out, byDirection[name])
-	}
-	return out
-}
-
 // A Call is a request of a recording.
 type Call struct {
 	Request  results.Message
@@ -52,20 +37,15 @@ func Calls(messages []results.Message) []Call {
 	return c.all
 }
 
-// Replies returns the nanoseconds between request and reply for each method, and the requests
-// without a reply in the order of their times.
-func Replies(messages []results.Message) (times map[string][]int64, open []results.Message) {
-	times = make(map[string][]int64)
+// Replies returns the nanoseconds between request and reply for each method.
+func Replies(messages []results.Message) map[string][]int64 {
+	times := make(map[string][]int64)
 	for _, c := range Calls(messages) {
-		m := c.Request
 		if c.Answered {
-			times[m.Method] = append(times[m.Method], c.NS)
-		} else {
-			open = append(open, m)
+			times[c.Request.Method] = append(times[c.Request.Method], c.NS)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b results.Message) int { return cmp.Compare(a.T, b.T) })
-	return times, open
+	return times
 }
 
 type callID struct{ run, id string }

@@ -12,7 +12,7 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 	message := func(run, dir, method, id string, at int64) results.Message {
 		return results.Message{Run: run, Dir: dir, Method: method, ID: []byte(id), T: at}
 	}
-	got, unanswered := Replies([]results.Message{
+	messages := []results.Message{
 		message("a", "request", "slow", "1", 10),
 		message("a", "request", "fast", `"1"`, 20),
 		message("b", "reply", "", "1", 25), // of another recording
@@ -30,12 +30,14 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		message("a", "reply", "", "10", 4_000_000),
 		{Run: "a", Dir: "request", Method: "notify", T: 9_000_000, Stall: 6_000_000},
 		message("a", "request", "stalled", "10", 9_000_000),
-	})
-	if len(unanswered) != 2 || unanswered[0].Method != "lost" || unanswered[1].Method != "lost" {
-		t.Errorf("unanswered are %v, want the two that were lost", unanswered)
+	}
+	for _, c := range Calls(messages) {
+		if c.Answered == (c.Request.Method == "lost") {
+			t.Errorf("%s: answered is %v", c.Request.Method, c.Answered)
+		}
 	}
 	want := map[string][]int64{"slow": {100}, "fast": {10}, "stalled": {70, 1_000_000}}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, Replies(messages)); d != "" {
 		t.Error(d)
 	}
 }

@@ -194,17 +194,24 @@ func directionTable(messages []results.Message) Table {
 		{Title: "messages/s", Right: true},
 		{Title: "largest", Right: true},
 	}}
-	for _, own := range stat.Directions(messages) {
+	for _, dir := range []string{"request", "reply"} {
+		var own []results.Message
 		var sum, largest int64
-		for _, m := range own {
-			sum += m.Size
-			largest = max(largest, m.Size)
+		for _, m := range messages {
+			if m.Dir == dir {
+				own = append(own, m)
+				sum += m.Size
+				largest = max(largest, m.Size)
+			}
+		}
+		if len(own) == 0 {
+			continue
 		}
 		rate := ""
 		if lasted := own[len(own)-1].T - own[0].T; lasted > 0 {
 			rate = results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3)
 		}
-		t.Append(own[0].Dir, strconv.Itoa(len(own)), results.FormatGrouped(sum), rate,
+		t.Append(dir, strconv.Itoa(len(own)), results.FormatGrouped(sum), rate,
 			results.FormatSize(largest))
 	}
 	return t
@@ -219,7 +226,7 @@ func replyTable(messages []results.Message) Table {
 		{Title: "p99", Right: true},
 		{Title: "slowest", Right: true},
 	}}
-	times, _ := stat.Replies(messages)
+	times := stat.Replies(messages)
 	methods := stat.ByCount(times)
 	for _, method := range methods[:min(len(methods), maxMethods)] {
 		l, err := results.NewLatency(times[method])
