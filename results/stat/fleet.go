@@ -23,17 +23,11 @@ type Fleet struct {
 // A fleetRun is the part of a run that the fleet keeps.
 type fleetRun struct {
 	environment results.Environment
-	records     []fleetRecord
+	samples     map[int][]observation // by place in Fleet.cells
 	answers     []Answer
 	troubles    []Trouble
 	cells       int // all records of cells, whether kept or not
 	messages    int
-}
-
-// A fleetRecord is a cell, with the figure of each of its samples.
-type fleetRecord struct {
-	cell    int // in Fleet.cells
-	samples []observation
 }
 
 // An Answer is what a machine found out: a finding without its evidence, or the verdict on a server
@@ -108,7 +102,10 @@ func (f *Fleet) Add(line results.Line) {
 func (f *Fleet) run(name string) *fleetRun {
 	run := f.runs[name]
 	if run == nil {
-		run = &fleetRun{environment: results.Environment{Run: name}}
+		run = &fleetRun{
+			environment: results.Environment{Run: name},
+			samples:     make(map[int][]observation),
+		}
 		f.runs[name] = run
 	}
 	return run
@@ -144,7 +141,7 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 	}
 	r.Run = run.environment.Run // the same text for all
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
-	run.records = append(run.records, fleetRecord{at, slices.Clip(samples)})
+	run.samples[at] = append(run.samples[at], samples...)
 }
 
 func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
@@ -289,8 +286,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 		for _, a := range run.answers { // the last run counts
 			answers[id{a.ID, a.About}] = a
 		}
-		for _, r := range run.records {
-			samples[r.cell] = append(samples[r.cell], r.samples...)
+		for cell, own := range run.samples {
+			samples[cell] = append(samples[cell], own...)
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b *fleetRun) int { return cmp.Compare(b.cells, a.cells) })
