@@ -75,8 +75,9 @@ var clients = []Situation{
 		Title:  "characters of 2, 3 and 4 bytes are cut at every byte of them",
 		Advice: "give them back whole: join bytes first, decode text then"},
 	{Name: "trickle",
-		Title:  "a request comes one byte at a time",
-		Advice: "answer it like any other"},
+		Title: "a request comes one byte at a time",
+		Advice: "collect what you read until the newline, or the announced length; in Node a " +
+			"'data' event is not a message (use readline)"},
 	{Name: "slow-reader",
 		Title: "answers of 4 MiB in all are not read for a second",
 		Advice: "wait, and deliver every byte then; memory that grows with what is unread is a " +
@@ -158,6 +159,10 @@ var lives = []Situation{
 	{Name: "large-request",
 		Title:  "requests grow to 1 MiB",
 		Advice: "read a message of any size, or refuse what is too large with an error and go on"},
+	{Name: "large-reply",
+		Title: "answers grow to 256 KiB",
+		Advice: "write an answer whole, as one message, however large: a pipe takes it in " +
+			"pieces, and its reader puts them together"},
 	{Name: "many-starts",
 		Title: "the server is started and ended 50 times",
 		Advice: "remove temporary files at the end; start the program itself where a wrapper " +

@@ -106,6 +106,7 @@ var treatments = map[string]treatment{
 	"lying-length":       {do: liesAboutLength},
 	"stray-output":       {do: looksForStrays, jsonRPC: true},
 	"large-request":      {do: asksForMore},
+	"large-reply":        {do: asksForLargeReplies},
 
 	"closed-stdout": {do: closesOutput},
 	"eof-mid-frame": {do: endsInARequest},

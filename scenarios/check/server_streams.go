@@ -234,7 +234,8 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 	if lines > 0 {
 		c.fails("%d lines on standard output are no messages, the first: %q", lines, first)
 	}
-	c.ok("nothing but messages on standard output, from start to end")
+	c.ok("nothing but messages on standard output, from start to end, with one small request; " +
+		"for large answers see large-reply")
 	return nil
 }
 
@@ -264,8 +265,12 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	case s.IsLate():
 		return errors.New("requests took too long to be made larger")
 	case s.High == 0:
-		c.ok("takes requests of %s; larger ones are looked at by pipebench drive --find-limit",
-			works)
+		unseen := ""
+		if !c.protocol.Request(target.Transport, 0).Echoes {
+			unseen = "; its answers stayed small: see large-reply"
+		}
+		c.ok("takes requests of %s; larger ones are looked at by pipebench drive --find-limit%s",
+			works, unseen)
 	case failure.Verdict == target.ErrorReply:
 		c.ok("refuses requests of %s with an error, and takes those of %s", failed, works)
 	default:
@@ -294,4 +299,66 @@ func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) 
 		c.server.Paces = paces
 	}
 	return out, err
+}
+
+// fairReply is the size in bytes of an answer that clients in use take.
+const fairReply = 256 << 10
+
+// asksForLargeReplies asks for larger and larger answers: a tool that makes as many bytes as it is
+// asked for if there is one, else one that returns what it is sent.
+func asksForLargeReplies(ctx context.Context, c *serverCase) error {
+	came := "a small one"
+	for size := 4 << 10; size <= fairReply; size *= 4 {
+		r, err := c.requestForReply(size)
+		if err != nil {
+			return err
+		}
+		r.Least = c.gone() // the size of a request does not tell how long its answer takes
+		// if a server takes no request as large as r, its answers are not to blame
+		c.asked = c.protocol.Request(target.Transport, r.Size())
+		before, _ := c.server.Strays.Lines()
+		out, err := c.server.Trip(ctx, r, 1)
+		if err != nil {
+			return err
+		}
+		if out.Verdict != target.OK || out.Size < r.Demands {
+			lines, first := c.server.Strays.Lines()
+			c.judgeReply(out, stat.FormatBytes(int64(size)), came, lines-before, first)
+			return nil
+		}
+		came = "one of " + stat.FormatBytes(int64(size))
+	}
+	c.ok("answers of %s come; larger ones are looked at by pipebench drive --find-limit",
+		stat.FormatBytes(fairReply))
+	return nil
+}
+
+// requestForReply makes a request for an answer of about so many bytes.
+func (c *serverCase) requestForReply(size int) (*target.Request, error) {
+	if c.protocol.Demand != nil {
+		return c.protocol.Demand(size), nil
+	}
+	return c.echo(size)
+}
+
+// judgeReply judges what came when an answer of a size was asked for. strays counts the lines that
+// came meanwhile and are no messages. An answer that came whole is no failure, whatever it holds: a
+// tool may shorten or alter what it returns.
+func (c *serverCase) judgeReply(
+	out target.Outcome, size, came string, strays int64, first string,
+) {
+	switch {
+	case out.Verdict == target.ErrorReply:
+		c.ok("refuses an answer of %s with an error; %s came", size, came)
+	case out.Verdict == target.OK:
+		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
+			size, stat.FormatBytes(int64(out.Size)))
+	case out.Size > 0, out.Verdict == target.Late:
+		c.cannotTell("an answer of %s: %s: %s", size, out.Verdict.Text(), out.Why)
+	case out.Verdict == target.Unanswered && strays > 0:
+		c.fails("an answer of %s: %d lines that are no messages came in its place, the first "+
+			"such line of the server: %q; %s came", size, strays, first, came)
+	default:
+		c.fails("an answer of %s: %s; %s came", size, out.Verdict.Text(), came)
+	}
 }

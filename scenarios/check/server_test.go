@@ -92,6 +92,9 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		},
 		"ours exit0@1000B": {"large-request": "to a request of 1,001 B: exited silently (code 0); " +
 			"to one of 1,000 B: an answer"},
+		"slices":              {"large-reply": "an answer of 65,536 B: 2 lines that are no messages came "},
+		"slices echo":         {"large-reply": "an answer of 65,536 B: 2 lines that are no messages came "},
+		"ours large-answer=1": {"large-reply": "cannot tell: asked for an answer of 4,096 B"},
 		"ours stderr-flood":   {"unread-stderr": "deadlock"},
 		"chatty":              {"unread-stderr": "deadlock"}, // 103 bytes a request
 		"ours split-utf8=100": {"split-utf8": "corrupt: "},
@@ -360,6 +363,37 @@ func TestALimitThatWasNotMetIsNoPromise(t *testing.T) {
 	const want = "takes requests of 1,048,576 B; larger ones are looked at by pipebench drive"
 	if f := serverChecks(t, o)["large-request"]; !strings.HasPrefix(f.Found, want) {
 		t.Errorf("%s: %s", f.Verdict, f.Found)
+	}
+}
+
+// What is not seen, or may be meant so, is no failure and no promise.
+func TestLargeReplies(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		job, tool, situation, found string
+		verdict                     results.Verdict
+	}{
+		{"ours", "", "large-reply", "answers of 262,144 B come", results.OK},
+		{"ours", "", "large-request", "its answers stayed small: see large-reply", results.OK},
+		{"ours deaf@65536B", "", "large-reply", "answers of 262,144 B come", results.OK},
+		{"go-sdk repeat", "repeat", "large-reply", "answers of 262,144 B come", results.OK},
+		{"go-sdk shorten", "repeat", "large-reply",
+			"an answer of 65,536 B: truncated: the answer holds the first 20000 of",
+			results.CannotTell},
+		{"go-sdk", "", "large-reply", "no tool echo", results.CannotTell},
+		{"slices", "", "stray-output", "one small request", results.OK},
+	} {
+		t.Run(row.job+" "+row.situation, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, row.job)
+			o.Only = []string{row.situation}
+			o.Tool = row.tool
+			o.patience = 300 * time.Millisecond
+			f := serverChecks(t, o)[row.situation]
+			if f.Verdict != row.verdict || !strings.Contains(f.Found, row.found) {
+				t.Errorf("%s: %s; want %s: %s", f.Verdict, f.Found, row.verdict, row.found)
+			}
+		})
 	}
 }
 

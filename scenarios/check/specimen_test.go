@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,10 +37,15 @@ func init() {
 		switch kind {
 		case "ours":
 			err = serveOurs(arg)
+		case "slices":
+			err = serveSlices(arg)
 		case "go-sdk":
 			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
-			if arg == "repeat" {
-				addRepeat(s)
+			switch arg {
+			case "repeat":
+				addRepeat(s, 1<<30)
+			case "shorten":
+				addRepeat(s, 20_000)
 			}
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
 		case "framed":
@@ -64,8 +70,9 @@ func init() {
 	}
 }
 
-// addRepeat adds a tool that returns its text, under a name that nobody guesses.
-func addRepeat(s *mcp.Server) {
+// addRepeat adds a tool that returns its text, at most so many bytes of it, under a name that nobody
+// guesses.
+func addRepeat(s *mcp.Server, most int) {
 	type input struct {
 		Text string `json:"text"`
 	}
@@ -73,7 +80,8 @@ func addRepeat(s *mcp.Server) {
 		func(
 			_ context.Context, _ *mcp.CallToolRequest, in input,
 		) (*mcp.CallToolResult, any, error) {
-			content := []mcp.Content{&mcp.TextContent{Text: in.Text}}
+			text := in.Text[:min(len(in.Text), most)]
+			content := []mcp.Content{&mcp.TextContent{Text: text}}
 			return &mcp.CallToolResult{Content: content}, nil, nil
 		})
 }
@@ -100,8 +108,41 @@ func serveFramed(spec string) error {
 	})
 }
 
-func serve(o mcpstdio.Options) error {
-	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
+// serveSlices is the project's own server, whose answers are cut into lines of 60,000 bytes, as if
+// a pipe could not take more. Without a tool that makes bytes it is "echo".
+func serveSlices(tools string) error {
+	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr}
+	if tools == "echo" {
+		o.Tools = slices.DeleteFunc(o.Tools, func(t mcpstdio.Tool) bool {
+			return t.Name != "echo"
+		})
+	}
+	whole, out := io.Pipe()
+	cut := make(chan struct{})
+	go func() {
+		defer close(cut)
+		answers := bufio.NewReader(whole)
+		for {
+			line, err := answers.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			for piece := range slices.Chunk(bytes.TrimSuffix(line, []byte("\n")), 60_000) {
+				os.Stdout.Write(piece)
+				os.Stdout.WriteString("\n")
+			}
+		}
+	}()
+	err := serveTo(out, o)
+	out.Close()
+	<-cut
+	return err
+}
+
+func serve(o mcpstdio.Options) error { return serveTo(os.Stdout, o) }
+
+func serveTo(out io.Writer, o mcpstdio.Options) error {
+	s, err := mcpstdio.NewServer(os.Stdin, out, o)
 	if err == nil {
 		err = s.Start(context.Background())
 	}
