@@ -28,7 +28,8 @@ const betweenLooks = 500 * time.Millisecond
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
-	cmd.Flags().BoolVar(&f.detail, "detail", false, "print what was looked for in vain, too")
+	cmd.Flags().BoolVar(&f.detail, "detail", false,
+		"print what was looked for in vain, and the pipes that explain nothing, too")
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
@@ -66,10 +67,17 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 		page.Answer = append(page.Answer, none)
 	}
 	page.Answer = append(page.Answer, processLines(r)...)
-	if len(r.Channels) > 0 {
-		page.Tables = []view.Table{channelTable(r)}
-	} else if len(r.Diagnoses) == 0 {
+	channels := shownChannels(r, detail)
+	leftOut := len(r.Channels) + len(r.Inherited) - len(channels)
+	if len(channels) > 0 {
+		page.Tables = []view.Table{channelTable(channels)}
+	} else if leftOut == 0 && len(r.Diagnoses) == 0 {
 		page.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
+	}
+	if leftOut > 0 {
+		const says = "left out: %s that one process has to itself, or that these processes only " +
+			"inherited (--detail shows them)"
+		page.Notes = append(page.Notes, fmt.Sprintf(says, results.FormatCount(leftOut, "channel")))
 	}
 	if len(r.Diagnoses) == 0 && detail {
 		problems := strings.Join(r.Problems(), "; ")
@@ -175,9 +183,23 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// channelTable lists the channels: first those with a diagnosis, last those whose ends one process
-// holds alone. Programs use the latter to wake themselves up.
-func channelTable(r *inspect.Report) view.Table {
+// shownChannels returns the channels of the table: first those with a diagnosis. With detail it
+// adds those that explain nothing: one process holds both ends, as programs do to wake themselves
+// up, or the processes only inherited them.
+func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
+	channels := slices.Clone(r.Channels)
+	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
+		return channelRank(&a, r) - channelRank(&b, r)
+	})
+	if detail {
+		return append(channels, r.Inherited...)
+	}
+	return slices.DeleteFunc(channels, func(c inspect.Channel) bool {
+		return channelRank(&c, r) == lastRank
+	})
+}
+
+func channelTable(channels []inspect.Channel) view.Table {
 	t := view.Table{Title: "Its channels", Columns: []view.Column{
 		{Title: "channel", Key: true},
 		{Title: "kind", Key: true},
@@ -187,10 +209,6 @@ func channelTable(r *inspect.Report) view.Table {
 		{Title: "capacity", Right: true, Key: true},
 		{Title: "state", Key: true},
 	}}
-	channels := slices.Clone(r.Channels)
-	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
-		return channelRank(&a, r) - channelRank(&b, r)
-	})
 	for _, c := range channels {
 		name := c.ID
 		if c.Path != "" {
@@ -209,6 +227,9 @@ func channelTable(r *inspect.Report) view.Table {
 	return t
 }
 
+// lastRank is the rank of a channel that one process has to itself, and that has no diagnosis.
+const lastRank = 2
+
 // channelRank returns where a channel stands in the table: those with a diagnosis first.
 func channelRank(c *inspect.Channel, r *inspect.Report) int {
 	for _, d := range r.Diagnoses {
@@ -217,7 +238,7 @@ func channelRank(c *inspect.Channel, r *inspect.Report) int {
 		}
 	}
 	if _, own := c.Owner(); own {
-		return 2
+		return lastRank
 	}
 	return 1
 }

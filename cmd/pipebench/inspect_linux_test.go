@@ -66,7 +66,8 @@ func TestInspectNamesAFullPipe(t *testing.T) {
 	}
 }
 
-// The answer stands before what it follows from, and a pipe that a program has for itself last.
+// The answer stands before what it follows from. What explains nothing stands last, and only with
+// detail; else it is counted.
 func TestInspectBeginsWithTheAnswer(t *testing.T) {
 	r := &inspect.Report{
 		PID:       1,
@@ -76,23 +77,37 @@ func TestInspectBeginsWithTheAnswer(t *testing.T) {
 			{ID: "other", Writers: []inspect.Holder{{PID: 1}}, Readers: []inspect.Holder{{PID: 3}}},
 			{ID: "full", Writers: []inspect.Holder{{PID: 1}}, Readers: []inspect.Holder{{PID: 2}}},
 		},
+		Inherited: []inspect.Channel{
+			{ID: "tmux", Writers: []inspect.Holder{{PID: 4}}, Readers: []inspect.Holder{{PID: 1}}},
+		},
 		Diagnoses: []inspect.Diagnosis{{Kind: inspect.Undrained, Sentence: "it is full", Channels: []string{"full"}}},
 	}
-	var text strings.Builder
-	err := inspectPage(r, false).Write(&text, view.FormatTable, view.Options{Width: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := -1
-	for _, want := range []string{
-		"it is full", "1 node: sleeps in wait for 2", "2 cat, started by 1: stopped",
-		" full ", " other ", " own ",
+	for detail, last := range map[bool][]string{
+		true:  {" own ", " tmux "},
+		false: {"left out: 2 channels that one process has to itself, or that these processes only"},
 	} {
-		next := strings.Index(text.String(), want)
-		if next <= at {
-			t.Fatalf("%q is at %d, after %d, in\n%s", want, next, at, text.String())
+		var text strings.Builder
+		err := inspectPage(r, detail).Write(&text, view.FormatTable, view.Options{Width: 100})
+		if err != nil {
+			t.Fatal(err)
 		}
-		at = next
+		at := -1
+		for _, want := range append([]string{
+			"it is full", "1 node: sleeps in wait for 2", "2 cat, started by 1: stopped",
+			" full ", " other ",
+		}, last...) {
+			next := strings.Index(text.String(), want)
+			if next <= at {
+				t.Fatalf("%q is at %d, after %d, in\n%s", want, next, at, text.String())
+			}
+			at = next
+		}
+		if shown := strings.Contains(text.String(), " own "); shown != detail {
+			t.Errorf("detail %v: a pipe that a process has to itself: %v", detail, shown)
+		}
+		if counted := strings.Contains(text.String(), "left out"); counted == detail {
+			t.Errorf("detail %v: what is left out is counted: %v", detail, counted)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ func Process(pid int) (r *Report, err error) {
 		s.read(other)
 	}
 	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), all: all}
-	r.Channels = s.channels(r.Processes)
+	r.Channels, r.Inherited = s.channels(r.Processes)
 	r.Diagnoses = r.diagnose()
 	return r, nil
 }
@@ -160,8 +160,8 @@ func (s *snapshot) tree(root int) []Proc {
 }
 
 // channels returns the channels that the processes of the tree hold an end of, with all their
-// holders.
-func (s *snapshot) channels(tree []Proc) []Channel {
+// holders: those that tell something of the tree, and those that it only inherited.
+func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
 		inTree[p.PID] = true
@@ -179,14 +179,34 @@ func (s *snapshot) channels(tree []Proc) []Channel {
 			wanted[c.ID] = wanted[c.ID] || inTree[f.pid]
 		}
 	}
-	var list []Channel
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		if c := byID[id]; wanted[id] {
-			s.measure(c)
+		c := byID[id]
+		if !wanted[id] {
+			continue
+		}
+		s.measure(c)
+		if c.isInherited(inTree) {
+			inherited = append(inherited, *c)
+		} else {
 			list = append(list, *c)
 		}
 	}
-	return list
+	return list, inherited
+}
+
+// isInherited reports whether the channel belongs into Report.Inherited.
+func (c *Channel) isInherited(inTree map[int]bool) bool {
+	if c.Queued > 0 {
+		return false
+	}
+	outside := false
+	for _, h := range slices.Concat(c.Writers, c.Readers) {
+		if inTree[h.PID] && (h.Waits || h.FD <= 2) {
+			return false
+		}
+		outside = outside || !inTree[h.PID]
+	}
+	return outside
 }
 
 // endsOf returns the channels that an open file is an end of, each with the process of the file as

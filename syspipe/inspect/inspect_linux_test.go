@@ -494,6 +494,38 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
+// A pipe of others, which a process only inherited, is not held against it.
+func TestAnInheritedPipeExplainsNothing(t *testing.T) {
+	r, w := pipe(t)
+	reader := child(t, "wait")
+	reader.Stdin = r
+	start(t, reader)
+	cmd := child(t, "wait")
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.ExtraFiles = []*os.File{w}
+	start(t, cmd)
+	awaitRead(t, reader.Process.Pid)
+	awaitRead(t, cmd.Process.Pid)
+	report, err := inspect.Process(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Diagnoses) > 0 {
+		t.Errorf("diagnoses %+v", report.Diagnoses)
+	}
+	third := func(c inspect.Channel) bool {
+		return slices.ContainsFunc(c.Writers, func(h inspect.Holder) bool {
+			return h.PID == cmd.Process.Pid && h.FD == 3
+		})
+	}
+	if !slices.ContainsFunc(report.Inherited, third) ||
+		slices.ContainsFunc(report.Channels, third) {
+		t.Errorf("channels %+v, inherited %+v", report.Channels, report.Inherited)
+	}
+}
+
 func TestGone(t *testing.T) {
 	cmd := child(t, "wait")
 	if err := cmd.Run(); err != nil {

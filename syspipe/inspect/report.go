@@ -26,9 +26,13 @@ import (
 
 // A Report is what was seen of a process, its descendants, and the pipes and sockets they hold.
 type Report struct {
-	PID       int         `json:"pid"`
-	Processes []Proc      `json:"processes"` // the process first, then its descendants
-	Channels  []Channel   `json:"channels"`  // pipes, FIFOs and connected Unix sockets, by ID
+	PID       int       `json:"pid"`
+	Processes []Proc    `json:"processes"` // the process first, then its descendants
+	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets, by ID
+	// Inherited are further channels, which tell nothing of these processes: they are empty, no
+	// thread of the tree waits there, none is a standard stream of the tree, and a process outside
+	// has an end, too.
+	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
 	// Look is the time between the two looks that the report rests on, 0 for one look.
 	Look time.Duration `json:"look_ns"`
