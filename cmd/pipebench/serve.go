@@ -63,7 +63,8 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 		"answer from a recording (see tap), or a file of both sides' messages, one a line")
 	flags.StringVar(&f.record, "record", "",
 		"append what passes to this file, arguments and all, as tap does")
-	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelWarn,
+		"debug, info, warn or error; info tells how the session ended")
 	complete(cmd, map[string][]string{"log-level": logLevels})
 }
 

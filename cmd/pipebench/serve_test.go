@@ -46,7 +46,7 @@ func TestServeEndsOnSIGTERM(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs SIGTERM")
 	}
-	cmd, in, out, _, log := served(t)
+	cmd, in, out, _, log := served(t, "--log-level", "info")
 	defer in.Close() // it stays open
 	io.WriteString(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sleep","arguments":{"seconds":3600}}}`+"\n"+
 		`{"jsonrpc":"2.0","id":3,"method":"ping"}`+"\n")

@@ -190,7 +190,11 @@ func (s *Server) supervise(ctx context.Context) {
 	_, aborted := errors.AsType[*abortError](failure)
 	s.err = s.ending(failure, dropped)
 	if !aborted {
-		s.log.Info(fmt.Sprintf("%s, flushed %d responses, dropped %d responses",
+		level := slog.LevelInfo
+		if dropped > 0 {
+			level = slog.LevelWarn
+		}
+		s.log.Log(ctx, level, fmt.Sprintf("%s, flushed %d responses, dropped %d responses",
 			why, flushed, dropped))
 		s.recordEnd(!reading && s.err == nil)
 	}
