@@ -16,8 +16,11 @@ import (
 
 // unknownCommand says which command may have been meant, or which there are.
 func unknownCommand(name string) error {
-	if slices.Contains(near(name, []string{"help"}), "help") {
+	if len(near(name, []string{"help"})) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean help?", name)
+	}
+	if len(near(name, []string{"version"})) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean --version?", name)
 	}
 	var names []string
 	for _, group := range commandGroups {

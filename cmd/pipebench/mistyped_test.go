@@ -11,6 +11,8 @@ import (
 func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 	for _, c := range []struct{ line, says, never string }{
 		{"ruun", "did you mean run?", ""},
+		{"version", "did you mean --version?", "known are"},
+		{"hlep", "did you mean help?", ""},
 		{"run --framign ndjson", "did you mean --framing?", "put --"},
 		{"run --dryrun", "did you mean --dry-run?", ""},
 		{"run --nothing-like-it", "unknown flag: --nothing-like-it; see", "did you mean"},
