@@ -95,7 +95,7 @@ func explain(cmd *cobra.Command, c claims.Claim, f results.Finding) error {
 			"run it again on an idle machine")
 	}
 	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
-	text := strings.Join(viewOptions(cmd, true).Wrap(lines), "\n")
+	text := viewOptions(cmd, true).Wrap(strings.Join(lines, "\n"))
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n\n%s\nevidence: %s\n",
 		c.ID, view.VerdictText(string(f.Verdict)), text, evidence)
 	return err

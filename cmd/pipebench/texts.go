@@ -33,7 +33,7 @@ func writeNotice(w io.Writer, text string) {
 	text = view.Escape(text)
 	if columns, isTerminal := terminalWidth(w); isTerminal {
 		o := view.Options{Width: columns}
-		text = strings.Join(o.Wrap(strings.Split(text, "\n")), "\n")
+		text = o.Wrap(text)
 	}
 	fmt.Fprintln(w, text)
 }
@@ -73,11 +73,11 @@ func writeParagraphs(w io.Writer, block string, o view.Options) {
 		}
 	}
 	for _, p := range paragraphs {
-		lines := o.Fill(p)
 		if itemStart.MatchString(p) {
-			lines = o.Wrap([]string{p})
+			fmt.Fprintln(w, o.Wrap(p))
+		} else {
+			fmt.Fprintln(w, o.Fill(p))
 		}
-		fmt.Fprintln(w, strings.Join(lines, "\n"))
 	}
 }
 

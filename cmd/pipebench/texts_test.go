@@ -57,8 +57,7 @@ func TestErrorsFitATerminal(t *testing.T) {
 		if code := run(t.Context(), strings.Fields(line), nil, &stdout, &stderr); code == exitDone {
 			t.Errorf("%s: exit 0:\n%s%s", line, &stdout, &stderr)
 		}
-		wrapped := view.Options{}.Wrap(strings.Split(stderr.String(), "\n"))
-		fits(t, line, strings.Join(wrapped, "\n"))
+		fits(t, line, view.Options{}.Wrap(stderr.String()))
 	}
 }
 

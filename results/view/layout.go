@@ -24,38 +24,32 @@ type extent struct{ natural, least int }
 // anywhere.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
-	for i, c := range t.Columns {
-		e := &out[i]
-		floor := leastWidth
-		if c.Style == Long {
-			floor = brokenWidth
-		}
-		for r := -1; r < len(t.Rows); r++ {
-			text := c.Title
-			if r >= 0 {
-				text = t.Rows[r][i].Text
-			}
-			n := utf8.RuneCountInString(text)
+	for r, row := range t.titled() {
+		for i, v := range row {
+			e := &out[i]
+			n := utf8.RuneCountInString(v.Text)
 			e.natural = max(e.natural, n)
-			if c.Style == Long {
-				continue
-			}
-			if c.Right && r >= 0 {
-				floor = max(floor, n)
-			}
-			for _, word := range wrap(text, 1) {
-				floor = max(floor, utf8.RuneCountInString(word))
+			switch {
+			case t.Columns[i].Style == Long:
+				e.least = brokenWidth
+			case t.Columns[i].Right && r > 0:
+				e.least = max(e.least, n)
+			default:
+				for _, word := range wrap(v.Text, 1) {
+					e.least = max(e.least, leastWidth, utf8.RuneCountInString(word))
+				}
 			}
 		}
-		e.least = min(e.natural, floor)
+	}
+	for i := range out {
+		out[i].least = min(out[i].least, out[i].natural)
 	}
 	return out
 }
 
-// spared lists the columns for which a width has no room: the last of those that are no keys, and
-// before them those that are Spare. If
-// all is set, fit puts these columns into further tables below, so at least one column that is no
-// key stays.
+// spared lists the columns for which a width has no room: those that are Spare, and then the last
+// of the others that are no keys. If all is set, fit puts these columns into further tables below,
+// so at least one column that is no key stays.
 func (t Table) spared(extents []extent, width int, all bool) []int {
 	easy := easyWidth
 	switch {
@@ -64,27 +58,26 @@ func (t Table) spared(extents []extent, width int, all bool) []int {
 	case all:
 		easy = leastWidth
 	}
-	room := func(i int) int { // the width that a column should have
-		e := extents[i]
-		return 2 + max(e.least, min(e.natural, easy))
-	}
 	taken := 0
-	var spared []int
+	var rooms []int  // the width that each column should have
+	var spared []int // the columns that are no keys, those that are Spare last
+	var first []int
 	for i, c := range t.Columns {
-		taken += room(i)
-		if !c.Key && !c.Spare {
+		e := extents[i]
+		rooms = append(rooms, 2+max(e.least, min(e.natural, easy)))
+		taken += rooms[i]
+		switch {
+		case c.Spare:
+			first = append(first, i)
+		case !c.Key:
 			spared = append(spared, i)
 		}
 	}
-	for i, c := range t.Columns {
-		if c.Spare {
-			spared = append(spared, i)
-		}
-	}
+	spared = append(spared, first...)
 	kept := len(spared)
 	for kept > 0 && taken > width {
-		taken -= room(spared[kept-1])
 		kept--
+		taken -= rooms[spared[kept]]
 	}
 	if all && kept == 0 && len(spared) > 0 {
 		kept = 1 // so that each table tells something
@@ -124,17 +117,15 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	left := t.spared(t.extents(), width, all)
 	part := t.only(func(i int) bool { return !slices.Contains(left, i) })
 	widths := narrow(part.extents(), width)
-	parts = []Table{part.texts(func(i int, text string) string {
+	part.replace(func(i int, text string) string {
 		lines := wrap(text, widths[i])
 		if part.Columns[i].Style == Long {
 			lines = broken(lines, widths[i])
 		}
 		return strings.Join(lines, "\n")
-	})}
-	if len(left) == 0 {
-		return parts, nil
-	}
-	if all {
+	})
+	parts = []Table{part}
+	if all && len(left) > 0 {
 		rest := t.only(func(i int) bool { return t.Columns[i].Key || slices.Contains(left, i) })
 		below, _ := rest.fit(width, all)
 		return append(parts, below...), nil
@@ -156,27 +147,21 @@ func broken(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks lines of text between words so that they fit. Every part of a line but the first is
-// indented.
-func (o Options) Wrap(lines []string) []string {
+// Wrap breaks the lines of a text between words so that they fit. Every part of a line but the
+// first is indented.
+func (o Options) Wrap(text string) string {
 	var out []string
-	for _, line := range lines {
-		if utf8.RuneCountInString(line) <= o.Columns() {
-			out = append(out, line)
-			continue
+	for line := range strings.SplitSeq(text, "\n") {
+		if utf8.RuneCountInString(line) > o.Columns() {
+			line = strings.Join(wrap(line, o.Columns()-2), "\n  ")
 		}
-		for i, part := range wrap(line, o.Columns()-2) {
-			if i > 0 {
-				part = "  " + part
-			}
-			out = append(out, part)
-		}
+		out = append(out, line)
 	}
-	return out
+	return strings.Join(out, "\n")
 }
 
 // Fill breaks a paragraph between words so that its lines fit.
-func (o Options) Fill(text string) []string { return wrap(text, o.Columns()) }
+func (o Options) Fill(text string) string { return strings.Join(wrap(text, o.Columns()), "\n") }
 
 // wrap breaks a line between words so that each part is at most width wide; a word that does not
 // fit is broken behind slashes, as the names of benchmarks have them, or stays whole.

@@ -111,11 +111,10 @@ func (o Options) writeLines(out *strings.Builder, format Format, lines []string,
 			out.WriteString(bullet + line + "\n")
 			continue
 		}
-		for _, part := range o.Wrap([]string{line}) {
-			if i == 0 {
-				part = o.paint(part, first)
-			}
-			out.WriteString(part + "\n")
+		line = o.Wrap(line)
+		if i == 0 {
+			line = o.paint(line, first)
 		}
+		out.WriteString(line + "\n")
 	}
 }

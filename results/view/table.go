@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -115,9 +114,9 @@ func verdictValue(verdict string) Value {
 func (t Table) Write(w io.Writer, format Format, o Options) error {
 	switch format {
 	case FormatTable:
-		return t.writeText(w, o)
+		return t.forScreen().writeText(w, o)
 	case FormatMarkdown:
-		return t.writeMarkdown(w)
+		return t.forScreen().writeMarkdown(w)
 	case FormatCSV:
 		return failedTo("write CSV", csv.NewWriter(w).WriteAll(t.data()))
 	}
@@ -128,101 +127,66 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 // the table is shown whole or with Options.Detail; otherwise a line names them.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
-		Borders: tw.BorderNone,
-		Symbols: tw.NewSymbols(tw.StyleLight),
-		Settings: tw.Settings{
-			Separators: tw.Separators{
-				BetweenColumns: tw.Off,
-				BetweenRows:    tw.Off,
-				ShowHeader:     tw.On,
-			},
-			Lines: tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On},
-		},
+		Borders:  tw.BorderNone,
+		Settings: tw.Settings{Separators: tw.Separators{BetweenColumns: tw.Off}},
 	})
-	parts, dropped := t.forScreen().texts(escaped).fit(o.Columns(), t.Whole || o.Detail)
+	parts, dropped := t.fit(o.Columns(), t.Whole || o.Detail)
 	for i, part := range parts {
 		part.Title = ""
 		if i == 0 && t.Title != "" {
-			part.Title = strings.Join(wrap(Escape(t.Title), o.Columns()), "\n") + "\n"
+			part.Title = o.Fill(t.Title) + "\n"
 		}
 		if i > 0 {
 			part.Title = "\n"
 		}
-		if o.Colour {
-			part = part.painted(o)
-		}
-		if err := part.render(w, rendition); err != nil {
+		if err := part.render(w, rendition, o); err != nil {
 			return err
 		}
 	}
 	if len(dropped) == 0 {
 		return nil
 	}
-	lines := o.Wrap([]string{"columns left out at this width: " +
-		strings.Join(dropped, ", ")})
-	_, err := fmt.Fprintln(w, Escape(strings.Join(lines, "\n")))
+	left := "columns left out at this width: " + strings.Join(dropped, ", ")
+	_, err := fmt.Fprintln(w, o.Wrap(left))
 	return err
-}
-
-// painted colours the values that have a tone. A value of several lines stays as it is: a colour
-// would go on into the next column.
-func (t Table) painted(o Options) Table {
-	out := t
-	out.Rows = nil
-	for _, row := range t.Rows {
-		row = slices.Clone(row)
-		for i, v := range row {
-			if !strings.Contains(v.Text, "\n") {
-				row[i].Text = o.paint(v.Text, v.Tone)
-			}
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
 }
 
 func (t Table) writeMarkdown(w io.Writer) error {
 	oneCell := strings.NewReplacer("|", `\|`, "\n", " ")
-	part := t.forScreen().texts(func(_ int, s string) string { return oneCell.Replace(Escape(s)) })
-	part.Title = ""
+	t.replace(func(_ int, text string) string { return oneCell.Replace(text) })
 	if t.Title != "" {
-		part.Title = "**" + Escape(t.Title) + "**\n\n"
+		t.Title = "**" + t.Title + "**\n\n"
 	}
-	return part.render(w, renderer.NewMarkdown())
+	return t.render(w, renderer.NewMarkdown(), Options{})
 }
 
 var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 
 // render writes the title and the table without the blanks that tablewriter leaves at line ends.
-func (t Table) render(w io.Writer, r tw.Renderer) error {
+func (t Table) render(w io.Writer, r tw.Renderer, o Options) error {
 	text := bytes.NewBufferString(t.Title)
-	var align tw.CellAlignment
-	var heads []string
-	for _, c := range t.Columns {
-		heads = append(heads, c.Title)
+	align := tw.MakeAlign(len(t.Columns), tw.AlignLeft)
+	for i, c := range t.Columns {
 		if c.Right {
-			align.PerColumn = append(align.PerColumn, tw.AlignRight)
-		} else {
-			align.PerColumn = append(align.PerColumn, tw.AlignLeft)
+			align[i] = tw.AlignRight
 		}
-	}
-	var rows [][]string
-	for _, row := range t.Rows {
-		var texts []string
-		for _, v := range row {
-			texts = append(texts, v.Text)
-		}
-		rows = append(rows, texts)
 	}
 	table := tablewriter.NewTable(text,
 		tablewriter.WithRenderer(r),
 		tablewriter.WithHeaderAutoFormat(tw.Off),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithHeaderAlignmentConfig(align),
-		tablewriter.WithRowAlignmentConfig(align))
-	table.Header(heads)
-	err := table.Bulk(rows)
+		tablewriter.WithAlignment(align))
+	var rows [][]string
+	for _, row := range t.titled() {
+		var texts []string
+		for _, v := range row {
+			texts = append(texts, o.paint(v.Text, v.Tone))
+		}
+		rows = append(rows, texts)
+	}
+	table.Header(rows[0])
+	err := table.Bulk(rows[1:])
 	if err := errors.Join(err, table.Render()); err != nil {
 		return fmt.Errorf("table %q: %w", t.Title, err)
 	}
@@ -230,39 +194,19 @@ func (t Table) render(w io.Writer, r tw.Renderer) error {
 	return err
 }
 
-func escaped(_ int, text string) string { return Escape(text) }
-
-// texts returns the table with each title and text replaced by what write makes of it. write also
-// gets the number of the column.
-func (t Table) texts(write func(column int, text string) string) Table {
-	out := t
-	out.Columns = slices.Clone(t.Columns)
-	out.Rows = nil
-	for i := range out.Columns {
-		out.Columns[i].Title = write(i, out.Columns[i].Title)
+// titled returns the titles of the columns as a row, and the rows below.
+func (t Table) titled() [][]Value {
+	var titles []Value
+	for _, c := range t.Columns {
+		titles = append(titles, Value{Text: c.Title, Base: cmp.Or(c.Data, c.Title)})
 	}
-	for _, row := range t.Rows {
-		row = slices.Clone(row)
-		for i := range row {
-			row[i].Text = write(i, row[i].Text)
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
+	return append([][]Value{titles}, t.Rows...)
 }
 
 // data returns the table as programs read it: the titles of the columns, then the rows.
 func (t Table) data() [][]string {
-	var heads []string
-	for _, c := range t.Columns {
-		if c.Data != "" {
-			heads = append(heads, c.Data)
-		} else {
-			heads = append(heads, c.Title)
-		}
-	}
-	out := [][]string{heads}
-	for _, row := range t.Rows {
+	var out [][]string
+	for _, row := range t.titled() {
 		var values []string
 		for _, v := range row {
 			values = append(values, Escape(v.Base))
@@ -314,12 +258,28 @@ func (t Table) saysSomething(column int) bool {
 	return false
 }
 
-// forScreen leaves out the columns that terminals and markdown do not show.
+// forScreen leaves out the columns that terminals and markdown do not show, and escapes the rest.
 func (t Table) forScreen() Table {
-	return t.only(func(i int) bool { return !t.Columns[i].Detail && t.saysSomething(i) })
+	out := t.only(func(i int) bool { return !t.Columns[i].Detail && t.saysSomething(i) })
+	out.Title = Escape(t.Title)
+	out.replace(func(_ int, text string) string { return Escape(text) })
+	return out
 }
 
-// only keeps columns, by their number.
+// replace puts what write makes of them in the place of the titles and texts of a table that only
+// returned. write also gets the number of the column.
+func (t Table) replace(write func(column int, text string) string) {
+	for i := range t.Columns {
+		t.Columns[i].Title = write(i, t.Columns[i].Title)
+	}
+	for _, row := range t.Rows {
+		for i := range row {
+			row[i].Text = write(i, row[i].Text)
+		}
+	}
+}
+
+// only returns a copy of the table that has those columns whose number keep accepts.
 func (t Table) only(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {

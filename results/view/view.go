@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -83,9 +84,10 @@ const (
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
 	red    = "\x1b[31m"
+	reset  = "\x1b[0m"
 )
 
-// paint colours a text by its tone, if colours are on.
+// paint colours the lines of a text by its tone, if colours are on.
 func (o Options) paint(text string, tone Tone) string {
 	colour := ""
 	switch tone {
@@ -99,7 +101,7 @@ func (o Options) paint(text string, tone Tone) string {
 	if !o.Colour || colour == "" {
 		return text
 	}
-	return colour + text + "\x1b[0m"
+	return colour + strings.ReplaceAll(text, "\n", reset+"\n"+colour) + reset
 }
 
 // ErrNothing is returned by a view when there is nothing to show. Nothing measured is never a
