@@ -61,12 +61,11 @@ type page struct {
 	CSV        string   // all figures, if they are not too many
 }
 
-// A section of a page is a section of [view.Sections], with its tables as HTML and its pictures.
-// Parts that few want to read are folded.
+// A section of a page is a section of [view.Sections], with its tables as a page shows them, and
+// its pictures. Parts that few want to read are folded.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
-	Tables     []template.HTML
 	Rows       int // of all tables
 	FoldTables bool
 }
@@ -221,6 +220,7 @@ func figuresOf(set *results.Set) string {
 // section renders the tables of a section, without the rows beyond maxRows. Many rows are folded.
 func (r *reporter) section(s view.Section, maxRows int) section {
 	out := section{Section: s, Pictures: r.pictures[s.ID]}
+	out.Tables = nil
 	out.Notes = slices.Clone(s.Notes)
 	for _, t := range s.Tables {
 		out.Rows += len(t.Rows)
@@ -229,7 +229,7 @@ func (r *reporter) section(s view.Section, maxRows int) section {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s more in the file.",
 				cmp.Or(t.Title, s.Title), results.FormatCount(left, "row")))
 		}
-		out.Tables = append(out.Tables, t.HTML())
+		out.Tables = append(out.Tables, t.ForPage())
 	}
 	many := out.Rows > fewRows || len(out.Pictures) > 0 && out.Rows > veryFewRows
 	out.FoldTables = many && !s.Folded

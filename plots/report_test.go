@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // pageOf writes the report of a set.
@@ -286,5 +287,41 @@ func TestThePageOfTuneHasItsAdvice(t *testing.T) {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is missing", want)
 		}
+	}
+}
+
+// A table has its texts, escaped and not too long, and no empty column.
+func TestTableOfAPage(t *testing.T) {
+	table := view.Table{Title: "Faults", Columns: []view.Column{
+		{Title: "fault", Style: view.Code},
+		{Title: "verdict", Style: view.Verdict},
+		{Title: "bytes", Right: true},
+		{Title: "empty"},
+		{Title: "why", Style: view.Long},
+	}}
+	const most = 1000
+	table.AppendValues(view.Value{Text: "a<b"}, view.Value{Text: "holds", Tone: view.Good},
+		view.Value{Text: "12 B", Base: "12"}, view.Value{}, view.Value{Text: "long"})
+	table.AppendValues(view.Value{Text: "c"}, view.Value{Text: "broken", Tone: view.Bad},
+		view.Value{}, view.Value{},
+		view.Value{Text: strings.Repeat("x", 2*most), Base: strings.Repeat("x", 2*most)})
+	var out strings.Builder
+	if err := pageTemplate.ExecuteTemplate(&out, "table", table.ForPage()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"<caption>Faults</caption>",
+		`<td class="code"><code>a&lt;b</code></td><td class="good">holds</td>` +
+			`<td class="right" data-v="12">12 B</td>`,
+		`<td class="bad">broken</td><td class="right"></td>`,
+		`<th scope="col" class="right">bytes</th>`,
+		`<td class="long"><div>` + strings.Repeat("x", most) + "…</div></td>",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "empty") {
+		t.Errorf("an empty column:\n%s", out.String())
 	}
 }

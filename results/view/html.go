@@ -1,9 +1,6 @@
 package view
 
 import (
-	"fmt"
-	"html"
-	"html/template"
 	"slices"
 	"strings"
 )
@@ -12,36 +9,21 @@ import (
 // file has the rest.
 const maxCellText = 1000
 
-// HTML returns the table as an element of a page, without the columns that are empty in all rows;
-// words that are the same in all rows stand in the title.
-// Its classes are code, long and right, and good, bad and mixed for verdicts; the page's own style
-// sheet says how they look. Texts are escaped, and very long texts are cut.
-func (t Table) HTML() template.HTML {
+// ForPage returns the table as an HTML page shows it: without the columns that are empty in all
+// rows, with words that are the same in all rows in the title, and with very long texts cut. A
+// value has a Base only if the page sorts by that and not by the text.
+func (t Table) ForPage() Table {
 	t = t.dropEmpty().hoistConstant()
-	var out strings.Builder
-	out.WriteString("<div class=\"table\"><table>\n")
-	if t.Title != "" {
-		fmt.Fprintf(&out, "<caption>%s</caption>\n", html.EscapeString(t.Title))
-	}
-	out.WriteString("<thead><tr>")
-	for _, c := range t.Columns {
-		class := ""
-		if c.Right {
-			class = ` class="right"`
-		}
-		fmt.Fprintf(&out, `<th scope="col"%s>%s</th>`, class, html.EscapeString(c.Title))
-	}
-	out.WriteString("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
-		out.WriteString("<tr>")
-		for i, v := range row {
-			text := Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText)
-			out.WriteString(t.Columns[i].cell(v, html.EscapeString(text)))
+		for i := range row {
+			v := &row[i]
+			if v.Base == v.Text {
+				v.Base = ""
+			}
+			v.Text = Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText)
 		}
-		out.WriteString("</tr>\n")
 	}
-	out.WriteString("</tbody>\n</table></div>\n")
-	return template.HTML(out.String())
+	return t
 }
 
 // hoistConstant moves columns of words that say the same in all rows into the title, except long
@@ -62,28 +44,17 @@ func (t Table) hoistConstant() Table {
 	return t.only(func(i int) bool { return !slices.Contains(constant, i) })
 }
 
-// cell writes a value of the column, whose text is escaped. If the page should sort by something
-// other than the text, that is written beside it.
-func (c Column) cell(v Value, text string) string {
-	class := ""
+// Class is the class of a value of the column on a page, whose style sheet says how it looks.
+func (c Column) Class(v Value) string {
 	switch {
 	case c.Style == Code:
-		class = "code"
-		text = "<code>" + text + "</code>"
+		return "code"
 	case c.Style == Long:
-		class = "long"
-		text = "<div>" + text + "</div>"
+		return "long"
 	case c.Style == Verdict:
-		class = string(v.Tone)
+		return string(v.Tone)
 	case c.Right:
-		class = "right"
+		return "right"
 	}
-	attributes := ""
-	if class != "" {
-		attributes = ` class="` + class + `"`
-	}
-	if v.Base != v.Text && v.Base != "" {
-		attributes += ` data-v="` + html.EscapeString(v.Base) + `"`
-	}
-	return "<td" + attributes + ">" + text + "</td>"
+	return ""
 }

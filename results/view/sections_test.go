@@ -171,34 +171,3 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 		t.Errorf("one machine differs from itself: %q", s.Lead)
 	}
 }
-
-// A page has the texts of a table, escaped, and no empty column.
-func TestTableOfAPage(t *testing.T) {
-	table := Table{Title: "Faults", Columns: []Column{
-		{Title: "fault", Style: Code},
-		{Title: "verdict", Style: Verdict},
-		{Title: "bytes", Right: true},
-		{Title: "empty"},
-		{Title: "why", Style: Long},
-	}}
-	table.AppendValues(textValue("a<b"), verdictValue("holds"), textValue("12"), Value{},
-		textValue("long"))
-	table.AppendValues(textValue("c"), verdictValue("broken"), Value{}, Value{},
-		textValue(strings.Repeat("x", 2*maxCellText)))
-	got := string(table.HTML())
-	for _, want := range []string{
-		"<caption>Faults</caption>",
-		`<td class="code"><code>a&lt;b</code></td><td class="good">holds</td>` +
-			`<td class="right">12</td>`,
-		`<td class="bad">broken</td><td class="right"></td>`,
-		`<th scope="col" class="right">bytes</th>`,
-		`<td class="long"><div>` + strings.Repeat("x", maxCellText) + "…</div></td>",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %s in\n%s", want, got)
-		}
-	}
-	if strings.Contains(got, "empty") {
-		t.Errorf("an empty column:\n%s", got)
-	}
-}
