@@ -130,9 +130,9 @@ func markDifferences(columns []column) {
 	}
 }
 
-// questionTable has a row for each question that is wanted and has an answer.
-func questionTable(title string, questions []string, columns []column,
-	wanted func(question int) bool) Table {
+// questionTable has a row for each question that has an answer or, if disputed is set, for each on
+// which the columns disagree.
+func questionTable(title string, questions []string, columns []column, disputed bool) Table {
 	t := Table{
 		Title:   title,
 		Columns: []Column{{Title: "question", Key: true}},
@@ -150,12 +150,9 @@ func questionTable(title string, questions []string, columns []column,
 			known = known || c.cells[i].Text != ""
 			row = append(row, c.cells[i])
 		}
-		if known && wanted(i) {
+		if known && (!disputed || disagree(columns, i)) {
 			t.AppendValues(row...)
 		}
 	}
 	return t
 }
-
-// every wants all questions.
-func every(int) bool { return true }

@@ -112,8 +112,8 @@ func answerSection(members []stat.Member, area, title string,
 	}
 	out.Notes = []string{note}
 	markDifferences(columns)
-	out.Tables = []Table{questionTable(title+", where machines disagree", questions, columns,
-		func(question int) bool { return disagree(columns, question) })}
+	disagreement := questionTable(title+", where machines disagree", questions, columns, true)
+	out.Tables = []Table{disagreement}
 	return out
 }
 

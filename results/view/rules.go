@@ -35,22 +35,23 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	if format != FormatTable && format != FormatMarkdown {
 		return WriteFindings(w, format, rules, o)
 	}
-	p := Page{Header: append([]string{ruleSummary(rules.Findings)}, machineHeads(rules)...)}
-	if isBeside(rules, systems) {
-		p.Header = append(differenceSentences(rules), p.Header...)
-	} else {
-		p.Header = nonEmpty(append([]string{pipeSentence(rules.Findings)}, p.Header...))
+	machines := probedMachines(rules)
+	p := Page{
+		Header: append([]string{ruleSummary(rules.Findings)}, machineHeads(machines)...),
+		Tables: ruleTables(rules, systems),
 	}
-	p.Tables = ruleTables(rules, systems)
 	if len(systems) > 0 {
 		p.Tables = append(p.Tables, documentedTable(systems))
 		p.Notes = append(p.Notes, "* documented, not measured here: of pipes as the system makes "+
 			"them by default, Linux with pages of 4 KiB. A dash: no rule predicts a value.")
 	}
-	if isBeside(rules, systems) {
+	if isBeside(machines, systems) {
+		p.Header = append(differenceSentences(machines), p.Header...)
 		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that answer alike "+
 			"share a column; times are those of its first. Where a system is emulated or "+
 			"imitated, this shows what pipes do there and not how fast.")
+	} else {
+		p.Header = nonEmpty(append([]string{pipeSentence(rules.Findings)}, p.Header...))
 	}
 	if o.Detail {
 		p.addTable(findingTable(rules, sorted(rules.Findings), true))
@@ -61,8 +62,8 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 }
 
 // isBeside reports whether the tables compare machines or systems.
-func isBeside(set *results.Set, systems []DocumentedSystem) bool {
-	return len(systems) > 0 || len(set.Machines()) > 1
+func isBeside(machines []probed, systems []DocumentedSystem) bool {
+	return len(systems) > 0 || len(machines) > 1
 }
 
 // ruleTables answer the questions about pipes, and name what differs from the documented rules or
@@ -70,10 +71,11 @@ func isBeside(set *results.Set, systems []DocumentedSystem) bool {
 // machines.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
+	machines := probedMachines(set)
 	var p Page
-	if isBeside(set, systems) {
+	if isBeside(machines, systems) {
 		for _, kind := range append(kindsIn(all), "") {
-			p.addTable(rulesBeside(set, systems, kind, aboutKind(all, kind)))
+			p.addTable(rulesBeside(machines, systems, kind))
 		}
 		return p.Tables
 	}
@@ -81,10 +83,10 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	for _, kind := range kindsIn(all) {
 		columns = append(columns, answers(kind, aboutKind(all, kind), pipeQuestions))
 	}
-	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns, every))
+	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns, false))
 	machine := answers("this machine", aboutKind(all, ""), machineQuestions)
 	p.addTable(questionTable("What copies and wake-ups cost", asked(machineQuestions),
-		[]column{machine}, every))
+		[]column{machine}, false))
 	remarkable := remarkableTable(set, all)
 	remarkable.Title = "What differs from the documented rules, or came to no result"
 	p.addTable(remarkable)
@@ -146,18 +148,11 @@ var firstQuestions = []string{"capacity/stated", "slot", "all-or-nothing"}
 
 // differenceSentences says of a few machines which answers to the first questions about pipes
 // differ.
-func differenceSentences(set *results.Set) []string {
-	machines := probedMachines(set)
+func differenceSentences(machines []probed) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
 	}
-	pipes := aboutKind(set.Findings, "anonymous")
-	var columns []column
-	for i, name := range columnNames(set) {
-		own := onMachine(set, pipes, machines[i].Machine)
-		columns = append(columns, answers(name, own, pipeQuestions))
-	}
-	return pipeSentences(columns)
+	return pipeSentences(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
 // pipeSentences says which answers of columns to the first questions differ. The cells of the
@@ -173,57 +168,59 @@ func pipeSentences(columns []column) []string {
 	return out
 }
 
-// columnNames names the columns of the machines on which rules were tested: by their names if they
-// are few, else by letters.
-func columnNames(set *results.Set) []string {
-	machines := probedMachines(set)
-	names := results.MachineNames(machines)
-	var out []string
-	for i, e := range machines {
-		name := letter(i)
-		if len(machines) <= FewMachines {
-			name = names[e.Machine]
-		}
-		out = append(out, name)
+// A probed is a machine on which rules were tested.
+type probed struct {
+	name        string              // of its column
+	environment results.Environment // of the run in which it was tested
+	rules       []results.Finding
+}
+
+// probedMachines returns the machines on which rules were tested. If they are few, their columns
+// have their names, else letters.
+func probedMachines(set *results.Set) []probed {
+	var machines []probed
+	var environments []results.Environment
+	machineOf := func(f results.Finding) string { return set.Machine(f.Run) }
+	for i, own := range grouped(latestRules(set), machineOf) {
+		e, _ := set.Environment(own[0].Run) // none in a damaged file
+		machines = append(machines, probed{letter(i), e, own})
+		environments = append(environments, e)
 	}
-	return out
+	if len(machines) <= FewMachines {
+		names := results.MachineNames(environments)
+		for i, e := range environments {
+			machines[i].name = names[e.Machine]
+		}
+	}
+	return machines
 }
 
 // machineHeads describes each machine on which rules were tested, and says when. If there are
 // several, each line begins with the name of the machine's column.
-func machineHeads(set *results.Set) []string {
+func machineHeads(machines []probed) []string {
 	var heads []string
-	machines := probedMachines(set)
-	for i, name := range columnNames(set) {
-		e := machines[i]
-		head := JoinParts(machineLine(e), pagesText(e), e.Time.UTC().Format("2006-01-02"))
-		if len(machines) > 1 && name != e.Hostname {
-			head = name + "  " + head
+	for _, m := range machines {
+		e := m.environment
+		if e.Run == "" {
+			continue
+		}
+		head := JoinParts(machineLine(e), "pages of "+results.FormatSize(int64(e.PageSize)),
+			e.Time.UTC().Format("2006-01-02"))
+		if len(machines) > 1 && m.name != e.Hostname {
+			head = m.name + "  " + head
 		}
 		heads = append(heads, head)
 	}
 	return heads
 }
 
-// probedMachines returns the environment of the first run of each machine that found something.
-func probedMachines(set *results.Set) []results.Environment {
-	var probed []results.Environment
-	seen := make(map[string]bool)
-	for _, e := range set.Environments {
-		if seen[e.Machine] || len(onMachine(set, set.Findings, e.Machine)) == 0 {
-			continue
-		}
-		seen[e.Machine] = true
-		probed = append(probed, e)
+// machineColumns makes a column for each machine of what it found about a kind of pipe.
+func machineColumns(machines []probed, kind string, questions []question) []column {
+	var columns []column
+	for _, m := range machines {
+		columns = append(columns, answers(m.name, aboutKind(m.rules, kind), questions))
 	}
-	return probed
-}
-
-// onMachine returns the findings of a machine.
-func onMachine(set *results.Set, all []results.Finding, machine string) []results.Finding {
-	return selectFindings(all, func(f results.Finding) bool {
-		return set.Machine(f.Run) == machine
-	})
+	return columns
 }
 
 // letter names a machine's column: "A", "B" and so on, and "M26" after the last letter.
@@ -314,19 +311,12 @@ func (s DocumentedSystem) answers(questions []question) column {
 
 // rulesBeside makes a table of what machines found about a kind of pipe and what systems document.
 // An answer that differs from that of the first column is marked.
-func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
-	own []results.Finding) Table {
+func rulesBeside(machines []probed, systems []DocumentedSystem, kind string) Table {
 	questions, title := pipeQuestions, "What "+pipeNames[kind]+" does"
 	if kind == "" {
 		questions, title = machineQuestions, "What copies and wake-ups cost"
 	}
-	var columns []column
-	machines := probedMachines(set)
-	for i, name := range columnNames(set) {
-		columns = append(columns,
-			answers(name, onMachine(set, own, machines[i].Machine), questions))
-	}
-	columns = joinAlike(columns)
+	columns := joinAlike(machineColumns(machines, kind, questions))
 	for _, s := range systems {
 		// A FIFO is the same pipe with a name, but not on Windows.
 		if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
@@ -334,7 +324,7 @@ func rulesBeside(set *results.Set, systems []DocumentedSystem, kind string,
 		}
 	}
 	markDifferences(columns)
-	return questionTable(title, asked(questions), columns, every)
+	return questionTable(title, asked(questions), columns, false)
 }
 
 // documentedTable has the rules of the systems in words, with their sources.
@@ -374,8 +364,4 @@ func exactValue(value any, unit string) string {
 		return "no"
 	}
 	return fmt.Sprint(value)
-}
-
-func pagesText(e results.Environment) string {
-	return "pages of " + results.FormatSize(int64(e.PageSize))
 }

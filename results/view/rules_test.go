@@ -214,6 +214,16 @@ func TestASystemAloneNeedsNoOtherMachine(t *testing.T) {
 	}
 }
 
+// A file whose first line is lost does not say on which machine its rules were tested.
+func TestRulesOfAnUnknownMachineStandBesideASystem(t *testing.T) {
+	set := rulesOn("a", agreeing)
+	set.Environments = nil
+	text := writtenRules(t, FormatTable, Options{}, set, documentedSystem("macos"))
+	if !strings.Contains(text, "4,096 B") || !strings.Contains(text, "≠ 1 B") {
+		t.Errorf("an answer is missing in\n%s", text)
+	}
+}
+
 func TestFormatsOfRulesHoldTheSame(t *testing.T) {
 	set := rulesOn("a", agreeing, told)
 	var all struct{ Findings []results.Finding }
