@@ -68,21 +68,17 @@ func isRemarkable(f results.Finding) bool {
 // unremarkable names the findings that are not remarkable, a line per verdict.
 func unremarkable(all []results.Finding) []string {
 	var lines []string
-	for _, v := range results.Verdicts() {
-		own := selectFindings(all, func(f results.Finding) bool {
-			return f.Verdict == v && !isRemarkable(f)
-		})
+	others := selectFindings(all, func(f results.Finding) bool { return !isRemarkable(f) })
+	for _, own := range byVerdict(others) {
 		var names []string
 		for _, alike := range grouped(own, likeness) {
 			names = append(names, alikeName(alike))
 		}
-		if len(names) > 0 {
-			text := VerdictText(string(v))
-			if v == results.Unsupported {
-				text = "do not apply"
-			}
-			lines = append(lines, text+": "+strings.Join(names, ", "))
+		text := VerdictText(string(own[0].Verdict))
+		if own[0].Verdict == results.Unsupported {
+			text = "do not apply"
 		}
+		lines = append(lines, text+": "+strings.Join(names, ", "))
 	}
 	return lines
 }
@@ -93,6 +89,11 @@ func sorted(all []results.Finding) []results.Finding {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b results.Finding) int {
 		return cmp.Compare(slices.Index(order, a.Verdict), slices.Index(order, b.Verdict))
 	})
+}
+
+// byVerdict groups findings by verdict, in the same order.
+func byVerdict(all []results.Finding) [][]results.Finding {
+	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
 // remarkableTable shows the findings that a person has to look at. It shows only the first of the
@@ -239,13 +240,15 @@ const referenceID = results.AreaCheck + "/program/reference"
 // counts as a verdict only if nothing else was tried: the reference is only what the other runs of
 // the program are compared with.
 func AllUndecided(all []results.Finding) bool {
-	for _, f := range all {
-		held := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
-		if !held && f.Verdict != results.CannotTell && f.Verdict != results.Unsupported {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(f results.Finding) bool {
+		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
+		return isDecided(f) && !isReference
+	})
+}
+
+// isDecided reports whether a finding came to a verdict.
+func isDecided(f results.Finding) bool {
+	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }
 
 // findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at 65,536
@@ -264,11 +267,8 @@ func findingSummary(all []results.Finding) string {
 	}
 	failed := FailedFindings(all)
 	counts := passedOf(all)
-	anyOK := slices.ContainsFunc(all, func(f results.Finding) bool {
-		return f.Verdict == results.OK
-	})
 	switch {
-	case AllUndecided(all) && !anyOK:
+	case !slices.ContainsFunc(all, isDecided):
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
 	case len(failed) == 0 && anyOpen(all):
 		return "INCOMPLETE: " + counts
@@ -317,37 +317,26 @@ func passedOf(all []results.Finding) string {
 
 // countFailures counts ways to fail: "38 seen here, 35 under a condition, 60 not seen".
 func countFailures(all []results.Finding) string {
+	words := map[results.Verdict]string{
+		results.Fails:   "seen here",
+		results.Depends: "under a condition",
+		results.OK:      "not seen",
+	}
 	var parts []string
-	for _, verdict := range results.Verdicts() {
-		own := selectFindings(all, func(f results.Finding) bool { return f.Verdict == verdict })
-		if len(own) == 0 {
-			continue
-		}
-		text := VerdictText(string(verdict))
-		switch verdict {
-		case results.Fails:
-			text = "seen here"
-		case results.Depends:
-			text = "under a condition"
-		case results.OK:
-			text = "not seen"
-		}
-		parts = append(parts, fmt.Sprintf("%d %s", len(own), text))
+	for _, alike := range byVerdict(all) {
+		v := alike[0].Verdict
+		text := cmp.Or(words[v], VerdictText(string(v)))
+		parts = append(parts, fmt.Sprintf("%d %s", len(alike), text))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // countVerdicts counts findings by verdict: "fails 2, ok 16".
 func countVerdicts(all []results.Finding) string {
-	count := make(map[results.Verdict]int)
-	for _, f := range all {
-		count[f.Verdict]++
-	}
 	var parts []string
-	for _, v := range results.Verdicts() {
-		if count[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", VerdictText(string(v)), count[v]))
-		}
+	for _, alike := range byVerdict(all) {
+		verdict := VerdictText(string(alike[0].Verdict))
+		parts = append(parts, fmt.Sprintf("%s %d", verdict, len(alike)))
 	}
 	return strings.Join(parts, ", ")
 }

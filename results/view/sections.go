@@ -32,27 +32,29 @@ func Sections(s *results.Set) []Section {
 		return FleetSections(stat.FleetOf(s).Members())
 	}
 	sum := Summarise(s)
-	lead := answer(s, sum)
-	title := "What the records hold"
-	if len(lead) > 0 {
-		title, _, _ = strings.Cut(strings.TrimSuffix(lead[0], "."), ";")
-		title, _, _ = strings.Cut(title, ". ")
-		if title+"." == lead[0] {
-			lead = lead[1:]
-		}
+	first := Section{
+		ID:       "answer",
+		Title:    "What the records hold",
+		Lead:     answer(s, sum),
+		Commands: commandsOf(s),
+		Final:    isFinal(s, sum.Rows),
 	}
-	all := []Section{{
-		ID: "answer", Title: title, Lead: lead, Commands: commandsOf(s),
-		Final: isFinal(s, sum.Rows),
-	}}
-	if tuned := s.FindingsOf(results.AreaTune); len(tuned) > 0 {
-		all[0].Title = tuned[0].Title
+	tuned := s.FindingsOf(results.AreaTune)
+	switch {
+	case len(tuned) > 0:
+		first.Title = tuned[0].Title
 		if tuned[0].Verdict == results.CannotTell {
-			all[0].Title += ": not proven"
+			first.Title += ": not proven"
 		}
-		all[0].Lead = answer(s, sum)
+	case len(first.Lead) > 0:
+		said := first.Lead[0]
+		first.Title, _, _ = strings.Cut(strings.TrimSuffix(said, "."), ";")
+		first.Title, _, _ = strings.Cut(first.Title, ". ")
+		if first.Title+"." == said {
+			first.Lead = first.Lead[1:]
+		}
 	}
-	return append(all, sections(s, sum.Rows, true)...)
+	return append([]Section{first}, sections(s, sum.Rows, true)...)
 }
 
 // isFinal reports whether pictures of cells cannot give the title of a page: the cells were
@@ -117,12 +119,8 @@ func runsText(all []results.Environment) string {
 	}
 	slices.Sort(days)
 	days = slices.Compact(days)
-	when := ""
-	switch len(days) {
-	case 0:
-	case 1:
-		when = days[0]
-	default:
+	when := strings.Join(days, " to ")
+	if len(days) > 2 {
 		when = days[0] + " to " + days[len(days)-1]
 	}
 	return JoinParts(results.FormatCount(len(all), "run"), when)
