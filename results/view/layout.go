@@ -60,20 +60,20 @@ func (t Table) spared(extents []extent, width int, all bool) []int {
 	}
 	taken := 0
 	var rooms []int  // the width that each column should have
-	var spared []int // the columns that are no keys, those that are Spare last
-	var first []int
+	var spared []int // the columns that are no keys; the last is the first that is left out
+	var spare []int
 	for i, c := range t.Columns {
 		e := extents[i]
 		rooms = append(rooms, 2+max(e.least, min(e.natural, easy)))
 		taken += rooms[i]
 		switch {
 		case c.Spare:
-			first = append(first, i)
+			spare = append(spare, i)
 		case !c.Key:
 			spared = append(spared, i)
 		}
 	}
-	spared = append(spared, first...)
+	spared = append(spared, spare...)
 	kept := len(spared)
 	for kept > 0 && taken > width {
 		kept--
