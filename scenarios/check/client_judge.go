@@ -36,7 +36,7 @@ func (c *clientCheck) judgeVisit(
 // judge judges whether a client did what it has to do about the fault of its server. needed is the
 // time that it takes with a good server.
 func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
-	if v.leftAlive > 0 {
+	if v.ended && v.leftAlive > 0 { // a client that was killed cannot end its server
 		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))
 	}
 	if due == catalogue.Decide {

@@ -34,8 +34,16 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 		}
 	}
 
-	// A time that grows with the size is no limit either.
+	// What is left when the check has killed a slow client is not the client's doing.
+	c := &clientCheck{good: &visit{took: time.Second, ended: true, asked: 1}}
 	f := &finding{}
+	c.judge(f, &visit{took: timeout, leftAlive: 1}, catalogue.CarryOn, 6*time.Second)
+	if f.Verdict != results.CannotTell {
+		t.Errorf("a server of a client that was killed: %s: %s", f.Verdict, f.Found)
+	}
+
+	// A time that grows with the size is no limit either.
+	f = &finding{}
 	judgeLimit(f, &visit{took: timeout}, 100*time.Millisecond, 3*time.Second, 4<<20, 8<<20)
 	if f.Verdict != results.CannotTell {
 		t.Errorf("twice the size in three times the time: %s: %s", f.Verdict, f.Found)
