@@ -57,7 +57,7 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 func failedBenchmarks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
-		rest, failed := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: ")
+		_, rest, failed := strings.Cut(strings.TrimSpace(line), "--- FAIL: ") // behind its name
 		name, _, _ := strings.Cut(rest, " ")
 		if failed && !slices.Contains(names, name) {
 			names = append(names, name)

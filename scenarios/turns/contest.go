@@ -30,6 +30,7 @@ type Plan struct {
 	MaxTime time.Duration // 0: DefaultMaxTime
 
 	Seed    int64 // of the order
+	Gated   bool  // what a gate cannot pass, because it is in doubt, is not timed
 	Options stat.CompareOptions
 
 	// Observe, if set, is called after each pair by the goroutine that called Run.

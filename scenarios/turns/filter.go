@@ -60,6 +60,9 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	if _, signal, killed := proc.Signaled(p.Cmd.ProcessState); killed {
 		return s, fmt.Errorf("%s was ended by %s: %w", f.name, signal, ended)
 	}
+	if s.Exit != 0 {
+		s.Said = firstLine(p.Stderr().String())
+	}
 	if cpu, ok := p.CPU(); ok {
 		s.CPU = float64(cpu)
 	}

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,13 +65,29 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
 	}
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-		return "", fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+		return "", fmt.Errorf("%w: %s", err, reasonOf(text.String()))
 	}
 	if !hasBenchmark(text.String()) {
 		return "", noBenchmark(ctx, argv)
 	}
 	return text.String(), nil
+}
+
+// reasonOf says why a test binary failed, by what it printed: the first benchmark that failed and
+// what that said, or else the last line.
+func reasonOf(text string) string {
+	_, failed, found := strings.Cut(text, "--- FAIL: ")
+	if !found {
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		return lines[len(lines)-1]
+	}
+	name, said, _ := strings.Cut(failed, "\n")
+	return fmt.Sprintf("%s failed: %s", name, firstLine(said))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
 }
 
 func hasBenchmark(text string) bool {
@@ -85,14 +102,21 @@ func hasBenchmark(text string) bool {
 // ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
-// noBenchmark returns an error that names the benchmarks that a test binary has instead.
+// noBenchmark returns an error that names the benchmarks that a test binary has instead, or the one
+// that has none below it such as was asked for.
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
-	has := "none"
-	listed, err := exec.CommandContext(ctx, argv[0], "-test.list=^Benchmark").Output()
-	if err == nil && len(listed) > 0 {
-		has = strings.Join(strings.Fields(string(listed)), ", ")
-	}
 	arguments := strings.Join(argv[1:], " ")
+	listed, _ := exec.CommandContext(ctx, argv[0], "-test.list=^Benchmark").Output()
+	all := strings.Fields(string(listed))
+	for _, benchmark := range all {
+		_, below, found := strings.Cut(arguments, strings.TrimPrefix(benchmark, "Benchmark")+"/")
+		if found {
+			below, _, _ = strings.Cut(below, " ")
+			return fmt.Errorf("%s %s: %w: %s has no %s", name, arguments, ErrNoBenchmark,
+				benchmark, below)
+		}
+	}
+	has := cmp.Or(strings.Join(all, ", "), "none")
 	return fmt.Errorf("%s %s: %w; it has %s", name, arguments, ErrNoBenchmark, has)
 }

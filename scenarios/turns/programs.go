@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Start struct {
 	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
 	Output  string // a digest of what it printed; "" of a server
+	Said    string // on standard error, if it failed
 	Idle    bool   // it printed and wrote nothing, and read nothing of its input
 
 	Instructions int64 // 0 if they were not counted
@@ -70,12 +72,13 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 			found, _ := p.Compare(plan.Options) // the first error says more
 			return found, err
 		}
-		if p.Counts || p.different() != "" && !p.Outputs {
+		isVain := p.different() != "" && !p.Outputs || plan.Gated && p.doubt() != ""
+		if p.Counts || isVain {
 			return p.Compare(plan.Options)
 		}
 	}
 	usual := plan.Options
-	plan.Options.Tolerance = closeEnough
+	plan.Options.Tolerance = min(closeEnough, cmp.Or(usual.Tolerance, closeEnough))
 	_, stopped := plan.run(ctx, p)
 	found, err := p.Compare(usual)
 	if stopped != nil {
@@ -203,7 +206,11 @@ func (p *Programs) doubt() string {
 	case !slices.ContainsFunc(counted, isSuccess) && slices.ContainsFunc(counted, isOther):
 		return "both fail: " + forgive
 	case !slices.ContainsFunc(counted, isSuccess):
-		return fmt.Sprintf("both exit with %d: %s", counted[0].Exit, forgive)
+		said := ""
+		if counted[0].Said != "" {
+			said = " (" + counted[0].Said + ")"
+		}
+		return fmt.Sprintf("both exit with %d%s: %s", counted[0].Exit, said, forgive)
 	case slices.ContainsFunc(counted, isBusy):
 		return ""
 	case p.Input != "":

@@ -164,6 +164,26 @@ func TestProgramsThatDoNotDoTheSameAreNotTimed(t *testing.T) {
 	}
 }
 
+// A gate says nothing of commands that fail, so for a gate they are not timed.
+func TestCommandsThatFailAreNotTimedForAGate(t *testing.T) {
+	for _, gated := range []bool{false, true} {
+		rng := rand.New(rand.NewPCG(111, 112))
+		start := always(rng, 1e6, 0.01, Start{Exit: 2, Said: "unknown option"})
+		p := Programs{Old: start, New: start}
+		c, err := p.Run(t.Context(), Plan{MaxTime: time.Hour, Gated: gated})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isTimed := c.Pairs > 0; isTimed == gated {
+			t.Errorf("gate %v: %d pairs", gated, c.Pairs)
+		}
+		const want = "both exit with 2 (unknown option): a gate says nothing"
+		if !strings.HasPrefix(c.Doubt, want) {
+			t.Errorf("got %q, want %q", c.Doubt, want)
+		}
+	}
+}
+
 // What was counted is kept if the first pair that is timed never ends.
 func TestCountsOutliveAPairThatNeverEnds(t *testing.T) {
 	n := 0
