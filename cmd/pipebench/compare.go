@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,12 +153,12 @@ func namesResults(word string) (bool, error) {
 	case !info.Mode().IsRegular() || notFound != nil:
 		return true, nil
 	}
-	return beginsAsResults(word)
+	// Some file systems make every file executable.
+	return begins(word, "{", "goos:", "Benchmark")
 }
 
-// beginsAsResults reports whether an executable file holds results. This happens on a file system
-// that makes every file executable.
-func beginsAsResults(path string) (bool, error) {
+// begins reports whether a file begins with one of several texts, but for white space.
+func begins(path string, texts ...string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -169,7 +170,7 @@ func beginsAsResults(path string) (bool, error) {
 		return false, err
 	}
 	text := strings.TrimSpace(string(head[:n]))
-	for _, begin := range []string{"{", "goos:", "Benchmark"} {
+	for _, begin := range texts {
 		if strings.HasPrefix(text, begin) {
 			return true, nil
 		}
@@ -187,7 +188,7 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 		return err
 	}
 	if len(c.Changes) == 0 {
-		return nothingInCommon(c, oldPath, newPath)
+		return nothingInCommon(c, oldPath, newPath, after == nil)
 	}
 	o := viewOptions(cmd, f.detail)
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, o); err != nil {
@@ -198,12 +199,33 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 
 // nothingInCommon returns the error for two sides without a common cell. It says what each side has
 // instead.
-func nothingInCommon(c *stat.Comparison, oldPath, newPath string) error {
+func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
 	}
-	return fmt.Errorf("no cell is in both: %s has %s, %s has %s",
-		oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
+	kind := "cell"
+	if isText {
+		kind = "benchmark"
+	}
+	if isText && len(c.OnlyOld) > 0 && len(c.OnlyNew) > 0 {
+		old, oldCPUs := splitCPUs(c.OnlyOld[0])
+		new, newCPUs := splitCPUs(c.OnlyNew[0])
+		if old == new {
+			return fmt.Errorf("no benchmark is in both; GOMAXPROCS was %s and %s", oldCPUs, newCPUs)
+		}
+	}
+	return fmt.Errorf("no %s is in both: %s has %s, %s has %s",
+		kind, oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
+}
+
+// splitCPUs splits the GOMAXPROCS off the name of a benchmark; it is 1 if the name has none.
+func splitCPUs(benchmark string) (name, cpus string) {
+	at := strings.LastIndex(benchmark, "-")
+	_, err := strconv.ParseUint(benchmark[at+1:], 10, 32)
+	if at < 0 || err != nil {
+		return benchmark, "1"
+	}
+	return benchmark[:at], benchmark[at+1:]
 }
 
 func someNames(names []string) string {
@@ -259,21 +281,24 @@ func refuseSameFile(oldPath, newPath string) error {
 		return nil
 	case os.SameFile(oldInfo, newInfo):
 		return usage(fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
-	case !oldInfo.Mode().IsRegular() || !newInfo.Mode().IsRegular():
-		return nil
-	case oldInfo.Size() != newInfo.Size():
-		return nil
-	}
-	old, err := os.ReadFile(oldFile)
-	if err != nil {
-		return nil // it is told when the file is read for its results
-	}
-	new, err := os.ReadFile(newFile)
-	if err == nil && bytes.Equal(old, new) {
+	case sameContent(oldFile, newFile):
 		return usage(fmt.Errorf("%s and %s have the same content: one is a copy of the other",
 			oldPath, newPath))
 	}
 	return nil
+}
+
+// sameContent reports whether two regular files hold the same bytes.
+func sameContent(oldPath, newPath string) bool {
+	oldInfo, oldErr := os.Stat(oldPath)
+	newInfo, newErr := os.Stat(newPath)
+	if oldErr != nil || newErr != nil || oldInfo.Size() != newInfo.Size() ||
+		!oldInfo.Mode().IsRegular() || !newInfo.Mode().IsRegular() {
+		return false
+	}
+	old, oldErr := os.ReadFile(oldPath)
+	new, newErr := os.ReadFile(newPath)
+	return oldErr == nil && newErr == nil && bytes.Equal(old, new)
 }
 
 // resultsFile returns the file that a word names, itself or by its folder; nil if there is none.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,11 @@ func (f *compareFlags) compareCommands(
 	if err != nil {
 		return err
 	}
+	if sameProgram(old, new) {
+		if err := f.tellSame(cmd, oldName, newName); err != nil {
+			return err
+		}
+	}
 	if hasTestFlag(old, "bench") && hasTestFlag(new, "bench") {
 		return f.compareGoTests(cmd, old, new)
 	}
@@ -95,6 +101,35 @@ func (f *compareFlags) compareCommands(
 		Counts: f.counts, Outputs: f.different, Servers: f.drive,
 	}
 	return f.comparePrograms(cmd, programs, old, new)
+}
+
+// sameProgram reports whether two commands run one program, or a copy of it, with the same words.
+// One file under two names may be two programs, as those of busybox are, and two copies of a script
+// may run what lies beside each.
+func sameProgram(old, new []string) bool {
+	if !slices.Equal(old[1:], new[1:]) {
+		return false
+	}
+	oldInfo, _ := os.Stat(old[0])
+	newInfo, _ := os.Stat(new[0])
+	if os.SameFile(oldInfo, newInfo) {
+		return filepath.Base(old[0]) == filepath.Base(new[0])
+	}
+	isScript, _ := begins(old[0], "#!")
+	return !isScript && sameContent(old[0], new[0])
+}
+
+// tellSame tells that both commands are the same program. For a gate this is an error.
+func (f *compareFlags) tellSame(cmd *cobra.Command, oldName, newName string) error {
+	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
+	if oldName == newName {
+		what = oldName + " is given twice"
+	}
+	if f.isGate() {
+		return usage(errors.New(what + ": was the old version checked out?"))
+	}
+	f.say(cmd, "%s: whatever is found is noise", what)
+	return nil
 }
 
 // hasTestFlag reports whether the words of a command have one of the named flags of Go test
@@ -153,8 +188,8 @@ func (f *compareFlags) compareBuilds(
 	if err != nil {
 		return err
 	}
-	if old.Same(new) {
-		f.say(cmd, "pipebench: both binaries are the same file: whatever is found is noise")
+	if sameProgram([]string{old.Path}, []string{new.Path}) {
+		f.say(cmd, "pipebench: both binaries are the same program: whatever is found is noise")
 	}
 	plan := f.plan(timeForBuilds)
 	plan.Pairs = f.pairs
@@ -194,7 +229,7 @@ func usageOfRun(err error) error {
 
 // compareGoTests compares two Go test binaries by their benchmarks.
 func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) error {
-	if err := refuseFlags(cmd, ownFlags, "is not for Go tests"); err != nil {
+	if err := refuseFlags(cmd, ownFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
 	tests := &turns.GoTests{Old: old, New: new}
@@ -262,6 +297,10 @@ func (f *compareFlags) comparePrograms(
 func (f *compareFlags) plan(usual time.Duration) turns.Plan {
 	p := turns.Plan{MaxTime: usual, Seed: f.seed}
 	p.Options.Metrics = f.metrics
+	p.Gated = f.isGate()
+	if f.failAbove > 0 {
+		p.Options.Tolerance = min(f.failAbove, stat.Tolerance)
+	}
 	if f.maxTime > 0 {
 		p.MaxTime = f.maxTime
 	}
@@ -272,17 +311,19 @@ func (f *compareFlags) plan(usual time.Duration) turns.Plan {
 // pair takes so long that there is no time for a verdict.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
+	f.pace.most = p.Pairs
 	p.Observe = func(pair int, took time.Duration) {
+		f.pace.pairs = pair
+		f.pace.spent = time.Since(began)
+		f.pace.took += took
 		took = took.Round(time.Millisecond)
 		if p.Pairs > 0 {
 			s.progress.finish(max(p.Pairs, pair), took.String())
 		} else {
 			s.progress.step(fmt.Sprintf("pair %d: %s", pair, took))
 		}
-		needed := time.Since(began) + (stat.LeastPairs-1)*took
-		if pair == 1 && needed > p.MaxTime {
-			f.say(cmd, "a pair takes %s, and a verdict %d of them: give it --max-time %s", took,
-				stat.LeastPairs, (needed + needed/5).Round(time.Second))
+		if pair == 1 && f.pace.timeFor(stat.LeastPairs) > p.MaxTime {
+			f.say(cmd, "%s", f.pace.advice(stat.LeastPairs))
 		}
 	}
 	return p

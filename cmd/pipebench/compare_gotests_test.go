@@ -54,6 +54,8 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 		{[]string{"--", short}, exitUsage, "no benchmark was asked for"},
 		{[]string{"--", "-test.bench", "Mnie", short}, exitUsage,
 			".test -test.bench Mnie -test.benchtime=1x: no benchmark matches; it has Benchmark"},
+		{[]string{"--", "-test.bench", "Mine/size=9", short}, exitUsage,
+			"no benchmark matches: BenchmarkMine has no size=9"},
 		{[]string{"--fail-above", "10000%", "--max-time", "5s", "--", "-test.bench", ".", short},
 			exitInconclusive, "1 of 2 benchmarks is in "},
 		{[]string{"--counts", "--", "-test.run", "."}, exitDone, "new.test against old.test"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,44 @@ type gateFlags struct {
 	requireVerdict bool
 	metrics        []string
 	assertFlags    // on the new side
+	pace           pace
+}
+
+// A pace is how fast the pairs of a comparison were measured.
+type pace struct {
+	pairs int
+	most  int           // pairs that were asked for; 0: as many as there is time for
+	spent time.Duration // on all
+	took  time.Duration // the pairs alone
+}
+
+// each is how long a pair takes.
+func (p pace) each() time.Duration { return p.took / time.Duration(max(p.pairs, 1)) }
+
+// timeFor is how long so many pairs take in all, with a fifth to spare.
+func (p pace) timeFor(pairs int) time.Duration {
+	more := p.each() * time.Duration(pairs-p.pairs)
+	return ((p.spent + more) * 6 / 5).Truncate(time.Second) + time.Second
+}
+
+// longestAdvised is the longest comparison that is advised.
+const longestAdvised = time.Hour
+
+// advice says what to ask for if a verdict takes so many pairs.
+func (p pace) advice(pairs int) string {
+	pairs = max(pairs, p.pairs+1)
+	each := results.FormatDuration(float64(p.each()))
+	total := p.timeFor(pairs)
+	switch {
+	case total > longestAdvised:
+		return fmt.Sprintf("compare fewer figures (--metric), or on a quieter machine: a verdict "+
+			"takes about %d pairs, and a pair %s", pairs, each)
+	case p.most > 0 && p.pairs >= p.most:
+		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
+			each)
+	}
+	return fmt.Sprintf("give it --max-time %s: a pair takes %s, and a verdict about %d of them",
+		total, each, pairs)
 }
 
 func (g *gateFlags) register(cmd *cobra.Command) {
@@ -37,6 +76,9 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }
+
+// isGate reports whether the figures can make the command fail.
+func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
 // checkMetrics returns an error if a metric was asked for that the two sides lack.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
@@ -61,12 +103,13 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 				worst(c, g.failAbove))
 			return &statusError{exitGate, err}
 		case stat.OutcomeInconclusive:
-			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit, hint(c))
+			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit,
+				g.hint(c, g.failAbove))
 			return &statusError{exitInconclusive, err}
 		}
 	}
 	if g.requireVerdict && !c.Conclusive() {
-		err := fmt.Errorf("not every figure has a verdict: %s", hint(c))
+		err := fmt.Errorf("not every figure has a verdict: %s", g.hint(c, stat.Tolerance))
 		return &statusError{exitInconclusive, err}
 	}
 	return nil
@@ -88,8 +131,8 @@ func worst(c *stat.Comparison, limit float64) string {
 	return text
 }
 
-// hint says what to do about a comparison that tells too little.
-func hint(c *stat.Comparison) string {
+// hint says what to do about a comparison that tells too little of a change as large as a limit.
+func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	elsewhere := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
 	case c.Doubt != "":
@@ -102,11 +145,8 @@ func hint(c *stat.Comparison) string {
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
-	case c.Pairs > 0 && c.Pairs < stat.LeastPairs:
-		return fmt.Sprintf("give it more time (--max-time): %s, and a verdict takes %d",
-			results.FormatCount(c.Pairs, "pair"), stat.LeastPairs)
 	case c.Pairs > 0:
-		return "give it more time (--max-time), fewer figures (--metric), or a quieter machine"
+		return g.pace.advice(c.PairsFor(limit))
 	}
 	return "compare the programs themselves, as in: pipebench compare ./old ./new, or of Go " +
 		"benchmarks (go test -c): pipebench compare old.test new.test -- -test.bench Mine"

@@ -284,3 +284,31 @@ func TestBenchTextTellsOfEAGAINAndEPIPE(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestPairsThatAVerdictTakes(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change Change
+		want   int
+	}{
+		{"half of the interval is 10 %, where 5 % are to be excluded",
+			Change{Interval: &Interval{Lo: 1 / 1.1, Hi: 1.1}, Ratio: new(1.0)}, 39},
+		{"a change of 5 % is to be established",
+			Change{Interval: &Interval{Lo: 1.05 / 1.1, Hi: 1.05 * 1.1}, Ratio: new(1.05)}, 39},
+		{"between, one is as near as the other",
+			Change{Interval: &Interval{Lo: 1.025 / 1.1, Hi: 1.025 * 1.1}, Ratio: new(1.025)}, 149},
+		{"no interval yet", Change{Ratio: new(1.0)}, LeastPairs},
+		{"it has a verdict", Change{
+			Interval: &Interval{Lo: 1 / 1.1, Hi: 1.1}, Ratio: new(1.0), Verdict: NoChange,
+		}, LeastPairs},
+	} {
+		tt.change.spread.n = 10
+		if tt.change.Verdict == "" {
+			tt.change.Verdict = TooNoisy
+		}
+		c := Comparison{Changes: []Change{tt.change}}
+		if got := c.PairsFor(0.05); got != tt.want {
+			t.Errorf("%s: %d pairs, want %d", tt.name, got, tt.want)
+		}
+	}
+}

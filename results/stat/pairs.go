@@ -94,6 +94,25 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
+// PairsFor estimates how many pairs it takes to exclude a change as large as a limit, a share, or
+// to establish one, for each figure that a gate waits for and that is too noisy. An interval
+// shrinks with the root of the number of pairs.
+func (c *Comparison) PairsFor(limit float64) int {
+	const most = 1e6
+	needed := LeastPairs
+	for _, change := range c.Changes {
+		if !change.Gating() || change.Verdict != TooNoisy || change.Interval == nil {
+			continue
+		}
+		middle := math.Abs(math.Log(*change.Ratio))
+		half := math.Log(change.Interval.Hi/change.Interval.Lo) / 2
+		times := half / max(middle, math.Log1p(limit)-middle)
+		pairs := float64(change.spread.n) * times * times
+		needed = max(needed, int(math.Ceil(min(pairs, most))))
+	}
+	return needed
+}
+
 // LeastPairs is how many pairs a verdict takes. Each start of a program is faster or slower by one
 // or two percent, depending on where its memory happens to lie; fewer starts do not show how large
 // that difference is.

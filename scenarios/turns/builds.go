@@ -68,13 +68,6 @@ func packagePath(word string) string {
 // commandPath is the package path of the command. Test binaries of other packages are no builds.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// Same reports whether two builds are one file.
-func (b Build) Same(o Build) bool {
-	one, err1 := os.Stat(b.Path)
-	other, err2 := os.Stat(o.Path)
-	return err1 == nil && err2 == nil && os.SameFile(one, other)
-}
-
 // reserved are flags of run that would put the results elsewhere or leave none, each with the
 // reason why it cannot be passed on.
 var reserved = map[string]string{

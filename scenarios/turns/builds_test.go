@@ -92,17 +92,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestOneFileIsTheSameBinary(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, other := Build{Path: self}, Build{Path: filepath.Join(t.TempDir(), "other")}
-	if !here.Same(here) || here.Same(other) || other.Same(other) {
-		t.Error("a file is not the same as itself, or the same as one that is not there")
-	}
-}
-
 // A test binary of this module, or any other program, is compared by what it does.
 func TestOtherProgramsAreNoBuilds(t *testing.T) {
 	own, err := os.Executable()
