@@ -82,12 +82,12 @@ func FleetCharts(members []stat.Member) []Chart {
 	return []Chart{c}
 }
 
-// measuring returns the machines that compared one of the cells with raw.
+// measuring returns the machines that compared one of the cells with raw, in enough samples.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
 		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
-			return f.ToRaw.N > 0 && slices.Contains(cells, f.Cell)
+			return f.ToRaw.Interval != nil && slices.Contains(cells, f.Cell)
 		}) {
 			out = append(out, m)
 		}

@@ -26,9 +26,13 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 		{results.Environment{OS: "linux", Arch: "arm64", Kernel: "6.12", Imitation: emulated},
 			"linux 6.12 (emulated by QEMU)"},
 		{results.Environment{Hostname: "twin", OS: "linux", Arch: "amd64", Kernel: "7"},
-			"twin (linux 7) 00000009"},
+			"twin 00000009"},
 		{results.Environment{Hostname: "twin", OS: "linux", Arch: "amd64", Kernel: "7"},
-			"twin (linux 7) 00000010"},
+			"twin 00000010"},
+		{results.Environment{Hostname: "ci", OS: "linux", Arch: "amd64", Kernel: "6.18.44-v657-gpu",
+			CPU: "Intel(R) Xeon(R) Processor", CPUs: 16}, "ci (Intel, 16 CPUs)"},
+		{results.Environment{Hostname: "ci", OS: "linux", Arch: "amd64", Kernel: "6.18.44",
+			CPU: "AMD EPYC", CPUs: 2}, "ci (AMD, 2 CPUs)"},
 		{results.Environment{}, "unknown"},
 	}
 	var all []results.Environment

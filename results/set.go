@@ -1,6 +1,10 @@
 package results
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Set is what one or several results files hold, in the order of the files and of their lines.
 type Set struct {
@@ -42,8 +46,8 @@ func (s *Set) Machines() []string {
 
 // MachineNames gives each of several machines a short name that no other has, by the machine's
 // hash: its host; if that is not known or another machine's, too, its label "node" or "machine";
-// else its system, behind the host; if another machine has all of these, too, the beginning of the
-// hash behind them. A machine of which nothing is known is "unknown".
+// else its processor or system, behind the host; if another machine has all of these, too, the
+// first of them and the beginning of the hash. A machine of which nothing is known is "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {
@@ -65,7 +69,7 @@ func MachineNames(runs []Environment) map[string]string {
 		case len(own) == 0:
 			names[id] = "unknown"
 		default:
-			names[id] = own[len(own)-1] + " " + ShortID(id)
+			names[id] = own[0] + " " + ShortID(id)
 		}
 	}
 	return names
@@ -78,6 +82,12 @@ func namesOf(e Environment) []string {
 		host = ""
 	}
 	names := []string{host, e.Labels["node"], e.Labels["machine"]}
+	for _, maker := range []string{"AMD", "Apple", "Intel"} {
+		if host != "" && strings.HasPrefix(e.CPU, maker) {
+			names = append(names, fmt.Sprintf("%s (%s, %s)", host, maker,
+				FormatCount(e.CPUs, "CPU")))
+		}
+	}
 	if e.OS != "" {
 		for _, system := range []string{e.OS + "/" + e.Arch, e.OS + " " + e.Kernel} {
 			switch {

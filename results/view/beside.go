@@ -83,8 +83,8 @@ func joinAlike(columns []column) []column {
 }
 
 // answerSentence says which columns give which answer to a question: "A new pipe holds 64 KiB on a
-// and b, 256 KiB on c." The answer of most machines is that of "the others" if these are more than
-// two.
+// and b, 256 KiB on c." The answer of most machines is that of "the 7 others" if these are more
+// than two.
 func answerSentence(asks string, columns []column, question int) string {
 	var answers []column // of this question alone
 	for _, c := range columns {
@@ -99,9 +99,9 @@ func answerSentence(asks string, columns []column, question int) string {
 	})
 	var parts []string
 	for i, a := range answers {
-		where := joinAnd(a.names)
+		where := nameSome(a.names)
 		if i > 0 && i == len(answers)-1 && len(a.names) > 2 {
-			where = "the others"
+			where = fmt.Sprintf("the %d others", len(a.names))
 		}
 		text := a.cells[0].Text
 		if n, err := strconv.ParseInt(a.cells[0].Base, 10, 64); err == nil {

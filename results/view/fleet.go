@@ -22,7 +22,7 @@ func FleetSections(members []stat.Member) []Section {
 	all := []Section{differenceSection(members), attentionSection(members, outliers)}
 	all = append(all, answerSections(members)...)
 	all = append(all, memberSection(members))
-	answer := Section{ID: "answer", Title: fleetTitle(members, outliers)}
+	answer := Section{ID: "answer", Title: fleetTitle(members, outliers, pipeDifference(all))}
 	var shown []Section
 	for _, s := range all {
 		answer.Lead = append(answer.Lead, nonEmpty(s.Lead)...)
@@ -56,10 +56,21 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// fleetTitle says what differs most between a few machines, or how many machines there are; how
-// many of them stand out, and on how many a measurement failed.
-func fleetTitle(members []stat.Member, outliers []stat.Outlier) string {
-	title := cmp.Or(largestDifference(members), results.FormatCount(len(members), "machine"))
+// pipeDifference returns the first sentence on how pipes differ between machines, as a title; "" if
+// they do not.
+func pipeDifference(sections []Section) string {
+	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
+	if i < 0 || len(sections[i].Lead) < 2 { // the last says how many answers differ
+		return ""
+	}
+	return strings.TrimSuffix(sections[i].Lead[0], ".")
+}
+
+// fleetTitle says what differs most between a few machines, else how pipes differ, else how many
+// machines there are; how many of them stand out, and on how many a measurement failed.
+func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
+	title := cmp.Or(largestDifference(members), pipes,
+		results.FormatCount(len(members), "machine"))
 	switch len(outliers) {
 	case 0:
 	case 1:
@@ -149,7 +160,7 @@ type fleetStream struct {
 }
 
 // fleetStreams picks, for each placement, the streams of the message size that is nearest to the
-// usual capacity of a pipe.
+// usual capacity of a pipe. Framings in which machines differ come first.
 func fleetStreams(members []stat.Member) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
@@ -174,6 +185,11 @@ func fleetStreams(members []stat.Member) []fleetStream {
 			if c == nearest {
 				v.framings = append(v.framings, framing)
 			}
+		}
+		differ, alike, noisy := v.differing(members)
+		v.framings = nil
+		for _, s := range slices.Concat(differ, alike, noisy) {
+			v.framings = append(v.framings, s.framing)
 		}
 		out = append(out, v)
 	}

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -11,6 +10,9 @@ import (
 
 // mostColumns is how many groups of machines a table shows side by side.
 const mostColumns = 6
+
+// pipesSection is the ID of the section on anonymous pipes.
+const pipesSection = results.AreaRule + "-findings"
 
 // mostSentences is up to how many answers that differ have a sentence each.
 const mostSentences = 3
@@ -82,11 +84,10 @@ func answerSection(members []stat.Member, area, title string,
 			differing++
 		}
 	}
-	few := len(names) <= FewMachines
 	switch {
-	case few && questions[0] == pipeQuestions[0].asks:
+	case questions[0] == pipeQuestions[0].asks:
 		out.Lead = pipeSentences(columns)
-	case few && area != results.AreaRule && differing <= mostSentences:
+	case area != results.AreaRule && differing <= mostSentences:
 		for i, asks := range questions {
 			if disagree(columns, i) {
 				out.Lead = append(out.Lead, answerSentence(asks+":", columns, i))
@@ -100,9 +101,6 @@ func answerSection(members []stat.Member, area, title string,
 	hidden := columns[min(len(columns), mostColumns):]
 	columns = columns[:min(len(columns), mostColumns)]
 	note := "≠ differs from the first column"
-	if !few {
-		note = title + " (≠ differs from A): " + nameByLetters(columns)
-	}
 	if len(hidden) > 0 {
 		var left []string
 		for _, c := range hidden {
@@ -115,17 +113,6 @@ func answerSection(members []stat.Member, area, title string,
 	disagreement := questionTable(title+", where machines disagree", questions, columns, true)
 	out.Tables = []Table{disagreement}
 	return out
-}
-
-// nameByLetters gives columns letters instead of the names of their machines, and says whose they
-// are.
-func nameByLetters(columns []column) string {
-	var parts []string
-	for i := range columns {
-		parts = append(parts, letter(i)+" is "+nameSome(columns[i].names))
-		columns[i].names = []string{letter(i)}
-	}
-	return strings.Join(parts, "; ")
 }
 
 // agreementText says on how many questions machines disagree.

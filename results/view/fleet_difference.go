@@ -78,8 +78,8 @@ func (s framingShares) phrase() string {
 }
 
 // text says what the framing keeps on which machines: "60 KiB chunks keep 57 % of raw's speed on
-// laptop and 83 % on server". The largest group comes last and is "the others" if it has more than
-// two machines.
+// laptop and 83 % on server". The largest group comes last and is "the 3 others measured" if it has
+// more than two machines.
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -93,7 +93,7 @@ func (s framingShares) text() string {
 		}
 		where := joinAnd(names)
 		if i > 0 && i == len(groups)-1 && len(group) > 2 && len(s.noisy) == 0 {
-			where = "the others"
+			where = fmt.Sprintf("the %d others measured", len(group))
 		}
 		share := percentRange(group[0].Median, group[len(group)-1].Median)
 		if i == 0 {

@@ -69,9 +69,9 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
-			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the others",
-			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the others; the other " +
-				"framing differs by at most 1 point, within the noise of ±1 %" + where,
+			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured",
+			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured; the " +
+				"other framing differs by at most 1 point, within the noise of ±1 %" + where,
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24}, "2 machines",
@@ -103,6 +103,24 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		if answer.Title != tt.title {
 			t.Errorf("title %q, want %q", answer.Title, tt.title)
 		}
+	}
+}
+
+// However narrow the screen is, the table has the framing in which machines differ.
+func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
+	var members []stat.Member
+	for i, share := range []float64{0.57, 0.83} {
+		m := measuringMember(fmt.Sprint("machine", i), 0.9)
+		m.Figures[0].ToRaw.Median = share
+		m.Figures[0].ToRaw.Interval = &stat.Interval{Lo: 0.99 * share, Hi: 1.01 * share}
+		members = append(members, m)
+	}
+	parts, dropped := FleetSections(members)[1].Tables[0].fit(30, false)
+	if got := strings.Join(dropped, ", "); got != "length-prefix" {
+		t.Errorf("left out: %q", got)
+	}
+	if c := parts[0].Columns; c[len(c)-1].Title != "ndjson" {
+		t.Errorf("columns %+v", c)
 	}
 }
 
@@ -178,12 +196,49 @@ func TestAnswersOfAFewMachinesAreToldByTheirNames(t *testing.T) {
 	}
 }
 
+// Many machines are told apart as few are: those that are alike are counted.
+func TestAnswersOfManyMachinesSayWhatDiffers(t *testing.T) {
+	var members []stat.Member
+	for i := range 12 {
+		holds := 65_536.0
+		if i > 6 {
+			holds = 4096
+		}
+		if i == 11 {
+			holds = 1 << 20
+		}
+		members = append(members, answeringMember(fmt.Sprint("m", i), holds))
+	}
+	sections := FleetSections(members)
+	const want = "A new pipe holds 1 MiB on m11, 4 KiB on m7, m8, m9 and m10, 64 KiB on the 7 others"
+	if got := sections[0].Title; got != want {
+		t.Errorf("title %q, want %q", got, want)
+	}
+	if got := sections[0].Lead[0]; got != want+"." {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var heads []string
+	for _, c := range sections[1].Tables[0].Columns {
+		heads = append(heads, c.Title)
+	}
+	got := strings.Join(heads, "|")
+	if got != "question|m0, m1, m2, m3, m4, m5, m6|m7, m8, m9, m10|m11" {
+		t.Errorf("columns %s", got)
+	}
+}
+
 func TestGroupsOfAnswersThatHaveNoColumnAreNamed(t *testing.T) {
 	var members []stat.Member
 	for i := range FewMachines + 1 {
 		members = append(members, answeringMember(fmt.Sprint("m", i), float64(i+1)))
 	}
-	notes := FleetSections(members)[1].Notes
+	sections := FleetSections(members)
+	const title = "A new pipe holds 1 B on m0, 2 B on m1, 3 B on m2, 4 B on m3, 5 B on m4, " +
+		"6 B on m5, 7 B on m6, 8 B on m7"
+	if got := sections[0].Title; got != title {
+		t.Errorf("title %q", got)
+	}
+	notes := sections[1].Notes
 	if len(notes) != 1 || !strings.HasSuffix(notes[0], "; not shown are those that answer "+
 		"otherwise still: m6 and m7") {
 		t.Errorf("notes %q", notes)
