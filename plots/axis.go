@@ -95,14 +95,15 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels the places, from the last one on, which titles speak of.
+// namePlaces labels the places, from the last one on, which titles speak of. A name may get wider
+// where the typeface is another.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	f.ticks = nil
 	style := letters(labelSize, foreground, false)
 	start := vg.Length(math.Inf(1)) // of the name behind
 	for i, name := range slices.Backward(names) {
 		middle := length * vg.Length((float64(i)-f.min)/(f.max-f.min))
-		half := style.Width(name) / 2
+		half := widerType * style.Width(name) / 2
 		if middle+half+3 < start {
 			f.ticks = append(f.ticks, plot.Tick{Value: float64(i), Label: name})
 			start = middle - half

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
@@ -33,8 +34,9 @@ func TestNamesOfPlacesHaveRoom(t *testing.T) {
 		want   []string
 	}{
 		{places, 300, "size", places},
-		{places, 130, "size, B", []string{"256", "4,000", "65,000", "1,000,000"}},
-		{places, 60, "size, B", []string{"4,000", "1,000,000"}},
+		{places, 150, "size, B", []string{"256", "4,000", "65,000", "1,000,000"}},
+		{places, 130, "size, B", []string{"256", "4,000", "1,000,000"}}, // a wider typeface
+		{places, 60, "size, B", []string{"256", "1,000,000"}},
 		{mixed, 60, "size", []string{"4 KiB", "1 MiB"}},
 		{[]string{"whole", "64 KiB", "8 KiB"}, 60, "size, KiB", []string{"whole", "64", "8"}},
 	} {
@@ -45,6 +47,21 @@ func TestNamesOfPlacesHaveRoom(t *testing.T) {
 		}
 		if !slices.Equal(got, tt.want) || f.Label != tt.label {
 			t.Errorf("%v points: %s %q, want %s %q", tt.length, f.Label, got, tt.label, tt.want)
+		}
+	}
+}
+
+// Sizes have short names, in one kind of unit.
+func TestSizesHaveShortNames(t *testing.T) {
+	for want, sizes := range map[string][]int{
+		"256 B|4 KiB|1 MiB":             {256, 4096, 1 << 20},
+		"256 B|4 kB|65 kB|1 MB":         {256, 4000, 65_000, 1_000_000},
+		"256 B|4,096 B|65,000 B":        {256, 4096, 65_000},
+		"recorded|1,500 kB|2 MB":        {0, 1_500_000, 2_000_000},
+		"64 B|1,500 B|65,536 B|1,000 B": {64, 1500, 65_536, 1000},
+	} {
+		if got := strings.Join(sizeAxis("size", sizes).Places, "|"); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

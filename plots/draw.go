@@ -267,11 +267,14 @@ func (p *picture) hovers() string {
 	return out.String()
 }
 
+// widerType is how much wider a text may be on a machine that lacks the typeface: DejaVu Sans is
+// wider by an eighth, its bold letters are by a fifth.
+const widerType = vg.Length(1.15)
+
 // breakText breaks lines at spaces, so that no line is wider than its room. It leaves some spare
-// room for a percent sign, which stays beside its number, and for a machine whose typeface is
-// wider: DejaVu Sans is by an eighth, its bold letters are by a fifth.
+// room for a percent sign, which stays beside its number, and for a wider typeface.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
-	spare := vg.Length(1.15)
+	spare := widerType
 	if in.Font.Weight > 0 {
 		spare = 1.25
 	}

@@ -65,17 +65,25 @@ func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis is an axis of sizes. If one of them is no whole number of KiB, all are numbers of bytes.
+// sizeAxis is an axis of sizes. If one of them is no whole number of KiB, all are whole numbers of
+// kB, or else of bytes.
 func sizeAxis(label string, sizes []int) Axis {
 	uneven := func(size int) bool { return size > 1024 && size%1024 != 0 }
 	if !slices.ContainsFunc(sizes, uneven) {
 		return Axis{Label: label, Places: sizeNames(sizes)}
 	}
+	odd := func(size int) bool { return size >= 1000 && size%1000 != 0 }
+	isDecimal := !slices.ContainsFunc(sizes, odd)
 	a := Axis{Label: label}
 	for _, size := range sizes {
 		place := results.FormatGrouped(int64(size)) + " B"
-		if size == 0 { // recorded messages
+		switch {
+		case size == 0: // recorded messages
 			place = view.SizeTitle(size)
+		case isDecimal && size >= 1_000_000 && size%1_000_000 == 0:
+			place = results.FormatGrouped(int64(size/1_000_000)) + " MB"
+		case isDecimal && size >= 1000:
+			place = results.FormatGrouped(int64(size/1000)) + " kB"
 		}
 		a.Places = append(a.Places, place)
 	}
