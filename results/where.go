@@ -90,7 +90,7 @@ func (f *Filter) fitsAll(e Environment) bool {
 		// A label may have the name of a field.
 		if !c.fits(fields[c.key]) && !c.fits(e.Labels[c.key]) {
 			all = false
-			f.values[i][cmp.Or(e.Labels[c.key], fields[c.key], "none")] = true
+			f.values[i][cmp.Or(e.Labels[c.key], fields[c.key])] = true
 		}
 	}
 	return all
@@ -126,9 +126,13 @@ func (f *Filter) Err() error {
 			return fmt.Errorf("no run has %q; known are %s", c.key, known)
 		}
 	}
-	var found []string
+	var found, without []string
 	for i, c := range f.conditions {
 		values := slices.Sorted(maps.Keys(f.values[i]))
+		if f.values[i][""] {
+			values = values[1:]
+			without = append(without, "some runs have no "+c.key)
+		}
 		if more := len(values) - mostValues; more > 0 {
 			values = append(values[:mostValues], fmt.Sprintf("%d more", more))
 		}
@@ -137,7 +141,7 @@ func (f *Filter) Err() error {
 		}
 	}
 	return fmt.Errorf("%w: no run fits all conditions; there are %s", ErrEmpty,
-		strings.Join(found, "; "))
+		strings.Join(append(found, without...), "; "))
 }
 
 // mostValues is how many values of a field an error names.

@@ -15,7 +15,7 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 		results.Environment{Run: "a", OS: "linux", Kernel: "6.1.0-50-amd64", CPUs: 2,
 			Labels: map[string]string{"pool": "blue", "os": "lab"}},
 		results.Environment{Run: "b", OS: "linux", Kernel: "6.12.0", CPUs: 8,
-			Labels: map[string]string{"pool": "green"}},
+			Labels: map[string]string{"pool": "green", "site": "desk"}},
 		results.Message{Run: "a", Dir: "request", Size: 2},
 	}
 	for _, test := range []struct {
@@ -31,6 +31,7 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 		{"pool=green cpus=8", "messages b", ""},
 		{"pool=green cpus=2", "messages", "no run fits"},
 		{"pool=red", "messages", "there are pool blue, green"},
+		{"site=x", "messages", "fits all conditions; there are site desk; some runs have no site"},
 		{"cpu_s=2", "messages", "known are arch, cpu"},
 		{"kernel", "", "want KEY=VALUE"},
 		{"kernel=", "", "want KEY=VALUE"},

@@ -136,9 +136,14 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 		{Title: "by hand", Data: "reproduce", Style: Code, Detail: true},
 	}}
 	for _, f := range all {
-		value := ""
+		value, unit := Value{}, textValue(f.Unit)
 		if f.Value != nil {
-			value = exactValue(f.Value, "")
+			value = textValue(exactValue(f.Value, ""))
+		}
+		ratio, isNumber := f.Number()
+		if f.Area() == results.AreaCompare && isNumber { // the unit is that of both sides
+			value.Text = signedPercent(ratio)
+			unit.Text = "%"
 		}
 		t.AppendValues(
 			Value{Text: findingName(f), Base: f.ID},
@@ -146,8 +151,8 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 			textValue(strings.Join(f.About, " ")),
 			verdictValue(string(f.Verdict)),
 			textValue(f.Class),
-			textValue(value),
-			textValue(f.Unit),
+			value,
+			unit,
 			textValue(f.Title),
 			textValue(f.Found),
 			textValue(f.Advice),
