@@ -236,6 +236,37 @@ func TestWhereAServerFailsIsSeen(t *testing.T) {
 	}
 }
 
+// How a server fails stands in the part in which it fails, upwards if that is narrow.
+func TestHowAServerFailsStandsWhereItFails(t *testing.T) {
+	for how, upwards := range map[string]bool{
+		"deaf": false,
+		"answers in frames, not in the lines of MCP, and never ends": true,
+	} {
+		s := Series{Name: "server", Points: []Point{exact(0, 1), exact(1, 2)}}
+		panel := Panel{Series: []Series{s}, Fails: &Failing{From: 2, How: how}}
+		c := Chart{X: Axis{Places: []string{"1", "2", "3"}}, Panels: []Panel{panel}}
+		svg := string(drawn(t, c))
+		text := regexp.MustCompile(`(rotate\(90\)">\s*)?<text x="([\d.]+)" y="([\d.-]+)"[^>]*>` +
+			how + `</text>`)
+		m := text.FindStringSubmatch(svg)
+		if m == nil || (m[1] != "") != upwards {
+			t.Fatalf("%q is not there, or its direction is wrong: %q", how, m)
+		}
+		begins := m[2]
+		if upwards {
+			begins = m[3] // turned by 90 degrees
+		}
+		x, err := strconv.ParseFloat(begins, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := strconv.ParseFloat(shaded.FindStringSubmatch(svg)[1], 64)
+		if err != nil || x < left || x > left+12 {
+			t.Errorf("%q is at %v, and the part begins at %v, %v", how, x, left, err)
+		}
+	}
+}
+
 // Names in rows keep their order, and none covers another or leaves the range.
 func TestNamesAreSpread(t *testing.T) {
 	for _, at := range [][]vg.Length{

@@ -78,8 +78,8 @@ func (p *picture) shifts() map[string]vg.Length {
 // draw draws the panel from back to front.
 func (d *panelDrawing) draw(c draw.Canvas) {
 	d.drawTitle(c)
-	d.failing(c)
 	d.drawAxes(c)
+	d.failing(c)
 	guide := draw.LineStyle{Color: muted, Width: 0.8, Dashes: []vg.Length{3, 2}}
 	for _, value := range d.panel.Guides {
 		y := d.atY(d.y.at(value))
@@ -217,7 +217,8 @@ func (d *panelDrawing) tell(s Series, p Point) string {
 	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }
 
-// failing shades the part of the panel in which a server fails, and says how at its left.
+// failing shades the part of the panel in which a server fails, and says there how: upwards if that
+// is narrow.
 func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return
@@ -227,8 +228,11 @@ func (d *panelDrawing) failing(c draw.Canvas) {
 	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})
 	c.Fill(vg.Rectangle{Min: from, Max: d.area.Max}.Path())
 	style := letters(labelSize, red, true)
-	style.XAlign = draw.XRight
-	c.FillText(style, vg.Point{X: left - 3, Y: d.area.Min.Y + 4}, d.panel.Fails.How)
+	if from.X+style.Width(d.panel.Fails.How)+6 > d.area.Max.X {
+		style.Rotation = math.Pi / 2
+		style.YAlign = draw.YTop
+	}
+	c.FillText(style, from.Add(vg.Point{X: 3, Y: 4}), d.panel.Fails.How)
 }
 
 // drawNames writes the names of all lines to the right of the panel, each near its end, with its
