@@ -158,6 +158,35 @@ func TestASizeThatWasSlowOnceIsNotCalledSlow(t *testing.T) {
 	}
 }
 
+// What came in place of an answer says more than that none came.
+func TestWhatCameInsteadOfAnAnswerIsSaid(t *testing.T) {
+	t.Parallel()
+	const pieces = "; is that the answer in pieces? "
+	for job, says := range map[string][]string{
+		"pieces notified": {`, but 2 other messages: {"jsonrpc":"2.0","method":"$/chunk",`, pieces},
+		"pieces":          {`, but 2 lines without a whole JSON-RPC message: {"jsonrpc":"2.0",`, pieces},
+		"misnumber":       {`, but 1 other message: {"jsonrpc":"2.0","id":7,"error"`, pieces},
+		"drop":            {"; the request was swallowed, or its answer takes longer than --patience: "},
+	} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			o := server(job)
+			o.Protocol, o.Patience = "jsonrpc", 2*time.Second
+			r, _ := sweepOf(t, o, 1<<10, 4<<10)
+			advice := r.Evidence.Advice
+			if r.Verdict != string(target.Unanswered) || !strings.HasPrefix(advice, r.Evidence.Why) ||
+				!strings.HasPrefix(advice, "no answer within ") {
+				t.Errorf("%s: %s; advises %s", r.Verdict, r.Evidence.Why, advice)
+			}
+			for _, part := range says {
+				if !strings.Contains(advice, part) {
+					t.Errorf("says %q, not %q", advice, part)
+				}
+			}
+		})
+	}
+}
+
 // A server that takes its time over every request is known to do so from the first, which may take
 // as long as its start.
 func TestAServerThatIsSlowByNatureIsServed(t *testing.T) {

@@ -110,6 +110,30 @@ var servers = map[string]func(arg string) error{
 				request.ID)
 		})
 	},
+	// answers a line above 2,000 bytes in two lines, as notifications or as they are cut
+	"pieces": func(arg string) error {
+		return each(func(line string) {
+			answer := refusal(line)
+			if len(line) <= 2000 {
+				fmt.Println(answer)
+				return
+			}
+			for _, piece := range []string{answer[:20], answer[20:]} {
+				if arg == "notified" {
+					piece = fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/chunk","params":[%q]}`, piece)
+				}
+				fmt.Println(piece)
+			}
+		})
+	},
+	"misnumber": func(string) error { // answers a line above 2,000 bytes under another id
+		return each(func(line string) {
+			if len(line) > 2000 {
+				line = `{"id":7}`
+			}
+			fmt.Println(refusal(line))
+		})
+	},
 	"mumble": func(arg string) error { // many words, and the last
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("-", 79)+"\n", 600), arg)
 		os.Exit(4)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -13,31 +14,68 @@ type Strays struct {
 	Unasked atomic.Int64 // answers that nobody waited for
 
 	mu    sync.Mutex
-	lines int64 // messages that are no JSON-RPC
-	first string
+	lines came // messages that are no JSON-RPC
 	cut   bool // the last line began as JSON and did not end as such
+	since came // all that came since a request was sent, except the answer to it
 }
 
-// strayText bounds how much of a line is kept, in characters.
+// came is how many messages came, and the beginning of the first.
+type came struct {
+	n       int64
+	first   string
+	foreign bool // the first is no JSON-RPC
+}
+
+// strayText bounds how much of a message is kept, in characters.
 const strayText = 120
 
-// add counts a line that does not belong on standard output, and keeps the first for the record.
+func (c *came) add(msg []byte, foreign bool) {
+	c.n++
+	if c.n == 1 {
+		text := strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD")
+		c.first = view.Truncate(text, strayText)
+		c.foreign = foreign
+	}
+}
+
+func (c came) String() string {
+	n := int(c.n)
+	if c.foreign {
+		return results.FormatCount(n, "line") + " without a whole JSON-RPC message: " + c.first
+	}
+	return results.FormatCount(n, "other message") + ": " + c.first
+}
+
+// add counts a line that does not belong on standard output.
 func (s *Strays) add(msg []byte) {
+	s.note(msg, true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines++
+	s.lines.add(msg, true)
 	s.cut = len(msg) > 0 && msg[0] == '{'
-	if s.lines == 1 {
-		text := strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD")
-		s.first = view.Truncate(text, strayText)
-	}
+}
+
+// note counts a message that does not answer the request that was sent last.
+func (s *Strays) note(msg []byte, foreign bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since.add(msg, foreign)
+}
+
+// takeCame returns what came since it was called before.
+func (s *Strays) takeCame() came {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.since
+	s.since = came{}
+	return c
 }
 
 // Lines returns how many lines were no message, and the first of them.
 func (s *Strays) Lines() (n int64, first string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lines, s.first
+	return s.lines.n, s.lines.first
 }
 
 // endsInHalf reports whether the last line was half a message.
@@ -51,7 +89,6 @@ func (s *Strays) endsInHalf() bool {
 func (s *Strays) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = 0
-	s.first = ""
+	s.lines = came{}
 	s.cut = false
 }

@@ -213,6 +213,7 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
+			s.Strays.note(m.Raw, false)
 			return true
 		case jsonrpc.None:
 			s.Strays.add(m.Raw)

@@ -26,6 +26,7 @@ type Outcome struct {
 	// how the server failed; nil if it did not, or nobody looked yet
 	Evidence *results.FailureEvidence
 
+	came     came           // in place of the answer
 	answer   <-chan Outcome // holds an answer that came too late
 	code     string         // of the error in the answer
 	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
@@ -124,6 +125,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	if r.Query != nil {
 		msgs = append(msgs, r.Query.Number(i))
 	}
+	s.Strays.takeCame() // that was before the request
 	sent := s.In.Bytes()
 	began := time.Now()
 	got := s.expect(r, began)
@@ -187,6 +189,7 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 				(*before)(m)
 			} else {
 				s.Strays.Unasked.Add(1)
+				s.Strays.note(m.Raw, false)
 			}
 			return
 		}
@@ -217,7 +220,8 @@ func (s *Server) await(
 			out.fail(Endless, "%v", s.Err())
 		}
 	case <-patient.Done():
-		out.fail(Deaf, "no answer within %s", time.Since(began).Round(time.Millisecond))
+		out.fail(Deaf, "no answer within %s",
+			results.FormatDuration(float64(time.Since(began))))
 	}
 	return lastAnswer(got, out)
 }

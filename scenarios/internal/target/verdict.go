@@ -68,8 +68,8 @@ var advice = map[Verdict]string{
 		"read, or a timer that is waited for",
 	ErrorReply: "the server refuses and says so, which is how a limit should look; clients need " +
 		"the limit to be documented",
-	Unanswered: "no answer to the request came in its time (--patience): answer every request " +
-		"that has an id, with an error at least",
+	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
+		"every request that has an id, with an error at least",
 	Late: "the answer came when it was no longer waited for: look for what holds it up; a " +
 		"server that is only slow needs more --patience",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
@@ -121,12 +121,22 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
-// Advice returns the advice of the verdict. For a server that lives and is silent it says where the
+// adviceInPieces is for a request without an answer, if something else came.
+const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
+	"message (in MCP one line), with the id of its request"
+
+// Advice returns the advice of the verdict. For a request without an answer it says how long that
+// was waited for, and what came instead. For a server that lives and is silent it says where the
 // server stopped reading, and to run command: that repeats the request and waits long enough to
 // inspect the server.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
-	if o.Verdict != Deaf || e == nil {
+	switch {
+	case o.Verdict == Unanswered && o.came.n > 0:
+		return o.Why + "; " + adviceInPieces
+	case o.Verdict == Unanswered:
+		return o.Why + "; " + o.Verdict.Advice()
+	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	}
 	return readingText(e) + " and stays alive: to see what it does instead, run " + command +
