@@ -72,6 +72,10 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	}
 	signal.Reset() // what signals mean is up to the server from here on
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > 0 {
+		fmt.Fprintf(os.Stderr, "pipebench: tap: %s has a recording: this one goes behind it\n",
+			f.out)
+	}
 	err = results.NewWriter(file).Write(describeRun(run, 0))
 	if err != nil {
 		return fmt.Errorf("begin the recording: %w", err)

@@ -39,9 +39,7 @@ func recordingSection(s *results.Set) Section {
 func recordingSummary(s *results.Set) []string {
 	var out []string
 	if len(s.Messages) > 0 {
-		calls := stat.Calls(s.Messages)
-		out = nonEmpty([]string{unansweredText(s, calls), slowestText(calls)})
-		out = append(out, messagesSummary(s.Messages)...)
+		out = append(callsSummary(s), messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
 		if t.Evidence.Traffic == nil {
@@ -50,6 +48,26 @@ func recordingSummary(s *results.Set) []string {
 		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
 		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
 		out = append(out, Escape(text))
+	}
+	return out
+}
+
+// callsSummary says which requests had no answer, and which was the slowest, for each command that
+// was recorded.
+func callsSummary(s *results.Set) []string {
+	servers := grouped(stat.Calls(s.Messages), func(c stat.Call) string {
+		return recordedCommand(s, c.Request.Run)
+	})
+	var out []string
+	for _, calls := range servers {
+		command := recordedCommand(s, calls[0].Request.Run)
+		said := []string{unansweredText(calls, command), slowestText(calls)}
+		for _, text := range nonEmpty(said) {
+			if len(servers) > 1 {
+				text = command + ": " + text
+			}
+			out = append(out, text)
+		}
 	}
 	return out
 }
@@ -81,8 +99,8 @@ func messagesSummary(messages []results.Message) []string {
 }
 
 // unansweredText names the requests without an answer, what came before the first of them, and what
-// to do next; "" if all were answered.
-func unansweredText(s *results.Set, calls []stat.Call) string {
+// to do next with the command; "" if all were answered.
+func unansweredText(calls []stat.Call, command string) string {
 	var open []stat.Call
 	for _, c := range calls {
 		if !c.Answered {
@@ -117,11 +135,12 @@ func unansweredText(s *results.Set, calls []stat.Call) string {
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	next := ". Is it the size? pipebench drive -- "
-	if first.Largest.Size < notableSize {
-		next = ". Send it again: pipebench drive --messages RECORDING -- "
+	if first.Largest.Size >= notableSize {
+		return text + ". Is it the size? pipebench drive -- " + command
 	}
-	return text + next + recordedCommand(s, first.Request.Run)
+	return text + ". Send it again: pipebench drive --messages RECORDING -- " + command +
+		". If that is answered, does the client read standard error? pipebench check --server " +
+		"--only unread-stderr may tell"
 }
 
 // slowestText names the request whose answer took longest, "" if none was answered. The handshake

@@ -72,9 +72,32 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 		t.Errorf("got %q, want %q", got, one)
 	}
 	set.Messages[3].Size = 99
-	again := "was open of 99 B. Send it again: pipebench drive --messages RECORDING -- node x.js"
+	again := "was open of 99 B. Send it again: pipebench drive --messages RECORDING -- node x.js. " +
+		"If that is answered, does the client read standard error? pipebench check --server " +
+		"--only unread-stderr may tell"
 	if got := recordingSummary(set)[0]; !strings.HasSuffix(got, again) {
 		t.Errorf("got %q, want the end %q", got, again)
+	}
+}
+
+// Several servers in one recording are told apart.
+func TestServersOfOneRecordingAreToldApart(t *testing.T) {
+	set := &results.Set{}
+	for run, program := range map[string]string{"1": "a", "2": "b"} {
+		set.Messages = append(set.Messages,
+			results.Message{Run: run, Dir: "request", Method: "x", Size: 1},
+			results.Message{Run: run, Dir: "request", Method: "y", ID: []byte("1"), Size: 1},
+			results.Message{Run: run, Dir: "request", Method: "z", ID: []byte("2"), Size: 1},
+			results.Message{Run: run, Dir: "reply", ID: []byte("2"), T: 5})
+		set.Targets = append(set.Targets, results.Target{Run: run, Command: []string{program},
+			Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}})
+	}
+	said := strings.Join(recordingSummary(set), "\n")
+	for _, want := range []string{"a: 1 request without an answer: y 1, ", "a: Slowest: z 2, ",
+		"b: 1 request without an answer: y 1, ", "b: Slowest: z 2, "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("got %q, without %q", said, want)
+		}
 	}
 }
 
