@@ -58,6 +58,7 @@ type Driver struct {
 	starts   int
 	inChunks bool // an earlier process of the server answered lines in chunks
 	loud     bool // a record warns that the server wrote much to standard error
+	unopened bool // it speaks LSP and gets no document, and no record says so yet
 
 	least        map[int]int64 // the fewest round trips that a sweep must make, by size
 	failedStarts int           // after a failure of the server; no record tells of them yet
@@ -88,6 +89,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 		return nil, err
 	}
 	d.protocol = s.Protocol()
+	d.unopened = d.protocol.Speaks() == "lsp" && o.Request != RequestDocument
 	d.take(s)
 	return d, nil
 }
@@ -233,6 +235,14 @@ func (d *Driver) record() results.Target {
 			d.failedStarts)
 	}
 	d.failedStarts = 0
+	if d.unopened {
+		o := d.o
+		o.Request = RequestDocument
+		o.Language = "LANGUAGE"
+		warn(&t, "no document was opened: %s does; for files of yours, record their session with "+
+			"pipebench tap --bodies, and replay it with drive --messages", o.commandLine(0))
+	}
+	d.unopened = false
 	return t
 }
 

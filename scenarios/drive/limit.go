@@ -194,6 +194,15 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
+// losesRead reports whether a server may have failed because it takes each read for a message: the
+// limit is near what one read takes from a full pipe, and the server ignored the message, or ended.
+func losesRead(t results.Target) bool {
+	const oneRead, framing = 64 << 10, 64
+	v := target.Verdict(t.Verdict)
+	away := *t.RequestLimit - oneRead
+	return (v == target.Unanswered || v.Ended()) && -framing <= away && away <= framing
+}
+
 // record sums the search up.
 func (s *search) record() results.Target {
 	t := s.d.record()
@@ -231,11 +240,17 @@ func (s *search) record() results.Target {
 	slices.Sort(e.Uneven)
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
-		warn(&t, "the search was cut short: the exact byte of the limit was not found; "+
-			"to find it, run %s", s.d.o.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
+		warn(&t, "the search was cut short: the limit is known to %s; to find the exact byte, "+
+			"run %s", stat.FormatBytes(int64(s.High-s.Low)),
+			s.d.o.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
+	}
+	if s.side == requestSide && losesRead(t) {
+		warn(&t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
+			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
+			"pipebench check --server --only trickle can tell")
 	}
 	if s.flaky {
-		warn(&t, "tried again, the limit did not hold: the failure depends on more than the size")
+		warn(&t, "tried again, it broke elsewhere or not at all: more than the size is to blame")
 	}
 	if len(e.Uneven) > 0 {
 		warn(&t, "larger sizes worked (%s first): this is where it failed first, not a limit",

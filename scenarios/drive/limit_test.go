@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
@@ -51,6 +52,61 @@ func TestFindLimitsNamesTheFaultAndTheExactByte(t *testing.T) {
 				t.Errorf("kept %+v", r)
 			}
 		})
+	}
+}
+
+// A limit of 64 KiB looks like one of pipes, which there is not. Whether the server takes each read
+// for a message cannot be told from the limit.
+func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
+	t.Parallel()
+	for job, says := range map[string]bool{
+		"swallow 65536":   true,
+		"die 65530":       true,
+		"swallow 32768":   false, // another limit
+		"mcp error@65536": false, // it says that it refuses
+	} {
+		t.Run(job, func(t *testing.T) {
+			t.Parallel()
+			o := server(job)
+			if strings.HasPrefix(job, "swallow") {
+				o.Patience = 2e8 // each failure is waited for
+			}
+			limits, err := begin(t, o).FindLimits(t.Context(), 128<<10, discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := strings.Join(limits[0].Warnings, " ")
+			if strings.Contains(said, "65,536 B is no limit of a pipe") != says {
+				t.Errorf("%+v: %q", limitOf(limits[0]), said)
+			}
+		})
+	}
+}
+
+// A search that ends early says how near it came.
+func TestASearchThatIsCutShortSaysHowNearItCame(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := server("mcp exit0@5000")
+	tried := 0
+	o.Observe = func(step string) {
+		if strings.Contains(step, "the limit of a request: trying ") {
+			tried++
+		}
+		if tried == 6 { // 1, 2, 4 and 8 KiB, and one between the last two
+			cancel()
+		}
+	}
+	found, err := begin(t, o).FindLimits(ctx, 64<<10, discard)
+	if !errors.Is(err, context.Canceled) || len(found) != 1 || found[0].RequestLimit == nil {
+		t.Fatalf("%v, found %+v", err, found)
+	}
+	left := int64(found[0].Evidence.Limit.FailedAt) - *found[0].RequestLimit
+	want := "cut short: the limit is known to " + stat.FormatBytes(left) + "; "
+	said := strings.Join(found[0].Warnings, " ")
+	if left <= 1 || !strings.Contains(said, want) {
+		t.Errorf("warns %q, not %q", said, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package drive_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,9 @@ func TestDocumentsAreOpenedAskedAboutAndClosed(t *testing.T) {
 				if !r.Served() { // slow is served, too
 					t.Errorf("%d bytes: %s: %v", r.Size, r.Verdict, r.Evidence)
 				}
+				if slices.ContainsFunc(r.Warnings, ofNoDocument) {
+					t.Errorf("%d bytes: warns %q", r.Size, r.Warnings)
+				}
 			}
 			if d.Starts() != 1 {
 				t.Errorf("started %d times", d.Starts())
@@ -68,9 +72,19 @@ func TestTheUnknownRequestOfALanguageServerIsRefused(t *testing.T) {
 	if d.Protocol() != "lsp" || !strings.Contains(d.Request(), "to be refused") {
 		t.Fatalf("found %s, sends %s", d.Protocol(), d.Request())
 	}
-	if r, _ := d.Sweep(t.Context(), []int{1 << 10}, discard); len(failures(r)) > 0 {
+	r, _ := d.Sweep(t.Context(), []int{1 << 10, 2 << 10}, discard)
+	if len(failures(r)) > 0 {
 		t.Errorf("%+v", failures(r))
 	}
+	first, second := r.Targets[0].Warnings, r.Targets[1].Warnings
+	if !slices.ContainsFunc(first, ofNoDocument) || slices.ContainsFunc(second, ofNoDocument) {
+		t.Errorf("it is to say once that there was no document: %q, %q", first, second)
+	}
+}
+
+func ofNoDocument(warning string) bool {
+	return strings.HasPrefix(warning, "no document was opened: pipebench drive ") &&
+		strings.Contains(warning, " --request document --language LANGUAGE -- ")
 }
 
 func TestDocumentsAreNoLoad(t *testing.T) {

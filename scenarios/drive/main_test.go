@@ -647,7 +647,7 @@ type limit struct {
 
 func limitOf(t results.Target) limit {
 	l := limit{side: t.Evidence.Limit.Side, uneven: t.Evidence.Limit.Uneven,
-		flaky: strings.Contains(strings.Join(t.Warnings, " "), "did not hold")}
+		flaky: strings.Contains(strings.Join(t.Warnings, " "), "broke elsewhere or not at all")}
 	if t.SearchedTo != nil {
 		l.searchedTo = int(*t.SearchedTo)
 		return l

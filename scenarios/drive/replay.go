@@ -101,6 +101,7 @@ func (d *Driver) Replay(
 	if err != nil {
 		return err
 	}
+	d.unopened = false // whatever the client of the recording opened
 	r := &replay{
 		Driver: d, replies: replies, ignore: ignore, t: d.record(),
 		evidence: &results.ReplayEvidence{Replayed: len(requests)},
@@ -120,6 +121,7 @@ func (d *Driver) Replay(
 		}
 	}
 	r.judge()
+	r.warnOfDifferences()
 	r.evidence.Answered = len(r.times)
 	if served && len(r.times) > 0 {
 		sample, err := timed(s.Sample(before), r.times, r.bytes)
@@ -141,8 +143,11 @@ type replay struct {
 	evidence *results.ReplayEvidence
 	times    []int64 // of the requests that were answered, in ns
 	bytes    int64
-	altered  bool     // a request that was sent is redacted, so not the original
-	lead     [][]byte // messages that nobody answers, to be sent with the next request
+	altered  bool          // a request that was sent is redacted, so not the original
+	madeUp   int           // messages that were sent with text of ours, for want of a body
+	slowest  recorded      // the one that took longest in the recording
+	now      time.Duration // how long slowest took
+	lead     [][]byte      // messages that nobody answers, to be sent with the next request
 }
 
 // judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
@@ -154,6 +159,20 @@ func (r *replay) judge() {
 	setVerdict(&r.t, target.CannotTell)
 	r.t.Evidence.Why = fmt.Sprintf("%d of %d answers cannot be compared: the recording is redacted",
 		e.Undecided, e.Compared)
+}
+
+// warnOfDifferences warns of what may keep a replay from failing as the recorded session did.
+func (r *replay) warnOfDifferences() {
+	if r.slowest.took >= max(time.Second, 3*r.now) {
+		then := results.FormatDuration(float64(r.slowest.took))
+		now := results.FormatDuration(float64(r.now))
+		warn(&r.t, "%s took %s in the recording, and %s now", &r.slowest, then, now)
+	}
+	if r.madeUp > 0 {
+		warn(&r.t, "the recording has no bodies: made-up text of the same length was sent (%d of "+
+			"%s); record with pipebench tap --bodies to send what was sent", r.madeUp,
+			results.FormatCount(r.evidence.Replayed, "message"))
+	}
 }
 
 // explain names the last of requests, which failed. If a larger message that nobody answers was
@@ -240,6 +259,13 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (bool, error)
 	e.LargestBytes = max(e.LargestBytes, m.Size)
 	if out.Took > 0 {
 		r.times = append(r.times, int64(out.Took))
+	}
+	if m.Body == nil {
+		r.madeUp++
+	}
+	if m.took > r.slowest.took {
+		r.slowest = *m
+		r.now = out.Took
 	}
 	r.altered = r.altered || m.Redacted
 	if was == nil {

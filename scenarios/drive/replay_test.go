@@ -155,6 +155,40 @@ func TestAReplayWaitsLongerThanTheRecordingDid(t *testing.T) {
 	}
 }
 
+// A replay that passes may have sent less than the client did: it says so.
+func TestAReplaySaysHowItDiffersFromTheRecording(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":7,"method":"hover"}`
+	for name, body := range map[string]string{"no bodies": "", "bodies": ask} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := server("late 0s")
+			o.Protocol = "jsonrpc"
+			d := begin(t, o)
+			set := new(results.Set)
+			asked := payload.Message{Dir: "request", Size: 500, Method: "hover", ID: []byte("7"),
+				At: time.Second}
+			if body != "" {
+				asked.Body = []byte(body)
+			}
+			err := d.Replay(t.Context(), []payload.Message{
+				asked, {Dir: "reply", Size: 10, ID: []byte("7"), At: time.Hour},
+			}, keepIn(set))
+			if err != nil || set.Targets[0].Verdict != string(target.OK) {
+				t.Fatalf("%v: %+v", err, set.Targets)
+			}
+			said := strings.Join(set.Targets[0].Warnings, "; ")
+			if !strings.Contains(said, "message 1, hover 7 of 500 B took 3599 s in the recording") {
+				t.Errorf("of the times it says %q", said)
+			}
+			made := strings.Contains(said, "made-up text of the same length was sent (1 of 1 message)")
+			if made != (body == "") || made && !strings.Contains(said, "pipebench tap --bodies") {
+				t.Errorf("of what was sent it says %q", said)
+			}
+		})
+	}
+}
+
 func TestARecordingWithoutRequestsIsRefused(t *testing.T) {
 	d := open(t, server("mcp"))
 	const answers = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
