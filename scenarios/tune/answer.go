@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	}
 	a.Sentences = append(a.Sentences, protocolNote)
 	if d.Unproven != "" {
-		a.Sentences = append(a.Sentences, d.doubt())
+		a.Sentences = append(a.Sentences, d.doubt(reader))
 	}
 	if !measured {
 		return a
@@ -48,8 +49,12 @@ const protocolNote = "Chunks are frames of a protocol that both ends must speak:
 	"have none. A larger pipe and smaller writes change nothing on the wire."
 
 // doubt says why nothing is certain, and what looked best.
-func (d Decision) doubt() string {
-	text := "Not proven: " + d.Unproven + ". "
+func (d Decision) doubt(reader *ReaderCost) string {
+	text := "Not proven: "
+	if reader != nil && reader.NSPerByte >= parsesNS { // the advice for that is certain
+		text = "The rest, for readers that only move bytes, is not proven: "
+	}
+	text += d.Unproven + ". "
 	if len(d.Alike) > 0 {
 		var names []string
 		for _, c := range d.Alike {
@@ -342,17 +347,28 @@ func (d Decision) makeTables() []view.Table {
 		for _, r := range slowReaders {
 			durations = append(durations, d.figure(waitMetric, c, "free", bench.PatternMixed, r))
 		}
-		goodput.Append(goodputs...)
-		times.Append(durations...)
+		appendMeasured(&goodput, goodputs)
+		appendMeasured(&times, durations)
 	}
 	return []view.Table{goodput, times}
 }
 
-// figure is the median of a choice in a situation, "-" if it was not measured.
+// appendMeasured adds a row to a table if it has a figure besides its name.
+func appendMeasured(t *view.Table, row []string) {
+	measured := func(figure string) bool { return figure != notMeasured }
+	if slices.ContainsFunc(row[1:], measured) {
+		t.Append(row...)
+	}
+}
+
+// notMeasured stands in a table instead of a figure.
+const notMeasured = "-"
+
+// figure is the median of a choice in a situation, if it was measured.
 func (d Decision) figure(metric string, c Choice, place, pattern string, r reader) string {
 	record, found := d.find(c, place, pattern, r)
 	if !found {
-		return "-"
+		return notMeasured
 	}
 	return view.RoughText(metric, stat.EstimateOf(metric, record.Samples))
 }

@@ -103,6 +103,26 @@ func withoutCapacities(records []results.Record) []results.Record {
 	return slices.DeleteFunc(records, func(r results.Record) bool { return r.Cell.Capacity > 0 })
 }
 
+// A choice that was not measured has no row, and what is not proven is not said of a reader for
+// which the advice is certain.
+func TestAnAnswerSaysNoMoreThanIsKnown(t *testing.T) {
+	records := slices.DeleteFunc(usual.records(12, 1), func(r results.Record) bool {
+		return r.Cell.WriteSize > 0 && r.Cell.Pattern != "stream"
+	})
+	d := Decide(records, Balanced)
+	d.Unproven = "noise"
+	answer := d.Answer(&ReaderCost{NSPerByte: 118})
+	for _, row := range answer.tables[1].Rows {
+		if strings.Contains(row[0].Text, "writes") {
+			t.Errorf("a row without a figure: %+v", row)
+		}
+	}
+	const rest = "The rest, for readers that only move bytes, is not proven: noise."
+	if text := strings.Join(answer.Sentences, " "); !strings.Contains(text, rest) {
+		t.Errorf("no %q in %s", rest, text)
+	}
+}
+
 func TestAKnownOptimumIsFound(t *testing.T) {
 	cheapWakeUps := usual
 	cheapWakeUps.wakeNS = 100
