@@ -58,7 +58,7 @@ func ExampleParse() {
 	// chunked:61440
 	// adaptive:4096
 	// raw:4096
-	// unknown framing "lsp": known are raw[:N], ndjson, ndjson-bytewise, ndjson-rescan, content-length, chunked[:size], adaptive[:size], length-prefix, chunked+zstd[:size]
+	// unknown framing "lsp": known are raw[:N], ndjson, ndjson-bytewise, ndjson-rescan, content-length, chunked[:size], adaptive[:size], length-prefix, chunked+zstd[:size]; LSP speaks content-length, MCP ndjson
 }
 
 func ExampleAll() {

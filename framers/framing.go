@@ -204,7 +204,12 @@ func Parse(text string) (Framing, error) {
 		for _, f := range forms {
 			known = append(known, strings.TrimSuffix(f.name+"[:"+f.arg+"]", "[:]"))
 		}
-		return nil, fmt.Errorf("unknown framing %q: known are %s", text, strings.Join(known, ", "))
+		hint := ""
+		if name == "lsp" || name == "mcp" {
+			hint = "; LSP speaks content-length, MCP ndjson"
+		}
+		return nil, fmt.Errorf("unknown framing %q: known are %s%s", text,
+			strings.Join(known, ", "), hint)
 	}
 	size, err := 0, error(nil) // the default
 	switch {

@@ -31,18 +31,18 @@ type Place struct {
 // Places returns the relations that [Topology.Choose] knows.
 func Places() []Place {
 	return []Place{
-		{"same", "both ends on one CPU: the bytes stay in its cache",
+		{"same", "one CPU: the bytes stay in its cache",
 			func(a, b CPU) bool { return a.ID == b.ID }, "no CPU is allowed"},
-		{"sibling", "two hardware threads of one core",
+		{"sibling", "two threads of a core",
 			func(a, b CPU) bool { return a.ID != b.ID && a.Core == b.Core },
 			"no core has two hardware threads that this process may use"},
-		{"apart", "two cores under one last-level cache",
+		{"apart", "two CPUs: cores under one last-level cache",
 			func(a, b CPU) bool { return a.Core != b.Core && a.Cache == b.Cache },
 			"no two cores that this process may use share a last-level cache"},
-		{"far", "two cores that share no cache",
+		{"far", "two CPUs, no shared cache",
 			func(a, b CPU) bool { return a.Cache != b.Cache },
 			"all CPUs that this process may use share their last-level cache"},
-		{"free", "the scheduler's choice, which it may change while the clock runs", nil, ""},
+		{"free", "unpinned: the scheduler chooses, and may move them while the clock runs", nil, ""},
 	}
 }
 
@@ -115,7 +115,8 @@ func (t Topology) Choose(place string) (CPUs, error) {
 	var known []string
 	var p Place
 	for _, each := range Places() {
-		known = append(known, each.Name)
+		what, _, _ := strings.Cut(each.What, ":")
+		known = append(known, each.Name+" ("+what+")")
 		if each.Name == place {
 			p = each
 		}

@@ -44,7 +44,7 @@ func TestChoose(t *testing.T) {
 
 func TestAnUnknownPlaceNamesTheKnown(t *testing.T) {
 	_, err := server.Choose("near")
-	if err == nil || !strings.Contains(err.Error(), "same, sibling, apart, far, free") ||
+	if err == nil || !strings.Contains(err.Error(), "same (one CPU), sibling (two threads of a core), apart (") ||
 		errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/pipebench/pipebench/framers"
 )
 
 // flags are the flags of a command, and its run function.
@@ -51,8 +53,13 @@ func exactly(n int, says string) cobra.PositionalArgs {
 		case 0:
 			return usage(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
 		}
+		hint := "see " + cmd.CommandPath() + " --help"
+		_, err := framers.Parse(args[0])
+		if err == nil && cmd.Flags().Lookup("framing") != nil {
+			hint = "did you mean --framing " + args[0] + "?"
+		}
 		got := strings.Trim(fmt.Sprintf("%q", args), "[]") // "a" "b"
-		return usage(fmt.Errorf("%s, got %s; see %s --help", says, got, cmd.CommandPath()))
+		return usage(fmt.Errorf("%s, got %s; %s", says, got, hint))
 	}
 }
 
