@@ -77,16 +77,16 @@ func loadWarnings(r results.Record) []string {
 const maxOutliers = 0.2
 
 // spreadWarnings warns of samples that do not agree although nothing is known to have disturbed
-// them, and of ends that the scheduler put on one CPU unasked.
+// them, and of unpinned ends that shared a CPU.
 func spreadWarnings(r results.Record) []string {
 	var undisturbed []results.Sample
-	together := 0
+	together := false
 	for _, s := range r.Samples {
 		if s.Disturbed == "" {
 			undisturbed = append(undisturbed, s)
 		}
 		if len(s.Writer.CPUs) == 1 && slices.Equal(s.Writer.CPUs, s.Reader.CPUs) {
-			together++
+			together = true
 		}
 	}
 	var out []string
@@ -95,7 +95,8 @@ func spreadWarnings(r results.Record) []string {
 	if stat.Bimodal(times) {
 		why := "something else changed meanwhile; run it again"
 		if free {
-			why = "the scheduler put the ends now together, now apart; choose a placement"
+			why = "the scheduler put the ends now together, now apart; " +
+				"--placement same or apart keeps them"
 		}
 		out = append(out, "the samples form two clusters, so that their median means little: "+why)
 	}
@@ -104,9 +105,8 @@ func spreadWarnings(r results.Record) []string {
 		out = append(out, fmt.Sprintf("%d of %d samples are outliers: "+
 			"close other programs, or take more (--samples)", outliers, len(times)))
 	}
-	if free && together > 0 {
-		out = append(out, fmt.Sprintf("in %d of %d samples both ends ran on one CPU, unasked; "+
-			"choose a placement", together, len(r.Samples)))
+	if free && together {
+		out = append(out, "unpinned, both ends shared one CPU; --placement apart parts them")
 	}
 	return out
 }

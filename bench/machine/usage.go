@@ -77,7 +77,7 @@ func (u Usage) Faults() []Fault {
 			ID: "load",
 			Found: fmt.Sprintf("other programs kept about %.1f of %d CPUs busy",
 				others, u.CPUs),
-			Advice: "close them, or use pipebench compare: both sides run under the same load",
+			Advice: "close them",
 		})
 	}
 	if u.Known && u.Stolen > stolenShare*(u.Busy+u.Stolen) {

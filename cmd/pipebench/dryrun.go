@@ -10,6 +10,7 @@ import (
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // showTime is about how long a run takes to draw its pictures and to write its page.
@@ -65,7 +66,7 @@ func planned(cells []results.Cell) string {
 	var framings, patterns, placements []string
 	for _, c := range cells {
 		least, most = min(least, c.Size), max(most, c.Size)
-		framings = append(framings, c.Framing)
+		framings = append(framings, view.FieldValue("framing", c.Framing))
 		patterns = append(patterns, c.Pattern)
 		placements = append(placements, c.Placement)
 	}

@@ -77,7 +77,10 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 	})
 	step := decor.Any(func(s decor.Statistics) string {
 		now := *p.now.Load()
-		if s.Total <= 0 || s.Completed {
+		switch {
+		case s.Completed:
+			return ""
+		case s.Total <= 0:
 			return " " + now
 		}
 		room := s.AvailableWidth - width - leftWidth - freeColumns

@@ -319,13 +319,19 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		n = min(n, cell.left) // never more than were planned
 		cell.left -= n
 		done += n * cell.cost
-		s.progress.step(bench.Label(at.Cell))
+		s.progress.step(cellWords(at.Cell))
 		s.progress.units(earlier+done, total*s.planned)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
 		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))
 		return s.Write(r)
 	})
+}
+
+// cellWords names a cell in the words of the tables.
+func cellWords(c results.Cell) string {
+	return strings.Join([]string{view.FieldValue("framing", c.Framing), view.SizeTitle(c.Size),
+		c.Pattern, view.ShortPlacement(c.Placement)}, ", ")
 }
 
 // outcome describes a record in a few words.
