@@ -162,7 +162,7 @@ func TestTitlesSayTheMessage(t *testing.T) {
 			"1.9 to 2.1 GB/s on two CPUs",
 		"ratio":    "Framing costs 13 to 35 % at 64 KiB on one CPU",
 		"overhead": "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB (chunked:60KiB)",
-		"roundtrip": "A round trip of 256 B on one CPU takes 2.8 to 4.1 µs (median), " +
+		"roundtrip": "A round trip of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), " +
 			"3.2 to 4.8 µs (p99)",
 	}
 	for _, c := range charts {

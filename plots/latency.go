@@ -91,11 +91,12 @@ func percentiles(row stat.Row, key string) []Point {
 	return points
 }
 
-// isRoughTime reports whether a screen marks the times of a row's messages as rough.
-func isRoughTime(row stat.Row) bool { return view.IsRough(row.Estimates["time"]) }
+// isRoughTime reports whether a screen marks the median time of a row's messages as rough.
+func isRoughTime(row stat.Row) bool { return view.IsRough(row.Estimates["p50"]) }
 
 // latencySpan says how long the smallest messages take in the first placement, as far as that is
-// not in doubt: " of 256 B on one CPU takes 2.8 to 4.1 µs (median), 3.2 to 4.8 µs (p99)".
+// not in doubt: " of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), 3.2 to 4.8 µs
+// (p99)".
 func (r rows) latencySpan(key string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row) })
 	if len(r.all) == 0 {
@@ -109,11 +110,12 @@ func (r rows) latencySpan(key string) string {
 	for _, row := range withValue(r, placementOf, placement).all {
 		typical := float64(*row.Latency[key].Quantile("p50"))
 		low, high = min(low, typical), max(high, typical)
-		if ns := row.Latency[key].Quantile("p99"); ns != nil {
+		ns := row.Latency[key].Quantile("p99")
+		if ns != nil && !view.IsRough(row.Estimates["p99"]) {
 			lowP99, highP99 = min(lowP99, float64(*ns)), max(highP99, float64(*ns))
 		}
 	}
-	text := fmt.Sprintf(" of %s %s takes %s (median)", view.SizeTitle(size),
+	text := fmt.Sprintf(" of %s %s takes %s (median of messages)", view.SizeTitle(size),
 		view.PlacementPhrase(placement), fromTo(low, high, Nanos))
 	if lowP99 <= highP99 {
 		text += ", " + fromTo(lowP99, highP99, Nanos) + " (p99)"

@@ -226,7 +226,7 @@ func TestRoughTimesAreNotClaimed(t *testing.T) {
 			}
 		}
 		c := chartOfName(t, own, "roundtrip")
-		claims := strings.Contains(c.Title, "(median)")
+		claims := strings.Contains(c.Title, "(median of messages)")
 		if claims == tt.doubt || c.points()[0].Doubt != tt.doubt {
 			t.Errorf("%d samples: title %q, %+v", tt.samples, c.Title, c.points()[0])
 		}

@@ -48,9 +48,12 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "EAGAIN per message", "eagain", Axis{Log: true})
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
-	if least, most := stays.pauseCosts(); least > 2 {
-		c.Title = "On a full pipe, sleeping cuts goodput " + timesRange(least, most) +
-			"× against poll"
+	if least, most := stays.pauseCosts(); least.times > 2 {
+		cut := least.String()
+		if most.String() != cut {
+			cut += " to " + most.String()
+		}
+		c.Title = "On a full pipe, sleeping cuts goodput " + cut + " against poll"
 	}
 	return c
 }
@@ -66,9 +69,20 @@ func (c *Chart) addWriters(r rows, title, name string, y Axis) {
 	}
 }
 
-// pauseCosts returns how many times as much goodput a writer that polls has as one that sleeps: the
-// least and the most of all settings in which neither is rough; zeroes if there is none.
-func (r rows) pauseCosts() (least, most float64) {
+// A pauseCost is how many times as much goodput a writer that polls has as one that sleeps.
+type pauseCost struct {
+	times float64
+	size  int // of the messages
+}
+
+// String writes the cost for a title: "317× (130,000 B)".
+func (p pauseCost) String() string {
+	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
+}
+
+// pauseCosts returns the least and the most that sleeping costs in all settings in which neither
+// writer is rough; zeroes if there is none.
+func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
 			continue
@@ -81,10 +95,13 @@ func (r rows) pauseCosts() (least, most float64) {
 				continue
 			}
 			times := polls.Estimates["goodput"].Median / sleeps.Estimates["goodput"].Median
-			if least == 0 || times < least {
-				least = times
+			cost := pauseCost{times, c.Size}
+			if least.times == 0 || times < least.times {
+				least = cost
 			}
-			most = max(most, times)
+			if times > most.times {
+				most = cost
+			}
 		}
 	}
 	return least, most

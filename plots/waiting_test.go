@@ -200,7 +200,8 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "On a full pipe, sleeping cuts goodput 9.0 to 110× against poll"
+	const want = "On a full pipe, sleeping cuts goodput 9.0× (4 KiB) to " +
+		"110× (64 KiB) against poll"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
