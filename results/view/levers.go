@@ -86,7 +86,7 @@ func leverTable(levers []stat.Row) Table {
 			cmp.Compare(pieceSize(b.Cell), pieceSize(a.Cell)))
 	})
 	return pivot[stat.Row]{
-		title: "Goodput of messages of " + SizeTitle(first.Size),
+		title: "Goodput of messages of " + SizeTitle(first.Size) + " (" + first.Framing + ")",
 		heads: []Column{{Title: "written", Key: true}, {Title: "through", Key: true}},
 		line: func(r stat.Row) []string {
 			written, through := "whole", "the usual pipe"

@@ -73,6 +73,10 @@ func meaning(rows []stat.Row) []string {
 		refusalSentence(run.waiting, noisy),
 	}
 	program := programSentence(run.program)
+	if noisy || hasTooFewSamples(rows) { // no shares of raw's goodput can be told
+		instead := []sentence{tripSentence(run.bare), overheadSentence(run.bare)}
+		effects = append(instead, effects...)
+	}
 	if noisy {
 		if !program.noisy {
 			effects = append([]sentence{program}, effects...)
@@ -317,12 +321,7 @@ func rangeText(all []stat.Row) string {
 
 // percentRange writes two shares as percent: "88 to 92 %", or one of them if both round to it.
 func percentRange(low, high float64) string {
-	a := fmt.Sprintf("%.0f", 100*low)
-	b := fmt.Sprintf("%.0f", 100*high)
-	if a == b {
-		return a + " %"
-	}
-	return a + " to " + b + " %"
+	return fromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
 }
 
 // noiseText returns the width of the widest interval of rows: "±33 %".

@@ -172,7 +172,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 			"what tables call too noisy is no share either",
 			beside("same", map[string][]float64{"ndjson": resultstest.Around(10100, 1)}),
 			"This machine was too noisy to tell framings apart: the interval of 1 of 1 comparison",
-			"ndjson",
+			"Speed compared",
 		},
 		{
 			"framings whose intervals overlap are not ranked",
@@ -188,8 +188,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 			resultstest.Beside("same", flat[:5], map[string][]float64{
 				"ndjson": resultstest.Around(20000, 0)[:5],
 			}),
-			"",
-			"ndjson",
+			"Framing adds 0.078 % (ndjson) to messages of 64 KiB: exact on any machine.",
+			"Speed compared",
 		},
 		{
 			"placements",
@@ -267,6 +267,7 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	sum := Summarise(set)
 	for i, want := range []string{
 		"This machine was too noisy to tell framings apart: ",
+		"Certain all the same: framing adds 0.078 % (ndjson) to messages of 64 KiB: exact",
 		"Certain all the same: a small message behind messages of 1,000,000 B, for a reader of ",
 	} {
 		if i >= len(sum.Meaning) || !strings.HasPrefix(sum.Meaning[i], want) {
@@ -310,6 +311,25 @@ func TestRefusalsOfANoisyMachineAreARange(t *testing.T) {
 		if got := refusalSentence(rows, test.noisy).text; !strings.Contains(got, test.want) {
 			t.Errorf("noisy %v: %s\nwithout %s", test.noisy, got, test.want)
 		}
+	}
+}
+
+// Figures of fewer than six samples are marked as rough in sentences, too.
+func TestRefusalsOfFewSamplesAreRough(t *testing.T) {
+	set := &results.Set{}
+	for io, ns := range map[string]float64{"poll/blocking": 50e3, "sleep=10ms/blocking": 10e6} {
+		c := resultstest.Cell("ndjson", 130_000)
+		c.IO = io
+		r := resultstest.Record(c, 130_000, resultstest.Around(ns, 0.5)[:5]...)
+		for i := range r.Samples {
+			r.Samples[i].Writer.EAGAIN = new(int64(500 + 100*i))
+			r.Samples[i].Reader.EAGAIN = new(int64(0))
+		}
+		set.Add(r)
+	}
+	const want = "meets a full pipe (EAGAIN) ~0.50 to 0.90 times per message of 130,000 B."
+	if got := refusalSentence(stat.Rows(set), false).text; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwithout %s", got, want)
 	}
 }
 

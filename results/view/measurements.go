@@ -116,7 +116,10 @@ func cellHeads(differ []string) []Column {
 
 // cellValues are the values of those columns, a dash for a field that is not set.
 func cellValues(r stat.Row, differ []string) []Value {
-	values := []Value{textValue(r.Cell.Framing), textValue(fieldText(r.Cell, "size"))}
+	values := []Value{
+		textValue(fieldText(r.Cell, "framing")),
+		textValue(fieldText(r.Cell, "size")),
+	}
 	for _, name := range differ {
 		value := Value{}
 		if r.Cell.Field(name) != "" || absentFields[name] != "" {

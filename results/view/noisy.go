@@ -1,7 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -91,6 +94,82 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
+// tripSentence says how long the smallest messages take there and back at the first place, as raw
+// bytes and framed.
+func tripSentence(bare []stat.Row) sentence {
+	all := seriesIn(bare, results.PatternRoundtrip)
+	if len(all) == 0 || !all[0].hasMedianTrips() {
+		return sentence{}
+	}
+	rows := all[0].rows
+	size := rows[0].Cell.Size
+	for _, r := range rows {
+		size = min(size, r.Cell.Size)
+	}
+	var raw, framed []float64
+	rough := ""
+	for _, r := range rows {
+		ns, measured := r.Figure("p50")
+		if !measured || r.Cell.Size != size {
+			continue
+		}
+		if IsRough(r.Estimates["p50"]) {
+			rough = roughSign
+		}
+		if r.Cell.Framing == results.FramingRaw {
+			raw = append(raw, ns)
+		} else {
+			framed = append(framed, ns)
+		}
+	}
+	if size == 0 || len(raw) == 0 || len(framed) == 0 {
+		return sentence{}
+	}
+	least := results.FormatDuration(slices.Min(framed))
+	most := results.FormatDuration(slices.Max(framed))
+	text := fmt.Sprintf("A round trip of %s %s takes %s raw, %s framed%s.", SizeTitle(size),
+		all[0].where, rough+results.FormatDuration(raw[0]), rough+fromTo(least, most), ofMedian)
+	return sentence{text, rough != ""}
+}
+
+// overheadSentence says how many bytes framings add to messages, which no clock measures.
+func overheadSentence(bare []stat.Row) sentence {
+	var framed []stat.Row
+	for _, r := range bare {
+		added, known := r.Figure("overhead")
+		if known && added > 0 && r.Cell.Size > 0 { // unlike raw, compressed and recorded messages
+			framed = append(framed, r)
+		}
+	}
+	if len(framed) == 0 {
+		return sentence{}
+	}
+	slices.SortStableFunc(framed, func(a, b stat.Row) int {
+		return cmp.Or(cmp.Compare(a.Cell.Size, b.Cell.Size),
+			cmp.Compare(a.Estimates["overhead"].Median, b.Estimates["overhead"].Median))
+	})
+	least := framed[0]
+	most := least // of the same size
+	for _, r := range framed {
+		if r.Cell.Size == least.Cell.Size {
+			most = r
+		}
+	}
+	text := fmt.Sprintf("Framing adds %s (%s)", metricText(least, "overhead"),
+		FramingPhrase(least.Cell.Framing))
+	if most.Cell.Framing != least.Cell.Framing {
+		text += fmt.Sprintf(" to %s (%s)", metricText(most, "overhead"),
+			FramingPhrase(most.Cell.Framing))
+	}
+	text += " to messages of " + SizeTitle(least.Cell.Size)
+	largest := framed[len(framed)-1]
+	if largest.Cell.Size > least.Cell.Size {
+		text += fmt.Sprintf(", at most %s to those of %s", metricText(largest, "overhead"),
+			SizeTitle(largest.Cell.Size))
+	}
+	return sentence{text: text + ": exact on any machine."}
+}
+
 // untilKnown says what to do while framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks " +
 	"(pipebench help framings)."
@@ -172,22 +251,51 @@ func hasTooFewSamples(rows []stat.Row) bool {
 
 // tooFewSamples says of cells of which none has enough samples what was measured, why no more was,
 // and what to do.
-func tooFewSamples(rows []stat.Row) []string {
+func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	c := countOf(rows)
-	comparisons := blurOf(rows).all
-	load := loadOf(rows)
 	switch {
 	case c.interrupted > 0:
 		return []string{fmt.Sprintf("Interrupted after %s: too few samples to compare. Let it "+
 			"finish.", results.FormatCount(c.measured, "cell"))}
 	case c.measured == 0:
 		return []string{c.text() + " Give it more time (--max-time)."}
-	case load != "" && comparisons > 0:
-		return []string{"Too busy to compare framings: " + load + ". " + untilKnown,
-			c.text() + " Close other programs, or give it more time (--max-time)."}
 	}
-	return []string{c.text() + fmt.Sprintf(" They cannot be compared: an interval takes %d "+
-		"samples. Close other programs, or give it more time (--max-time).", stat.LeastSamples)}
+	var out []string
+	if load := loadOf(rows); load != "" && blurOf(rows).all > 0 {
+		out = []string{"Too busy to compare framings: " + load + ". " + untilKnown}
+	}
+	time := "give it more time (--max-time)"
+	if minutes := neededMinutes(s); minutes > 0 {
+		time = fmt.Sprintf("allow %[1]dm (--max-time %[1]dm)", minutes)
+	}
+	return append(out, fmt.Sprintf("%s All figures are rough (~): an interval takes %d samples "+
+		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
+}
+
+// neededMinutes estimates how long the run of a set takes until each cell has enough samples: half
+// more than at the pace so far, because that varies on a busy machine. It is 0 if the set does not
+// tell, or holds several runs.
+func neededMinutes(s *results.Set) int {
+	if len(s.Environments) != 1 {
+		return 0
+	}
+	began := s.Environments[0].Time
+	ended := began
+	var samples, wanted int
+	for _, r := range s.Records {
+		samples += len(r.Samples)
+		if r.Unsupported == "" {
+			wanted += stat.LeastSamples
+		}
+		if r.Time.After(ended) {
+			ended = r.Time
+		}
+	}
+	if began.IsZero() || samples == 0 {
+		return 0
+	}
+	needed := 1.5 * float64(wanted) / float64(samples)
+	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
 }
 
 // roughSign stands before a figure that is only rough.

@@ -12,16 +12,23 @@ import (
 // notes says what a reader of the rows has to know. Without detail it has only notes that a person
 // can act on. Each note is there only if it applies.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
-	out := sampleNotes(rows)
+	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
 	if detail {
 		out = append(out, figureNotes(rows)...)
 		out = append(out, checkedNote(s))
+	} else {
+		out = append(out, placementNote(rows))
 	}
 	out = append(out, stoppedNotes(s, detail)...)
+	compared := blurOf(rows).all > 0
+	unclear := compared && hasTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 	var doubts []warned
 	for _, r := range rows {
 		for _, text := range rowWarnings(r) {
+			if !detail && isToldElsewhere(text, unclear) {
+				continue
+			}
 			doubts = append(doubts, warned{results.CellLabel(r.Cell, nil), text})
 		}
 	}
@@ -39,12 +46,20 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
+// isToldElsewhere reports whether a first screen says a cell's warning once for all cells: too few
+// samples in a note, and the load in the first sentence if it hides what framings cost.
+func isToldElsewhere(warning string, unclear bool) bool {
+	return strings.HasPrefix(warning, "fewer samples than asked for") ||
+		unclear && strings.HasPrefix(warning, "load: ")
+}
+
 // mostWarnings is how many warnings a first screen has.
 const mostWarnings = 3
 
 // sampleNotes explain the figure after ±. They say how many samples it rests on, how many cells
 // have too few samples, and how many samples were left out because other programs disturbed them.
-func sampleNotes(rows []stat.Row) []string {
+// Without detail they do not repeat the first sentence, which says that all cells have too few.
+func sampleNotes(rows []stat.Row, detail bool) []string {
 	var least, most, few, leftOut, disturbed int
 	for _, r := range rows {
 		n := r.Samples
@@ -77,16 +92,35 @@ func sampleNotes(rows []stat.Row) []string {
 		}
 		out = append(out, text)
 	}
-	if few > 0 {
-		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their medians have no "+
-			"interval, and nothing is claimed from them", stat.LeastSamples, few,
-			results.FormatCount(len(rows), "cell")))
+	if few > 0 && (detail || !hasTooFewSamples(rows)) {
+		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their figures have no "+
+			"interval and are rough (%s)", stat.LeastSamples, few,
+			results.FormatCount(len(rows), "cell"), roughSign))
 	}
 	if leftOut > 0 {
 		out = append(out, fmt.Sprintf("%s of %s left out: other programs disturbed them",
 			results.FormatCount(leftOut, "sample"), results.FormatCount(disturbed, "cell")))
 	}
 	return out
+}
+
+// placementNote says how to ask for each of the places in which cells ran.
+func placementNote(rows []stat.Row) string {
+	var words, names []string
+	for _, p := range placements {
+		if slices.ContainsFunc(rows, func(r stat.Row) bool { return r.Cell.Placement == p.name }) {
+			words = append(words, p.short)
+			names = append(names, p.name)
+		}
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	text := joinAnd(words) + ": --placement " + strings.Join(names, ", ")
+	if slices.Contains(names, "free") {
+		text += " (the scheduler chooses)"
+	}
+	return text
 }
 
 // cpuNote names the first ratio that CPU time contradicts.

@@ -106,14 +106,52 @@ func (s series) table() Table {
 	rows := slices.SortedStableFunc(slices.Values(s.rows), func(a, b stat.Row) int {
 		return cmp.Compare(a.Cell.Size, b.Cell.Size)
 	})
+	value := screenValue
+	beside := s.rows
+	if s.hasMedianTrips() { // which are no ratios
+		value = medianTripValue
+		beside = nil
+	}
 	return pivot[stat.Row]{
 		title:  s.quantity(),
 		heads:  []Column{{Title: "framing", Key: true}},
-		line:   func(r stat.Row) []string { return []string{framingLabel(r, s.rows)} },
+		line:   func(r stat.Row) []string { return []string{framingLabel(r, beside)} },
 		across: func(r stat.Row) string { return SizeTitle(r.Cell.Size) },
 		key:    SizeTitle(s.size),
-		value:  screenValue,
+		value:  value,
 	}.table(rows)
+}
+
+// hasMedianTrips reports whether the rows are round trips, as fast as the ends can, with the median
+// time of all trips. On a busy machine that is steadier than the mean of each sample.
+func (s series) hasMedianTrips() bool {
+	if s.cell.Pattern != results.PatternRoundtrip || s.cell.Rate > 0 {
+		return false
+	}
+	measured := false
+	for _, r := range s.rows {
+		_, known := r.Figure("p50")
+		if r.Samples > 0 && !known {
+			return false
+		}
+		measured = measured || known
+	}
+	return measured
+}
+
+// ofMedian says what the figures of such rows are.
+const ofMedian = " (median of messages)"
+
+// medianTripValue shows the median time of a row's round trips.
+func medianTripValue(r stat.Row) Value {
+	e := r.Estimates["p50"]
+	switch {
+	case r.Samples == 0:
+		return Value{Text: emptyWord(r), Tone: Mixed}
+	case IsRough(e):
+		return textValue(RoughText("p50", e))
+	}
+	return textValue(withSpread(results.FormatDuration(e.Median), e))
 }
 
 // framingLabel names the framing of a row, and says of raw beside ratios that its figures are none.
@@ -140,6 +178,8 @@ func (s series) quantity() string {
 	switch {
 	case s.cell.Rate > 0:
 		return "p99 from when due, " + s.short
+	case s.hasMedianTrips():
+		return "Round trip" + ofMedian + ", " + s.short
 	case s.cell.Pattern == results.PatternRoundtrip:
 		name = "Round trip"
 	}

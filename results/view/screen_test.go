@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
@@ -137,7 +138,7 @@ func TestARunWithTooFewSamplesSaysSo(t *testing.T) {
 		s.Add(resultstest.Record(resultstest.Cell(framing, 4000), 4001, samples...))
 	}
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), " ")
-	says := "2 cells measured, at most 2 samples each. They cannot be compared: an interval takes 6"
+	says := "2 cells measured, at most 2 samples each. All figures are rough (~): an interval takes 6"
 	if !strings.Contains(text, says) {
 		t.Errorf("got\n%s", text)
 	}
@@ -154,7 +155,7 @@ func TestOnlyMeasuredCellsAreCounted(t *testing.T) {
 		want    string
 	}{
 		{"time was up", 3, "max-time", "", "1 of 2 cells measured, at most 3 samples each; " +
-			"1 not reached (time was up). They cannot be compared"},
+			"1 not reached (time was up). All figures are rough (~)"},
 		{"nothing was measured", 0, "max-time", "",
 			"No cell measured; 2 not reached (time was up). Give it more time (--max-time)."},
 		{"interrupted", 3, "interrupted", busy,
@@ -196,6 +197,65 @@ func TestABusyMachineIsToldFirst(t *testing.T) {
 		"Until you know, use the one that the other end speaks (pipebench help framings)."
 	if !strings.Contains(text, says) || !strings.Contains(text, "Goodput vs raw, one CPU") {
 		t.Errorf("got\n%s", text)
+	}
+}
+
+// On a busy machine one line says that all figures are rough, and how long to measure instead. What
+// noise does not hide is told: the median round trip, and bytes, which no clock counts.
+func TestABusyMachineTellsWhatIsKnown(t *testing.T) {
+	s := &results.Set{}
+	s.Add(resultstest.Environment())
+	for i, framing := range []string{"raw", "ndjson", "length-prefix"} {
+		for _, pattern := range []string{"stream", "roundtrip"} {
+			c := resultstest.Cell(framing, 4000)
+			c.Pattern = pattern
+			c.Placement = "free"
+			ns := resultstest.Around(1000, 0.9)[:3]
+			r := resultstest.Record(c, int64(4000+4*i), ns...)
+			if pattern == "roundtrip" {
+				r = resultstest.WithLatency(r, pattern, 100)
+			}
+			r.Time = resultstest.Time.Add(45 * time.Second)
+			r.Warnings = []string{
+				"load: other programs kept about 1.6 of 2 CPUs busy; close them",
+				"fewer samples than asked for, too few for an interval: time was up",
+			}
+			s.Add(r)
+		}
+	}
+	text := strings.Join(strings.Fields(strings.Join(screenOf(t, s, Options{}), " ")), " ")
+	for _, want := range []string{
+		"at most 3 samples each. All figures are rough (~): an interval takes 6 samples per " +
+			"cell. Close other programs, or allow 3m (--max-time 3m).",
+		"A round trip of 4,000 B with the ends unpinned takes ~812 ns raw, ~812 ns framed " +
+			"(median of messages).",
+		"Framing adds 0.10 % (ndjson) to 0.20 % (length-prefix) to messages of 4,000 B: exact " +
+			"on any machine.",
+		"Round trip (median of messages), unpinned framing 4,000 B ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	for _, once := range []string{"kept about 1.6", "6 samples per cell"} {
+		if n := strings.Count(text, once); n != 1 {
+			t.Errorf("%q stands there %d times: %s", once, n, text)
+		}
+	}
+	for _, never := range []string{"of 6 cells", "samples than asked"} {
+		if strings.Contains(text, never) {
+			t.Errorf("%q is repeated in %s", never, text)
+		}
+	}
+}
+
+// A screen says which flag asks for each place that its tables name.
+func TestPlacesAreExplained(t *testing.T) {
+	s := sweepOf(manyFramings, []int{256}, "same", "apart", "free")
+	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
+	const want = "one CPU, two CPUs and unpinned: --placement same, apart, free (the scheduler chooses)"
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
 	}
 }
 

@@ -140,7 +140,7 @@ func answer(s *results.Set, sum Summary) []string {
 	rest := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
 	switch {
 	case hasTooFewSamples(sum.Rows):
-		out = append(out, tooFewSamples(sum.Rows)...)
+		out = append(out, tooFewSamples(s, sum.Rows)...)
 	case len(sum.Rows) > 0 && len(out)+len(rest) == 0:
 		out = append(out, countOf(sum.Rows).text())
 	}

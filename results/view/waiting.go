@@ -104,9 +104,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 func pauseText(refused, paused stat.Row, noisy bool) string {
 	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
 	atLeast := ""
-	few := refused.Estimates["goodput"].Interval == nil ||
-		paused.Estimates["goodput"].Interval == nil
-	if noisy || few {
+	rough := IsRough(refused.Estimates["goodput"]) || IsRough(paused.Estimates["goodput"])
+	if noisy || rough {
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), refused.Records, paused.Records)
 		if !ratio.Above(gainThatCounts) {
 			return ""
@@ -123,16 +122,28 @@ func pauseText(refused, paused stat.Row, noisy bool) string {
 		"times as long", pause, atLeast, results.FormatNumber(slower, 2))
 }
 
-// sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms".
+// sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms". It
+// marks those of too few samples as rough.
 func sampleRange(r stat.Row, metric string, format func(float64) string) string {
 	values := stat.MustMetric(metric).Values(r.Pooled())
 	if len(values) == 0 {
 		return format(0)
 	}
-	low := format(slices.Min(values))
-	high := format(slices.Max(values))
+	text := fromTo(format(slices.Min(values)), format(slices.Max(values)))
+	if len(values) < stat.LeastSamples {
+		return roughSign + text
+	}
+	return text
+}
+
+// fromTo joins two figures, and writes a unit that they share once: "18.5 to 20.0 µs".
+func fromTo(low, high string) string {
 	if low == high {
 		return low
+	}
+	number, unit, _ := strings.Cut(low, " ")
+	if strings.HasSuffix(high, " "+unit) {
+		low = number
 	}
 	return low + " to " + high
 }
