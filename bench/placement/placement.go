@@ -42,7 +42,7 @@ func Places() []Place {
 		{"far", "two CPUs, no shared cache",
 			func(a, b CPU) bool { return a.Cache != b.Cache },
 			"all CPUs that this process may use share their last-level cache"},
-		{"free", "unpinned: the scheduler chooses, and may move them while the clock runs", nil, ""},
+		{"free", "unpinned: the scheduler chooses, and may move them meanwhile", nil, ""},
 	}
 }
 
