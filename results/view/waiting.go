@@ -102,16 +102,20 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 // pauseText says how many times as long a writer takes that sleeps instead of polling, "" if it is
 // not slower, or noise hides whether it is.
 func pauseText(refused, paused stat.Row, noisy bool) string {
-	slower := refused.Estimates["goodput"].Median / paused.Estimates["goodput"].Median
-	atLeast := ""
-	rough := IsRough(refused.Estimates["goodput"]) || IsRough(paused.Estimates["goodput"])
-	if noisy || rough {
+	polls := refused.Estimates["goodput"]
+	sleeps := paused.Estimates["goodput"]
+	slower := polls.Median / sleeps.Median
+	mark := ""
+	switch {
+	case noisy || polls.Interval == nil || sleeps.Interval == nil:
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), refused.Records, paused.Records)
 		if !ratio.Above(gainThatCounts) {
 			return ""
 		}
 		slower = ratio.Interval.Lo
-		atLeast = "at least "
+		mark = "at least "
+	case IsRough(polls) || IsRough(sleeps):
+		mark = roughSign
 	}
 	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
 	_, pause, ok := strings.Cut(writer, "=")
@@ -119,7 +123,7 @@ func pauseText(refused, paused stat.Row, noisy bool) string {
 		return ""
 	}
 	return fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s%s "+
-		"times as long", pause, atLeast, results.FormatNumber(slower, 2))
+		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 
 // sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms". It
