@@ -98,7 +98,7 @@ func (f *compareFlags) compareCommands(
 	}
 	programs := &turns.Programs{
 		OldName: oldName, NewName: newName,
-		Counts: f.counts, Outputs: f.different, Servers: f.drive,
+		CountOnly: f.counts, MayDiffer: f.different, AreServers: f.drive,
 	}
 	return f.comparePrograms(cmd, programs, old, new)
 }

@@ -155,7 +155,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 // assertFlags are the conditions that the figures of a command have to meet.
 type assertFlags struct{ asserts []assert.Condition }
 
-// registerAsserts says in the help what the conditions are about.
+// registerAsserts adds the flag --assert; usage says what the conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	set := func(text string) error {
 		a, err := assert.Parse(text)

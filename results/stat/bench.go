@@ -46,7 +46,7 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 			return o.Name == s.Name && o.Machine == s.Machine && o.Metric.Name == "ns/op"
 		}
 		if s.Metric.Name == "MB/s" && slices.ContainsFunc(list, isTime) {
-			s.Metric.Informs = true // go test computes it from the time
+			s.Metric.ShownOnly = true // go test computes it from the time
 		}
 	}
 	failed := failedBenchmarks(text.String())

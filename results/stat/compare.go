@@ -15,8 +15,8 @@ import (
 // A Verdict is the result of comparing one metric of one case.
 type Verdict string
 
-// The verdicts. A metric that is timed gets slower (worse) or faster (better), a metric that is
-// counted more or fewer.
+// The verdicts. A metric that is timed becomes slower (worse) or faster (better); one that is
+// counted becomes more or fewer.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -197,7 +197,7 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 		}
 		change := newChange(old, after.Series[i])
 		if len(o.Metrics) > 0 { // what was asked for by its name counts
-			change.Before.Metric.Informs = false
+			change.Before.Metric.ShownOnly = false
 		}
 		if !old.Metric.Counter {
 			times = append(times, change)
@@ -325,7 +325,7 @@ func logsOf(values []float64) []float64 {
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
-		if change.spread.n > 0 && !change.Before.Metric.Informs {
+		if change.spread.n > 0 && !change.Before.Metric.ShownOnly {
 			n++
 		}
 	}
@@ -499,7 +499,7 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 // that depends mostly on where the scheduler puts them.
 func (c Change) Gating() bool {
 	switch m := c.Before.Metric; {
-	case m.Informs:
+	case m.ShownOnly:
 		return false
 	case m.Counter:
 		return c.Exact || m.ByRange
@@ -523,7 +523,7 @@ func (c *Comparison) Conclusive() bool {
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
-		counts := change.Gating() || !isGating && !change.Before.Metric.Informs
+		counts := change.Gating() || !isGating && !change.Before.Metric.ShownOnly
 		return counts && change.Verdict == TooNoisy
 	}
 	return !slices.ContainsFunc(c.Changes, isOpen)

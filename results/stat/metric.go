@@ -44,18 +44,19 @@ type Metric struct {
 	Counter bool
 
 	// ByRange is set for a counter that may differ a little between equal starts of a program: it
-	// changed if the gap between the ranges of the two sides is larger than the wider range.
+	// changed only if the gap between the ranges of the two sides is wider than either range.
 	ByRange bool
 
-	// Informs is set for a metric that is only shown: no gate waits for it.
-	Informs bool
+	// ShownOnly is set for a metric that is only shown: no gate waits for it.
+	ShownOnly bool
 
 	// fixed is how much a sample may add to a counter for reasons other than its messages: the read
 	// that finds the end, the runtime's own allocations.
 	fixed float64
 
-	// quantile is set for a point of a latency distribution, which not every pattern has: one of
-	// [results.Quantiles], of the distribution under a key; "" is the sample's main distribution.
+	// Set only for a percentile, a point of a latency distribution, which not every pattern has:
+	// quantile is one of [results.Quantiles], and key the key of the distribution; "" is the primary
+	// one.
 	key, quantile string
 
 	// The value is scale (0 means 1) times count, divided by per if the metric has one. A sample
@@ -240,8 +241,8 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	}
 }
 
-// latencyKeys are the keys of [Sample.Latency], sorted by how close they are to the delay that a
-// user of the pipe feels, the closest first.
+// latencyKeys are the keys of [results.Sample.Latency], sorted by how close they are to the delay
+// that a user of the pipe feels, the closest first.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
 // primaryLatency returns the distribution that a bare "p99" means: the first of latencyKeys that
@@ -287,7 +288,7 @@ var allMetrics = sync.OnceValue(func() []Metric {
 
 // Metrics lists every metric by the name that it has in assertions and columns: first those that
 // are not percentiles, then "p50", "p90", "p99", "p99.9" and "max" of the primary latency (see
-// [Row.PrimaryLatency]), then the same of each key of [Sample.Latency] ("service.p99").
+// [Row.PrimaryLatency]), then the same of each key of [results.Sample.Latency] ("service.p99").
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 var metricsByName = sync.OnceValue(func() map[string]Metric {
@@ -319,7 +320,7 @@ func MetricByName(name string) (Metric, error) {
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {
-		panic("results: " + err.Error())
+		panic("stat: " + err.Error())
 	}
 	return m
 }

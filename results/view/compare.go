@@ -104,7 +104,7 @@ func moreSamples(c *stat.Comparison) string {
 	return "run both benchmarks again with a larger -count"
 }
 
-func informs(ch stat.Change) bool { return ch.Before.Metric.Informs }
+func informs(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
 // sortedChanges are the changes that a page shows, one list per table.
 type sortedChanges struct {
@@ -265,14 +265,14 @@ func (a *tally) add(ch stat.Change) {
 		widest = max(1-ch.Interval.Lo, ch.Interval.Hi-1)
 	}
 	m := ch.Before.Metric
-	if !m.Informs {
+	if !m.ShownOnly {
 		a.judged++
 		if !m.Counter {
 			a.timings++
 		}
 	}
 	switch {
-	case m.Informs:
+	case m.ShownOnly:
 	case ch.Established() && ch.Worse() > 0:
 		a.worse = append(a.worse, ch)
 	case ch.Established():
@@ -416,7 +416,7 @@ func ComparisonFindings(c *stat.Comparison) []results.Finding {
 			Verdict: findingVerdict(ch),
 			Found: fmt.Sprintf("%s: %s instead of %s, %s", VerdictText(string(ch.Verdict)),
 				sideValue(ch.After, ch.New).Text, sideValue(ch.Before, ch.Old).Text,
-				changeText(ch)),
+				changeSize(ch)),
 			Unit: ch.Before.Metric.Unit,
 			Evidence: results.MustEvidence(map[string][]float64{
 				"old": ch.Before.Values, "new": ch.After.Values,
@@ -432,7 +432,7 @@ func ComparisonFindings(c *stat.Comparison) []results.Finding {
 
 func findingVerdict(ch stat.Change) results.Verdict {
 	switch {
-	case ch.Before.Metric.Informs:
+	case ch.Before.Metric.ShownOnly:
 		return results.Noted
 	case ch.Established() && ch.Worse() > 0:
 		return results.Fails

@@ -23,8 +23,8 @@ func changeTables(changes []stat.Change) []Table {
 	return tables
 }
 
-// patternAmong returns the pattern that a change belongs to: that of a whole framing has none of
-// its own, and belongs to the cells of the framing.
+// patternAmong returns the pattern that a change belongs to. A change of a whole framing has none
+// of its own: it goes to the table of that framing's cells.
 func patternAmong(changes []stat.Change, ch stat.Change) string {
 	if ch.IsWhole() {
 		for _, o := range changes {
@@ -49,7 +49,7 @@ func changeTable(changes []stat.Change) Table {
 	})
 	first := sorted[0]
 	metric := first.Metric
-	if metric == "to-raw" {
+	if metric == "to-raw" { // it compares these times, and its title says "beside raw"
 		metric = "CPU time per message"
 	}
 	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
@@ -116,7 +116,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{Title: "verdict", Style: Verdict, Key: true},
 	}}
 	for _, ch := range changes {
-		change := Value{Text: changeText(ch)}
+		change := Value{Text: changeSize(ch)}
 		if ch.Ratio != nil {
 			change.Base = fmt.Sprintf("%.6g", *ch.Ratio-1)
 		}
@@ -141,7 +141,7 @@ func changeVerdict(ch stat.Change) Value {
 		v.Text = "too few pairs"
 	}
 	switch {
-	case ch.Before.Metric.Informs:
+	case ch.Before.Metric.ShownOnly:
 		v.Text = "(" + v.Text + ")"
 		v.Tone = Neutral
 	case ch.Verdict == stat.NoChange:
@@ -174,12 +174,12 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 // ChangeText writes a change in a line: the figure, the case and the size of the change.
 func ChangeText(c stat.Change) string {
 	if c.Before.Metric.Name == "to-raw" {
-		return changeLabel(c, nil) + " " + changeText(c)
+		return changeLabel(c, nil) + " " + changeSize(c)
 	}
 	if c.Name == "" { // of two programs
-		return c.Metric + " " + changeText(c)
+		return c.Metric + " " + changeSize(c)
 	}
-	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeText(c))
+	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
 // changeLabel names a case so that a person finds it.
@@ -197,8 +197,9 @@ func changeLabel(c stat.Change, differ []string) string {
 // percent: for example if a limit disappeared.
 const leapRatio = 1e4
 
-// changeText is "+10.2 % [+8.1, +12.0]", or "from … to …" if there is no ratio or a very large one.
-func changeText(c stat.Change) string {
+// changeSize is "+10.2 % (+8.1 to +12.0)", or "from … to …" if there is no ratio or a very large
+// one.
+func changeSize(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric
 		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)

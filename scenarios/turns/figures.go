@@ -46,12 +46,12 @@ type table struct {
 func (t *table) add(f figure, from starts, informs bool) {
 	isCount := f.unit != "ns"
 	m := stat.Metric{
-		Name:    f.name,
-		Unit:    f.unit,
-		Better:  stat.Lower,
-		Counter: isCount,
-		ByRange: isCount,
-		Informs: informs,
+		Name:      f.name,
+		Unit:      f.unit,
+		Better:    stat.Lower,
+		Counter:   isCount,
+		ByRange:   isCount,
+		ShownOnly: informs,
 	}
 	t.old.Series = append(t.old.Series, seriesOf(m, f, from.old))
 	t.new.Series = append(t.new.Series, seriesOf(m, f, from.new))
@@ -95,8 +95,8 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	}
 	c := stat.CompareTextPairs(t.old, t.new, o)
 	c.Pairs = len(p.timed.old)
-	c.Different = p.different()
-	if c.Different != "" && !p.Outputs {
+	c.Different = p.whyDifferent()
+	if c.Different != "" && !p.MayDiffer {
 		c.Different += ": --allow-different-output compares them all the same"
 	}
 	c.Doubt = p.doubt()

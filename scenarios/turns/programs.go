@@ -38,9 +38,9 @@ type Programs struct {
 	Old, New         Starter
 	Input            string // the name of the file that both read; "" if there is none
 
-	Counts  bool // only count, do not time
-	Servers bool // nothing is counted, and nothing printed: only time is compared
-	Outputs bool // outputs may differ
+	CountOnly  bool // do not time
+	AreServers bool // nothing is counted, and nothing printed: only time is compared
+	MayDiffer  bool // outputs and exit codes may
 
 	oldInstructions, newInstructions Starter // nil: see CountInstructions
 
@@ -54,17 +54,17 @@ const (
 	countStarts = 2 // starts of each side for the counts
 	moreStarts  = 2 // further starts of each side if the counts of any two differ
 
-	// closeEnough is a share: pairs of starts go on until a change as large as this is excluded.
+	// Pairs of starts are run until a change of closeEnough or more, a share, can be excluded.
 	closeEnough = 0.01
 )
 
 // Run counts first, and then runs pairs as the plan says. Commands that do not do the same are not
-// timed, unless that is allowed. With an error in the pairs it still returns what was found
-// before.
+// timed, unless that is allowed. With an error, Run still returns the comparison of what was counted
+// and timed, if there is any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	ctx, cancel := plan.limited(ctx)
 	defer cancel()
-	if !p.Servers {
+	if !p.AreServers {
 		if err := p.count(ctx); err != nil {
 			if len(p.counted.old) < countStarts {
 				return nil, err
@@ -72,8 +72,8 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 			found, _ := p.Compare(plan.Options) // the first error says more
 			return found, err
 		}
-		isVain := p.different() != "" && !p.Outputs || plan.Gated && p.doubt() != ""
-		if p.Counts || isVain {
+		isVain := p.whyDifferent() != "" && !p.MayDiffer || plan.Gated && p.doubt() != ""
+		if p.CountOnly || isVain {
 			return p.Compare(plan.Options)
 		}
 	}
@@ -92,13 +92,13 @@ func (p *Programs) count(ctx context.Context) error {
 	if err := p.counted.count(ctx, p.Old, p.New); err != nil {
 		return err
 	}
-	if p.oldInstructions == nil || p.different() != "" && !p.Outputs {
+	if p.oldInstructions == nil || p.whyDifferent() != "" && !p.MayDiffer {
 		return nil
 	}
 	if err := p.instructed.count(ctx, p.oldInstructions, p.newInstructions); err != nil {
 		return err
 	}
-	if p.Outputs {
+	if p.MayDiffer {
 		return nil
 	}
 	err := p.sameAsCounted(p.instructed.old[0], p.instructed.new[0])
@@ -112,7 +112,7 @@ func (p *Programs) count(ctx context.Context) error {
 // count starts both sides for their counts, and some more times if the counts differ.
 func (s *starts) count(ctx context.Context, old, new Starter) error {
 	for n := range countStarts + moreStarts {
-		if n == countStarts && !s.differ() {
+		if n == countStarts && !s.countsDiffer() {
 			return nil
 		}
 		if err := s.add(ctx, old, new, true); err != nil {
@@ -141,7 +141,7 @@ func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {
 		return err
 	}
-	if p.Outputs || len(p.counted.old) == 0 {
+	if p.MayDiffer || len(p.counted.old) == 0 {
 		return nil
 	}
 	last := len(p.timed.old) - 1
@@ -175,8 +175,8 @@ func sameAs(earlier, start Start) error {
 	return nil
 }
 
-// differ reports whether the calls or the instructions of any two starts differ.
-func (s *starts) differ() bool {
+// countsDiffer reports whether the calls or the instructions of any two starts differ.
+func (s *starts) countsDiffer() bool {
 	instructions := s.old[0].Instructions
 	first := s.old[0].Counts
 	for _, one := range slices.Concat(s.old[1:], s.new) {
@@ -219,8 +219,8 @@ func (p *Programs) doubt() string {
 	return "neither printed anything: is --stdin missing? (" + os.DevNull + " if there is none)"
 }
 
-// different says how two commands differ that should do the same work; "" if they do not.
-func (p *Programs) different() string {
+// whyDifferent says how two commands differ that should do the same work; "" if they do not.
+func (p *Programs) whyDifferent() string {
 	old, new := p.counted.old, p.counted.new
 	for i := range old {
 		if old[i].Exit != new[i].Exit {

@@ -109,7 +109,7 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 		{"they vary and touch", counted(294, 300), counted(301, 304), stat.NoChange, 4},
 		{"they vary and lie apart", counted(294, 300), counted(400, 404), stat.More, 4},
 	} {
-		p := Programs{Old: tt.old, New: tt.new, Counts: true}
+		p := Programs{Old: tt.old, New: tt.new, CountOnly: true}
 		c, err := p.Run(t.Context(), Plan{})
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 				tt.starts)
 		}
 	}
-	p := Programs{Old: counted(256), New: counted(16), Counts: true}
+	p := Programs{Old: counted(256), New: counted(16), CountOnly: true}
 	c, err := p.Run(t.Context(), Plan{})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestProgramsThatDoNotDoTheSameAreNotTimed(t *testing.T) {
 		if err != nil || c.Pairs > 0 || !strings.Contains(c.Different, tt.want) {
 			t.Errorf("%s: %v, %+v", tt.name, err, c)
 		}
-		p = Programs{Old: tt.old, New: tt.new, Outputs: true}
+		p = Programs{Old: tt.old, New: tt.new, MayDiffer: true}
 		c, err = p.Run(t.Context(), Plan{Pairs: 1})
 		if err != nil || c.Pairs == 0 || c.Different == "" {
 			t.Errorf("%s, allowed: %v, %+v", tt.name, err, c)
@@ -237,7 +237,7 @@ func TestAStartThatDiffersEndsTheComparison(t *testing.T) {
 			t.Errorf("%s: reads are %q", tt.name, f.Verdict)
 		}
 		n = 0
-		p = Programs{Old: old, New: new, Outputs: true}
+		p = Programs{Old: old, New: new, MayDiffer: true}
 		c, err = p.Run(t.Context(), Plan{Pairs: stat.LeastPairs})
 		if err != nil || c.Pairs != stat.LeastPairs {
 			t.Errorf("%s, allowed: %v, %+v", tt.name, err, c)
@@ -261,7 +261,7 @@ func TestACoarseClockOfCPUTimeDoesNotDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := changeOf(t, c, "time")
-		if f.Verdict != stat.Slower || f.Before.Metric.Informs {
+		if f.Verdict != stat.Slower || f.Before.Metric.ShownOnly {
 			t.Errorf("ticks of %v ns: the time is %q after %d pairs", cpu, f.Verdict, c.Pairs)
 		}
 		if len(c.Changes) != 1 || !strings.Contains(strings.Join(c.Notes, "\n"), "too coarse") {
