@@ -72,8 +72,8 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 			found, _ := p.Compare(plan.Options) // the first error says more
 			return found, err
 		}
-		isVain := p.whyDifferent() != "" && !p.MayDiffer || plan.Gated && p.doubt() != ""
-		if p.CountOnly || isVain {
+		pointless := p.whyDifferent() != "" && !p.MayDiffer || plan.Gated && p.doubt() != ""
+		if p.CountOnly || pointless {
 			return p.Compare(plan.Options)
 		}
 	}
