@@ -55,8 +55,8 @@ type Metric struct {
 	fixed float64
 
 	// Set only for a percentile, a point of a latency distribution, which not every pattern has:
-	// quantile is one of [results.Quantiles], and key the key of the distribution; "" is the primary
-	// one.
+	// quantile is one of [results.Quantiles], and key is that of the distribution; "" is the
+	// primary one.
 	key, quantile string
 
 	// The value is scale (0 means 1) times count, divided by per if the metric has one. A sample

@@ -59,8 +59,8 @@ const (
 )
 
 // Run counts first, and then runs pairs as the plan says. Commands that do not do the same are not
-// timed, unless that is allowed. With an error, Run still returns the comparison of what was counted
-// and timed, if there is any.
+// timed, unless that is allowed. With an error, Run still returns the comparison of what was
+// counted and timed, if there is any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	ctx, cancel := plan.limited(ctx)
 	defer cancel()
