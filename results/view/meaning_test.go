@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -419,6 +420,16 @@ func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
 		"compared with raw on one CPU: every framing 99 %"
 	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
 		t.Errorf("%q does not begin with %q", got, want)
+	}
+}
+
+// A rough figure is not called certain.
+func TestARoughFigureIsNotCalledCertain(t *testing.T) {
+	effects := []sentence{{text: "The writer gets EPIPE after ~2 ms."}, {text: "Chunks help."}}
+	got := noisyMeaning(nil, effects)
+	want := []string{"The writer gets EPIPE after ~2 ms.", "Certain all the same: chunks help."}
+	if !slices.Equal(got[1:], want) {
+		t.Errorf("%q, not %q", got[1:], want)
 	}
 }
 

@@ -86,6 +86,8 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		case effect.text == "":
 		case effect.noisy:
 			hidden = append(hidden, effect.text)
+		case strings.Contains(effect.text, roughSign): // not certain either
+			texts = append(texts, effect.text)
 		default:
 			texts = append(texts, "Certain all the same: "+strings.ToLower(effect.text[:1])+
 				effect.text[1:])
