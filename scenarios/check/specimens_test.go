@@ -230,7 +230,7 @@ var specimens = map[string]specimen{
 			}
 		},
 	},
-	"hoards": {situation: "late-reader", found: "holds what is not read in memory", run: func() {
+	"hoards": {situation: "late-reader", found: "holds what is not read in memory", timeout: time.Minute, run: func() {
 		info, _ := os.Stdout.Stat()
 		var queue [][]byte // as event loops write: at once to a file, later to a pipe
 		for range 30 {

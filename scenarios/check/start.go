@@ -88,6 +88,7 @@ type outcome struct {
 
 	took    time.Duration // from start to end
 	noticed time.Duration // from the reader's leaving to the end
+	moved   time.Duration // from start to when the last bytes came
 	cpu     time.Duration // in all; 0 if not known
 
 	peak    int64     // memory in bytes, before anything was read, or at the end; 0 if not known
@@ -299,6 +300,7 @@ const mostArrivals = 10_000
 // arrived keeps what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {
 	now := time.Since(o.begun)
+	o.moved = now
 	o.total += int64(len(p))
 	if int64(len(o.out)) < bound+spill {
 		o.out = append(o.out, p...)
