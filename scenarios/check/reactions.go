@@ -102,8 +102,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 }
 
 // working reports whether a start that did not end in time was still doing the work that it does
-// with a file: it wrote what it writes there, or it used a CPU to the end, and no more CPU time than
-// that work takes.
+// with a file: it wrote what it writes there, or it used a CPU to the end, and no more CPU time
+// than that work takes.
 func (o *outcome) working(ref *outcome) bool {
 	const justNow = time.Second
 	if o.moved > 0 && o.took-o.moved < justNow && o.total < ref.total {

@@ -211,7 +211,8 @@ var specimens = map[string]specimen{
 	// pieces, each in a page of its own
 	"drops slowly what is refused": {
 		situation: "nonblocking-pipe",
-		found:     " 40,000",
+		// The first bytes after the gap may equal those that were lost, depending on its length.
+		found: " 40,0",
 		run: func() {
 			for p := output()[:75_000]; len(p) > 0; p = p[2500:] {
 				time.Sleep(40 * time.Millisecond)
