@@ -46,7 +46,7 @@ func Example() {
 }
 
 func ExampleParse() {
-	for _, spec := range []string{"chunked:60KiB", "adaptive:4k", "raw:4096", "lsp"} {
+	for _, spec := range []string{"chunked:60KiB", "adaptive:4k", "raw:4096", "ndjson:5"} {
 		f, err := framers.Parse(spec)
 		if err != nil {
 			fmt.Println(err)
@@ -58,7 +58,7 @@ func ExampleParse() {
 	// chunked:61440
 	// adaptive:4096
 	// raw:4096
-	// unknown framing "lsp": known are raw[:N], ndjson, ndjson-bytewise, ndjson-rescan, content-length, chunked[:size], adaptive[:size], length-prefix, chunked+zstd[:size]; LSP speaks content-length, MCP ndjson
+	// framing "ndjson:5": ndjson takes no argument
 }
 
 func ExampleAll() {

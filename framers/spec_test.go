@@ -34,8 +34,10 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for spec, say := range map[string]string{
-		"":                      `unknown framing "": known are raw[:N], ndjson,`,
-		"lsp":                   "content-length, chunked[:size]",
+		"": `unknown framing "": known are raw[:N], ndjson,`,
+		"lsp": `unknown framing "lsp": known are raw[:N], ndjson, ndjson-bytewise, ` +
+			`ndjson-rescan, content-length, chunked[:size], adaptive[:size], length-prefix, ` +
+			`chunked+zstd[:size]; LSP speaks content-length, MCP ndjson`,
 		"NDJSON":                "unknown framing",
 		"ndjson:4":              "takes no argument",
 		"content-length:":       "takes no argument",

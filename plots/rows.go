@@ -275,16 +275,8 @@ func spanOf(r rows, metric string) (low, high float64, ok bool) {
 
 // fromTo writes a range with two digits, in one unit: "4.1 to 5.2 GB/s".
 func fromTo(low, high float64, unit string) string {
-	from := results.FormatLabel(twoDigits(low), unit)
-	to := results.FormatLabel(twoDigits(high), unit)
-	if from == to {
-		return to
-	}
-	number, fromUnit, _ := strings.Cut(from, " ")
-	if _, toUnit, _ := strings.Cut(to, " "); fromUnit == toUnit {
-		from = number
-	}
-	return from + " to " + to
+	return view.FromTo(results.FormatLabel(twoDigits(low), unit),
+		results.FormatLabel(twoDigits(high), unit))
 }
 
 func twoDigits(v float64) float64 {

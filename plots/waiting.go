@@ -49,11 +49,8 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if least, most := stays.pauseCosts(); least.times > 2 {
-		cut := least.String()
-		if most.String() != cut {
-			cut += " to " + most.String()
-		}
-		c.Title = "On a full pipe, sleeping cuts goodput " + cut + " against poll"
+		c.Title = "On a full pipe, sleeping cuts goodput " +
+			view.FromTo(least.String(), most.String()) + " against poll"
 	}
 	return c
 }
@@ -146,12 +143,7 @@ func waitChart(all rows) Chart {
 
 // timesRange writes two ratios: "8.3 to 19", or one of them if they look alike.
 func timesRange(least, most float64) string {
-	low := results.FormatNumber(least, 2)
-	high := results.FormatNumber(most, 2)
-	if low == high {
-		return low
-	}
-	return low + " to " + high
+	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }
 
 // chunksGain returns how much the best chunks shorten the wait, in the panels where it is least and

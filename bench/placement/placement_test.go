@@ -44,7 +44,8 @@ func TestChoose(t *testing.T) {
 
 func TestAnUnknownPlaceNamesTheKnown(t *testing.T) {
 	_, err := server.Choose("near")
-	if err == nil || !strings.Contains(err.Error(), "same (one CPU), sibling (two threads of a core), apart (") ||
+	const known = "same (one CPU), sibling (two threads of a core), apart ("
+	if err == nil || !strings.Contains(err.Error(), known) ||
 		errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}

@@ -83,8 +83,9 @@ func TestInspectBeginsWithTheAnswer(t *testing.T) {
 		Diagnoses: []inspect.Diagnosis{{Kind: inspect.Undrained, Sentence: "it is full", Channels: []string{"full"}}},
 	}
 	for detail, last := range map[bool][]string{
-		true:  {" own ", " tmux "},
-		false: {"left out: 2 channels that one process has to itself, or that these processes only"},
+		true: {" own ", " tmux "},
+		false: {"left out: 2 channels that one process has to itself, " +
+			"or that these processes only"},
 	} {
 		var text strings.Builder
 		err := inspectPage(r, detail).Write(&text, view.FormatTable, view.Options{Width: 100})

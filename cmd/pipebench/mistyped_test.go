@@ -29,7 +29,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"run --framing ndjsn,ndjsn", "did you mean ndjson?", "ndjson or"},
 		{"run --framing chunked:0", "\"chunked:0\"", "did you mean"},
 		{"run --framing lsp", "; LSP speaks content-length, MCP ndjson", "did you mean"},
-		{"run ndjson", "run takes no arguments, got \"ndjson\"; did you mean --framing ndjson?", ""},
+		{"run ndjson", `run takes no arguments, got "ndjson"; did you mean --framing ndjson?`, ""},
 		{"run it", "see pipebench run --help", "did you mean"},
 		{"run --placement one", "known are same (one CPU), ", "did you mean"},
 		{"run --placement sam", "did you mean same or far?", ""},

@@ -63,11 +63,12 @@ PASS
 func TestBenchmarksThatFailedKeepAGateFromPassing(t *testing.T) {
 	const passed = "BenchmarkDecode-2 \t 100 \t 500 ns/op\n"
 	const failed = "--- FAIL: BenchmarkEncode-2\n    x_test.go:9: boom\n"
+	const says = "old.txt has benchmarks that failed: BenchmarkEncode-2"
 	for text, want := range map[string]string{
 		passed:          "",
-		passed + failed: "old.txt has benchmarks that failed: BenchmarkEncode-2",
+		passed + failed: says,
 		// after some iterations
-		passed + "BenchmarkEncode-2 \t" + failed: "old.txt has benchmarks that failed: BenchmarkEncode-2",
+		passed + "BenchmarkEncode-2 \t" + failed: says,
 	} {
 		before, err := stat.ReadDatasetFrom("old.txt", strings.NewReader(text))
 		if err != nil {

@@ -70,8 +70,8 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured",
-			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured; the " +
-				"other framing differs by at most 1 point, within the noise of ±1 %" + where,
+			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured; " +
+				"the other framing differs by at most 1 point, within the noise of ±1 %" + where,
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24}, "2 machines",
@@ -210,7 +210,8 @@ func TestAnswersOfManyMachinesSayWhatDiffers(t *testing.T) {
 		members = append(members, answeringMember(fmt.Sprint("m", i), holds))
 	}
 	sections := FleetSections(members)
-	const want = "A new pipe holds 1 MiB on m11, 4 KiB on m7, m8, m9 and m10, 64 KiB on the 7 others"
+	const want = "A new pipe holds 1 MiB on m11, 4 KiB on m7, m8, m9 and m10, " +
+		"64 KiB on the 7 others"
 	if got := sections[0].Title; got != want {
 		t.Errorf("title %q, want %q", got, want)
 	}

@@ -321,7 +321,7 @@ func rangeText(all []stat.Row) string {
 
 // percentRange writes two shares as percent: "88 to 92 %", or one of them if both round to it.
 func percentRange(low, high float64) string {
-	return fromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
+	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
 }
 
 // noiseText returns the width of the widest interval of rows: "±33 %".

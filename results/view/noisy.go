@@ -130,7 +130,7 @@ func tripSentence(bare []stat.Row) sentence {
 	least := results.FormatDuration(slices.Min(framed))
 	most := results.FormatDuration(slices.Max(framed))
 	text := fmt.Sprintf("A round trip of %s %s takes %s raw, %s framed%s.", SizeTitle(size),
-		all[0].where, rough+results.FormatDuration(raw[0]), rough+fromTo(least, most), ofMedian)
+		all[0].where, rough+results.FormatDuration(raw[0]), rough+FromTo(least, most), ofMedian)
 	return sentence{text, rough != ""}
 }
 

@@ -138,7 +138,8 @@ func TestARunWithTooFewSamplesSaysSo(t *testing.T) {
 		s.Add(resultstest.Record(resultstest.Cell(framing, 4000), 4001, samples...))
 	}
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), " ")
-	says := "2 cells measured, at most 2 samples each. All figures are rough (~): an interval takes 6"
+	says := "2 cells measured, at most 2 samples each. " +
+		"All figures are rough (~): an interval takes 6"
 	if !strings.Contains(text, says) {
 		t.Errorf("got\n%s", text)
 	}
@@ -253,7 +254,8 @@ func TestABusyMachineTellsWhatIsKnown(t *testing.T) {
 func TestPlacesAreExplained(t *testing.T) {
 	s := sweepOf(manyFramings, []int{256}, "same", "apart", "free")
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
-	const want = "one CPU, two CPUs and unpinned: --placement same, apart, free (the scheduler chooses)"
+	const want = "one CPU, two CPUs and unpinned: " +
+		"--placement same, apart, free (the scheduler chooses)"
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}

@@ -133,15 +133,16 @@ func sampleRange(r stat.Row, metric string, format func(float64) string) string 
 	if len(values) == 0 {
 		return format(0)
 	}
-	text := fromTo(format(slices.Min(values)), format(slices.Max(values)))
+	text := FromTo(format(slices.Min(values)), format(slices.Max(values)))
 	if len(values) < stat.LeastSamples {
 		return roughSign + text
 	}
 	return text
 }
 
-// fromTo joins two figures, and writes a unit that they share once: "18.5 to 20.0 µs".
-func fromTo(low, high string) string {
+// FromTo joins two figures, and writes a unit that they share once: "18.5 to 20.0 µs". If both are
+// equal it returns one.
+func FromTo(low, high string) string {
 	if low == high {
 		return low
 	}

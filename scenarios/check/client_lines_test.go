@@ -120,12 +120,8 @@ func TestClientsOfLinesThatAreWrongInOneWay(t *testing.T) {
 // A client that cannot read plain lines is judged by nothing else.
 func TestAClientThatReadsNoLinesIsNotJudged(t *testing.T) {
 	o := check.Options{Run: "r", Protocol: "lines", Command: []string{"sh", "-c", "exit 3", "{}"}}
-	var found []results.Finding
-	err := check.Client(t.Context(), o, func(l results.Line) error {
-		found = append(found, l.(results.Finding))
-		return nil
-	})
-	if err != nil || len(found) != 1 || found[0].Verdict != results.CannotTell {
-		t.Errorf("found %+v: %v", found, err)
+	found := clientFindings(t, o)
+	if len(found) != 1 || found[0].Verdict != results.CannotTell {
+		t.Errorf("found %+v", found)
 	}
 }

@@ -34,7 +34,7 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 		}
 	}
 
-	// What is left when the check has killed a slow client is not the client's doing.
+	// A client that the check has killed is not blamed for the server that it leaves.
 	c := &clientCheck{good: &visit{took: time.Second, ended: true, asked: 1}}
 	f := &finding{}
 	c.judge(f, &visit{took: timeout, leftAlive: 1}, catalogue.CarryOn, 6*time.Second)

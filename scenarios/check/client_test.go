@@ -234,7 +234,21 @@ func (c *badVisitor) talk() error {
 	return nil
 }
 
-// Each of these clients is wrong in one way, and named for it; so is the one that is right not.
+// clientFindings checks a client, and returns what is found.
+func clientFindings(t *testing.T, o check.Options) []results.Finding {
+	t.Helper()
+	var found []results.Finding
+	err := check.Client(t.Context(), o, func(l results.Line) error {
+		found = append(found, l.(results.Finding))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Each of these clients is wrong in one way, and named for it. The one without a name is right.
 func TestClientsThatAreWrongInOneWay(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -284,10 +298,7 @@ func TestClientsThatAreWrongInOneWay(t *testing.T) {
 			if strings.HasPrefix(row.wrong, "trusting") {
 				o.Expect = textSent
 			}
-			var found []results.Finding
-			if err := check.Client(t.Context(), o, func(l results.Line) error { found = append(found, l.(results.Finding)); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			found := clientFindings(t, o)
 			if len(found) != len(o.Only) {
 				t.Errorf("%d records of %d", len(found), len(o.Only))
 			}
@@ -316,14 +327,7 @@ func TestAClientThatDoesNotWorkIsNotJudged(t *testing.T) {
 		Run: runOf(t), Serve: []string{self, ourServe}, Timeout: 30 * time.Second,
 		Command: []string{"sh", "-c", "echo no such option >&2; exit 2", "{}"},
 	}
-	var found []results.Finding
-	err = check.Client(t.Context(), o, func(l results.Line) error {
-		found = append(found, l.(results.Finding))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := clientFindings(t, o)
 	if len(found) != 1 || found[0].ID != "check/client/good-server" ||
 		found[0].Verdict != results.CannotTell ||
 		!strings.Contains(found[0].Found, "no such option") {
@@ -412,14 +416,7 @@ func TestAClientThatBecomesSlowIsNotTakenForAStuckOne(t *testing.T) {
 		Command: []string{"sh", "-c", becomesSlow, started, self, badClient, "", "{}"},
 		Only:    []string{"dirty"},
 	}
-	var found []results.Finding
-	err = check.Client(t.Context(), o, func(l results.Line) error {
-		found = append(found, l.(results.Finding))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := clientFindings(t, o)
 	if len(found) != 1 || found[0].Verdict != results.CannotTell ||
 		!strings.Contains(found[0].Found, "with a good server: give it more time") {
 		t.Errorf("found %+v", found)

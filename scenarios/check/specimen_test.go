@@ -70,8 +70,8 @@ func init() {
 	}
 }
 
-// addRepeat adds a tool that returns its text, at most so many bytes of it, under a name that nobody
-// guesses.
+// addRepeat adds a tool that returns its text, at most so many bytes of it, under a name that
+// nobody guesses.
 func addRepeat(s *mcp.Server, most int) {
 	type input struct {
 		Text string `json:"text"`

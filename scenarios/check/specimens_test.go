@@ -29,6 +29,8 @@ type specimen struct {
 	timeout   time.Duration // of a start, where it never ends
 }
 
+const hoarded = "holds what is not read in memory"
+
 // output is 1 MiB of lines that are all different.
 var output = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
@@ -231,7 +233,7 @@ var specimens = map[string]specimen{
 			}
 		},
 	},
-	"hoards": {situation: "late-reader", found: "holds what is not read in memory", timeout: time.Minute, run: func() {
+	"hoards": {situation: "late-reader", timeout: time.Minute, found: hoarded, run: func() {
 		info, _ := os.Stdout.Stat()
 		var queue [][]byte // as event loops write: at once to a file, later to a pipe
 		for range 30 {

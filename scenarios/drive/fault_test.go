@@ -164,9 +164,13 @@ func TestWhatCameInsteadOfAnAnswerIsSaid(t *testing.T) {
 	const pieces = "; is that the answer in pieces? "
 	for job, says := range map[string][]string{
 		"pieces notified": {`, but 2 other messages: {"jsonrpc":"2.0","method":"$/chunk",`, pieces},
-		"pieces":          {`, but 2 lines without a whole JSON-RPC message: {"jsonrpc":"2.0",`, pieces},
-		"misnumber":       {`, but 1 other message: {"jsonrpc":"2.0","id":7,"error"`, pieces},
-		"drop":            {"; the request was swallowed, or its answer takes longer than --patience: "},
+		"pieces": {
+			`, but 2 lines without a whole JSON-RPC message: {"jsonrpc":"2.0",`, pieces,
+		},
+		"misnumber": {`, but 1 other message: {"jsonrpc":"2.0","id":7,"error"`, pieces},
+		"drop": {
+			"; the request was swallowed, or its answer takes longer than --patience: ",
+		},
 	} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
@@ -174,9 +178,10 @@ func TestWhatCameInsteadOfAnAnswerIsSaid(t *testing.T) {
 			o.Protocol, o.Patience = "jsonrpc", 2*time.Second
 			r, _ := sweepOf(t, o, 1<<10, 4<<10)
 			advice := r.Evidence.Advice
-			if r.Verdict != string(target.Unanswered) || !strings.HasPrefix(advice, r.Evidence.Why) ||
+			why := r.Evidence.Why
+			if r.Verdict != string(target.Unanswered) || !strings.HasPrefix(advice, why) ||
 				!strings.HasPrefix(advice, "no answer within ") {
-				t.Errorf("%s: %s; advises %s", r.Verdict, r.Evidence.Why, advice)
+				t.Errorf("%s: %s; advises %s", r.Verdict, why, advice)
 			}
 			for _, part := range says {
 				if !strings.Contains(advice, part) {

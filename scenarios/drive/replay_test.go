@@ -181,7 +181,8 @@ func TestAReplaySaysHowItDiffersFromTheRecording(t *testing.T) {
 			if !strings.Contains(said, "message 1, hover 7 of 500 B took 3599 s in the recording") {
 				t.Errorf("of the times it says %q", said)
 			}
-			made := strings.Contains(said, "made-up text of the same length was sent (1 of 1 message)")
+			made := strings.Contains(said,
+				"made-up text of the same length was sent (1 of 1 message)")
 			if made != (body == "") || made && !strings.Contains(said, "pipebench tap --bodies") {
 				t.Errorf("of what was sent it says %q", said)
 			}
