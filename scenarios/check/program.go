@@ -147,6 +147,7 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	ref := p.ref().last()
 	own := s.streams
 	own.midway = max(1, min(ref.total/2, spill))
+	own.work = ref.cpu
 	own.settle = max(quiet, min(3*ref.took, 4*quiet))
 	o, err := f.start(ctx, own, p.limit(), p.bound())
 	if err != nil {
@@ -252,7 +253,7 @@ func (p *program) writesOtherToPipes(
 // judgeSpin finds fault with a program that burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref().last().cpu
-	if o.spins && !p.ref().endless() && o.cpu-usual > max(100*time.Millisecond, usual) {
+	if o.spins && !p.ref().endless() && o.cpu-usual > tooMuch(usual) {
 		f.Class = classSpin
 		f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
 			duration(o.cpu), duration(usual))

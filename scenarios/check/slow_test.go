@@ -1,10 +1,12 @@
 package check
 
 import (
+	"os"
 	"testing"
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // A program that still writes what it writes to a file when its time is up is slow. One that has
@@ -30,6 +32,24 @@ func TestAProgramThatStillWritesIsNotTakenForAStuckOne(t *testing.T) {
 		endsInTime(p, f, late)
 		if f.Verdict != row.wants {
 			t.Errorf("%s: %s: %s", row.name, f.Verdict, f.Found)
+		}
+	}
+}
+
+// The reader leaves when the time of a program is up. If the program ends by that, it has not ended
+// in its time.
+func TestAProgramThatEndsBecauseItsTimeIsUpHasNotEndedInTime(t *testing.T) {
+	p := proc.Command(os.Args[0], "-test.run=^$")
+	defer p.Close()
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	for overdue, want := range map[bool]string{false: "exit 0", true: ""} {
+		o := &outcome{process: p, begun: time.Now(), overdue: overdue}
+		o.conclude("", time.Now())
+		if o.end != want {
+			t.Errorf("overdue: %v: %q, want %q", overdue, o.end, want)
 		}
 	}
 }

@@ -36,6 +36,7 @@ type streams struct {
 	// A slowInput pauses after its first piece, so that the program reads that piece alone. A
 	// silentInput brings nothing, so that the program gets as far as to ask for input.
 	settle time.Duration
+	work   time.Duration // CPU time that all of the program's work takes; 0 if not known
 }
 
 // A leave says when a reader closes its end.
@@ -68,6 +69,7 @@ const (
 	slowBytes = 16 << 10 // per read of a slow reader
 	tick      = 25 * time.Millisecond
 	spun      = 300 * time.Millisecond // CPU time that a suspect has to use to count as spinning
+	slowest   = 20                     // how many times longer than planned a suspect is watched
 	holdOn    = 2 * time.Second        // time to read what is in a pipe after its writer has ended
 	spill     = 1 << 20                // bytes kept beyond the expected ones
 )
@@ -98,6 +100,7 @@ type outcome struct {
 	holds   int       // bytes that the pipe holds; 0 if that is not known
 	spins   bool      // it ran all the time while it had to wait
 	running bool      // it still had a CPU, or waited for one, when its time was up
+	overdue bool      // its time was up, so its reader left
 
 	arrivals      []arrival
 	left, holding []string // processes that it left behind, and those that hold its output
@@ -155,6 +158,7 @@ func (f *finding) start(
 	}
 	if s.wait > 0 {
 		o.delayReader(limit / 2)
+		limit += time.Since(o.begun) // the program's time begins when somebody reads
 	}
 	left := o.follow(limit, bound, silence)
 	if ctx.Err() != nil {
@@ -246,11 +250,13 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 		select {
 		case <-o.process.Done():
 		case <-over:
+			o.running = o.stillRuns()
 		}
 		return left
 	case <-over:
 		o.running = o.stillRuns()
 	}
+	o.overdue = !o.process.Ended(0)
 	o.reader.Close()
 	return <-read
 }
@@ -331,7 +337,7 @@ func (o *outcome) conclude(mark string, left time.Time) {
 		o.peak, _ = p.PeakMemory()
 	}
 	o.cpu, _ = p.CPU()
-	if p.Ended(0) {
+	if p.Ended(0) && !o.overdue { // else it may have ended because its reader left
 		o.code = p.ExitCode()
 		o.end = fmt.Sprintf("exit %d", o.code)
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {

@@ -11,7 +11,8 @@ import (
 
 // watch looks at a program that has to wait because nobody reads its output, or because no input
 // comes. A program that runs at nearly every look, though it moves no bytes, spins. If a program is
-// suspected of that, watch looks for longer.
+// suspected of that, watch looks for longer: until it has used so much CPU time that it must spin,
+// or more than 6 d. On a busy machine that takes a while.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
 	if !o.spins && o.process.Runnable() { // on a busy machine the program may begin late
@@ -20,8 +21,10 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	if o.spins {
 		before, known := o.process.CPU()
 		now := before
-		end := time.Now().Add(6 * d)
-		for o.spins && known && now-before < spun && time.Now().Before(end) {
+		enough := max(before+spun, o.work+tooMuch(o.work)+tick)
+		enough = min(enough, before+6*d)
+		end := time.Now().Add(slowest * d)
+		for o.spins && known && now < enough && time.Now().Before(end) {
 			o.spins = o.looksBusy(pipe, 2*d)
 			now, _ = o.process.CPU()
 		}
@@ -32,6 +35,10 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	}
 	o.peak, _ = o.process.PeakMemory()
 }
+
+// tooMuch returns more than which CPU time a program spins that has to wait, beyond the time that
+// its work takes.
+func tooMuch(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
 
 // fewLooks is how many looks it takes at least to call a program busy.
 const fewLooks = 6
