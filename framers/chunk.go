@@ -14,33 +14,33 @@ import (
 // A message that fits one frame has index 0 and total 1. A frame has at most size bytes, header and
 // newline included.
 //
-// The adaptive form sends a message as a bare line if message and newline have at most size bytes.
+// The form adaptive sends a message as a bare line if message and newline have at most size bytes.
 // So a peer that knows nothing of chunks understands every message that fits:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
 //
-// A message that a line cannot carry (empty, white space around it) or that looks like a frame is
-// sent as a chunk, whatever its size. The compressed form packs a message (see packer) and splits
-// the result.
+// It sends two kinds of messages in frames whatever their size: those that a line cannot carry
+// (empty ones, white space around them), and those that look like a frame. The form chunked+zstd
+// packs a message (see packer) and splits the result.
 type chunked struct{ framing }
 
 var plainChunks = &form{
-	name:    "chunked",
-	arg:     "size",
-	make:    makeChunked,
-	carries: chunksCarry,
-	writer:  newChunkWriter,
-	reader:  readChunks,
+	name:     "chunked",
+	arg:      "size",
+	newSized: makeChunked,
+	carries:  chunksCarry,
+	writer:   newChunkWriter,
+	reader:   readChunks,
 }
 
 var adaptiveChunks = &form{
-	name:    "adaptive",
-	arg:     "size",
-	bare:    true,
-	make:    makeChunked,
-	carries: chunksCarry,
-	writer:  newChunkWriter,
-	reader:  readChunks,
+	name:     "adaptive",
+	arg:      "size",
+	bare:     true,
+	newSized: makeChunked,
+	carries:  chunksCarry,
+	writer:   newChunkWriter,
+	reader:   readChunks,
 }
 
 func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkReader(r, f, s) }
@@ -48,17 +48,17 @@ func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkRead
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline included; 0 means DefaultChunk. It carries every message without a newline, the empty one
-// too; a split may fall inside a character.
+// newline included; a size of 0 means DefaultChunk. It carries every message without a newline, the
+// empty one too; a split may fall inside a character.
 //
 // A Reader takes any id of 1 to 64 bytes without a colon, chunks of several messages interleaved,
 // and chunks out of order.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
 // Adaptive returns the framing that sends a message as a bare line if message and newline fit size
-// bytes, else as chunks; 0 means DefaultChunk. A Reader takes both on one stream. It takes a line
-// for a chunk only if the line begins with a UUID of 36 characters, so neither JSON nor a log line
-// with colons is mistaken for one.
+// bytes, else as chunks; a size of 0 means DefaultChunk. A Reader accepts both on one stream. To it
+// a line is a chunk only if it begins with a UUID of 36 characters, so neither JSON nor a log line
+// with colons is mistaken for a chunk.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
@@ -77,8 +77,8 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 	return f.frames(msg, &s, f.size)
 }
 
-// frames yields the frames of msg under an id of s, each of at most size bytes. The adaptive form
-// decides by its own size, f.size, whether it sends a bare line.
+// frames yields the frames of msg, each of at most size bytes, which may be less than f.size. The
+// form adaptive decides by f.size whether it sends a bare line.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
@@ -92,7 +92,7 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 		c := cutter{layout: newLayout(int64(len(msg)), size), id: id, msg: msg}
 		var pieces [][]byte
 		for c.index < int(c.total) {
-			pieces, _ = c.cut(pieces[:0], 1)
+			pieces, _ = c.cut(pieces[:0], 1) // frame
 			if !yield(pieces) {
 				return
 			}
@@ -100,8 +100,7 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	}
 }
 
-// bareLine reports whether the adaptive form may send msg as a line. It does not look for a newline
-// in msg: its callers do.
+// bareLine reports whether the form adaptive may send msg, which has no newline, as a line.
 func bareLine(msg []byte, size int, s *settings) bool {
 	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
 		return false
@@ -117,6 +116,7 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
+	// A frame carries at least 4 bytes, so only such long messages can need too many frames.
 	if len(msg) > maxFrames && newLayout(size, f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
 	}
@@ -127,25 +127,25 @@ const (
 	// DefaultChunk is the most bytes of a frame, header and newline included, unless the spec says
 	// otherwise: 60 KiB, so that a frame fits a 64 KiB pipe.
 	DefaultChunk = 60 << 10
-	// MinChunk is the smallest bound: the longest header, a byte of data and the newline.
+	// MinChunk is the least size of a chunked framing: room for the longest header that a Writer
+	// sends, a byte of data and the newline.
 	MinChunk = 64
 
 	uuidBytes   = 36
-	maxIDBytes  = 64
+	maxIDBytes  = 64      // of an id that a Reader accepts
 	indexDigits = 10      // of an index or total at most: both are below 2^31
 	soleFields  = ":0:1:" // index and total of a message in one frame
 	soleHeader  = uuidBytes + len(soleFields)
-	maxHeader   = maxIDBytes + 2*indexDigits + 3
+	maxHeader   = maxIDBytes + 2*indexDigits + 3 // with 3 colons
 )
 
-// A chunkID is a message's id, comparable and without a pointer.
+// A chunkID is a message's id: a comparable value without pointers.
 type chunkID struct {
-	n uint8
+	n uint8 // bytes of the id
 	b [maxIDBytes]byte
 }
 
-// set stores text as the id. Nearly all ids are UUIDs; these are copied by a few instructions,
-// without a call.
+// set stores text as the id. Nearly all ids are UUIDs, which it copies without a call.
 func (id *chunkID) set(text []byte) {
 	if len(text) == uuidBytes && id.n == uuidBytes {
 		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)
@@ -174,19 +174,19 @@ const (
 	noChunk
 )
 
-// parse reads the header that b begins with. With uuid set, the id must be a UUID of 36 characters.
+// parse reads the header at the beginning of b. With uuid set, the id must be a UUID.
 func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	id := b[:min(len(b), maxIDBytes+1)]
-	n := bytes.IndexByte(id, ':')
+	n := bytes.IndexByte(id, ':') // bytes of the id
 	if n >= 0 {
 		id = id[:n]
 	}
 	switch {
 	case bytes.IndexByte(id, '\n') >= 0, n == 0, uuid && !uuidPrefix(id):
 		return noChunk
-	case n < 0 && len(id) <= maxIDBytes:
+	case n < 0 && len(id) <= maxIDBytes: // the colon may still come
 		return undecided
-	case n < 0, uuid && n != uuidBytes:
+	case n < 0, uuid && n != uuidBytes: // the id is too long, or too short
 		return noChunk
 	}
 	at := n + 1
@@ -202,8 +202,7 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	return aChunk
 }
 
-// uuidPrefix reports whether id is a UUID of 36 characters, in upper or lower case, or the
-// beginning of one.
+// uuidPrefix reports whether id is a UUID of 36 characters, in either case, or begins one.
 func uuidPrefix(id []byte) bool {
 	if len(id) > uuidBytes {
 		return false
@@ -218,7 +217,7 @@ func uuidPrefix(id []byte) bool {
 	return true
 }
 
-// number reads decimal digits and the colon behind them; used counts the digits.
+// number reads decimal digits and the colon behind them into to; used counts the digits.
 func number(b []byte, to *int) (used int, v verdict) {
 	n := int64(0)
 	for i, c := range b {

@@ -25,17 +25,17 @@ type chunkReader struct {
 	lineReader
 
 	bare   bool // lines that are no frames are messages
-	packed bool // messages are compressed; an error about one names its frame
+	packed bool // messages are compressed: an error about one names its last frame
 
 	frame  chunkHeader // of the frame at hand
 	offset int64       // where in the stream that frame begins
-	// While the rest of a line is dropped, inFrame says that the line is a frame, and skipped is
-	// the message of that frame; nil if the reader holds none of it.
+	// While the rest of a line is dropped (skipping), inFrame says that the line is a frame, and
+	// skipped is the message of that frame; nil if the reader holds nothing of that message.
 	inFrame bool
 	skipped *partialMessage
 
-	partials  partialMessages
-	delivered *partialMessage // recycled at the next call
+	partials  partialSet
+	delivered *partialMessage // what ReadMessage returned: the next call recycles it
 }
 
 func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
@@ -43,7 +43,7 @@ func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
 		lineReader: *newLineReader(r, s),
 		bare:       f.bare,
 		packed:     f.pack,
-		partials:   partialMessages{top: max(s.maxMessage, 1)},
+		partials:   partialSet{top: max(s.maxMessage, 1)},
 	}
 }
 
@@ -61,8 +61,8 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 				return nil, err
 			}
 		}
-		if r.in.base == r.in.end { // as body.ReadMessage does
-			if err := r.in.fill(0); err != nil {
+		if r.in.base == r.in.end { // as bodyReader.ReadMessage does
+			if err := r.in.fill(readSize); err != nil {
 				return nil, r.end(err)
 			}
 		}
@@ -76,9 +76,9 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message in the usual case: it is one frame with a UUID, as nearly all small
-// messages are, all of the frame is in the read buffer, and no other message is incomplete. In any
-// other case sole returns nil and changes nothing.
+// sole returns the next message in the usual case: the message is one frame with a UUID, as nearly
+// all small messages are, the whole frame is in the read buffer, and no other message is
+// incomplete. In any other case sole returns nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -86,6 +86,7 @@ func (r *chunkReader) sole() []byte {
 	if !usual || len(held) < soleHeader || string(held[uuidBytes:soleHeader]) != soleFields {
 		return nil
 	}
+	// The id may not be shorter than a UUID, and to the form adaptive must be one.
 	if bytes.IndexByte(held[:uuidBytes], ':') >= 0 || r.bare && !uuidPrefix(held[:uuidBytes]) {
 		return nil
 	}
@@ -94,23 +95,22 @@ func (r *chunkReader) sole() []byte {
 		return nil
 	}
 	in.next(in.base + end + 1)
-	r.partials.countOther(end)
+	r.partials.countUnused(end)
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. It returns a message if the line is one, or is the last chunk of one;
-// else nil.
+// line receives one line. It returns a message if the line is one or completes one, else nil.
 func (r *chunkReader) line() ([]byte, error) {
-	is, err := r.header()
+	kind, err := r.header()
 	if err != nil {
 		return nil, r.end(err)
 	}
 	switch {
-	case is == aChunk:
+	case kind == aChunk:
 		r.limit = r.frame.length + r.set.maxMessage
 	case r.bare:
 		r.limit = r.set.maxMessage
-	default:
+	default: // an error, which quotes the line
 		r.limit = excerptBytes
 	}
 	n, ended, err := r.await()
@@ -120,39 +120,40 @@ func (r *chunkReader) line() ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
 	switch {
-	case is == aChunk && !ended && n <= r.limit: // cut by the end of the stream
+	case kind == aChunk && !ended && n <= r.limit: // cut by the end of the stream
 		r.offset = in.offset(in.base)
 		p := r.partials.find(&r.frame.id)
 		if p == nil || !p.dropped {
 			return nil, io.ErrUnexpectedEOF
 		}
-		r.dropFrame(p) // what came of it counts as bytes of the message
+		r.dropFrame(p) // what came of the frame counts as bytes of its message
 		return nil, nil
-	case is == aChunk:
+	case kind == aChunk:
 		r.offset = in.offset(in.base)
 		return r.chunk(line[r.frame.length:])
 	case r.bare:
-		r.inFrame = false // take may drop the rest of the line, which is no frame
-		r.partials.countOther(n)
+		r.inFrame = false // for skip, if take refuses the line
+		r.partials.countUnused(n)
 		return r.take(n, ended)
 	}
 	r.drop()
-	if ended && n <= excerptBytes && len(trim(line)) == 0 {
+	isBlank := ended && n <= excerptBytes && len(trim(line)) == 0
+	if isBlank {
 		return nil, nil
 	}
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
 }
 
-// header waits until it is known whether the line at hand is a frame. It returns
-// io.ErrUnexpectedEOF if the stream ends before, unless what came is a bare line.
+// header reads until it is known whether the line at hand is a frame, whose header it parses. If
+// the stream ends before, it returns io.ErrUnexpectedEOF, unless what came is a bare line.
 func (r *chunkReader) header() (verdict, error) {
 	for {
 		held := r.in.held()
-		is := r.frame.parse(held, r.bare)
-		if is != undecided {
-			return is, nil
+		kind := r.frame.parse(held, r.bare)
+		if kind != undecided {
+			return kind, nil
 		}
-		err := r.in.fill(0)
+		err := r.in.fill(readSize)
 		switch {
 		case err == io.EOF && r.endsBare(len(held)):
 			return noChunk, nil
@@ -164,30 +165,29 @@ func (r *chunkReader) header() (verdict, error) {
 	}
 }
 
-// shortID is a number of hexadecimal digits. An adaptive stream may end without a newline: then up
-// to shortID digits are a bare line, such as a number. A longer end has the first dash of a UUID,
-// so it is a cut frame. While a message is incomplete, a shorter end is a cut frame, too.
+// shortID is how many hexadecimal digits stand before the first dash of a UUID.
 const shortID = 8
 
-// endsBare reports whether a stream that ends with the n bytes of an ID ends with a bare line.
+// endsBare reports whether a stream that ends with n bytes, which may begin a UUID, ends with a
+// bare line, such as a number, and not with a cut frame. More than shortID bytes have the dash of a
+// UUID; and while a message is incomplete, its frames are expected.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
 
-// chunk takes the frame at hand, whose data have come, and returns the message that it completes;
-// nil if it completes none.
+// chunk takes the complete frame at hand, and returns the message that the frame completes, or nil.
 func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	f := &r.frame
 	var p *partialMessage // nil if the frame is all of a message
 	var err error
 	if f.index >= f.total {
 		r.drop()
-		return nil, r.chunkError(ErrIndex, 0)
+		return nil, r.chunkError(ErrIndex, 0) // received: not looked up
 	}
 	if f.total > 1 || len(r.partials.list) > 0 {
 		now := r.set.now()
 		if err := r.expire(now); err != nil {
-			return nil, err // the next call takes the frame
+			return nil, err // the next call takes the frame at hand
 		}
 		if p, err = r.messageOf(now); err != nil {
 			r.drop()
@@ -209,7 +209,7 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	}
 	r.in.next(r.in.base + r.frame.length + len(data) + 1)
 	if p == nil {
-		r.partials.countOther(len(data))
+		r.partials.countUnused(len(data))
 		return data, nil
 	}
 	r.partials.store(p, f.index, data)
@@ -221,8 +221,8 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	return p.data, nil
 }
 
-// messageOf returns the message of the frame at hand, nil if the frame is all of it, or the error
-// for which the frame is dropped.
+// messageOf returns the message to which the frame at hand belongs, nil if the frame is the whole
+// message, or the error for which the frame is to be dropped.
 func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	f := &r.frame
 	p := r.partials.find(&f.id)
@@ -230,7 +230,7 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	case p == nil && f.total == 1:
 		return nil, nil
 	case p == nil && len(r.partials.list) >= r.set.flightMessages:
-		return nil, r.chunkError(ErrInFlight, 0)
+		return nil, r.chunkError(ErrInFlight, 0) // received
 	case p == nil:
 		return r.partials.add(&f.id, f.total, r.offset, now), nil
 	case p.total != f.total:
@@ -247,15 +247,15 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 // mostJoined is the most frames of a message that are joined in the read buffer.
 const mostJoined = 8
 
-// joined puts a message together in the read buffer, if all its frames are there; data are those of
-// its first frame. The data of the other frames are moved behind them, which costs less than
-// copying the whole message. If anything is unusual joined returns nil and changes nothing.
+// joined puts the message p together in the read buffer, if all its frames are there. data are
+// those of its first frame, at hand. Moving the data of the other frames behind them costs less
+// than copying the whole message. If anything is unusual joined returns nil and changes nothing.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
 	start := in.base + r.frame.length
-	at := start + len(data) + 1
+	at := start + len(data) + 1 // where the next frame begins
 	// All frames but the last are as long as the first: do not search if they cannot be there.
 	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
@@ -305,8 +305,7 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages. If a frame of one is under way, the rest of the frame is
-// dropped as it comes.
+// Reset drops the incomplete messages, and the frame at hand if it is one of several and is cut.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {
@@ -319,13 +318,13 @@ func (r *chunkReader) Reset() (dropped int) {
 	isFrame := isCut && r.frame.parse(in.held(), r.bare) == aChunk
 	if isFrame && r.frame.index < r.frame.total && r.frame.total > 1 {
 		if r.partials.find(&r.frame.id) == nil {
-			dropped++
+			dropped++ // a message whose first frame is cut
 		}
 		r.offset = in.offset(in.base)
 		r.dropFrame(nil)
 	}
 	r.delivered = nil
-	r.partials = partialMessages{top: r.partials.top}
+	r.partials = partialSet{top: r.partials.top}
 	r.in.giveBack()
 	return dropped
 }

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// This file is what a chunkReader does with frames and messages that it does not deliver.
+// This file has what a chunkReader does with frames and messages that it does not deliver: it drops
+// those that are too large, malformed or too old, and returns errors about them.
 
-// chunkError returns the error about the frame at hand.
+// chunkError returns the error about the frame at hand, after received frames of its message.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
 		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
@@ -15,24 +16,24 @@ func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	}
 }
 
-// checkLimits drops the message of the frame at hand and returns an error, if the frame makes that
-// message, or all incomplete messages together, larger than allowed. If both limits are exceeded,
-// the one that is exceeded by more was passed first, since both count the same bytes.
+// checkLimits returns an error if the data of the frame at hand make its message p, or all
+// incomplete messages together, larger than allowed. It then drops the message and the frame. p is
+// nil if the frame is the whole message.
 func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
-	size := len(data)
-	held := 0
+	size := len(data) // of the message
+	held := 0         // of all incomplete messages
 	start := r.offset
 	if p != nil {
 		size += p.size()
-		held = r.partials.bytes + len(data)
+		held = r.partials.charged + len(data)
 		start = p.offset
 	}
-	tooLarge := size - r.set.maxMessage
-	tooMany := held - r.set.flightBytes
+	sizeExcess := size - r.set.maxMessage
+	heldExcess := held - r.set.flightBytes
 	switch {
-	case tooLarge <= 0 && tooMany <= 0:
+	case sizeExcess <= 0 && heldExcess <= 0:
 		return nil
-	case tooMany > tooLarge:
+	case heldExcess > sizeExcess: // the limit that is exceeded by more was passed first
 		r.partials.empty(p)
 		r.dropFrame(p)
 		return r.chunkError(ErrInFlight, p.received)
@@ -52,8 +53,7 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message, as far as they are known. The chunk has just
-// come, and is not stored.
+// beginning returns the first bytes of a message, as far as known. chunk is not stored yet.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {
@@ -62,6 +62,7 @@ func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	return begins
 }
 
+// drop makes the next ReadMessage skip the line at hand.
 func (r *chunkReader) drop() {
 	r.skipping = true
 	r.inFrame = false
@@ -69,8 +70,8 @@ func (r *chunkReader) drop() {
 	r.refused = refusal{}
 }
 
-// dropFrame drops the frame at hand. p is its message, which was dropped before it; nil if the
-// reader holds none of that.
+// dropFrame makes the next ReadMessage skip the frame at hand, and count its data as bytes of p, a
+// message that was dropped. p is nil if the reader holds nothing of the frame's message.
 func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.drop()
 	r.inFrame = true
@@ -78,8 +79,8 @@ func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.skipFrom = r.offset + int64(r.frame.length)
 }
 
-// skip drops the rest of a line. If it is a frame of a message beyond the limit, its data count as
-// bytes of that message.
+// skip drops what is still to come of a line. If the line is a frame of a message beyond the limit,
+// its data count as bytes of that message.
 func (r *chunkReader) skip() error {
 	in := &r.in
 	err := in.skipLine()
@@ -123,12 +124,12 @@ func (r *chunkReader) expire(now time.Time) error {
 	return r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired)
 }
 
-// dropIncomplete drops the first message whose last chunk came earlier than before, and returns the
-// error about it.
-func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
+// dropIncomplete drops the first message whose last chunk came before limit, and returns the error
+// about it, with the cause why.
+func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	for i := 0; i < len(r.partials.list); {
 		p := r.partials.list[i]
-		if !p.touched.Before(before) {
+		if !p.touched.Before(limit) {
 			i++
 			continue
 		}
@@ -145,8 +146,8 @@ func (r *chunkReader) dropIncomplete(before time.Time, why error) error {
 	return nil
 }
 
-// end returns err, the error that came instead of a line. At the end of the stream it first reports
-// the incomplete messages.
+// end returns the error for ReadMessage if err came instead of a line. At the end of the stream
+// these are first the errors about incomplete messages, one per call, then io.EOF.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err

@@ -20,7 +20,7 @@ var contentLength = &form{
 		return append(b, headerEnd...)
 	},
 	reader: func(_ framing, r io.Reader, s settings) Reader {
-		h := &headerReader{body: newBody(r, s), length: -1}
+		h := &headerReader{bodyReader: newBodyReader(r, s), stated: -1}
 		h.receive = h.header
 		return h
 	},
@@ -52,17 +52,20 @@ func decimals(n int64) int {
 	return d
 }
 
+// A headerReader receives messages that have a Content-Length header. Nearly every peer writes the
+// header in one form, which is recognised as a whole; any other header is read line by line.
 type headerReader struct {
-	body
-	length    int64 // what the header at hand has declared; -1: nothing yet
-	begun     bool  // a line of the header at hand has been seen
-	bytes     int   // of its lines so far
-	lines     int
-	resyncing bool // the header at hand had an error: look for the next
+	bodyReader
+	// Of the header at hand, while it is read line by line:
+	stated int64 // the length that it states; -1: none yet
+	begun  bool  // a line has come
+	bytes  int   // of its lines so far
+	lines  int   // so far
+
+	resyncing bool // an error ended a header: look for the next
 }
 
-// header receives a header. The form that nearly every peer writes is recognised whole; anything
-// else goes line by line.
+// header receives a header, and declares the length of its message.
 func (r *headerReader) header() error {
 	if r.resyncing {
 		if err := r.resync(); err != nil {
@@ -71,12 +74,12 @@ func (r *headerReader) header() error {
 	}
 	in := &r.in
 	if !r.begun {
-		r.body.start = in.offset(in.base)
+		r.start = in.offset(in.base)
 		n, used := usualHeader(in.held())
 		if used > 0 {
 			in.base += used
 			in.pos = in.base
-			return r.declare(n, r.body.start)
+			return r.declare(n, r.start)
 		}
 	}
 	for !r.declared {
@@ -104,21 +107,21 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header; a blank line ends the header. It looks at mostHeaderBytes of
-// a header and no more, so that the size of reads does not decide which header is too long.
+// line receives one line of a header. It searches no more than mostHeaderBytes of a header, so that
+// the size of reads does not decide which header is too long.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
-		most := in.base + mostHeaderBytes - r.bytes
-		seen := min(in.end, most)
-		if i := bytes.IndexByte(in.buf[in.pos:seen], '\n'); i >= 0 {
+		limit := in.base + mostHeaderBytes - r.bytes // the header must end before it
+		end := min(in.end, limit)
+		if i := bytes.IndexByte(in.buf[in.pos:end], '\n'); i >= 0 {
 			return r.take(in.pos + i)
 		}
-		in.pos = seen
-		if seen == most {
-			return r.fail(in.buf[in.base:most], most, ErrHeaderBytes)
+		in.pos = end
+		if end == limit {
+			return r.fail(in.buf[in.base:limit], limit, ErrHeaderBytes)
 		}
-		if err := in.fill(0); err != nil {
+		if err := in.fill(readSize); err != nil {
 			if r.begun || in.base < in.end {
 				err = inside(err)
 			}
@@ -127,8 +130,8 @@ func (r *headerReader) line() error {
 	}
 }
 
-// take judges the line that ends with the newline at end. A blank line ends the header; the body
-// begins behind it.
+// take takes the line that ends with the newline at end out of the buffer. A blank line ends the
+// header and declares the message, which begins behind it.
 func (r *headerReader) take(end int) error {
 	in := &r.in
 	line := in.buf[in.base:end]
@@ -149,14 +152,14 @@ func (r *headerReader) take(end int) error {
 		if err := r.field(line); err != nil {
 			return r.fail(line, next, err)
 		}
-	case r.length >= 0:
-		if err := r.declare(r.length, r.body.start); err != nil {
+	case r.stated >= 0: // a blank line behind a length
+		if err := r.declare(r.stated, r.start); err != nil {
 			return err
 		}
 		r.reset()
 	case r.set.lenient && r.lines == 1: // a blank line before the header
 		r.reset()
-		r.body.start = in.offset(next)
+		r.start = in.offset(next)
 	default:
 		return r.fail(nil, next, ErrNoLength)
 	}
@@ -165,10 +168,15 @@ func (r *headerReader) take(end int) error {
 	return nil
 }
 
-func (r *headerReader) reset() { r.length, r.begun, r.bytes, r.lines = -1, false, 0, 0 }
+// reset forgets the lines of the header at hand.
+func (r *headerReader) reset() {
+	r.stated = -1
+	r.begun = false
+	r.bytes = 0
+	r.lines = 0
+}
 
-// field takes one header line. The name may have white space around it: common implementations
-// strip it.
+// field takes one header line. Common implementations strip white space around the name.
 func (r *headerReader) field(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	if !found {
@@ -184,14 +192,14 @@ func (r *headerReader) field(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if r.length >= 0 && r.length != n {
+	if r.stated >= 0 && r.stated != n {
 		return ErrTwoLengths
 	}
-	r.length = n
+	r.stated = n
 	return nil
 }
 
-// parseLength takes decimal digits alone. A negative number has an error of its own.
+// parseLength reads a number of decimal digits. A negative number has an error of its own.
 func parseLength(b []byte) (int64, error) {
 	digits, negative := bytes.CutPrefix(b, []byte{'-'})
 	if len(digits) == 0 {
@@ -212,8 +220,7 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail ends the header at hand with an error about line. The search for another header begins at
-// next.
+// fail ends the header at hand with an error about line. The next header is searched from next on.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
@@ -223,10 +230,10 @@ func (r *headerReader) fail(line []byte, next int, err error) error {
 	return e
 }
 
-// resync drops bytes until a text that reads as the beginning of a Content-Length line.
+// resync drops bytes until the text "Content-Length", in any case, which should begin a header.
 func (r *headerReader) resync() error {
 	in := &r.in
-	skipped := false
+	skipped := false // bytes were dropped
 	for {
 		for in.end-in.base >= len(lengthName) {
 			name := in.buf[in.base : in.base+len(lengthName)]
@@ -239,7 +246,7 @@ func (r *headerReader) resync() error {
 			skipped = true
 		}
 		in.pos = in.base
-		if err := in.fill(0); err != nil {
+		if err := in.fill(readSize); err != nil {
 			if skipped || in.base < in.end {
 				err = inside(err)
 			}

@@ -28,7 +28,7 @@ func (r *chunkReader) InFlight() (messages, bytes int) {
 			messages++
 		}
 	}
-	return messages, r.partials.bytes
+	return messages, r.partials.charged
 }
 
 // WithClock sets the clock of WithExpiry and WithWait.
@@ -45,7 +45,7 @@ func FormNames() []string {
 
 // NewDeclaredReader returns a Reader of messages that all declare a length.
 func NewDeclaredReader(r io.Reader, length int64) Reader {
-	b := newBody(r, newSettings(nil))
+	b := newBodyReader(r, newSettings(nil))
 	b.receive = func() error { return b.declare(length, 0) }
 	return &b
 }

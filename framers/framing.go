@@ -13,16 +13,14 @@ import (
 // A Framing is a way to tell messages apart on a byte stream. It holds no state of any stream, so
 // one value may be shared and used concurrently.
 //
-// Only the framings of this package read an Option. A framing of another package has fields for
-// what it lets its users choose.
+// Only the framings of this package read an Option; those of other packages have fields instead.
 type Framing interface {
 	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
-	// Parse takes back those of this package.
+	// Parse reads it, if the framing is of this package.
 	String() string
 	// NewWriter returns a Writer of this framing over w.
 	NewWriter(w io.Writer, opts ...Option) Writer
-	// NewReader returns a Reader of this framing over r. It may read ahead of the message it
-	// delivers.
+	// NewReader returns a Reader of this framing over r. The Reader may read ahead.
 	NewReader(r io.Reader, opts ...Option) Reader
 }
 
@@ -71,18 +69,17 @@ type form struct {
 
 	bare     bool // adaptive: sends messages that fit as lines without a header
 	pack     bool // messages are compressed before they are split
-	unlisted bool // not among All
+	unlisted bool // All leaves the form out
 
-	// make returns the framing of a size in the spec, 0 for the default; it is nil if the spec has
-	// no size.
-	make func(f *form, size int) (Framing, error)
+	// newSized returns the framing of a size, 0 for the default. It is nil if the spec has no size.
+	newSized func(f *form, size int) (Framing, error)
 	// carries returns the PayloadError with which a Writer refuses msg, or nil.
 	carries func(f framing, msg []byte, s *settings) error
-	// header appends what stands before a message of size bytes; nil if nothing does.
+	// header appends what stands before a message of size bytes. It is nil if nothing does.
 	header func(b []byte, size int) []byte
 	// tail is what stands behind a message.
 	tail []byte
-	// writer returns the Writer; it is nil if each message is one frame.
+	// writer returns the Writer. It is nil if each message is one frame: see the type writer.
 	writer func(f framing, w io.Writer, s settings) Writer
 	reader func(f framing, r io.Reader, s settings) Reader
 }
@@ -106,8 +103,8 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 	return f.reader(f, r, newSettings(opts))
 }
 
-// A writer sends each message as one frame. Few calls lie between WriteMessage and the stream:
-// after a system call the processor mispredicts the return from each of them.
+// A writer sends each message as one frame. It calls few functions on the way to the system call:
+// after that call the processor mispredicts the return from each of them.
 type writer struct {
 	framing
 	set  settings
@@ -126,7 +123,7 @@ func (w *writer) WriteMessage(msg []byte) error {
 		w.head = w.header(w.head[:0], len(msg))
 	}
 	frame := w.out.compose(w.head, msg, w.tail)
-	if frame == nil {
+	if frame == nil { // not to be sent in one call
 		return w.out.send(w.head, msg, w.tail)
 	}
 	n, err := w.out.w.Write(frame)
@@ -136,16 +133,15 @@ func (w *writer) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// Carries reports whether a Writer of f with opts takes msg: nil, or the [*PayloadError] or
-// [*TooLargeError] it would return. What a Writer takes, a Reader with the same options gives back
-// unchanged. For a framing of another package Carries returns nil, since only its Writer knows.
+// Carries returns nil if a Writer of f with opts takes msg, else the [*PayloadError] or
+// [*TooLargeError] that the Writer would return. What a Writer takes, a Reader with the same
+// options gives back unchanged. For a framing of another package Carries returns nil.
 func Carries(f Framing, msg []byte, opts ...Option) error {
 	s := newSettings(opts)
 	return check(f, msg, &s)
 }
 
-// check returns the error with which a Writer of these settings refuses msg, or nil. It also
-// returns nil for a framing of another package.
+// check does the work of Carries.
 func check(f Framing, msg []byte, s *settings) error {
 	if c, ok := f.(chunked); ok {
 		f = c.framing
@@ -178,18 +174,18 @@ func (s *settings) tooLarge(msg []byte) error {
 	}
 }
 
-// forms are those of the package, in the order of All.
+// forms are all forms of the package, in the order in which All lists them.
 var forms = []*form{
 	raw, ndjson, bytewise, rescan, contentLength, plainChunks, adaptiveChunks, lengthPrefix,
 	zstdChunks,
 }
 
-// withSize returns the framing with a size; 0 is the default.
+// withSize returns the framing with a size. 0 means the default, or that the form has no size.
 func (f *form) withSize(size int) (Framing, error) {
-	if f.make == nil {
+	if f.newSized == nil {
 		return framing{f, 0}, nil
 	}
-	return f.make(f, size)
+	return f.newSized(f, size)
 }
 
 // Parse returns the framing of a spec: a name of [All], or chunked+zstd, and, if the framing takes
@@ -200,41 +196,50 @@ func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
 	if i < 0 {
-		var known []string
-		for _, f := range forms {
-			known = append(known, strings.TrimSuffix(f.name+"[:"+f.arg+"]", "[:]"))
+		return nil, unknownFraming(text, name)
+	}
+	if sized && forms[i].arg == "" {
+		return nil, fmt.Errorf("framing %q: %s takes no argument", text, name)
+	}
+	size := 0 // the default
+	if sized {
+		var err error
+		if size, err = parseSize(arg); err != nil {
+			return nil, fmt.Errorf("framing %q: %w", text, err)
 		}
-		hint := ""
-		if name == "lsp" || name == "mcp" {
-			hint = "; LSP speaks content-length, MCP ndjson"
-		}
-		return nil, fmt.Errorf("unknown framing %q: known are %s%s", text,
-			strings.Join(known, ", "), hint)
 	}
-	size, err := 0, error(nil) // the default
-	switch {
-	case sized && forms[i].arg == "":
-		err = fmt.Errorf("%s takes no argument", name)
-	case sized:
-		size, err = parseSize(arg)
-	}
-	var f Framing
-	if err == nil {
-		f, err = forms[i].withSize(size)
-	}
+	f, err := forms[i].withSize(size)
 	if err != nil {
 		return nil, fmt.Errorf("framing %q: %w", text, err)
 	}
 	return f, nil
 }
 
+func unknownFraming(text, name string) error {
+	var known []string
+	for _, f := range forms {
+		if f.arg == "" {
+			known = append(known, f.name)
+		} else {
+			known = append(known, f.name+"[:"+f.arg+"]")
+		}
+	}
+	hint := ""
+	if name == "lsp" || name == "mcp" {
+		hint = "; LSP speaks content-length, MCP ndjson"
+	}
+	return fmt.Errorf("unknown framing %q: known are %s%s", text, strings.Join(known, ", "), hint)
+}
+
 // All returns the framings of the package once each, with their default sizes. [Compressed] is not
 // among them: it is measured only if it is asked for.
 func All() []Framing {
-	usual := forms[:len(forms)-1]
-	all := make([]Framing, len(usual))
-	for i, f := range usual {
-		all[i], _ = f.withSize(0) // the default size is valid
+	var all []Framing
+	for _, form := range forms {
+		if !form.unlisted {
+			f, _ := form.withSize(0) // the default size is valid
+			all = append(all, f)
+		}
 	}
 	return all
 }

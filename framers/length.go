@@ -23,7 +23,7 @@ var lengthPrefix = &form{
 		return binary.BigEndian.AppendUint32(b, uint32(size))
 	},
 	reader: func(_ framing, r io.Reader, s settings) Reader {
-		b := newBody(r, s)
+		b := newBodyReader(r, s)
 		b.receive = b.prefix
 		return &b
 	},
@@ -32,27 +32,28 @@ var lengthPrefix = &form{
 const prefixBytes = 4
 
 // LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
-// carries every message of less than 4 GiB, the empty one too, and has the lowest cost that a
-// framing can reach.
+// carries every message of less than 4 GiB, the empty one too, at the lowest cost of all framings.
 func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
-// A body receives messages whose length is declared before them. It keeps the message under way, so
-// that a read error loses nothing.
-type body struct {
+// A bodyReader receives messages whose length is known before they come. It remembers the message
+// under way, so that a read error loses nothing.
+type bodyReader struct {
 	in       readBuffer
 	set      settings
-	receive  func() error // receives what stands before a message, and declares it
+	receive  func() error // receives what stands before a message, and calls declare
 	declared bool         // the length is known and the message is being received
 	length   int64        // of that message
-	start    int64        // where in the stream its frame begins
+	start    int64        // where in the stream that message's frame begins
 	skipping int64        // bytes of a message beyond the limit that are still to come
 	broken   error        // the error that ended the stream
 }
 
-func newBody(r io.Reader, s settings) body { return body{in: newReadBuffer(r, &s), set: s} }
+func newBodyReader(r io.Reader, s settings) bodyReader {
+	return bodyReader{in: newReadBuffer(r, &s), set: s}
+}
 
-// prefix receives a binary length.
-func (b *body) prefix() error {
+// prefix receives the length before a message.
+func (b *bodyReader) prefix() error {
 	in := &b.in
 	start := in.offset(in.base)
 	if err := in.need(prefixBytes); err != nil {
@@ -64,9 +65,9 @@ func (b *body) prefix() error {
 	return b.declare(length, start)
 }
 
-// declare notes the length of the message that comes now. A negative length, such as an overflow
-// gives, ends the stream.
-func (b *body) declare(length, start int64) error {
+// declare notes the length of the next message, and where its frame began. A negative length ends
+// the stream.
+func (b *bodyReader) declare(length, start int64) error {
 	if length < 0 {
 		b.broken = fmt.Errorf("frame at byte %d declares %d bytes", start, length)
 		return b.broken
@@ -77,8 +78,7 @@ func (b *body) declare(length, start int64) error {
 	return nil
 }
 
-// ReadMessage drops what remains of a message beyond the limit, and receives the next one.
-func (b *body) ReadMessage() (msg []byte, err error) {
+func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 	if b.broken != nil {
 		return nil, b.broken
 	}
@@ -89,9 +89,10 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 		}
 	}
 	if !b.declared {
-		if b.in.base == b.in.end { // wait here, below few calls: see writer
-			err := b.in.fill(0)
-			if err != nil && err != io.EOF { // receive knows if the end comes inside a header
+		// Wait here and not in receive, so that few calls lead to the system call (see writer).
+		if b.in.base == b.in.end {
+			err := b.in.fill(readSize)
+			if err != nil && err != io.EOF { // receive handles the end of the stream
 				return nil, err
 			}
 		}
@@ -110,9 +111,9 @@ func (b *body) ReadMessage() (msg []byte, err error) {
 	return msg, nil
 }
 
-// refuse returns the error for a message beyond the limit. Under Resync it first waits for the
-// bytes that the error will quote.
-func (b *body) refuse() error {
+// refuse returns the error for a message beyond the limit. With the policy Resync it first waits
+// for the bytes that the error will quote.
+func (b *bodyReader) refuse() error {
 	in := &b.in
 	if b.set.policy == Resync {
 		if err := in.need(int(min(b.length, headBytes))); err != nil {

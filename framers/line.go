@@ -57,16 +57,17 @@ func checkEnds(msg []byte, verbatim bool) error {
 	return nil
 }
 
+// A lineReader receives lines: for ndjson, its naive forms, and as a part of chunkReader.
 type lineReader struct {
 	in       readBuffer
 	set      settings
-	limit    int   // bytes of a line that may come without its end
-	rescans  bool  // each read has the whole line searched again
-	late     bool  // the length of a line is looked at when its newline has come
-	skipping bool  // inside a line that is dropped
-	skipFrom int64 // where in the stream the count of that line's bytes begins
-	refused  refusal
-	broken   error
+	limit    int     // the most bytes of a line that may come before its newline
+	rescans  bool    // search the whole line again after each read: see Rescan
+	late     bool    // check the length of a line only when its newline has come
+	skipping bool    // inside a line that is dropped
+	skipFrom int64   // where in the stream the count of that line's bytes begins
+	refused  refusal // the message that is dropped
+	broken   error   // the error that ended the stream
 }
 
 func newLineReader(r io.Reader, s settings) *lineReader {
@@ -83,8 +84,8 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 				return nil, err
 			}
 		}
-		if r.in.base == r.in.end { // as body.ReadMessage does
-			if err := r.in.fill(0); err != nil {
+		if r.in.base == r.in.end { // as bodyReader.ReadMessage does
+			if err := r.in.fill(readSize); err != nil {
 				return nil, err
 			}
 		}
@@ -99,35 +100,33 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// await waits until the line at hand is known to its newline, to the end of the stream, or beyond
-// the limit. It returns how many bytes there are, and whether a newline follows them. It searches
-// only what the last read brought, unless the reader rescans, and ignores the limit if the reader
-// looks at the length late. A carriage return just beyond the limit may be part of the line's end.
+// await reads until the line at hand has its newline, the stream ends, or the line is longer than
+// the limit. It returns how many bytes of the line have come, and whether a newline follows them.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
 		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
 			return in.pos + i - in.base, true, nil
 		}
-		in.pos = in.end
+		in.pos = in.end // search only what the next read brings
 		if r.rescans {
 			in.pos = in.base
 		}
 		n = in.end - in.base
+		// A carriage return just beyond the limit may be part of the line's end.
 		beyond := n > r.limit+1 || n == r.limit+1 && in.buf[in.end-1] != '\r'
 		if beyond && !r.late {
 			return n, false, nil
 		}
-		if err := in.fill(0); err != nil && (err != io.EOF || n == 0) {
+		if err := in.fill(readSize); err != nil && (err != io.EOF || n == 0) {
 			return 0, false, err
-		} else if err != nil {
+		} else if err != nil { // the stream ended inside the line
 			return n, false, nil
 		}
 	}
 }
 
-// take takes the line of n bytes at hand, and returns its message. It returns nil for a blank line
-// that is skipped.
+// take takes the line of n bytes out of the buffer and returns its message; nil for a blank line.
 func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
@@ -156,13 +155,14 @@ func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	return line, nil
 }
 
-// skip drops the rest of a line, and counts it in refused.
+// skip drops what is still to come of a refused line, and counts these bytes in refused. An error
+// of the reader interrupts it; the next call goes on.
 func (r *lineReader) skip() error {
 	err := r.in.skipLine()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	r.skipping = err != nil
+	r.skipping = err != nil // at the end of the stream there is no newline to skip to
 	r.refused.size += r.in.offset(r.in.base) - r.skipFrom
 	if err == nil {
 		r.refused.size-- // the newline
@@ -181,7 +181,7 @@ func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	}
 }
 
-// skipLine drops everything up to and with the next newline.
+// skipLine drops everything up to and including the next newline.
 func (in *readBuffer) skipLine() error {
 	for {
 		if i := bytes.IndexByte(in.buf[in.pos:in.end], '\n'); i >= 0 {
@@ -191,14 +191,13 @@ func (in *readBuffer) skipLine() error {
 		}
 		in.base = in.end
 		in.pos = in.end
-		if err := in.fill(0); err != nil {
+		if err := in.fill(readSize); err != nil {
 			return err
 		}
 	}
 }
 
-// trim returns b without JSON's white space around it. bytes.TrimSpace would also remove parts of a
-// text in another encoding.
+// trim returns b without JSON's white space around it; bytes.TrimSpace takes more for white space.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
 		b = b[1:]

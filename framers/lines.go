@@ -14,20 +14,20 @@ import (
 // io.Closer; the writer first sends a last line that has no newline. The options are those of f's
 // Reader and Writer. Each end belongs to one goroutine.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
-	in := &linesReader{r: f.NewReader(r, opts...), under: r}
-	out := &linesWriter{w: f.NewWriter(w, opts...), under: w}
+	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
+	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}
 	return in, out
 }
 
-// A linesReader gives messages as lines.
-type linesReader struct {
+// messagesAsLines is the reading end of Lines: each message becomes a line.
+type messagesAsLines struct {
 	r     Reader
-	under io.Reader
-	left  []byte // of the message at hand
-	open  bool   // its newline is still to come
+	under io.Reader // what r reads from
+	left  []byte    // what Read has not yet given of the message at hand
+	open  bool      // the newline behind that message has not yet been given
 }
 
-func (l *linesReader) Read(b []byte) (int, error) {
+func (l *messagesAsLines) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
@@ -54,16 +54,16 @@ func (l *linesReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (l *linesReader) Close() error { return closeIfCloser(l.under) }
+func (l *messagesAsLines) Close() error { return closeIfCloser(l.under) }
 
-// A linesWriter sends lines as messages.
-type linesWriter struct {
+// linesAsMessages is the writing end of Lines: each line becomes a message.
+type linesAsMessages struct {
 	w     Writer
-	under io.Writer
-	begun []byte // of a line whose end has not been written yet
+	under io.Writer // what w writes to
+	begun []byte    // what was written of a line whose newline is still to come
 }
 
-func (l *linesWriter) Write(b []byte) (int, error) {
+func (l *linesAsMessages) Write(b []byte) (int, error) {
 	written := 0
 	for {
 		i := bytes.IndexByte(b[written:], '\n')
@@ -89,7 +89,7 @@ func (l *linesWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *linesWriter) send(line []byte) error {
+func (l *linesAsMessages) send(line []byte) error {
 	line = trim(line)
 	if len(line) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (l *linesWriter) send(line []byte) error {
 	return l.w.WriteMessage(line)
 }
 
-func (l *linesWriter) Close() error {
+func (l *linesAsMessages) Close() error {
 	err := l.send(l.begun)
 	l.begun = nil
 	closed := closeIfCloser(l.under)

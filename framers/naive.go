@@ -2,15 +2,15 @@ package framers
 
 import "io"
 
-// The naive forms are the line framing as two documents on MCP's stdio transport print it: the same
-// bytes on the wire, received by their algorithms, which are slow. They are here to be measured.
+// The naive forms put the same bytes on the wire as ndjson, but receive them by two slow
+// algorithms, which documents on MCP's stdio transport print. They are here to be measured.
 var (
 	bytewise = &form{
 		name:    "ndjson-bytewise",
 		carries: lineCarries,
 		tail:    newline,
 		reader: func(_ framing, r io.Reader, s settings) Reader {
-			return newNaiveReader(r, s, 1)
+			return newNaiveReader(r, s, 1) // byte per call
 		},
 	}
 	rescan = &form{
@@ -18,15 +18,15 @@ var (
 		carries: lineCarries,
 		tail:    newline,
 		reader: func(_ framing, r io.Reader, s settings) Reader {
-			l := newNaiveReader(r, s, 4096)
+			l := newNaiveReader(r, s, 4096) // bytes per call
 			l.rescans = true
 			return l
 		},
 	}
 )
 
-// newNaiveReader returns a reader of lines that reads atOnce bytes per call. It holds a line whole
-// before it looks at its length, so the memory bound of the other Readers does not hold for it.
+// newNaiveReader returns a reader of lines that reads atOnce bytes per call. It holds a whole line
+// before it looks at the line's length, so it has no memory bound as the other Readers have.
 func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	s.readBuffer = atOnce
 	l := newLineReader(r, s)

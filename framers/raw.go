@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// raw puts nothing on the wire: both ends know the size, or there is none.
+// raw adds nothing: both ends know the size of messages, or the stream has none.
 var raw = &form{
-	name: "raw",
-	arg:  "N",
-	make: newRaw,
+	name:     "raw",
+	arg:      "N",
+	newSized: newRaw,
 	carries: func(f framing, msg []byte, _ *settings) error {
 		if len(msg) == 0 {
 			return &PayloadError{Err: ErrEmpty}
@@ -20,8 +20,8 @@ var raw = &form{
 		return nil
 	},
 	reader: func(f framing, r io.Reader, s settings) Reader {
-		b := newBody(r, s)
-		b.receive = func() error { return b.sized(f.size) }
+		b := newBodyReader(r, s)
+		b.receive = func() error { return b.raw(f.size) }
 		return &b
 	},
 }
@@ -38,9 +38,9 @@ func newRaw(f *form, size int) (Framing, error) {
 	return framing{f, size}, nil
 }
 
-// sized waits for the first byte of a message and declares the message; the stream may end before
-// that byte. If size is 0, the bytes that have come are the message, up to the limit.
-func (b *body) sized(size int) error {
+// raw waits for the first byte of a message, before which the stream may end, and declares the
+// message's size. If size is 0, the bytes that have come are the message, up to the limit.
+func (b *bodyReader) raw(size int) error {
 	in := &b.in
 	if err := in.need(1); err != nil {
 		return err

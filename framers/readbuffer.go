@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// A readBuffer is the receiving side of a framing: one buffer into which reads go and out of which
-// messages are sliced, so that a message is moved at most once on its way.
+// A readBuffer is the buffer of a Reader: reads go into it, and messages are slices of it, so that
+// a message is moved at most once on its way.
 //
 //	0 ...... base ........ pos ........ end ...... len(buf)
-//	  free   |  seen         | not looked |  free
-//	         |               | at yet     |
+//	  free   |  searched     | not yet    |  free
+//	         |               | searched   |
 //	         |  held                      |
 //
 // The held part begins with the message being received. When the next read needs room, the held
@@ -19,12 +19,12 @@ import (
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
-	base, pos, end int
+	base, pos, end int   // see above
 	read           int64 // bytes of the stream read so far; buf[end] will be at this offset
 	pageOffset     int   // where in a page of memory the buffer begins
 	size           int   // what one read asks for, and the capacity while messages are small
 	top            int   // the largest capacity
-	fullRead       bool  // the last read was as large as one can be: there may be more
+	fullRead       bool  // the last read brought all that it asked for: more may be waiting
 	last           int   // bytes of the last message
 	shrinkCount    int   // messages in a row that took at most a quarter of the grown buffer
 	err            error // came with data, to be returned by the next fill
@@ -34,11 +34,14 @@ type readBuffer struct {
 // is given back.
 const shrinkAfter = 32
 
-// framingSlack is what must fit beside a message of the largest size: a chunk's header, or a line's
-// CR LF.
+// framingSlack has room for what stands around the largest message: a chunk's header, or CR LF.
 const framingSlack = 128
 
+// readSize as the limit of fill stands for the usual size of a read.
+const readSize = 0
+
 func newReadBuffer(r io.Reader, s *settings) readBuffer {
+	// The largest message, or header, or beginning of a message that an error quotes.
 	largest := max(s.maxMessage, mostHeaderBytes, headBytes)
 	return readBuffer{
 		r:          r,
@@ -48,10 +51,11 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 	}
 }
 
-// held returns what was read and is not given out yet.
+// held returns what was read and has not been delivered.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] was. i must be an index of now: fill moves bytes.
+// offset returns where in the stream buf[i] was. It is wrong for an i from before a fill, which may
+// move bytes.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
 // next ends the message: the held part begins at i from now on.
@@ -67,9 +71,9 @@ func (in *readBuffer) next(i int) {
 	in.pos = i
 }
 
-// fill reads once: at most limit bytes, and at most the read size. A limit of 0 means the read
-// size. It returns nil if any bytes came; an error that came with them is returned by the next
-// call. io.EOF is returned by every call from then on, any other error once.
+// fill reads once: at most limit bytes, and never more than in.size. It returns nil if any bytes
+// came; the next call returns an error that came with them. After io.EOF every call returns io.EOF;
+// any other error is returned once.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -78,11 +82,11 @@ func (in *readBuffer) fill(limit int) error {
 		return err
 	}
 	in.makeRoom()
-	if limit == 0 || limit > in.size {
+	if limit == readSize || limit > in.size {
 		limit = in.size
 	}
 	room := in.buf[in.end:min(in.end+limit, len(in.buf))]
-	for range 100 {
+	for range 100 { // a Reader may return no bytes and no error, but not for ever
 		n, err := in.r.Read(room)
 		if n < 0 || n > len(room) {
 			return errors.New("read: the reader returned an impossible count")
@@ -104,8 +108,7 @@ func (in *readBuffer) fill(limit int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom makes room behind the held part: at least a quarter of the read size, or as much as top
-// allows.
+// makeRoom makes room behind the held part: at least a quarter of in.size, if top allows it.
 func (in *readBuffer) makeRoom() {
 	held := len(in.held())
 	if in.buf == nil || in.shrinkCount >= shrinkAfter && held <= in.size/2 {
@@ -121,20 +124,19 @@ func (in *readBuffer) makeRoom() {
 	}
 }
 
-// shouldSlide reports whether the held bytes are to be moved to the front, so that there is more
-// room than the wanted bytes.
+// shouldSlide reports whether to move the held bytes to the front, given how much room is wanted.
 func (in *readBuffer) shouldSlide(held, want int) bool {
 	switch {
 	case held == 0: // nothing has to be moved
 		return true
 	case len(in.buf)-in.end < want:
 		return true
-	case in.fullRead: // more is waiting to be read
+	case in.fullRead: // more may be waiting: make as much room as possible
 		return true
 	case in.base+in.last+want > len(in.buf): // a message like the last would not fit
 		return true
 	}
-	// A large message behind the last one would meet memory that is not in the cache.
+	// Few bytes are moved, and the next large message meets memory that is still in the cache.
 	return len(in.buf) > in.size && held <= len(in.buf)/16
 }
 
@@ -144,13 +146,14 @@ func (in *readBuffer) replace(n int) {
 	in.shrinkCount = 0
 }
 
-// giveBack replaces a grown buffer by one of the usual size, if half of that can take what is held.
+// giveBack replaces a grown buffer by one of the usual size, if what is held fits half of that.
 func (in *readBuffer) giveBack() {
 	if len(in.buf) > in.size && len(in.held()) <= in.size/2 {
 		in.replace(in.size)
 	}
 }
 
+// slide moves what is held to the front of a buffer, which becomes the readBuffer's.
 func (in *readBuffer) slide(to []byte) {
 	copy(to, in.held())
 	in.pos -= in.base
@@ -173,7 +176,7 @@ func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
 		if missing < in.size {
-			missing = 0 // the rest is small: read on into the next frame
+			missing = readSize // little is missing: read on into the next frame
 		}
 		if err := in.fill(missing); err != nil && in.base < in.end {
 			return inside(err)
@@ -184,8 +187,8 @@ func (in *readBuffer) need(n int) error {
 	return nil
 }
 
-// take returns the next n bytes. After an error other than the end of the stream, another take
-// returns the same bytes.
+// take returns the next n bytes, and ends the message with them. An error other than the end of the
+// stream loses nothing: take may be called again.
 func (in *readBuffer) take(n int) ([]byte, error) {
 	if err := in.need(n); err != nil {
 		return nil, inside(err)
@@ -195,8 +198,7 @@ func (in *readBuffer) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// skip drops n bytes without holding them, and returns how many are still to be dropped when an
-// error ends it.
+// skip drops n bytes without holding them. After an error it returns how many are still left.
 func (in *readBuffer) skip(n int64) (int64, error) {
 	for {
 		here := min(n, int64(in.end-in.base))
@@ -206,7 +208,7 @@ func (in *readBuffer) skip(n int64) (int64, error) {
 		if n == 0 {
 			return 0, nil
 		}
-		if err := in.fill(0); err != nil {
+		if err := in.fill(readSize); err != nil {
 			return n, inside(err)
 		}
 	}

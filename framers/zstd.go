@@ -10,19 +10,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The compressed form of the chunked framing turns a message into one of these two, and splits that
-// into frames:
+// The framing chunked+zstd turns a message into one of these two forms, and splits the result into
+// frames as the framing chunked does:
 //
 //	0 message                  as it is, if it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
 //
-// So no frame holds a newline, though a message may.
+// A message with a newline takes the second form, so no frame holds a newline.
 const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size from which compressing is tried, in bytes: below it, the zstd header
-	// takes what compressing saves.
+	// compressFrom is the size from which compressing is tried, in bytes. In a smaller message the
+	// zstd header takes what compressing saves.
 	compressFrom = 512
 	// maxBlock is the most bytes that one block of a zstd frame decompresses to.
 	maxBlock = 128 << 10
@@ -35,7 +35,7 @@ var zstdChunks = &form{
 	arg:      "size",
 	pack:     true,
 	unlisted: true,
-	make:     makeChunked,
+	newSized: makeChunked,
 	carries:  chunksCarry,
 	writer:   newChunkWriter,
 	reader: func(f framing, r io.Reader, s settings) Reader {
@@ -55,8 +55,7 @@ var zstdChunks = &form{
 // decompressed, its compressed form is held too.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
-// encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing between
-// calls.
+// encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
@@ -65,14 +64,17 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// A packer turns a message into the bytes that are split into frames. Its buffers are used again.
-type packer struct{ small, packed []byte }
+// A packer turns messages into the bytes that are split into frames. It uses its buffers again.
+type packer struct {
+	compressed []byte
+	packed     []byte // what pack returns
+}
 
 func (p *packer) pack(msg []byte) []byte {
 	newlines := bytes.IndexByte(msg, '\n') >= 0
 	if len(msg) >= compressFrom || newlines {
-		p.small = encoder().EncodeAll(msg, p.small[:0])
-		p.packed = escape(append(p.packed[:0], zstdForm), p.small)
+		p.compressed = encoder().EncodeAll(msg, p.compressed[:0])
+		p.packed = escape(append(p.packed[:0], zstdForm), p.compressed)
 		if newlines || len(p.packed) <= len(msg) {
 			return p.packed
 		}
@@ -81,7 +83,7 @@ func (p *packer) pack(msg []byte) []byte {
 	return p.packed
 }
 
-// escape appends b with its newlines and escape bytes escaped.
+// escape appends b to to, with its newlines and escape bytes escaped.
 func escape(to, b []byte) []byte {
 	from := 0
 	for i, c := range b {
@@ -96,8 +98,8 @@ func escape(to, b []byte) []byte {
 	return append(to, b[from:]...)
 }
 
-// unescape undoes escape in place.
-func unescape(b []byte) ([]byte, bool) {
+// unescape undoes escape in place. ok is false if b is not what escape makes.
+func unescape(b []byte) (text []byte, ok bool) {
 	at := bytes.IndexByte(b, escapeByte)
 	if at < 0 {
 		return b, true
@@ -105,10 +107,12 @@ func unescape(b []byte) ([]byte, bool) {
 	for i := at; i < len(b); i++ {
 		c := b[i]
 		if c == escapeByte {
-			if i++; i == len(b) {
+			i++
+			if i == len(b) {
 				return nil, false
 			}
-			switch c = b[i]; c {
+			c = b[i]
+			switch c {
 			case 'n':
 				c = '\n'
 			case escapeByte:
@@ -122,7 +126,7 @@ func unescape(b []byte) ([]byte, bool) {
 	return b[:at], true
 }
 
-// A zstdReader unpacks what a chunkReader puts together.
+// A zstdReader unpacks the messages that a chunkReader puts together.
 type zstdReader struct {
 	*chunkReader
 	limit   int // of a message; the chunkReader's limit is for the packed form
@@ -134,6 +138,7 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	packed, err := r.chunkReader.ReadMessage()
 	var large *TooLargeError
 	if errors.As(err, &large) && large.Limit > int64(r.limit) {
+		// The chunkReader's error is about the packed form: make it one about the message.
 		large.Limit = int64(r.limit)
 		large.Size = large.Limit + 1
 		begins, plain := bytes.CutPrefix(large.Head, []byte{plainForm})
@@ -148,8 +153,8 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, r.damaged(errors.New("empty"))
 	}
-	form, packed := packed[0], packed[1:]
-	switch form {
+	first, packed := packed[0], packed[1:]
+	switch first {
 	case plainForm:
 		if len(packed) > r.limit {
 			return nil, r.refuse(head(packed, r.limit+1))
@@ -162,12 +167,11 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 		}
 		return r.decompress(b)
 	}
-	return nil, r.damaged(fmt.Errorf("form %q", form))
+	return nil, r.damaged(fmt.Errorf("form %q", first))
 }
 
-// decompress returns the message of a zstd frame. It allocates at most the limit, and at most what
-// the blocks that have arrived can decompress to, whatever size the frame declares: 26 bytes may
-// declare 2^62.
+// decompress returns the message in a zstd frame. A frame of 26 bytes may declare 2^62 bytes, so
+// decompress allocates no more than the limit, and no more than the frame's blocks can make.
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
@@ -187,7 +191,7 @@ func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	blocks := b[h.HeaderSize:]
 	most := decompressedBound(blocks)
 	declared := uint64(undeclared)
-	if h.HasFCS {
+	if h.HasFCS { // the frame declares its content's size
 		declared = h.FrameContentSize
 	}
 	switch {
@@ -212,8 +216,8 @@ func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 }
 
 // decompressedBound returns the most bytes that the blocks of a zstd frame can decompress to. Each
-// block has a header of 3 bytes: bit 0 says whether the block is the last, bits 1 and 2 are its
-// kind, the bits above are its size.
+// block begins with a header of 3 bytes: bit 0 says whether the block is the last, bits 1 and 2 are
+// its kind, the bits above are its size.
 func decompressedBound(b []byte) int {
 	most := 0
 	for len(b) > 3 {
@@ -222,12 +226,12 @@ func decompressedBound(b []byte) int {
 		kind := bits >> 1 & 3
 		size := bits >> 3
 		switch kind {
-		case 0: // as it is
+		case 0: // not compressed
 			most += min(size, maxBlock, len(b)-3)
-		case 1: // one byte, repeated
+		case 1: // one byte, to be repeated
 			most += min(size, maxBlock)
 			size = 1
-		default:
+		default: // compressed
 			most += maxBlock
 		}
 		if last || size > len(b)-3 {
@@ -239,18 +243,18 @@ func decompressedBound(b []byte) int {
 }
 
 // beginning decompresses the first block of a message beyond the limit, for its error. It makes a
-// frame of that block alone, because the window of the whole frame may be larger than what may be
-// allocated.
+// frame of that block, because the window of the whole frame may be larger than the limit.
 func (r *zstdReader) beginning(blocks []byte) []byte {
 	// The magic number, nothing declared, and a window of maxBlock.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
+	// The block's header: see decompressedBound.
 	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
 	kind := blocks[0] >> 1 & 3
 	if kind == 1 {
 		size = 1
 	}
 	frame = append(frame, blocks[:min(3+size, len(blocks))]...)
-	frame[6] |= 1 // the last block
+	frame[6] |= 1 // say that the block is the last
 	out, err := r.decoder.DecodeAll(frame, make([]byte, 0, maxBlock))
 	if err != nil {
 		return nil
