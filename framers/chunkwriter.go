@@ -56,10 +56,10 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 }
 
 // sendMany sends a message in several frames. A Vectored gets as many frames per call as a gather
-// list has room for, any other writer gets one.
+// list has room for; any other writer gets one frame per call.
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
-	batch := 1
+	batch := 1 // frames per call
 	if w.out.v != nil {
 		batch = maxGather / 2 // a frame is two pieces: header with the newline before it, data
 	}
@@ -82,20 +82,20 @@ type cutter struct {
 	layout
 	id      [16]byte
 	index   int    // of the next frame
-	msg     []byte // what the next frames carry
-	headers []byte // of the frames cut last
+	msg     []byte // what is left of the message, for the next frames
+	headers []byte // those of the frames that the latest cut returned
 }
 
-// cut appends the pieces of up to batch further frames to vec, and returns how many bytes they
-// have. The newline of a frame is in one piece with the header of the next.
-func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
-	last := min(c.index+batch, int(c.total))
+// cut appends the pieces of the next frames to vec, at most batch frames, and returns how many
+// bytes these have. The newline of a frame is in one piece with the header of the next.
+func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
+	end := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
-	if need := (last - c.index) * (maxHeader + 1); cap(c.headers) < need {
-		c.headers = make([]byte, 0, need) // allocated once: pieces point into it
+	if need := (end - c.index) * (maxHeader + 1); cap(c.headers) < need {
+		c.headers = make([]byte, 0, need) // large enough at once: pieces point into it
 	}
-	carried := len(c.msg)
-	for first := c.index; c.index < last; c.index++ {
+	left := len(c.msg)
+	for first := c.index; c.index < end; c.index++ {
 		from := len(c.headers)
 		if c.index > first {
 			c.headers = append(c.headers, '\n')
@@ -105,7 +105,8 @@ func (c *cutter) cut(vec [][]byte, batch int) ([][]byte, int) {
 		c.msg = c.msg[len(data):]
 		vec = append(vec, c.headers[from:], data)
 	}
-	return append(vec, newline), carried - len(c.msg) + len(c.headers) + 1
+	carried := left - len(c.msg)
+	return append(vec, newline), carried + len(c.headers) + 1
 }
 
 // A layout is how a message is split: every frame but the last carries the same number of bytes.
@@ -114,16 +115,17 @@ type layout struct {
 	total int64 // frames
 }
 
-// maxFrames is the largest total that is written or read: it has 10 digits and fits 31 bits.
+// maxFrames is the largest total that is written or read. It has 10 digits and fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits size bytes into frames of at most frame bytes; total is above maxFrames if that
-// cannot be done. Each header holds an index and the total, so their number of digits decides how
-// much a frame carries, and that decides the total. newLayout takes the smallest number that
-// suffices.
+// newLayout splits a message of size bytes into frames of at most frame bytes. The result's total
+// is above maxFrames if so few frames do not suffice.
+//
+// Each header holds an index and the total, so the number of their digits decides how much a frame
+// carries, which decides the total. newLayout takes the smallest number that suffices.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
-		data := frame - (uuidBytes + 2*digits + 3) - 1
+		data := frame - (uuidBytes + 2*digits + 3) - 1 // 3 colons and a newline
 		total := max((size+int64(data)-1)/int64(data), 1)
 		if digits == indexDigits || decimals(total) <= digits {
 			return layout{data, total}
@@ -131,7 +133,7 @@ func newLayout(size int64, frame int) layout {
 	}
 }
 
-// appendHeader appends the header of a chunk: the id as a lower-case UUID.
+// appendHeader appends the header of a chunk to b.
 func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
 	var text [uuidBytes]byte
 	putUUID(&text, id)
@@ -157,11 +159,11 @@ func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 }
 
-// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes
-// them all at once: made digit by digit, an id took a tenth of the time of a small message.
+// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes all
+// digits at once: digit by digit, an id took a tenth of the time of a small message.
 func hexadecimal(x uint32) uint64 {
-	const each = 0x0101010101010101
-	v := uint64(x)
+	const each = 0x0101010101010101 // times n: n in each byte
+	v := uint64(x)                  // to be spread until each byte holds 4 bits
 	v = (v | v<<16) & 0x0000ffff0000ffff
 	v = (v | v<<8) & 0x00ff00ff00ff00ff
 	v = (v | v<<4) & 0x0f0f0f0f0f0f0f0f

@@ -11,22 +11,23 @@ const (
 	// atomicBytes is the size up to which a frame goes out in one call, whatever the write size:
 	// PIPE_BUF of Linux, which a pipe takes whole or not at all.
 	atomicBytes = 4096
-	// gatherFrom is the size from which a Vectored gets a frame as a gather list: below it, one
-	// copy costs less than a second piece.
+	// gatherFrom is the size from which a Vectored gets a frame as a gather list. For smaller
+	// frames one copy costs less than a second piece.
 	gatherFrom = 16 << 10
-	// fileCopy is how many bytes of a frame for an *os.File are copied, to be written at once with
-	// the header. It is a pipe's capacity: a frame that fits an empty pipe goes out in one write.
+	// fileCopy is the largest frame that is copied together for one write to an *os.File; of a
+	// larger frame, the first write has as many bytes. It is a pipe's capacity: a frame that fits
+	// an empty pipe goes out in one write.
 	fileCopy = 64 << 10
-	// maxGather is how many pieces one gather call has: IOV_MAX of Linux, macOS and FreeBSD.
+	// maxGather is the most pieces of one gather call: IOV_MAX of Linux, macOS and FreeBSD.
 	maxGather = 1024
 	// keepCompose is the largest compose buffer kept between messages, in bytes.
 	keepCompose = 1 << 20
 )
 
-// A frameWriter is the sending side of a framing. It is given frames in pieces, and decides what
-// each call hands over. A bufio.Writer gets each piece. Any other writer gets a small frame as one
-// copy. A large frame goes to a Vectored as gather lists, to other writers as copies of the small
-// pieces and parts of the message itself.
+// A frameWriter writes frames to the stream. A frame comes in pieces: header, message, tail. The
+// frameWriter decides what each call hands over. A bufio.Writer gets each piece. Any other writer
+// gets a small frame as one copy. A large frame goes to a Vectored as gather lists, to other
+// writers as copies of the small pieces and parts of the message itself.
 type frameWriter struct {
 	w         io.Writer
 	v         Vectored // w, if it is one; else nil
@@ -34,9 +35,9 @@ type frameWriter struct {
 	writeSize int      // the most bytes of a call, 0 for no bound
 	copyMost  int      // the largest frame, in bytes, that is copied together and sent at once
 	buf       []byte   // where pieces are copied together
-	vec       [][]byte // what is to be sent
+	vec       [][]byte // the pieces to be sent
 	list      [][]byte // the gather list of one call
-	broken    error
+	broken    error    // half a frame was sent, with this error
 }
 
 func newFrameWriter(w io.Writer, writeSize int) frameWriter {
@@ -44,7 +45,7 @@ func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	switch w := w.(type) {
 	case *bufio.Writer:
 		o.buffered = true
-		o.copyMost = -1
+		o.copyMost = -1 // copy no frame
 		return o
 	case Vectored:
 		o.v = w
@@ -60,7 +61,7 @@ func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	return o
 }
 
-// frame writes a frame of one message: what stands before it, the message, what stands behind it.
+// frame writes a message with what stands before and behind it.
 func (o *frameWriter) frame(head, msg, tail []byte) error {
 	frame := o.compose(head, msg, tail)
 	if frame == nil {
@@ -73,10 +74,10 @@ func (o *frameWriter) frame(head, msg, tail []byte) error {
 	return o.writeError(n, len(frame), err)
 }
 
-// compose copies the pieces of a frame together, or returns nil if the frame should not be sent in
-// one call. Writers call compose and then Write themselves, so that few functions lie above the
-// system call: after it, the processor mispredicts the return from each of them. That gains
-// 3 to 5 % at 256 and 4000 B on one CPU.
+// compose copies the pieces of a frame together. It returns nil if the caller should call send
+// instead: if the frame is large or just a message, and after a failure. Writers call compose and
+// then Write themselves, because after a system call the processor mispredicts the return from each
+// function above. This gains 3 to 5 % at 256 and 4000 B on one CPU.
 func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	total := len(head) + len(msg) + len(tail)
 	if total > o.copyMost || total == len(msg) || o.broken != nil {
@@ -100,7 +101,7 @@ func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	return frame
 }
 
-// send writes pieces as one frame.
+// send writes the pieces of a frame.
 func (o *frameWriter) send(pieces ...[]byte) error {
 	o.vec = o.vec[:0]
 	total := 0
@@ -113,7 +114,7 @@ func (o *frameWriter) send(pieces ...[]byte) error {
 	return o.sendVec(total)
 }
 
-// sendVec writes the frames in o.vec, of total bytes.
+// sendVec writes the pieces in o.vec, of total bytes together: one frame, or several in a row.
 func (o *frameWriter) sendVec(total int) error {
 	err := o.broken
 	switch {
@@ -128,7 +129,7 @@ func (o *frameWriter) sendVec(total int) error {
 	return err
 }
 
-// sendPieces gives a bufio.Writer each piece.
+// sendPieces writes the pieces in o.vec one by one, to a bufio.Writer.
 func (o *frameWriter) sendPieces(total int) error {
 	sent := 0
 	for _, piece := range o.vec {
@@ -141,10 +142,11 @@ func (o *frameWriter) sendPieces(total int) error {
 	return nil
 }
 
+// sendCalls writes the pieces in o.vec to any other writer, in as few calls as it may.
 func (o *frameWriter) sendCalls(total int) error {
 	left := o.vec
 	for sent := 0; sent < total; {
-		n := total
+		n := total // bytes of the next call
 		if total > o.copyMost {
 			n = o.callBytes(left, total-sent, total)
 		}
@@ -165,33 +167,34 @@ func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
 	if o.writeSize > 0 && total > atomicBytes {
 		n = min(n, o.writeSize)
 	}
-	begins := size == total
+	isFirst := size == total
 	if o.v == nil {
 		n = min(n, o.plainBytes(left, size))
-	} else if begins && n >= gatherFrom && slowTogether(left) {
-		return len(left[0])
+	} else if isFirst && n >= gatherFrom && slowTogether(left) {
+		return len(left[0]) // the header goes alone
 	}
-	if begins && n < size {
+	if isFirst && n < size {
 		n = toPageStart(left, n)
 	}
 	return n
 }
 
-// plainBytes returns how many of the bytes left a Write without a gather list should have. Whole
-// pages of a large piece are written from where they lie; the rest of the piece is copied together
-// with the piece that follows.
+// plainBytes returns how many of the size bytes left a Write without a gather list should have.
 func (o *frameWriter) plainBytes(left [][]byte, size int) int {
 	n := len(left[0])
 	switch {
-	case size <= fileCopy, n == size:
+	case size <= fileCopy, n == size: // little is left, or one piece
 		return size
-	case n <= fileCopy:
+	case n <= fileCopy: // copy the piece together with the beginning of the next
 		return fileCopy
 	}
+	// Write the whole pages of a large piece from where they lie. What remains of the piece will be
+	// copied together with the next.
 	return n &^ (pageSize - 1)
 }
 
-// call hands over the first n bytes of what is left, as a gather list unless they are to be copied.
+// call writes the first n bytes of left in one call: as a gather list if the writer takes one and
+// the frame is not to be copied.
 func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err error) {
 	if o.v == nil || copied {
 		return o.w.Write(o.together(left, n))
@@ -210,7 +213,7 @@ func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err 
 	return int(sent), err
 }
 
-// drop takes the first n bytes off pieces.
+// drop returns pieces without their first n bytes.
 func drop(pieces [][]byte, n int) [][]byte {
 	for len(pieces) > 0 && n >= len(pieces[0]) {
 		n -= len(pieces[0])
@@ -222,8 +225,7 @@ func drop(pieces [][]byte, n int) [][]byte {
 	return pieces
 }
 
-// together returns the first n bytes of pieces as one slice. It copies them if they are in several
-// pieces.
+// together returns the first n bytes of pieces as one slice, copied if they are in several pieces.
 func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 	if len(pieces[0]) >= n {
 		return pieces[0][:n]
@@ -236,12 +238,12 @@ func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 	return frame
 }
 
-// cacheLine is the size of a cache line in bytes: a copy to a multiple of it is fastest.
+// cacheLine is the size of a cache line in bytes: copying to a multiple of it is fastest.
 const cacheLine = 64
 
-// frameBuffer returns total bytes of the compose buffer, which is kept while frames need it. The
-// message, which follows a header of head bytes, begins at a cache line: then it takes 5 % less
-// time to copy and write 4 KiB.
+// frameBuffer returns total bytes of the compose buffer. They begin so that the message, which
+// follows a header of head bytes, begins at a cache line: then it takes 5 % less time to copy and
+// write 4 KiB. A large buffer is kept only while frames need it.
 func (o *frameWriter) frameBuffer(head, total int) []byte {
 	skew := -head & (cacheLine - 1)
 	need := skew + total
@@ -251,9 +253,9 @@ func (o *frameWriter) frameBuffer(head, total int) []byte {
 	return o.buf[skew:need]
 }
 
-// writeError judges a failed write of a frame of total bytes, of which n were sent. Half a frame on
-// the stream cannot be taken back: it breaks the frameWriter for good, while a write that failed
-// before its first byte may be tried again.
+// writeError returns the error for a failed write of a frame of total bytes, of which n were sent.
+// If n is 0, the write may be tried again. Otherwise half a frame is on the stream and cannot be
+// taken back, so writeError breaks the frameWriter for good.
 func (o *frameWriter) writeError(n, total int, err error) error {
 	if err == nil {
 		err = io.ErrShortWrite

@@ -11,46 +11,46 @@ import (
 	"time"
 )
 
-const (
-	defaultQueue = 1024
-	// oldestEvery makes every 16th grant of the turn go to the message that has waited longest,
-	// whatever its priority, so that none starves.
-	oldestEvery = 16
-	// paceWeight is the share of the newest write in the rate: a change of rate is followed within
-	// some ten frames, and one write into an emptied pipe does not undo what was learnt.
-	paceWeight = 0.25
-	// smallestTuned is the smallest frame that WithWait chooses.
-	smallestTuned = 1 << 10
-)
-
 // A Mux sends messages of many goroutines over one stream, frame by frame: while a large message is
-// under way, a small one waits for one frame of it, not for all. A message of a framing that does
-// not chunk goes as one frame.
+// under way, a small one waits for one frame of it, not for all. If the framing does not split
+// messages, each message is one frame.
 //
-// Each Send writes its own frames when its turn comes; a Mux has no goroutine, needs no closing,
-// and copies nothing. Nothing else may write to the stream.
+// Each Send writes its own frames, whenever it has the turn; a Mux has no goroutine, needs no
+// closing, and copies nothing. Nothing else may write to the stream.
 type Mux struct {
 	f     Framing
 	set   settings
 	out   frameWriter
-	whole Writer // for a framing that does not chunk
-	slots chan struct{}
+	whole Writer        // for a framing that does not split messages
+	slots chan struct{} // has an element for each Send that waits or writes
 
 	mu      sync.Mutex
-	busy    bool // someone has the turn
-	grants  int
-	waiting []*waiter // for their turn, the longest waiting first
+	busy    bool      // a Send has the turn
+	grants  int       // how often grantNext gave the turn to a waiter
+	waiting []*waiter // for the turn, the longest waiting first
 	// perSecond is how many bytes per second the stream takes, for WithWait; 0: not known yet. A
 	// write into a pipe with room is as fast as memory. A write into a full pipe is as fast as the
 	// reader drains it, and only then do frames queue.
 	perSecond float64
 }
 
-// A waiter is a Send that waits for its turn.
+// A waiter is a Send while it waits for the turn.
 type waiter struct {
 	priority int
-	granted  chan struct{}
+	granted  chan struct{} // gets an element when the Send has the turn
 }
+
+const (
+	defaultQueue = 1024
+	// oldestEvery makes every 16th grant of the turn go to the message that has waited longest,
+	// whatever its priority, so that none starves.
+	oldestEvery = 16
+	// paceWeight is the share of the newest write in the average rate. So the average follows a
+	// change within some ten frames, and one write into an emptied pipe changes it little.
+	paceWeight = 0.25
+	// smallestTuned is the smallest frame that WithWait chooses.
+	smallestTuned = 1 << 10
+)
 
 // NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
 // WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all
@@ -60,7 +60,7 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m.out = newFrameWriter(w, m.set.writeSize)
 	m.slots = make(chan struct{}, m.set.queue)
 	own := m.set
-	// Sends run at once, but a source of ids need not be safe for that.
+	// A source of ids need not be safe for concurrent use, but Sends run concurrently.
 	m.set.ids = func() [16]byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -73,12 +73,11 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 }
 
 // Send sends msg and returns when its last frame has been written. It is safe for concurrent use;
-// msg must not change until it returns. The next frame belongs to the message of the highest
-// priority; messages of equal priority take turns. Every sixteenth frame belongs to the message
-// that has waited longest.
+// msg must not change meanwhile. The next frame belongs to the message of the highest priority;
+// messages of equal priority take turns. Every 16th frame belongs to the one that waits longest.
 //
-// When ctx ends, Send returns its error, at the latest when it next waits for its turn. A write
-// that blocks cannot be taken back: it ends when the stream ends, or by a deadline set on the
+// If ctx ends while Send waits, or between two frames, Send returns ctx's error. It cannot
+// interrupt a write that blocks: this ends when the stream ends, or by a deadline set on the
 // stream. If chunks of the message have been sent, the receiver keeps them until they expire.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
@@ -96,7 +95,8 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	t := &waiter{priority: priority}
 	sent := 0
 	for frame := range m.frames(msg) {
-		if err := m.acquire(ctx, t, sent > 0); err != nil {
+		hasTurn := sent > 0
+		if err := m.acquire(ctx, t, hasTurn); err != nil {
 			return fmt.Errorf("send message: after %d frames: %w", sent, err)
 		}
 		if err := m.write(frame); err != nil {
@@ -111,12 +111,11 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	return nil
 }
 
-// write sends a frame. Under WithWait it measures how long that takes, which decides the size of
-// later frames.
+// write sends a frame. With WithWait it measures the time, which decides the size of later frames.
 func (m *Mux) write(frame [][]byte) error {
 	switch {
 	case m.whole != nil:
-		return m.whole.WriteMessage(frame[0])
+		return m.whole.WriteMessage(frame[0]) // the message itself: see frames
 	case m.set.wait <= 0:
 		return m.out.send(frame...)
 	}
@@ -132,13 +131,14 @@ func (m *Mux) write(frame [][]byte) error {
 	rate := float64(n) / max(took.Seconds(), 1e-9)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// The average is taken over the time per byte. In an average of rates one fast write would
-	// outweigh all slow ones.
-	m.perSecond = 1 / ((1-paceWeight)/cmp.Or(m.perSecond, rate) + paceWeight/rate)
+	// The average is one of seconds per byte. In an average of rates, one fast write would outweigh
+	// all slow ones.
+	before := cmp.Or(m.perSecond, rate)
+	m.perSecond = 1 / ((1-paceWeight)/before + paceWeight/rate)
 	return nil
 }
 
-// frames yields the frames of msg, or msg itself if the framing does not chunk.
+// frames yields the frames of msg, or msg itself if the framing does not split messages.
 func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	switch f := m.f.(type) {
 	case chunked:
@@ -149,29 +149,29 @@ func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) { yield([][]byte{msg}) }
 }
 
-// FrameSize returns the most bytes of a frame of the next message: the framing's size or, under
-// WithWait, the size that the stream's rate allows. It is 0 for a framing that does not chunk or is
-// of another package.
+// FrameSize returns the most bytes of a frame of the next message: the framing's size or, with
+// WithWait, the size that the stream's rate allows. It is 0 for a framing that does not split
+// messages or is of another package.
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, _ := m.f.(chunked)
+	c, _ := m.f.(chunked) // else its size is 0
 	if m.set.wait <= 0 || m.perSecond == 0 {
 		return c.size
 	}
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire gets the turn for t; holding says that t has the turn already. If acquire returns an
-// error, the caller does not have the turn.
-func (m *Mux) acquire(ctx context.Context, t *waiter, holding bool) error {
+// acquire gets the turn for the next frame of t. A Send that has the turn already passes it on if
+// another Send is due. If acquire returns an error, the caller does not have the turn.
+func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	m.mu.Lock()
-	if holding && ctx.Err() != nil {
+	if hasTurn && ctx.Err() != nil {
 		m.grantNext()
 		m.mu.Unlock()
 		return ctx.Err()
 	}
-	if holding && len(m.waiting) == 0 || !holding && !m.busy {
+	if hasTurn && len(m.waiting) == 0 || !hasTurn && !m.busy { // nobody else wants it
 		m.busy = true
 		m.mu.Unlock()
 		return nil
@@ -180,8 +180,8 @@ func (m *Mux) acquire(ctx context.Context, t *waiter, holding bool) error {
 		t.granted = make(chan struct{}, 1)
 	}
 	m.waiting = append(m.waiting, t)
-	if holding {
-		m.grantNext()
+	if hasTurn {
+		m.grantNext() // to another waiter, or to t again
 	}
 	m.mu.Unlock()
 	select {
@@ -205,13 +205,14 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext grants the turn to the waiter that is due. The caller has the turn and holds the lock.
+// grantNext grants the turn to the waiter of the highest priority, and every 16th time to the
+// longest waiting. If nobody waits, the turn is free. The caller has the turn and holds m.mu.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
 		return
 	}
-	next := 0
+	next := 0 // the longest waiting
 	m.grants++
 	if m.grants%oldestEvery != 0 {
 		for i, t := range m.waiting {
@@ -230,7 +231,6 @@ func (m *Mux) grantNext() {
 // way. The framing's size is the largest; the smallest is 1 KiB, or the framing's size if that is
 // less. Zero, the default, leaves every frame at the framing's size.
 //
-// All frames of a message have the size chosen when it begins, since each of them states how many
-// there are. The size bounds only the wait for a frame; the bytes that the pipe holds already take
-// additional time.
+// The size is chosen when a message begins and holds for all its frames, since each states their
+// number. It bounds the wait for a frame, not for the bytes that the pipe already holds.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }

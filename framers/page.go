@@ -28,9 +28,9 @@ func newBuffer(n, offset int) []byte {
 	return b[skip : skip+n : skip+n]
 }
 
-// slowTogether reports whether the kernel copies the second of pieces slowly if one call sends
-// both. In a call of its own the second is copied fast, unless it begins in the last 31 bytes of a
-// page. A short second piece is not worth a call of its own.
+// slowTogether reports whether the kernel copies the second piece slowly if one call sends the
+// first two. In a call of its own the second is copied fast, unless it begins in the last 31 bytes
+// of a page. A short second piece is not worth a call, and counts as fast.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
@@ -40,8 +40,8 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns n, or a little less, so that what is left of pieces behind that many bytes
-// begins at the start of a page of memory. If n is below two pages it returns n.
+// toPageStart returns n, or a little less: so many bytes of pieces that what follows them begins at
+// the start of a page of memory. If n is below two pages it returns n.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n
