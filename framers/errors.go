@@ -17,8 +17,8 @@ type TooLargeError struct {
 	Declared bool  // whether Size was declared
 	Limit    int64 // bytes
 	Offset   int64 // where the message's frame begins, in bytes of the stream; -1 from a Writer
-	// Head is the first bytes of the message, at most 1 KiB. Under Resync it has all of these,
-	// under Close those that had arrived. The caller may keep it.
+	// Head is the first bytes of the message, at most 1 KiB; with the policy Close, as many of them
+	// as had arrived. The caller may keep it.
 	Head []byte
 }
 
@@ -35,14 +35,13 @@ func (e *TooLargeError) Error() string {
 		e.Offset, e.Size, e.Limit)
 }
 
-// A refusal is a message beyond the limit whose size is not declared, while the rest of it is
-// skipped.
+// A refusal counts the bytes of a message beyond the limit while they are skipped.
 type refusal struct {
-	err  *TooLargeError // nil for none
-	size int64          // bytes that have come
+	err  *TooLargeError // nil if no message is skipped
+	size int64          // bytes of the message that have come
 }
 
-// tell ends a refusal when the whole message has come, and reports it to WithSkipped's function.
+// tell ends a refusal when the whole message has come, and calls WithSkipped's function.
 func (f *refusal) tell(s *settings) {
 	if f.err != nil && s.skipped != nil {
 		e := *f.err
@@ -91,10 +90,10 @@ var (
 	ErrHeaderLines    = errors.New("header has more than 64 lines")
 )
 
-// A HeaderError is returned for a header that does not tell the length of its body. The next
-// ReadMessage looks for the next text that reads as a Content-Length line and goes on there. That
-// is a best effort, since a body can imitate a header: a caller that cannot trust its peer stops at
-// the first HeaderError.
+// A HeaderError is returned for a header that does not tell the length of its message. The next
+// ReadMessage looks for the next text that reads as a Content-Length line and goes on there. This
+// is a best effort, since a message can imitate a header: a caller that cannot trust its peer
+// should stop at the first HeaderError.
 type HeaderError struct {
 	Offset int64  // where the line begins, in bytes of the stream
 	Line   string // the line without its terminator, at most 80 bytes of it
@@ -112,17 +111,16 @@ var (
 	ErrIndex     = errors.New("chunk index is not below the total")
 	ErrTotal     = errors.New("chunk total contradicts an earlier chunk of the message")
 	ErrDuplicate = errors.New("chunk came before")
-	ErrInFlight  = errors.New("too much is in flight") // WithMaxInFlight
+	ErrInFlight  = errors.New("too much is in flight") // see WithMaxInFlight
 	ErrMissing   = errors.New("chunks are missing at the end of the stream")
 	ErrPacked    = errors.New("not a valid compressed message")
-	ErrExpired   = errors.New("chunks are missing and none came for too long") // WithExpiry
+	ErrExpired   = errors.New("chunks are missing and none came for too long") // see WithExpiry
 )
 
 // A ChunkError is returned for a chunk that cannot be used, or a message that cannot become
-// complete. The next message can still be read. After ErrMalformed, ErrIndex, ErrTotal and
-// ErrDuplicate the frame is dropped, but the message that it names is not; after the other errors
-// that message is dropped. For ErrMissing and ErrExpired, Offset is that of the message's first
-// frame.
+// complete. The next message can still be read. ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate
+// mean that only the frame was dropped, the other errors that the message was. For ErrMissing and
+// ErrExpired, Offset is that of the message's first frame.
 type ChunkError struct {
 	Offset   int64  // where the frame begins, in bytes of the stream
 	ID       string // the message's id; "" if none can be read

@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// Messages yields the messages of r, each valid until the next one, and its errors. It goes on
-// after an error after which r can go on: a [*HeaderError], a [*ChunkError], and under [Resync] a
-// [*TooLargeError]. It ends after any other error, and without one at the end of the stream.
+// Messages yields the messages and errors of r; a message is valid until the next one. It goes on
+// after a [*HeaderError], a [*ChunkError], and with the policy [Resync] a [*TooLargeError]. Any
+// other error is the last that it yields. At the end of the stream it ends without an error.
 //
 //	for msg, err := range framers.Messages(r) {
 //		if err != nil {
@@ -43,12 +43,11 @@ func goesOn(err error) bool {
 	return errors.As(err, &header) || errors.As(err, &chunk) || errors.As(err, &large)
 }
 
-// A Resetter is a Reader that holds messages of which chunks are missing: the Reader of a framing
-// that is a Chunker.
+// A Resetter is a Reader that holds incomplete messages: that of a framing that is a Chunker.
 type Resetter interface {
 	Reader
-	// Reset drops the incomplete messages, gives their memory back, and returns how many they were.
-	// If chunks of a dropped message still come, they are taken for chunks of a new message.
+	// Reset drops the incomplete messages, gives their memory back, and returns how many there
+	// were. If chunks of a dropped message still come, they are taken for chunks of a new message.
 	Reset() (dropped int)
 }
 
@@ -69,8 +68,8 @@ func NewAssembler(f Chunker, opts ...Option) *Assembler {
 // ErrSeveralFrames is returned for a frame that holds more than one.
 var ErrSeveralFrames = errors.New("process frame: a newline inside the frame")
 
-// ProcessFrame takes one frame, with or without its newline. It returns a message if the frame
-// completes one, valid until the next call, and whether it did. Its errors are those of a Reader.
+// ProcessFrame takes one frame, with or without its newline. If the frame completes a message, it
+// returns the message, valid until the next call, and true. Its errors are those of a Reader.
 func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err error) {
 	frame = bytes.TrimSuffix(frame, newline)
 	if bytes.IndexByte(frame, '\n') >= 0 {
@@ -84,8 +83,8 @@ func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err erro
 	return msg, err == nil, err
 }
 
-// Reset drops the incomplete messages and returns how many they were, if the framing is of this
-// package.
+// Reset drops the incomplete messages and returns how many there were. It does nothing for a
+// framing of another package whose Reader is no [Resetter].
 func (a *Assembler) Reset() (dropped int) {
 	r, ok := a.r.(Resetter)
 	if !ok {
@@ -94,14 +93,14 @@ func (a *Assembler) Reset() (dropped int) {
 	return r.Reset()
 }
 
-// errNextFrame is what a frameSource returns behind its frame. A Reader takes it for an error that
-// may pass, and goes on with the next frame.
+// errNextFrame is what a frameSource returns behind its frame. A Reader takes it for a passing
+// error, such as a deadline, and goes on with the next frame.
 var errNextFrame = errors.New("the next frame is to come")
 
-// A frameSource gives a frame and its newline.
+// A frameSource is what an Assembler's Reader reads from: one frame and its newline.
 type frameSource struct {
-	frame []byte
-	open  bool // its newline is still to come
+	frame []byte // what has not yet been read of it
+	open  bool   // the newline has not yet been read
 }
 
 func (s *frameSource) Read(b []byte) (int, error) {

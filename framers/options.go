@@ -8,23 +8,21 @@ import (
 )
 
 const (
-	// DefaultMaxMessage is the limit on a message unless WithMaxMessage says otherwise: 16 MiB, in
-	// bytes.
+	// DefaultMaxMessage is the limit on a message unless WithMaxMessage sets it: 16 MiB, in bytes.
 	DefaultMaxMessage = 16 << 20
 	// DefaultReadBuffer is how much a Reader asks for in one read unless WithReadBuffer says
 	// otherwise: 256 KiB, in bytes. Measured through pipes, 4 KiB reads lose up to half of the
 	// throughput, and 1 MiB reads gain nothing.
 	DefaultReadBuffer = 256 << 10
 	// DefaultReadOffset is where in a page of memory a read buffer begins unless WithReadOffset
-	// says otherwise: behind the 31 bytes to which some processors copy slowly, with room to spare.
+	// says otherwise: well behind the first 31 bytes, to which some processors copy slowly.
 	DefaultReadOffset = 128
 )
 
-// noLimit is the largest limit: below the largest int, so that adding other sizes to it does not
-// overflow.
+// noLimit is the largest limit. Other sizes can be added to it without an overflow.
 const noLimit = math.MaxInt - math.MaxInt>>5
 
-// A Policy says what follows a message beyond the limit.
+// A Policy says what a Reader does after a message beyond the limit.
 type Policy int
 
 const (
@@ -44,13 +42,13 @@ func (s *settings) refuse(err error, broken *error) error {
 	return err
 }
 
-// An Option changes what a Writer, a Reader or a Mux does. An option that does not concern it is
-// ignored, so that one list serves both ends. A framing of another package cannot read it.
+// An Option changes what a Writer, a Reader or a Mux of this package does. Each of them ignores the
+// options that do not concern it, so that one list serves both ends.
 type Option func(*settings)
 
 type settings struct {
 	maxMessage     int
-	writerLimit    bool
+	writerLimit    bool // maxMessage holds for a Writer, too
 	readBuffer     int
 	readOffset     int
 	writeSize      int
@@ -122,9 +120,8 @@ func WithReadOffset(n int) Option {
 // default, and a negative n mean whole frames. It changes nothing on the wire: the pieces of a
 // frame follow each other at once, and a Mux lets nothing come between them. A frame of up to 4096
 // bytes goes out in one call whatever n is, as pipes promise not to mix it with those of other
-// processes. Larger frames go out in pieces of n bytes, also if n is less than 4096.
-// The first piece of a large frame may be shorter than n, so that the others begin at a page of
-// memory.
+// processes. Larger frames go out in pieces of n bytes, also if n is less than 4096. The first
+// piece of a large frame may be shorter, so that the others begin at a page of memory.
 //
 // Smaller writes let a reader on another CPU begin sooner, and cost a system call each. If other
 // processes or goroutines write to the same stream without a common lock, they come between the
@@ -150,8 +147,8 @@ func WithIDs(ids func() [16]byte) Option {
 	return func(s *settings) { s.ids = ids }
 }
 
-// WithMaxInFlight bounds what a chunk reader holds of messages not yet complete: their number, and
-// their bytes together. Zero or less leaves a bound at its default, 64 messages and 64 MiB.
+// WithMaxInFlight bounds what a chunk reader holds of incomplete messages: their number, and their
+// bytes together. Zero or less leaves a bound at its default, 64 messages or 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
 		s.flightMessages = positive(messages, s.flightMessages)
@@ -160,8 +157,7 @@ func WithMaxInFlight(messages, bytes int) Option {
 }
 
 // WithExpiry sets how long a chunk reader keeps a message of which no chunk comes: one minute
-// unless set, zero or less for ever. Age is looked at when a frame arrives; a Reader has no timer
-// of its own.
+// unless set, for ever if zero or less. A Reader drops old messages when a frame arrives.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
 // WithProgress makes ReadMessage of a chunk reader call f for each chunk that it accepts, before it
@@ -169,23 +165,23 @@ func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = 
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
 // WithSkipped makes ReadMessage call f when it has skipped all of a message beyond the limit, if
-// the framing declares no sizes. f receives the error that ReadMessage returned, with Size set to
-// the bytes of the message, including a carriage return before the newline. Under Close nothing is
-// skipped, and f is not called.
+// the framing declares no sizes. f receives the error that an earlier ReadMessage returned, with
+// Size set to the bytes of the message, including a carriage return before the newline. With the
+// policy Close nothing is skipped, and f is not called.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
-// WithQueue sets how many messages may wait in a Mux; a further Send waits for a place. Zero or
-// less means 1024.
+// WithQueue sets how many messages may wait in a Mux; a further Send waits until one has been sent.
+// Zero or less means 1024.
 func WithQueue(messages int) Option {
 	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
 }
 
-// positive returns n if it is above zero, else otherwise.
-func positive(n, otherwise int) int {
+// positive returns n if it is above zero, else fallback.
+func positive(n, fallback int) int {
 	if n > 0 {
 		return n
 	}
-	return otherwise
+	return fallback
 }
 
 // id returns the id of the next chunked message.
@@ -196,10 +192,10 @@ func (s *settings) id() [16]byte {
 	return s.random.next()
 }
 
-// An idSource makes version 4 UUIDs: two SplitMix64 generators (Steele, Lea, Flood: Fast splittable
-// pseudorandom number generators, 2014), each of which gives no number twice. Both begin at a
-// random place. The generators of math/rand/v2 are not inlined: with them, the id of a small
-// message would cost twice as much.
+// An idSource makes version 4 UUIDs from two SplitMix64 generators (Steele, Lea, Flood: Fast
+// splittable pseudorandom number generators, 2014), each of which gives no number twice. Both begin
+// with a random number. The generators of math/rand/v2 are not inlined: with them, the id of a
+// small message would cost twice as much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {
@@ -208,11 +204,12 @@ func (s *idSource) next() (id [16]byte) {
 	s.low += step
 	binary.LittleEndian.PutUint64(id[:8], mix(s.high))
 	binary.LittleEndian.PutUint64(id[8:], mix(s.low))
-	id[6] = id[6]&0x0f | 0x40
-	id[8] = id[8]&0x3f | 0x80
+	id[6] = id[6]&0x0f | 0x40 // version 4
+	id[8] = id[8]&0x3f | 0x80 // the usual variant
 	return id
 }
 
+// mix is the output function of SplitMix64.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
