@@ -11,26 +11,26 @@ import (
 // DefaultForks is the number of forks if a plan does not set it.
 const DefaultForks = stat.Forks
 
-// A cost is how long the parts of a group's measurement take, as measured in the latest fork: one
-// round, and all that a fork does beside its rounds. The first round meets cold caches and
-// untouched memory; the time by which it exceeds the other rounds is counted as the fork's.
-type cost struct{ fork, round time.Duration }
-
-// count takes in what round n of a fork took, counted from 0. Round 1 replaces round 0, and what
-// round 0 took longer counts as the fork's.
-func (c *cost) count(n int, took time.Duration) {
-	if n == 1 {
-		c.fork += max(0, min(c.round-took, took)) // more is not a cold cache but another program
-	}
-	c.round += (took - c.round) / time.Duration(max(1, n)) // the mean of all but the first
+// A cost is how long the parts of a group take: first a guess, then as the latest fork measured it.
+type cost struct {
+	fork  time.Duration // all that a fork does beside its rounds
+	round time.Duration // one round of all cells
 }
 
-// forkOverhead is the time to start the workers of a fork. sliceOverhead is the time of a slice
-// beyond its duration: for its warm-up, the quiet before the clock starts, and the job and its
-// reports. Both were measured on a machine of two cores.
+// count notes how long round n of a fork took, counted from 0. Round 0 meets cold caches and
+// untouched memory, so what it takes longer than round 1 counts as the fork's.
+func (c *cost) count(n int, took time.Duration) {
+	if n == 1 {
+		longer := c.round - took
+		c.fork += max(0, min(longer, took)) // what is beyond that has another cause
+	}
+	c.round += (took - c.round) / time.Duration(max(1, n)) // the mean of all but round 0
+}
+
+// These times were measured on a machine of two cores.
 const (
-	forkOverhead  = 45 * time.Millisecond
-	sliceOverhead = 3 * time.Millisecond
+	forkOverhead  = 45 * time.Millisecond // to start the workers of a fork
+	sliceOverhead = 3 * time.Millisecond  // to warm up, be quiet, and pass on job and reports
 )
 
 // expect adds to a group's cost what one of its cells is expected to cost.
@@ -41,7 +41,7 @@ func (c *cost) expect(p Plan, cell results.Cell) {
 		slice = max(slice, leastFills*pause)
 	}
 	c.fork += p.Duration/4 + sliceOverhead
-	c.round += slice*11/10 + message + sliceOverhead // one message warms up
+	c.round += slice*11/10 + message + sliceOverhead // at least one message warms up
 }
 
 // timeOfMessage guesses how long a message takes.
@@ -75,8 +75,8 @@ func (p Plan) Estimate() time.Duration {
 	return all
 }
 
-// forksOf returns over how many forks a cell's slices are spread: as many as there are slices, if
-// the workers leave after each.
+// forksOf returns over how many forks a cell's slices are spread. If workers take one job, each
+// slice needs a fork.
 func (p Plan) forksOf(c results.Cell) int {
 	if takesOneJob(c) {
 		return p.Samples
@@ -84,15 +84,15 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is the smallest number of rounds that a fork takes: a fork is represented by the
-// median of its slices, and the median of fewer than three says next to nothing.
+// leastRounds is the smallest number of rounds that a fork takes. The median of its slices
+// represents the fork, and the median of fewer than three says next to nothing.
 const leastRounds = 3
 
 // roundsFor returns how many rounds the next fork of a group takes: as many as the plan asks for,
-// or fewer if the time is short: then all groups take the same share of their rounds.
+// or fewer if the time is short. All groups then take the same share of their rounds.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.left(g)
-	asked := (rounds + forks - 1) / forks
+	asked := (rounds + forks - 1) / forks // rounded up
 	if r.MaxTime == 0 {
 		return asked
 	}
@@ -112,11 +112,14 @@ func (r *runner) roundsFor(g *group) int {
 
 // left returns how many forks and rounds a group has yet to take, at least one of each.
 func (r *runner) left(g *group) (forks, rounds int) {
-	all := r.forksOf(g.cells[0].record.Cell)
-	return max(1, all-g.forks), max(r.Samples-g.rounds, r.Samples/all, 1)
+	planned := r.forksOf(g.cells[0].record.Cell)
+	forks = max(1, planned-g.forks)
+	// If slices were left out, a further fork takes as many rounds as a planned one.
+	rounds = max(r.Samples-g.rounds, r.Samples/planned, 1)
+	return forks, rounds
 }
 
-// late reports whether it is too late to begin something that takes this long.
+// late reports whether the run's time does not allow for something that takes this long.
 func (r *runner) late(cost time.Duration) bool {
 	if !r.measured {
 		cost = 0 // until there is a sample, the cost is a guess
@@ -124,8 +127,8 @@ func (r *runner) late(cost time.Duration) bool {
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit returns how long a slice that begins now may take. It shrinks with the time left, so that a
-// slice that hangs does not keep the run far beyond its time.
+// limit returns how long a slice that begins now may take. The limit shrinks with the run's time,
+// so that a slice that hangs does not make the run much longer than that.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

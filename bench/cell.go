@@ -12,16 +12,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Patterns are the values of a cell's pattern, with a line for a list.
+// Patterns are the values of a cell's pattern, each with a line that explains it.
 var Patterns = [][2]string{
 	{"stream", "messages one way, as fast as the pipe takes them"},
 	{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
 	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
 }
 
-// sharedBy returns the cell without the fields in which cells that share workers may differ. Cells
-// that are compared share workers, and so do their sizes, because the start of two processes takes
-// as long as some ten slices.
+// sharedBy returns a key: cells with the same key share workers. It is the cell without its size
+// and without the fields in which compared cells may differ. Cells of all sizes share workers
+// because the start of two processes takes as long as some ten slices.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -31,16 +31,15 @@ func sharedBy(c results.Cell) results.Cell {
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell do only one timed job: an open loop may be
+// takesOneJob reports whether the workers of a cell end after one timed job: an open loop may be
 // given up, and a reader that closes its end leaves no pipe for another job.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
-// isOpenLoop reports whether the cell's messages fall due one by one. The loop may be given up if
-// the pipe cannot take them.
+// isOpenLoop reports whether messages fall due at a rate, whether the pipe can take them or not.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
-// comparedBy returns the cell without the fields in which compared cells may differ: the framing,
-// how the ends use their memory, and what they do beside reading and writing.
+// comparedBy returns a key: cells with the same key are compared. It is the cell without its
+// framing, how the ends use their memory, and what they do beside reading and writing.
 func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -55,7 +54,7 @@ func comparedBy(c results.Cell) results.Cell {
 	return withoutReadersWork(c)
 }
 
-// withoutReadersWork is the cell with a reader that only reads.
+// withoutReadersWork returns the cell with a reader that only reads.
 func withoutReadersWork(c results.Cell) results.Cell {
 	c.Drain = 0
 	c.ClosesAfter = 0
@@ -66,20 +65,15 @@ func withoutReadersWork(c results.Cell) results.Cell {
 
 // validate returns an error if no system can run the cell.
 func (p Plan) validate(c results.Cell) error {
-	if err := c.Validate(); err != nil {
-		return err
-	}
-	if err := validateNames(c); err != nil {
-		return err
-	}
 	for _, check := range []func(results.Cell) error{
-		validateMemory, validateMixed, validateLoad, p.validateRate,
+		results.Cell.Validate, validateNames, validateMemory, validateMixed, validateLoad,
+		p.validateRate, p.validateMessages,
 	} {
 		if err := check(c); err != nil {
 			return err
 		}
 	}
-	return p.validateMessages(c)
+	return nil
 }
 
 func validateNames(c results.Cell) error {
@@ -100,7 +94,7 @@ func validateNames(c results.Cell) error {
 		return fmt.Errorf("unknown transfer %q (known: %s)", c.Transfer, results.TransferVmsplice)
 	}
 	_, err := placement.Topology{}.Choose(c.Placement)
-	if errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) { // a known name, for which this topology has no CPUs
 		return nil
 	}
 	return err
@@ -108,21 +102,22 @@ func validateNames(c results.Cell) error {
 
 // validateMessages reports messages that the cell's framing cannot carry.
 func (p Plan) validateMessages(c results.Cell) error {
-	s, err := p.jobOf(c).prepare(job.messages)
-	if err != nil || s.raw {
+	prepared, err := p.jobOf(c).prepare(job.messages)
+	if err != nil || prepared.raw {
 		return err
 	}
-	for i := range s.source.Distinct() {
-		if err := framers.Carries(s.framing, s.source.Message(i)); err != nil {
+	source := prepared.source
+	for i := range source.Distinct() {
+		if err := framers.Carries(prepared.framing, source.Message(i)); err != nil {
 			return fmt.Errorf("payload %s: %w", c.Payload, err)
 		}
 	}
 	return nil
 }
 
-// maxLoadMessages is how many messages a sample of an open loop may have. Each end keeps two times
-// of 8 bytes for each message, in at most half of the memory that a worker may hold.
-const maxLoadMessages = workerMemory / 32
+// maxLoadMessages is the most messages of a sample of an open loop. Each end keeps two moments per
+// message, of 8 bytes each, and these may take half of the memory that a worker may hold.
+const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
 // validateRate reports an open loop with more messages than [maxLoadMessages].
 func (p Plan) validateRate(c results.Cell) error {
@@ -134,8 +129,7 @@ func (p Plan) validateRate(c results.Cell) error {
 		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 }
 
-// mostInflight is the most unanswered messages at a time: there is a slot for each, made before the
-// first is sent.
+// mostInflight is the most unanswered messages at a time. Slots for all are made in advance.
 const mostInflight = 1 << 16
 
 // validateLoad reports a pattern and load that do not fit together.
@@ -165,14 +159,13 @@ func validateLoad(c results.Cell) error {
 	return nil
 }
 
-// leastWriteSize is the smallest bound that a cell may set for its writes, in bytes: a header fits.
+// leastWriteSize is the smallest write size that a cell may ask for, in bytes: a header fits.
 const leastWriteSize = 64
 
 // mostWork is the most that a reader may spend on a byte, in nanoseconds.
 const mostWork = 100_000
 
-// validateMemory reports offsets, sources, write sizes and work that cannot be, or that do not fit
-// the cell's other fields.
+// validateMemory reports offsets, sources, write sizes and work that the cell cannot have.
 func validateMemory(c results.Cell) error {
 	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
 		if offset == "" {

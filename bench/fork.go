@@ -15,25 +15,25 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is what a slice may take beyond twenty times its planned duration: the slowest cells (a 16
-// MiB message, searched again after every read) take seconds for one message.
+// grace is how much longer than twenty times its planned duration a slice may take: the slowest
+// cells (16 MiB, searched again after every read) take seconds for one message.
 const grace = 30 * time.Second
 
-// An errSlow is a slice that did not finish within its limit.
+// An errSlow says that a slice did not finish within its limit.
 type errSlow struct{ limit time.Duration }
 
 func (e errSlow) Error() string {
 	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
 }
 
-// pipeEnds are the ends of pipes that an endpoint has. Over toPeer and fromPeer the endpoints tell
-// each other that they are ready, or to go. Replies pass through back, which is nil in a stream.
+// pipeEnds are the ends of pipes that an endpoint has.
 type pipeEnds struct {
-	toPeer, fromPeer, data, back *syspipe.End
+	toPeer, fromPeer *syspipe.End // to say when one is ready, and when to go
+	data             *syspipe.End // of the pipe that is measured
+	back             *syspipe.End // of the pipe for replies; nil in a stream
 }
 
-// endsOf names the ends that an endpoint of a role was given. They come in the order in which
-// [openPipes] opens the pipes.
+// endsOf returns the ends that an endpoint was given, which are in the order of [openPipes].
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
 	if !r.isOrigin() {
@@ -45,22 +45,24 @@ func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	return p
 }
 
-// pipes are all pipes between the two endpoints of a cell. The controller only opens them and
-// passes their ends on.
+// pipes are all pipes between the two endpoints of a cell. The controller only passes them on.
 type pipes struct {
-	origin, other []*syspipe.End
-	err           error // the first
+	origin []*syspipe.End // for the endpoint that messages come from
+	other  []*syspipe.End
+	err    error // the first error of open
 }
 
-// openPipes opens two pipes over which the endpoints say that they are ready, the measured one, and
-// for round trips one back for replies.
+// openPipes opens a pipe each way over which the endpoints say that they are ready, the measured
+// pipe, and for round trips one for the replies.
 func openPipes(c results.Cell) (*pipes, error) {
+	const fromOrigin, toOrigin = true, false
+	const usual = 0 // capacity
 	var p pipes
-	p.open(syspipe.Anonymous, 0, true)
-	p.open(syspipe.Anonymous, 0, false)
-	p.open(syspipe.Kind(c.Pipe), c.Capacity, true)
+	p.open(syspipe.Anonymous, usual, fromOrigin)
+	p.open(syspipe.Anonymous, usual, toOrigin)
+	p.open(syspipe.Kind(c.Pipe), c.Capacity, fromOrigin)
 	if c.Pattern == results.PatternRoundtrip {
-		p.open(syspipe.Kind(c.Pipe), c.Capacity, false)
+		p.open(syspipe.Kind(c.Pipe), c.Capacity, toOrigin)
 	}
 	if p.err != nil {
 		p.close()
@@ -69,7 +71,7 @@ func openPipes(c results.Cell) (*pipes, error) {
 	return &p, nil
 }
 
-// open opens a pipe from the origin to the other end, or back.
+// open opens a pipe from the origin to the other endpoint, or back.
 func (p *pipes) open(kind syspipe.Kind, capacity int, fromOrigin bool) {
 	if p.err != nil {
 		return
@@ -94,12 +96,12 @@ func (p *pipes) close() {
 // A worker is a process that runs one endpoint.
 type worker struct {
 	*proc.Process
-	jobs *os.File // takes one job per line; the worker leaves when it is closed
+	jobs *os.File // takes one job per line; when it is closed, the worker exits
 	role role
 }
 
-// startWorker starts a worker with its ends of the pipes. This process's own copies of them are
-// closed, even if the worker does not start.
+// startWorker starts a worker and gives it ends of pipes. The ends are then closed in this process,
+// even if the worker does not start.
 func startWorker(
 	ctx context.Context, c endpointConfig, ends []*syspipe.End,
 ) (*worker, error) {
@@ -109,7 +111,7 @@ func startWorker(
 		return nil, err
 	}
 	w := &worker{Process: p, role: c.Role}
-	if w.jobs, err = w.Pipe(0); err != nil {
+	if w.jobs, err = w.Pipe(0); err != nil { // standard input
 		return nil, err
 	}
 	if err := w.Start(ctx); err != nil {
@@ -128,30 +130,29 @@ func (w *worker) do(ctx context.Context, j job) (report, error) {
 	return r, nil
 }
 
-// explain says why a worker does not report as it should, and ends it.
+// explain ends a worker from which no report came, and returns the reason as an error.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))
 	}
-	w.Stop(time.Second, 0) // it will report no more, so it is about to end
+	w.Stop(time.Second, 0) // it is about to exit; after a second it is killed
 	if exit := w.Wait(); exit != nil {
 		return fmt.Errorf("the %s died: %w", w.role, exit)
 	}
-	if errors.Is(err, proc.ErrNotBegun) { // its main ran on as usual
+	if errors.Is(err, proc.ErrNotBegun) { // its main did not call Worker
 		err = fmt.Errorf("%w; main, or TestMain, has to call bench.Worker first", err)
 	}
 	return fmt.Errorf("the %s: %w", w.role, err)
 }
 
 // A fork is one start of the two workers that measure a group of cells, with the pipes between
-// them. The workers do jobs until the fork is closed; between two jobs each waits in a read for the
-// next.
+// them. The workers do jobs until the fork is closed, and in between wait for the next.
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
 	limit   func() time.Duration // how long a job that begins now may take
-	offset  int                  // where in a page its messages begin, unless a cell says it
-	workers []*worker            // the origin's, then the other end's
+	offset  int                  // where in a page messages begin, if the cell does not say
+	workers []*worker            // the origin's, then the other endpoint's
 }
 
 // startFork opens pipes for cells like the job's and starts their workers.
@@ -195,9 +196,8 @@ func (f *fork) close() {
 	f.cancel(nil)
 }
 
-// run gives both workers a job and returns the reports of both endpoints. If one worker dies, the
-// other finds its pipes closed and reports that. If the job takes longer than the limit, both
-// workers are killed.
+// run gives both workers a job and returns their reports. If one worker dies, the other finds its
+// pipes closed and reports that. If the job takes longer than the limit, both workers are killed.
 func (f *fork) run(j job) (reports, error) {
 	j.Offset = f.offset
 	limit := f.limit()
@@ -212,6 +212,7 @@ func (f *fork) run(j job) (reports, error) {
 	done.Wait()
 	err := errors.Join(errs...)
 	blamed, failed := all.failure()
+	// If the workers were killed, or a report only says that the other worker died, err says more.
 	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
 		return all, err
 	}

@@ -251,7 +251,7 @@ func TestASliceIsLeftOutForWhatOthersTook(t *testing.T) {
 		if got.Nanoseconds() != row.others || known == row.unknown {
 			t.Errorf("%s: others took %d ns, %v; want %d", row.name, got, known, row.others)
 		}
-		i := &interference{last: machine.ReadUsage()}
+		i := &interference{usage: machine.ReadUsage()}
 		i.mark(&s, row.cpus)
 		if s.StealNS != nil && *s.StealNS > 0 {
 			continue // here and now

@@ -9,15 +9,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An interference is what disturbs the cells of a run: the machine's own faults, and who else uses
-// it while the run goes on.
+// interference watches what disturbs the cells of a run: the machine's own faults, and who else
+// uses the machine while the run goes on.
 type interference struct {
-	lasting []string      // faults of the machine, found before the run
+	lasting []string      // warnings of the machine's own faults, found before the run
 	before  machine.Usage // of the machine's CPUs, before the run
-	last    machine.Usage // when the latest slice was over
-	latest  []string      // all warnings, by the latest look
+	usage   machine.Usage // of the machine's CPUs, when the latest slice was over
 
-	disturbed bool // others used what the cells needed, by the latest look
+	// As update found them:
+	current   []string // all warnings
+	disturbed bool     // others used what the cells needed
 }
 
 func newInterference() *interference {
@@ -25,22 +26,21 @@ func newInterference() *interference {
 	return &interference{
 		lasting: warningsOf(machine.Disturbing(machine.Describe("", 0))),
 		before:  usage,
-		last:    usage,
+		usage:   usage,
 	}
 }
 
-// maxQueued is the largest share of a slice's time in which its ends may have waited for CPUs that
-// others had.
+// maxQueued is the share of a slice's time that its ends may wait for CPUs that others have. If
+// they wait longer, the sample counts as disturbed.
 const maxQueued = 0.05
 
-// mark notes in a sample how much CPU time the hypervisor took from it. It leaves the sample out of
-// the figures, by saying why in Disturbed, if the hypervisor took any since the slice before, if a
-// quota stopped it, or if its ends waited more than maxQueued of the time for CPUs that others had.
-// The rule is the same for every sample and ignores its speed.
+// mark notes in a sample how much CPU time the hypervisor took since the slice before. If others
+// disturbed the sample, mark says how in Disturbed, and the figures leave the sample out. The rule
+// is the same for every sample and ignores the sample's speed.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
-	since := now.Since(i.last)
-	i.last = now
+	since := now.Since(i.usage)
+	i.usage = now
 	stolen, known := since.StolenFrom(cpus.Writer, cpus.Reader)
 	if known {
 		s.StealNS = new(stolen.Nanoseconds())
@@ -58,51 +58,51 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns how long the ends of a sample waited, at least, for a CPU that others
-// had.
+// waitedForOthers returns how long the ends of a sample waited at least for CPUs that others had.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
 	if w.RunQueueNS == nil || r.RunQueueNS == nil || w.CPUNS == nil || r.CPUNS == nil {
 		return 0, false
 	}
-	ns := *w.RunQueueNS + *r.RunQueueNS // if each has a CPU of its own, it waits only for others
+	ns := *w.RunQueueNS + *r.RunQueueNS // an end that has its own CPU waits only for others
 	switch {
 	case cpus.Writer == placement.Any:
-		// An end may have waited for the other while that ran; what it waited beyond that counts.
+		// An end may have waited while the other ran; only what it waited beyond that counts.
 		ns = max(0, *w.RunQueueNS-*r.CPUNS) + max(0, *r.RunQueueNS-*w.CPUNS)
 	case cpus.Writer == cpus.Reader:
-		// They also wait for each other; only the time in which neither ran counts.
+		// The ends also wait for each other; only the time in which neither ran counts.
 		ns = min(ns, max(0, s.ElapsedNS-*w.CPUNS-*r.CPUNS))
 	}
 	return time.Duration(ns), true
 }
 
-// look collects the warnings about the machine so far. It is called once for cells that are
-// finished together, so that all of them get the same warnings.
-func (i *interference) look() {
+// update collects the warnings about the machine so far. It is called once for all cells that
+// finish together, so that all of them get the same warnings.
+func (i *interference) update() {
 	faults := machine.ReadUsage().Since(i.before).Faults()
-	i.latest, i.disturbed = append(warningsOf(faults), i.lasting...), len(faults) > 0
+	i.current = append(warningsOf(faults), i.lasting...)
+	i.disturbed = len(faults) > 0
 }
 
-// warnings returns the warnings for a record that is finished now. disturbed means that others used
-// what the cell needed: that more than half of its samples were marked, or, if the system does not
-// tell how long threads wait for a CPU, that the whole machine was disturbed.
+// warnings returns the warnings for a cell that is finished, and whether others used what the cell
+// needed: whether more than half of its samples were disturbed, or, if the system does not tell how
+// long threads wait for a CPU, whether the whole machine was.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
-	tells := false
+	knowsWaits := false
 	marked := 0
 	for _, s := range samples {
 		if s.Writer.RunQueueNS != nil {
-			tells = true
+			knowsWaits = true
 		}
 		if s.Disturbed != "" {
 			marked++
 		}
 	}
-	if !tells {
-		return i.latest, i.disturbed
+	if !knowsWaits {
+		return i.current, i.disturbed
 	}
-	return i.latest, 2*marked > len(samples)
+	return i.current, 2*marked > len(samples)
 }
 
 func warningsOf(faults []machine.Fault) []string {

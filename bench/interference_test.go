@@ -13,14 +13,14 @@ import (
 func TestCellsAreToldWhatWasSeen(t *testing.T) {
 	s := newInterference()
 	s.before, s.lasting = machine.Usage{}, []string{"clock: slow; find another"}
-	s.look()
+	s.update()
 	if got, disturbed := s.warnings(nil); !slices.Equal(got, s.lasting) || disturbed {
 		t.Errorf("nothing known of others: %q", got)
 	}
-	s.latest, s.disturbed = []string{"as it was"}, true
+	s.current, s.disturbed = []string{"as it was"}, true
 	silent := make([]results.Sample, 4)
-	if got, disturbed := s.warnings(silent); !slices.Equal(got, s.latest) || !disturbed {
-		t.Errorf("before the next look: %q, disturbed %v", got, disturbed)
+	if got, disturbed := s.warnings(silent); !slices.Equal(got, s.current) || !disturbed {
+		t.Errorf("before the next update: %q, disturbed %v", got, disturbed)
 	}
 	told := slices.Clone(silent)
 	for i := range told {
@@ -30,9 +30,9 @@ func TestCellsAreToldWhatWasSeen(t *testing.T) {
 		}
 		told[i].Disturbed = "run queue"
 	}
-	s.look()
+	s.update()
 	if got, _ := s.warnings(nil); !slices.Equal(got, s.lasting) {
-		t.Errorf("after the next look: %q", got)
+		t.Errorf("after the next update: %q", got)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.interference = &interference{latest: []string{"load: others; stop them"}}
+	r.interference = &interference{current: []string{"load: others; stop them"}}
 	for samples, want := range map[int]int{0: 0, 1: 1} {
 		c := &cellRun{record: results.Record{
 			Cell: cell(), Samples: make([]results.Sample, samples),
@@ -53,7 +53,7 @@ func TestRecordsAreWarnedOfTheMachine(t *testing.T) {
 		}
 		got := 0
 		for _, w := range c.record.Warnings {
-			if w == r.interference.latest[0] {
+			if w == r.interference.current[0] {
 				got++
 			}
 		}

@@ -46,7 +46,7 @@ const SliceTime = 3 * time.Millisecond
 // usualSamples is the default number of slices per cell.
 const usualSamples = 24
 
-// withDefaults fills in what the plan and its cells do not say, except Forks (see forksOf).
+// withDefaults fills in what the plan and its cells leave empty, except Forks (see forksOf).
 func (p Plan) withDefaults() Plan {
 	if p.Samples == 0 {
 		p.Samples = usualSamples
@@ -61,7 +61,7 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// completeCell fills in what a cell does not say.
+// completeCell fills in what a cell leaves empty.
 func completeCell(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {
@@ -82,7 +82,7 @@ func completeCell(c results.Cell) results.Cell {
 	return c
 }
 
-// Placed gives a cell each of the placements that are worth comparing on this machine, see
+// Placed returns the cell once with each placement that is worth comparing on this machine: see
 // [placement.Topology.Best].
 func Placed(c results.Cell) []results.Cell {
 	topology, err := placement.Read()

@@ -1,5 +1,5 @@
-// Package bench measures cells: it drives messages of one size through one framing over one kind of
-// pipe, and says how long it took and what it cost.
+// Package bench measures cells. A cell says which messages pass through which framing over which
+// kind of pipe; its record says how long this took and what it cost.
 //
 //	func main() {
 //		bench.Worker() // does a worker's job and exits, or returns
@@ -10,7 +10,7 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells beside each other, and gives a record of each to keep. A file of
+// [Run] measures many cells beside each other, and passes a record of each to a function. A file of
 // records has what pictures and reports need:
 //
 //	w, err := results.Append("results.jsonl")
@@ -25,24 +25,24 @@
 //
 // # The controller and its workers
 //
-// [Run] is a controller: it opens the pipes, hands their ends to workers, and never reads or writes
-// them. Each end is a process of its own. Cells that are compared share their workers: these take a
-// short slice of one cell after another, and wait in a read in between. They are started several
-// times, since two starts differ more than two slices of one. A worker is this same program,
-// started again by syspipe/proc, and does its work in [Worker]. It is bound to its CPU, has the
-// garbage collector off while the clock runs, and is killed at its deadline. When the controller
-// goes, however it goes, its workers go too.
+// [Run] is the controller: it opens the pipes, hands their ends to workers, and never reads or
+// writes them. Each end belongs to a worker, a process of its own. Cells that are compared share
+// their workers, which measure a short slice of one cell after another. The workers are started
+// several times, since slices of two starts differ more than two slices of one start. A worker is
+// this same program, started again by syspipe/proc, and does its work in [Worker]. It is bound to
+// its CPU, has the garbage collector off while the clock runs, and is killed at its deadline. When
+// the controller ends, even if it is killed, its workers end too.
 //
 // # The clock
 //
 // Both ends first warm up through the same pipe. The end that receives the stream, or awaits the
 // replies, holds the clock. It waits until the other is ready, starts the clock, says go, and stops
-// the clock when it has the last message. Every message is checked for length and number meanwhile;
-// some messages of each cell are compared byte for byte, untimed.
+// the clock when it has the last message. While the clock runs, every framed message is checked for
+// length and number; before, some messages of each cell are compared byte for byte, untimed.
 //
-// If a cell asks for it ([results.Cell.ClosesAfter]), the reader then stops, and closes its end
-// when the pipe is full. The writer goes on until the kernel reports the close to it. Both moments
-// are recorded, by a clock that all processes share.
+// If a cell asks for it ([results.Cell.ClosesAfter]), the reader stops after its messages, and
+// closes its end when the pipe is full. The writer goes on until the kernel reports the close to
+// it. Both moments are recorded, by a clock that all processes share.
 //
 // # Where messages lie
 //
@@ -52,9 +52,8 @@
 //
 // # Concurrency
 //
-// Run may be called from several goroutines, but the figures of runs that share a machine disturb
-// each other. A figure may well differ on another day: compare only what was measured in one run,
-// interleaved.
+// Run may be called from several goroutines, but runs on one machine disturb each other. A figure
+// may well differ on another day: compare only what was measured in one run.
 package bench
 
 import (
@@ -104,10 +103,10 @@ const (
 	Compared   Step = "compared"   // every byte of its untimed messages was compared
 	Calibrated Step = "calibrated" // it is known how many messages fill a slice
 	Timed      Step = "timed"      // a sample was taken
-	Finished   Step = "finished"   // its record is kept
+	Finished   Step = "finished"   // its record was passed on
 )
 
-// A placedCell is a cell and where its ends are to run here, or why they cannot.
+// A placedCell is a cell and the CPUs for its ends, or why this machine cannot run it.
 type placedCell struct {
 	cell        results.Cell
 	cpus        placement.CPUs
@@ -182,8 +181,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// tryOptions returns an error if the cell needs options of package framers, and its framing is
-// another's, which cannot read them.
+// tryOptions returns an error if the cell needs options of package framers, and its framing is of
+// another package, which cannot read them.
 func tryOptions(c results.Cell) error {
 	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
 	if _, err := framers.Parse(c.Framing); err == nil || !needed {
@@ -201,8 +200,8 @@ func tryPipe(c results.Cell) error {
 		return err
 	}
 	polled := writer == syspipe.Poller || reader == syspipe.Poller
-	lends := syspipe.LendsPages && !polled && syspipe.Kind(c.Pipe).IsPipe()
-	if c.Transfer != "" && !lends {
+	canVmsplice := syspipe.LendsPages && !polled && syspipe.Kind(c.Pipe).IsPipe()
+	if c.Transfer != "" && !canVmsplice {
 		const says = "transfer %s through a %s with io %s: unavailable on %s"
 		return syspipe.Unsupported(fmt.Sprintf(says, c.Transfer, c.Pipe, c.IO, runtime.GOOS))
 	}

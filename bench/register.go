@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// registered are framings that are not pipebench's own, by their spec.
+// registered holds the framings that Register was given, by their names.
 var registered sync.Map
 
 // Register makes f, a framing of the caller's own, known to the engine under the name f.String(),
@@ -26,7 +26,7 @@ func Register(f framers.Framing) {
 	registered.Store(name, f)
 }
 
-// parseFraming finds a framing by its spec, a registered one too.
+// parseFraming returns the framing of a spec: one of package framers, or a registered one.
 func parseFraming(spec string) (framers.Framing, error) {
 	f, err := framers.Parse(spec)
 	if err == nil {

@@ -12,16 +12,16 @@ type report struct {
 	Error    string // empty if all went well
 	PeerGone bool   // the error is that the other endpoint left, so the cause lies there
 
-	results.Sample // what this endpoint knows of it
+	results.Sample // the fields of the sample that this endpoint knows
 
 	Counters    results.Counters
-	Checked     bool    // each message was, by number and length
+	Checked     bool    // each message was checked, by number and length
 	Trips       []int64 // nanoseconds of each round trip
 	Collections uint32  // of the garbage collector while the clock ran: none is expected
 	ClosedAt    int64   // when a reader closed its end, or its writer was told, on the shared clock
 }
 
-// reports are those of the two endpoints of one sample.
+// reports are those of the two endpoints about one job.
 type reports []report
 
 // from returns the report of the endpoint that has one of the roles.
@@ -39,10 +39,10 @@ func (rs reports) timer() report { return rs.from(receiver, client) }
 // origin returns the report of the endpoint that messages come from.
 func (rs reports) origin() report { return rs.from(sender, client) }
 
-// sample joins the two reports into one sample. It sums up what each round trip took here, in the
-// controller, because that makes garbage, and a worker does not collect garbage.
+// sample joins the two reports into one sample.
 func (rs reports) sample() results.Sample {
-	timer, origin := rs.timer(), rs.origin()
+	timer := rs.timer()
+	origin := rs.origin()
 	s := timer.Sample
 	s.WireBytes = origin.WireBytes
 	s.Capacity = origin.Capacity
@@ -56,8 +56,8 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// failure returns the report to blame for a failed sample: one whose error is not just that the
-// other endpoint left, if there is one.
+// failure returns the report to blame for a failed job: the first with an error, or better, with an
+// error that says more than that the other endpoint left.
 func (rs reports) failure() (blamed report, failed bool) {
 	for _, r := range rs {
 		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {

@@ -12,19 +12,17 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Run measures the plan's cells and gives each one's record to keep, when the last of its samples
-// was taken.
+// Run measures the plan's cells. It calls keep with a cell's record after the cell's last sample.
 //
 // Cells that differ in their framing, or in what the ends do with their memory, are compared.
-// Compared cells of all message sizes share their workers; together they are a group. The workers
-// of a group are started several times; each start is a fork. In each round of a fork every cell
-// takes a slice. Each round has a new random order, in which compared cells follow each other. The
-// groups take turns, a fork each time: so whatever else the machine does meets all cells alike, and
-// the forks of one group lie spread over the run.
+// Compared cells of all message sizes are a group, which shares its workers. The workers of a group
+// are started several times; each start is a fork. In each round of a fork every cell takes a
+// slice. Each round has a new random order, in which compared cells follow each other. The groups
+// take turns, a fork each time: so whatever else the machine does meets all cells alike, and the
+// forks of one group lie spread over the run.
 //
-// It stops early when ctx ends, when keep fails, or when a cell fails: a message lost or altered, a
-// worker that dies or hangs. What was measured by then is kept all the same. When Run returns there
-// is no worker left.
+// Run stops early when ctx ends, when keep fails, or when a cell fails: a message is lost or
+// altered, a worker dies or hangs. It then keeps what was measured. At its end no worker is left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -40,19 +38,19 @@ type runner struct {
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
-	grace        time.Duration // what a slice may take beyond twenty times its duration
+	grace        time.Duration // how much longer than 20 × its duration a slice may take
 	interference *interference
-	groups       []*group // those still open
+	groups       []*group // those that still need samples
 	measured     bool     // a sample was taken
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
 
-// A group is cells whose workers are started together: see [sharedBy].
+// A group is the cells that share workers: see [sharedBy].
 type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
-	forks  int // begun
-	rounds int // begun
+	forks  int // how many were begun
+	rounds int // how many were begun
 	cost   cost
 }
 
@@ -62,7 +60,7 @@ type cellRun struct {
 	group      *group
 	rate       float64 // messages per second, the best so far
 	size       float64 // bytes of a message on average
-	capacity   int     // bytes, of its pipe, once that was read back
+	capacity   int     // of its pipe, in bytes, as a worker reported it; 0: not known
 	calibrated bool
 }
 
@@ -83,7 +81,7 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	}, err
 }
 
-// run takes every group through its forks, until each has its samples or the time is up.
+// run takes every group through its forks, until each has its samples or time is too short.
 func (r *runner) run(ctx context.Context) error {
 	if err := r.openGroups(); err != nil {
 		return r.end(ctx, err)
@@ -106,13 +104,14 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end keeps what was measured of the groups that are left. It returns an error if the run ends
-// early for another reason than its time, or if no cell was measured.
+// end finishes the groups that still need samples. err is why the run failed, nil if its time is up
+// or all is done. end returns an error if the run failed, or if no cell was measured.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
 	case ctx.Err() != nil:
-		err, why = context.Cause(ctx), "interrupted"
+		err = context.Cause(ctx)
+		why = "interrupted"
 	case err != nil:
 		why = "failed"
 	case len(r.groups) > 0:
@@ -125,8 +124,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return err
 }
 
-// openGroups groups the cells that this machine can run, and keeps a record of why it cannot run
-// the others.
+// openGroups groups the cells that this machine can run. The others get a record that says why not.
 func (r *runner) openGroups() error {
 	groups := map[results.Cell]*group{}
 	for _, placed := range r.placed {
@@ -163,7 +161,7 @@ func (r *runner) addReason(why error) {
 }
 
 // fork starts the workers of a group, lets them take some rounds, and ends them. In the first fork
-// each cell's untimed messages are compared, byte for byte, before the rounds.
+// every cell is verified and calibrated before the rounds.
 func (r *runner) fork(ctx context.Context, g *group) error {
 	if err := r.turn(ctx); err != nil {
 		return err
@@ -178,7 +176,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
-	g.cost.fork = time.Since(began) // what follows is done in the first fork only
+	g.cost.fork = time.Since(began) // without prepare, which later forks do not need
 	for _, c := range shuffled(r.random, g.cells) {
 		if err := r.prepare(f, c); err != nil {
 			return r.failed(c, err)
@@ -190,8 +188,8 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	return r.takeRounds(ctx, f, g, rounds)
 }
 
-// prepare verifies and calibrates a cell, unless that was done already. If the cell is not
-// calibrated afterwards and there is no error, a slice was left out, and the fork is over.
+// prepare verifies and calibrates a cell, unless an earlier fork did. If it returns nil but the
+// cell is not calibrated, a slice was left out, and the fork is over.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -206,8 +204,8 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 }
 
 // takeRounds takes the given number of rounds in a fork, or fewer if the time is up. In the first
-// fork that number rests on a guessed cost, so it is computed anew after each round: the first fork
-// takes no more rounds than the later ones will.
+// fork the number rests on a guessed cost. So there it is computed anew after each round, and the
+// first fork takes no more rounds than the later ones will.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
@@ -221,7 +219,7 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 		for _, c := range g.inTurn(r.random) {
 			got, err := r.slice(f, c, r.Duration)
 			if err == nil && got == nil {
-				return nil // it was left out, and the fork is over
+				return nil // the slice was left out, and the fork is over
 			}
 			if err == nil {
 				err = r.addSample(c, got)
@@ -238,7 +236,7 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 	return nil
 }
 
-// inTurn returns the cells in a new order, in which those that are compared follow each other.
+// inTurn returns the cells in a random order, in which those that are compared follow each other.
 func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	var order []results.Cell
 	compared := map[results.Cell][]*cellRun{}
@@ -256,7 +254,7 @@ func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	return cells
 }
 
-// turn waits for the run's turn. The wait does not count as time of the run.
+// turn waits for the run's turn (see Plan.Turn). The wait does not count as time of the run.
 func (r *runner) turn(ctx context.Context) error {
 	if r.Turn == nil {
 		return nil
@@ -267,7 +265,7 @@ func (r *runner) turn(ctx context.Context) error {
 	return err
 }
 
-// stopReason returns why a group needs no more samples, empty if it does.
+// stopReason returns why a group needs no more samples, "" if it needs some.
 func (r *runner) stopReason(g *group) string {
 	for _, c := range g.cells {
 		if len(c.record.Samples) < r.Samples {
@@ -290,12 +288,12 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish keeps the records of the groups that are done: those for which why returns a reason. If
-// the run was stopped, a cell that was not begun gets no record.
+// finish passes on the records of the groups for which why returns a reason. If the run was
+// interrupted or failed, a cell without samples gets a record only if it has failed itself.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil
-	r.interference.look()
+	r.interference.update()
 	for _, g := range open {
 		reason := why(g)
 		if reason == "" {

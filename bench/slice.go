@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job has about compareBytes of messages, which are some pipes' worth: at least
+// The untimed job has about compareBytes of messages, which is what some pipes hold: at least
 // minCompare messages, and at most maxCompare, which are quickly made. From a recording it sends
 // each message at least once.
 const (
@@ -20,9 +20,9 @@ const (
 	maxCompare   = 64
 )
 
-// compare runs a cell's untimed job, in which every byte is compared. If cells differ only in what
-// their readers do beside reading, the job of one counts for all. If the job was left out, the
-// cell's Verified stays nil.
+// compare verifies a cell by its untimed job, in which every byte is compared. If cells differ only
+// in what their readers do beside reading, the job of one verifies all. If the job was left out,
+// the cell's Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = withoutReadersWork(j.Cell)
@@ -47,7 +47,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
-	if err != nil && r.leaveOut(c, 0, err) {
+	if err != nil && r.leaveOut(c, 0, err) { // with 0 only if the time was up
 		return nil
 	}
 	if err != nil {
@@ -62,14 +62,14 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	return nil
 }
 
-// calibrations is how many calibrating slices a cell takes at most. A slice tells how many messages
-// fit into its length. But if it is far too short, the first messages, which are slow, are a large
-// part of it, and another slice is needed.
+// calibrations is the most calibrating slices of a cell. A slice tells how many messages fit into
+// its length. But in one that is far too short, the first messages, which are slow, are a large
+// part, and another slice is needed.
 const calibrations = 3
 
-// calibrate takes short slices that nobody keeps, until one tells how many messages fill the time.
-// Not needed for an open loop, a sleeping writer, or a reader that closes its end: their message
-// count is given.
+// calibrate takes short slices that are not kept, until one was long enough to tell how many
+// messages fill the time of a slice. Not needed for an open loop, a sleeping writer, or a reader
+// that closes its end: their message count is given.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
@@ -84,15 +84,15 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 	return nil
 }
 
-// adapts reports whether the number of messages per slice follows the rate at which the cell was
-// seen to move them.
+// adapts reports whether the number of messages per slice follows from the measured rate.
 func (c *cellRun) adapts() bool {
 	cell := c.record.Cell
 	_, sleeps := sleepOf(cell)
 	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
-// addSample adds to a cell's record what its ends report of a slice.
+// addSample adds to a cell's record what its ends report of a slice. It sums up the round trips
+// here, in the controller: that makes garbage, which a worker does not collect.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
@@ -105,15 +105,15 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 			return err
 		}
 		s.Latency = map[string]results.Latency{"roundtrip": latency}
-		r.interference.last = machine.ReadUsage() // summing up is no part of the next sample
+		r.interference.usage = machine.ReadUsage() // summing up is no part of the next sample
 	}
 	c.record.Samples = append(c.record.Samples, s)
 	r.measured = true
 	if timer.Checked {
 		c.record.Verified.Sequence += s.Messages
 	}
-	for _, one := range got {
-		if one.Collections > 0 {
+	for _, report := range got {
+		if report.Collections > 0 {
 			c.warnOnce("garbage was collected while the clock ran: " +
 				"this framing allocates more than a worker may hold")
 		}
@@ -122,14 +122,13 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	return nil
 }
 
-// fallbackDivisor is how many times slower a machine may become between two slices: if another
-// program computes on the ends' CPU, each message may wait some milliseconds for its turn, instead
-// of a microsecond.
+// fallbackDivisor is how many times slower a cell may become between two slices: if another program
+// computes on the ends' CPU, a message may wait some milliseconds for its turn, not a microsecond.
 const fallbackDivisor = 1000
 
-// slice lets the workers move as many messages of a cell as fill d at the best rate seen so far.
-// After a slice that others disturbed, the latest rate would make the next slice too short. If the
-// slice had to be given up, the reports are nil and the fork's workers have ended.
+// slice lets the workers move as many messages of a cell as fill d at the best rate so far. (The
+// latest rate may be that of a slice that others disturbed.) If the slice was left out, the reports
+// are nil and the fork's workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
@@ -145,9 +144,9 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether a slice of n messages that did not finish in time is left out instead of
-// failing its cell. It is left out if it took much longer than the slices before suggested (the
-// next fork then tries with far fewer messages), or if the run's time was up.
+// leaveOut reports whether a slice of n messages that ended with err is left out instead of failing
+// its cell: if it was too slow, and the slices before were much faster (the next fork then tries
+// with far fewer messages) or the run's time was up.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -168,7 +167,7 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	return false
 }
 
-// messagesFor returns how many messages fill d, by the best rate so far or the one asked for.
+// messagesFor returns how many messages fill d, at the rate asked for or the best rate so far.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
 	if cell.ClosesAfter > 0 {
@@ -181,7 +180,7 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 	if cell.Rate > 0 {
 		perSecond = cell.Rate
 	}
-	// The first rate is that of the untimed sample, whose reader reads as fast as it can.
+	// The first rate is that of the untimed job, whose reader reads as fast as it can.
 	if cell.Drain > 0 && cell.Rate == 0 {
 		perSecond = min(perSecond, float64(cell.Drain)/max(1, c.size))
 	}
@@ -191,9 +190,8 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }
 
-// messagesOfFills returns how many messages fill the pipe the given number of times. A writer that
-// sleeps gets its number of messages from this and not from a rate: the rate of a burst that fits
-// the pipe says nothing about the next burst.
+// messagesOfFills returns how many messages fill the pipe the given number of times, for a writer
+// that sleeps: the rate of a burst that fits the pipe says nothing about the next burst.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
 	capacity := int64(usualCapacity)
 	if c.capacity > 0 {
@@ -202,12 +200,11 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
-// leastFills is how often, at least, a slice of a writer that sleeps fills the pipe: twice, so that
+// leastFills is how often a slice of a writer that sleeps fills the pipe at least: twice, so that
 // the pipe refuses a write once.
 const leastFills = 2
 
-// usualCapacity is the capacity, in bytes, that is assumed for a pipe if the system does not tell
-// it.
+// usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
 const usualCapacity = 64 << 10
 
 // sleepOf returns how long the writer of a stream sleeps when the pipe is full, if it does.
@@ -223,15 +220,13 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording, Offset: p.offsetOf(1)}
 }
 
-// offsetOf draws where in a page the messages of a fork begin. All cells of a fork share this
-// offset, and so do the forks of other groups with the same number.
+// offsetOf draws where in a page the messages of a fork begin: in all groups alike.
 func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// timed makes the job a timed one of n messages. A warm-up of n/8 messages goes before them, at
-// most 1000: enough to fill the caches and wake the CPUs, and few if each takes long. A writer that
-// sleeps needs no warm-up.
+// timed makes the job a timed one of n messages. A warm-up of n/8 messages goes before, at most
+// 1000: enough to fill the caches and wake the CPUs. A writer that sleeps needs none.
 func (j job) timed(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {
@@ -245,5 +240,5 @@ func (j job) timed(n int64) job {
 	return j
 }
 
-// mixedWarmup is how many large messages go before a slice of a mixed cell.
+// mixedWarmup is how many large messages warm a mixed cell up.
 const mixedWarmup = 2

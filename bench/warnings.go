@@ -11,8 +11,7 @@ import (
 // minSamples is the number of samples below which there is no 95 % interval.
 const minSamples = 6
 
-// warnings returns what a reader of the record should know of it. A record without samples says by
-// itself why.
+// warnings returns what is doubtful about a record. A record without samples says itself why.
 func warnings(r results.Record, asked int) []string {
 	if r.Unsupported != "" || len(r.Samples) == 0 {
 		return nil
@@ -20,8 +19,7 @@ func warnings(r results.Record, asked int) []string {
 	return slices.Concat(countWarnings(r, asked), loadWarnings(r), spreadWarnings(r))
 }
 
-// countWarnings warns of too few samples. Its text has no number, so that cells whose counts differ
-// by one get the same text.
+// countWarnings warns of too few samples. Its text is the same for all counts.
 func countWarnings(r results.Record, asked int) []string {
 	if len(r.Samples) >= min(asked, minSamples) {
 		return nil
@@ -38,7 +36,7 @@ func countWarnings(r results.Record, asked int) []string {
 	return []string{"fewer samples than asked for, too few for an interval: " + why}
 }
 
-// minAchieved is the share of the requested rate below which the rate counts as not kept.
+// minAchieved is the share of the requested rate that must be achieved.
 const minAchieved = 0.99
 
 // loadWarnings warns of a rate that was not kept, and of a generator whose own lateness makes up
@@ -64,7 +62,7 @@ func loadWarnings(r results.Record) []string {
 		return out
 	}
 	all, err := results.MergeLatencies(r.Samples, "due")
-	if err != nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS {
+	if err != nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS { // less than half of the tail
 		return out
 	}
 	p99 := results.FormatDuration(float64(*own.P99NS))
@@ -72,15 +70,14 @@ func loadWarnings(r results.Record) []string {
 		"p99: place the ends apart, or ask for a lower rate", p99))
 }
 
-// maxOutliers is the share of samples that may lie far from the others before a median of them is
-// in doubt.
+// maxOutliers is the largest share of outliers with which the median is not in doubt.
 const maxOutliers = 0.2
 
 // spreadWarnings warns of samples that do not agree although nothing is known to have disturbed
 // them, and of unpinned ends that shared a CPU.
 func spreadWarnings(r results.Record) []string {
 	var undisturbed []results.Sample
-	together := false
+	together := false // in a sample, both ends ran on one CPU and no other
 	for _, s := range r.Samples {
 		if s.Disturbed == "" {
 			undisturbed = append(undisturbed, s)
@@ -91,10 +88,10 @@ func spreadWarnings(r results.Record) []string {
 	}
 	var out []string
 	times := stat.MustMetric("time").Values(undisturbed)
-	free := r.Cell.Placement == "free"
+	unpinned := r.Cell.Placement == "free"
 	if stat.Bimodal(times) {
 		why := "something else changed meanwhile; run it again"
-		if free {
+		if unpinned {
 			why = "the scheduler put the ends now together, now apart; " +
 				"--placement same or apart keeps them"
 		}
@@ -105,13 +102,13 @@ func spreadWarnings(r results.Record) []string {
 		out = append(out, fmt.Sprintf("%d of %d samples are outliers: "+
 			"close other programs, or take more (--samples)", outliers, len(times)))
 	}
-	if free && together {
+	if unpinned && together {
 		out = append(out, "unpinned, both ends shared one CPU; --placement apart parts them")
 	}
 	return out
 }
 
-// warnOnce adds a warning to the cell's record, if it is not there.
+// warnOnce adds a warning to the cell's record, if the record does not have it.
 func (c *cellRun) warnOnce(text string) {
 	if !slices.Contains(c.record.Warnings, text) {
 		c.record.Warnings = append(c.record.Warnings, text)

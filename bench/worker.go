@@ -18,7 +18,7 @@ import (
 // cellWork names what a worker does: see [Jobs].
 const cellWork = "bench"
 
-// Jobs is the work of the processes that [Run] starts, for a main that has work of its own too:
+// Jobs has what the processes that [Run] starts do, for a main that starts other processes too:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
@@ -32,8 +32,7 @@ const workerMemory = 1 << 30
 func Worker() { proc.Main(Jobs()) }
 
 // A job is what the controller asks of a worker: a slice of a cell. It travels as one line of JSON
-// on the worker's standard input. Which endpoint the worker runs is in its argument, an
-// [endpointConfig].
+// on the worker's standard input. The worker's argument, an [endpointConfig], names its endpoint.
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -42,20 +41,20 @@ type job struct {
 	Offset   int   // where in a page messages begin, if the cell does not say
 	Warmup   int64 // messages before the clock starts
 	Messages int64 // messages while it runs
-	Compare  bool  // compare every byte: an untimed sample
+	Compare  bool  // compare every byte: the untimed job of a cell
 }
 
-// isLast reports whether the workers leave after the job.
+// isLast reports whether the workers exit after the job.
 func (j job) isLast() bool { return takesOneJob(j.Cell) && !j.Compare }
 
 // An endpointConfig is one end of the pipe: what it does, and where.
 type endpointConfig struct {
 	Role   role
 	CPU    int
-	Closes bool // the reader of one of its cells closes its end early
+	Closes bool // the reader closes its end early
 }
 
-// A role is what an endpoint does. The one that holds the clock says go.
+// A role is what an endpoint does. Of the two, the one that holds the clock says when to go.
 type role string
 
 const (
@@ -69,14 +68,11 @@ const (
 func (r role) isOrigin() bool { return r == sender || r == client }
 
 // serveJobs does the jobs that come on standard input, one after another, on a thread that is bound
-// to the endpoint's CPU. It returns after a job that is the last of its cell or that failed: the
-// peer of such a job reads until this end is closed.
+// to the endpoint's CPU. It returns after a job that failed or is the last.
 //
-// Between two jobs it waits in a read that keeps the Go runtime's watchdog calm: [calmWatchdog].
-//
-// The garbage collector is off: it would run beside the clock. Garbage is collected between two
-// jobs instead, when there is much of it. A framing that allocates without end is caught by a
-// limit, and the collections are counted.
+// Between two jobs it waits without waking the Go runtime's watchdog (see [calmWatchdog]), and
+// collects garbage. While the clock runs the collector is off, unless a framing allocates more than
+// workerMemory; such collections are counted.
 func serveJobs(p *proc.Work) error {
 	var c endpointConfig
 	if err := p.Args(&c); err != nil {
@@ -101,8 +97,7 @@ func serveJobs(p *proc.Work) error {
 		r := w.do(j)
 		last := j.isLast() || r.Error != ""
 		if last {
-			// The peer must not wait for more, for example for messages that an open loop never
-			// sent because it was given up.
+			// The peer may still read, for example messages that an open loop never sent.
 			proc.CloseAll(p.Ends)
 		}
 		if err := p.Report(r); err != nil || last {
@@ -112,8 +107,7 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it. Asking how much there is does not stop
-// the world.
+// collectGarbage collects garbage if there is much of it. To read a metric does not stop the world.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
@@ -125,22 +119,22 @@ func collectGarbage() {
 // A workplace is what a worker keeps from job to job: one endpoint per cell, with its messages and
 // buffers and its framing's reader and writer.
 type workplace struct {
-	config endpointConfig
-	ends   pipeEnds
-	queue  runQueue
-	made   sources
-	cells  map[results.Cell]*endpoint
-	broken error // why it could not be bound to its CPU
+	config  endpointConfig
+	ends    pipeEnds
+	queue   runQueue
+	sources sources
+	cells   map[results.Cell]*endpoint
+	broken  error // why the process could not be bound to its CPU
 }
 
 func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
 	return &workplace{
-		config: c,
-		ends:   endsOf(c.Role, p.Ends),
-		queue:  openRunQueue(),
-		made:   newSources(c.Role.isOrigin()),
-		cells:  map[results.Cell]*endpoint{},
-		broken: placement.PinProcess(c.CPU),
+		config:  c,
+		ends:    endsOf(c.Role, p.Ends),
+		queue:   openRunQueue(),
+		sources: newSources(c.Role.isOrigin()),
+		cells:   map[results.Cell]*endpoint{},
+		broken:  placement.PinProcess(c.CPU),
 	}
 }
 
@@ -168,7 +162,7 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	if e := w.cells[j.Cell]; e != nil && !j.Compare {
 		return e, nil
 	}
-	e, err := newEndpoint(j, w.config, w.ends, w.made)
+	e, err := newEndpoint(j, w.config, w.ends, w.sources)
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +172,10 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	return e, nil
 }
 
-// sources are the messages of an endpoint's cells. Cells with the same messages at the same place
+// sources are the messages of an endpoint's cells. Cells with the same messages at the same offset
 // share them: else one cell might find its messages in the cache, and another not.
 type sources struct {
-	sends bool // the endpoint is the one that messages come from
+	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source
 }
 
@@ -195,7 +189,10 @@ func newSources(sends bool) sources { return sources{sends, map[sourceKey]*paylo
 
 func (s sources) forJob(j job) (*payload.Source, error) {
 	c := j.Cell
-	key := sourceKey{c.Payload, c.Messages, c.PayloadOffset, c.Source, c.Size}
+	key := sourceKey{
+		Payload: c.Payload, Messages: c.Messages, Offset: c.PayloadOffset,
+		Source: c.Source, Size: c.Size,
+	}
 	if made, known := s.made[key]; known {
 		return made, nil
 	}
@@ -226,8 +223,8 @@ func (j job) messages() (*payload.Source, error) {
 	return recording.Source(), nil
 }
 
-// asAllocated is the payload offset of messages that lie where Go's allocator puts them. From some
-// KiB on that is the beginning of a page.
+// asAllocated is the payload offset of messages that lie where Go's allocator puts them. For
+// messages of some KiB and more this is the beginning of a page.
 const asAllocated = "0"
 
 // place moves the messages of the sending end to where the cell wants them in memory.
