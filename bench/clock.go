@@ -6,20 +6,20 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A clock reads the operating system's monotonic clock, which all processes share, so that one
-// end's time means something to the other. It may be used concurrently.
+// A clock tells the time of the operating system's monotonic clock, which all processes share, so
+// that one end's time means something to the other. It may be used concurrently.
 //
-// It is [syspipe.Now] plus a shift, because that takes no system call to read. The shift is found
-// once, from the pair of readings that lie closest together.
+// Its time is [syspipe.Now], which takes no system call to read, plus a shift. newClock finds the
+// shift by reading both clocks, one between two readings of the other.
 type clock struct{ shift int64 }
 
-// clockReadings is how often both clocks are read, one right after the other, to find the shift.
-// Some dozens are enough that nothing came between the two readings of at least one pair.
+// clockReadings is how often newClock reads both clocks. The best reading counts, and among some
+// dozens there is one that nothing interrupted.
 const clockReadings = 64
 
 func newClock() (*clock, error) {
 	c := &clock{}
-	best := time.Duration(1 << 62)
+	best := time.Duration(1 << 62) // the shortest gap so far
 	for range clockReadings {
 		before := syspipe.Now()
 		there, err := readSharedClock()
@@ -38,13 +38,12 @@ func newClock() (*clock, error) {
 // now returns nanoseconds since a moment that is the same for all processes.
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
-// spinTime is how long before a moment an end stops sleeping and spins, if it has its CPU for
-// itself: about as long as waking up from a sleep takes.
+// spinTime is how long before its moment await begins to spin: about as long as waking up takes.
 const spinTime = 50 * time.Microsecond
 
 // await returns when the moment has come. Its thread should have called [minimiseTimerSlack]. Each
 // sleep ends at an absolute time, so that lateness does not add up. With spin, await spins for the
-// last microseconds; only an end that has its CPU for itself should do so.
+// last microseconds; an end should ask for this only if it has its CPU for itself.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {
@@ -55,7 +54,7 @@ func (c *clock) await(moment int64, spin bool) {
 	}
 	for c.now() < moment {
 		if !spin {
-			c.sleepUntil(moment) // a signal cut the sleep short
+			c.sleepUntil(moment) // again, since a signal cut the sleep short
 		}
 	}
 }

@@ -9,27 +9,25 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Before a reader closes its end it takes nothing for a while, like a program that hangs before it
-// dies. It waits until its writer has filled the pipe: it looks how many bytes are in the pipe
-// until two looks in a row find the same number, or closePauses looks are used up.
 const (
-	closePause  = 500 * time.Microsecond // before each look
-	closePauses = 2000                   // the most looks
+	fullCheckPause = 500 * time.Microsecond // before each check whether the pipe is full
+	maxFullChecks  = 2000
 )
 
-// closeEarly ends a slice in which the reader leaves early. When the reader has taken its messages,
-// it waits until the pipe is full and closes its end; the writer writes until the kernel reports
-// that.
+// closeEarly ends a slice in which the reader leaves early. The reader has taken its messages, and
+// hangs for a while, like a program that is about to die: it waits until its writer has filled the
+// pipe, and then closes its end. The pipe counts as full when two checks in a row find as many
+// bytes. The writer writes until the kernel reports the close.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()
 	}
-	last := 0 // bytes in the pipe
-	for range closePauses {
-		time.Sleep(closePause)
+	last := 0 // bytes in the pipe, by the last check
+	for range maxFullChecks {
+		time.Sleep(fullCheckPause)
 		n, err := e.in.Buffered()
-		if err != nil || n > 0 && n == last {
-			break // a pipe that cannot be asked counts as full
+		if err != nil || n > 0 && n == last { // a pipe that cannot be asked counts as full
+			break
 		}
 		last = n
 	}
@@ -40,10 +38,10 @@ func (e *endpoint) closeEarly() error {
 // writeUntilTold goes on with messages until the kernel says that the reader has closed its end.
 func (e *endpoint) writeUntilTold() error {
 	signals := syspipe.CountSIGPIPE()
-	taken := e.out.Counters().Bytes
+	taken := e.out.Counters().Bytes // by the reader: all messages so far
 	var err error
 	for i := e.Warmup + e.Messages; err == nil; i++ {
-		err = e.exchange(i, 1)
+		err = e.exchange(i, 1) // message
 	}
 	e.report.ClosedAt = e.clock.now()
 	if !errors.Is(err, syscall.EPIPE) {

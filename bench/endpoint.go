@@ -21,42 +21,39 @@ import (
 // peer's report, or in how the peer exited.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint is one end of a cell: the job that it is doing, and what it keeps from job to job. It
-// belongs to one goroutine.
+// An endpoint runs one end of a cell: it sends or receives the cell's messages, in one job after
+// another. It belongs to one goroutine.
 type endpoint struct {
 	job
 	endpointConfig
 	pipeEnds
 	preparedCell
 
-	out, in  *syspipe.End              // data and back; either may be nil
+	out, in  *syspipe.End              // the measured ends to write and to read; nil: none
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at one that only sends
 	exchange func(from, n int64) error // moves n messages, the first of them number from
-	batch    *bufio.Writer             // below w if messages leave in batches; else nil
+	batch    *bufio.Writer             // what w writes to, if messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // its process has endpoints of other cells, too
 	clock    *clock // for a load, or a reader that closes its end; else nil
-	buf      []byte // to read into, at a plain raw end
+	buf      []byte // to read into, at an end that does not look at messages
 
-	load   *load        // of a load generator; else nil
+	load   *load        // the timed job's load; nil if it has none
 	mixed  mixed        // of a mixed cell
 	pace   pace         // of a slow reader
 	work   work         // of a reader that does something with the bytes
-	sum    uint64       // of the bytes that it looked at
+	sum    uint64       // of the bytes that touch looked at
 	trips  []int64      // client: nanoseconds of each round trip
-	cpus   map[int]bool // that this endpoint was seen on
+	cpus   map[int]bool // the CPUs on which this endpoint was seen
 	report report
 }
 
-// newEndpoint makes an endpoint for a cell. If only one thread uses the ends, that thread gets a
-// table of descriptors of its own. The pipes on which the endpoints tell each other to go always
-// block, however the measured ends wait: if the word to go were slow to arrive, its delay would
-// count as time of the measured pipe.
-func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoint, error) {
+// newEndpoint makes an endpoint for a cell.
+func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*endpoint, error) {
 	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	var err error
-	if e.preparedCell, err = j.prepare(made.forJob); err != nil {
+	if e.preparedCell, err = j.prepare(messages.forJob); err != nil {
 		return nil, err
 	}
 	var waits syspipe.IO
@@ -72,8 +69,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoin
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// An end that is to be closed stays in the common table of descriptors: closed in the table of
-	// one thread, it would stay open in the common one.
+	// A thread that alone uses the ends gets a table of descriptors of its own. But an end that is
+	// to be closed stays in the common table: closed in one table, it would stay open in the other.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -86,7 +83,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, made sources) (*endpoin
 	return e, nil
 }
 
-// setIO says how the endpoint waits at its ends.
+// setIO says how the endpoint waits at its measured ends. The pipes on which the endpoints tell
+// each other to go always block: a delay there would count as time of the measured pipe.
 func (e *endpoint) setIO(waits syspipe.IO) error {
 	err := errors.Join(
 		e.toPeer.SetIO(syspipe.Blocking),
@@ -99,16 +97,17 @@ func (e *endpoint) setIO(waits syspipe.IO) error {
 	return err
 }
 
-// A preparedCell is a job's cell with its names parsed and its messages made. Each endpoint makes
-// its own, because a source belongs to one goroutine.
+// A preparedCell is what a job's cell names: its framing, its messages, how its ends wait. Each
+// endpoint makes its own, because a source belongs to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
 	source             *payload.Source
-	readOffset         int // within a page, of the buffer to read into
+	readOffset         int // where in a page the buffer to read into begins
 	writerIO, readerIO syspipe.IO
 }
 
+// prepare prepares the job's cell. messages returns its source.
 func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCell, err error) {
 	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
 		return c, err
@@ -141,16 +140,14 @@ func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	return writer, reader, err
 }
 
-// isReader reports whether this end is the cell's reader: the one that receives the stream, or that
-// answers.
+// isReader reports whether this end receives the stream, or answers.
 func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == server }
 
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
 // run does this endpoint's half of a job: it warms up, meets the other endpoint, and moves the
-// messages of the slice. It does not pause between warm-up and slice, because CPUs that were idle
-// are slow to wake.
+// messages of the slice. It never pauses in between, because CPUs that were idle are slow to wake.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -185,7 +182,7 @@ func (e *endpoint) run(j job) error {
 	return explain("account", e.fillReport(before, after))
 }
 
-// begin resets what the job before left.
+// begin resets what an earlier job left.
 func (e *endpoint) begin(j job) {
 	e.job = j
 	e.report = report{Role: e.Role}
@@ -212,8 +209,7 @@ func (e *endpoint) begin(j job) {
 	}
 }
 
-// newJobsLoad returns what counts the job's load, nil for a job without one. It does not count the
-// warm-up.
+// newJobsLoad returns the account of the job's timed load; nil for a job without a load.
 func (e *endpoint) newJobsLoad() (*load, error) {
 	if !e.isLoad() || e.Compare {
 		return nil, nil
@@ -228,19 +224,19 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 }
 
 // meet makes both ends begin together. The one that holds the clock waits until the other is ready,
-// starts the clock and says go; the other waits for that.
+// starts the clock and says go; the other says that it is ready and waits for the word to go.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.isTimer() {
 		if _, err := e.awaitPeer(); err != nil {
 			return began, err
 		}
 		e.snapshot(before)
-		start := e.setSchedule(0)
+		start := e.setSchedule(undecidedStart)
 		began = syspipe.Now()
 		return began, e.signalPeer(start)
 	}
 	e.snapshot(before)
-	if err := e.signalPeer(0); err != nil {
+	if err := e.signalPeer(undecidedStart); err != nil {
 		return began, err
 	}
 	start, err := e.awaitPeer()
@@ -248,10 +244,10 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	return began, err
 }
 
-// cpuSamples is how often an endpoint notes its CPU while the clock runs. Each costs a system call
-// of some 50 ns.
+// cpuSamples is how often an endpoint notes its CPU during a slice, by a system call of some 50 ns.
 const cpuSamples = 16
 
+// runMessages moves the timed messages, and notes the endpoint's CPU in between.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {
@@ -271,8 +267,10 @@ func (e *endpoint) runMessages() error {
 	return nil
 }
 
-// signalPeer tells the peer to go on. start is the moment on the shared clock at which a load
-// begins, or 0.
+// undecidedStart stands for a start of a load that is not decided yet.
+const undecidedStart = 0
+
+// signalPeer tells the peer to go on. start is when a load begins, on the shared clock.
 func (e *endpoint) signalPeer(start int64) error {
 	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
@@ -285,7 +283,7 @@ func (e *endpoint) awaitPeer() (start int64, err error) {
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain says when something went wrong, and whether the peer was the cause.
+// explain adds to err when it happened, and errPeerGone if the peer was the cause.
 func explain(when string, err error) error {
 	if err == nil {
 		return nil

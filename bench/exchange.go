@@ -12,8 +12,7 @@ import (
 )
 
 // exchanger returns the function that moves messages in the endpoint's role, and makes the reader,
-// writer or buffer that it needs. The messages of a raw cell are told apart by their known sizes,
-// and only if this end looks at them.
+// writer or buffer that this function needs.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if !e.checks() {
 		return e.unframed()
@@ -22,7 +21,7 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 		e.w = e.writer()
 	}
 	switch {
-	case e.in != nil && e.raw:
+	case e.in != nil && e.raw: // messages are told apart by their known sizes
 		buf := resident(payload.Aligned(e.source.Largest(), e.readOffset))
 		e.r = &rawReader{in: e.input(), source: e.source, buf: buf}
 	case e.in != nil:
@@ -39,11 +38,11 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes. It
-// makes room for all messages of a batch, so that a batch leaves when it has its number of
-// messages, not because its buffer is full.
+// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes. With
+// so much room, a batch leaves when it has its number of messages, not because its buffer is full.
 const maxFrameOverhead = 128
 
+// writer makes the endpoint's writer: what frames messages, and if needed a batch or a Mux.
 func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = bareEnd{e.out}
 	if e.Cell.Batch > 1 {
@@ -64,7 +63,7 @@ func (e *endpoint) writer() framers.Writer {
 	return e.framing.NewWriter(out, e.options()...)
 }
 
-// options returns what a framing needs to know of the cell.
+// options returns the options with which the cell's framing makes readers and writers.
 func (e *endpoint) options() []framers.Option {
 	opts := []framers.Option{
 		framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage)),
@@ -94,9 +93,10 @@ func (e *endpoint) send(from, n int64) error {
 	return nil
 }
 
-// receive takes messages. In a load it notes when each had arrived.
+// receive receives messages. In a load it notes when each had arrived.
 func (e *endpoint) receive(from, n int64) error {
-	check, l := e.checker(), e.load
+	check := e.checker()
+	l := e.load
 	for i := from; i < from+n; i++ {
 		msg, err := e.r.ReadMessage()
 		if err != nil {
@@ -117,8 +117,8 @@ func (e *endpoint) receive(from, n int64) error {
 	return nil
 }
 
-// request times each trip from the end of the one before, by one reading of the clock per trip: so
-// all that a trip costs is counted, and no time falls between two trips.
+// request makes round trips. It reads the clock once per trip, at the end, and times the trip from
+// the end of the one before: so no time falls between two trips.
 func (e *endpoint) request(from, n int64) error {
 	check := e.checker()
 	last := syspipe.Now()
@@ -158,12 +158,12 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages it receives. Only in plain raw cells it
-// does not.
+// checks reports whether this end looks at the messages that it receives. In a raw cell it does so
+// only in the untimed job and in a load.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
 // checker returns the function that checks a received message: by its number and length while the
-// clock runs, byte for byte in the untimed sample.
+// clock runs, byte for byte in the untimed job.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare
@@ -171,8 +171,7 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 	return e.source.Check
 }
 
-// resident returns the buffer after writing to all of it, so that the kernel gives it its pages
-// before the clock starts.
+// resident returns the buffer after writing to all of it, so that the kernel gives it pages now.
 func resident[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s

@@ -18,30 +18,29 @@ import (
 // or with several on the way at once (closed loop).
 func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1 }
 
-// A schedule says when messages fall due: one a period, from a moment that both endpoints know.
+// A schedule says when messages fall due: one per period, from a start that both endpoints know.
 type schedule struct {
 	start  int64   // on the shared clock, in nanoseconds
-	period float64 // nanoseconds; a fraction of one adds up over many messages
+	period float64 // nanoseconds; no integer, since fractions add up over many messages
 }
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime lies between the moment at which the ends agree on the start and the first message that
-// falls due. Without it that message would be late already.
+// leadTime lies between the agreement of the ends on a start and the start itself. Without it the
+// first message would be late at once.
 const leadTime = time.Millisecond
 
-// A load is the account of one generated load: when each message was sent and received, on the
-// shared clock.
+// A load says when each message of a generated load was sent and received, on the shared clock.
 type load struct {
 	schedule  schedule
-	open      bool  // messages fall due; else each waits for a free slot
-	deadline  int64 // of an open loop: nothing is sent after it
-	maySpin   bool
-	sent      []int64
-	received  []int64
+	open      bool          // messages fall due; else each waits for a free slot
+	deadline  int64         // of an open loop: nothing is sent after it
+	maySpin   bool          // see clock.await
+	sent      []int64       // when each message was sent
+	received  []int64       // when each message was received
 	delivered atomic.Int64  // how many elements of received are set
-	total     atomic.Int64  // how many were sent, once that is known; -1 before
-	slots     chan struct{} // of a closed loop: one is free for each message that may be sent
+	total     atomic.Int64  // how many messages were sent; -1 until the last is sent
+	slots     chan struct{} // of a closed loop: one element for each message that may be sent
 }
 
 func (e *endpoint) newLoad() *load {
@@ -70,7 +69,7 @@ func (e *endpoint) maySpin() bool {
 	return e.Cell.Placement != "same" && e.Cell.Placement != "free"
 }
 
-// deliver notes that message i has arrived as it was sent, and frees a slot.
+// deliver notes that message i has arrived, and frees a slot.
 func (l *load) deliver(i int64) {
 	l.delivered.Store(i + 1)
 	if l.slots != nil {
@@ -78,15 +77,14 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets the start of the load and returns it. The start is the given moment, on which
-// the endpoints have agreed; if that is 0, setSchedule chooses one. An open loop is given up at
-// twice the time it should take.
+// setSchedule sets the start of the load and returns it. If the start is undecided, setSchedule
+// chooses one. An open loop is given up at twice the time that it should take.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
 		return 0
 	}
-	if start == 0 {
+	if start == undecidedStart {
 		start = e.clock.now()
 		if l.open {
 			start += int64(leadTime)
@@ -100,8 +98,7 @@ func (e *endpoint) setSchedule(start int64) int64 {
 	return start
 }
 
-// runLoad moves the messages of a loaded sample. If an open loop was given up, its receiver meets
-// the end of the pipe early: the rest was never sent.
+// runLoad moves the messages of a load.
 func (e *endpoint) runLoad() (err error) {
 	if e.isMixed() {
 		if e.Role == sender {
@@ -119,14 +116,13 @@ func (e *endpoint) runLoad() (err error) {
 	case server:
 		err = e.respond(e.Warmup, e.Messages)
 	}
-	if e.load.open && errors.Is(err, io.EOF) {
+	if e.load.open && errors.Is(err, io.EOF) { // the loop was given up: not all were sent
 		return nil
 	}
 	return err
 }
 
-// generate sends the messages as they fall due, or as slots become free, and then stores in total
-// how many it sent.
+// generate sends messages as they fall due, or as slots become free. It sets total at the end.
 func (e *endpoint) generate() error {
 	l := e.load
 	minimiseTimerSlack()
@@ -150,8 +146,8 @@ func (e *endpoint) generate() error {
 	return nil
 }
 
-// runClientLoad sends on one thread and receives on another: a client that only sends would in the
-// end fill both pipes.
+// runClientLoad sends on one thread and receives on another. On one thread, a client that sends
+// could not take the replies, and would in the end fill both pipes.
 func (e *endpoint) runClientLoad() error {
 	over := make(chan error, 2)
 	onOwnThread := func(half func() error) { // on the endpoint's CPU
@@ -165,9 +161,8 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(e.generate)
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
-			// Go takes a thread in a raw system call for one that runs. While the generator's
-			// thread sleeps in such a call, Go would not poll for this goroutine if it were locked
-			// to its thread.
+			// While the generator's thread sleeps in a raw system call, Go takes it for one that
+			// runs, and would not poll for this goroutine if it were locked to its thread.
 			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
@@ -191,8 +186,8 @@ func (e *endpoint) runClientLoad() error {
 	}
 }
 
-// finishLoad turns the times of a load into latencies. In a stream only the sender knows when
-// messages were sent; it hands these times over.
+// finishLoad reports what a load moved, and its latencies. In a stream only the sender knows when
+// messages were sent: it hands these times over to the receiver, which reports.
 func (e *endpoint) finishLoad() error {
 	if e.isMixed() {
 		return e.finishMixed()
@@ -224,7 +219,7 @@ func (e *endpoint) handOver(n int64) error {
 	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
 }
 
-// takeOver takes what the sender hands over.
+// takeOver receives what handOver sends.
 func (e *endpoint) takeOver() (n int64, err error) {
 	account := make([]int64, 1+len(e.load.sent))
 	err = binary.Read(e.fromPeer, binary.NativeEndian, account)
@@ -232,19 +227,18 @@ func (e *endpoint) takeOver() (n int64, err error) {
 	return account[0], err
 }
 
-// summariseLoad sums the load up: latency from when a message was sent and from when it was due,
-// the generator's own lateness, and how the sends kept the schedule.
+// summariseLoad reports how well an open loop kept its rate, the latencies, and what was moved.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
 	if l.open {
-		k := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
-		k.Unsent = k.Due - k.Sent
+		kept := &results.Load{Due: int64(len(l.sent)), Sent: l.total.Load()}
+		kept.Unsent = kept.Due - kept.Sent
 		if n > 0 {
 			end := max(l.received[n-1], l.schedule.due(n))
-			k.Achieved = float64(n) / (float64(end-l.schedule.start) / 1e9)
+			kept.Achieved = float64(n) / (float64(end-l.schedule.start) / 1e9)
 		}
-		e.report.Load = k
+		e.report.Load = kept
 	}
 	name := "oneway"
 	if e.Role == client {
@@ -270,11 +264,12 @@ func (e *endpoint) addLoadLatencies(name string, n int64) error {
 		times[name][i] = l.received[i] - l.sent[i]
 	}
 	if l.open {
-		due, lateness := make([]int64, n), make([]int64, n)
+		due := make([]int64, n)
+		lateness := make([]int64, n)
 		for i := range n {
 			due[i] = l.received[i] - l.schedule.due(i)
 			lateness[i] = l.sent[i] - l.schedule.due(i)
-			if float64(lateness[i]) > l.schedule.period { // more than a period after it was due
+			if float64(lateness[i]) > l.schedule.period {
 				e.report.Load.Late++
 			}
 		}

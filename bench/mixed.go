@@ -16,8 +16,8 @@ import (
 )
 
 // PatternMixed is the pattern in which large messages are sent without pause through a
-// [framers.Mux]. Small ones fall due at the cell's rate, and go before the next frame of a large
-// one. The latency of such a cell is that of the small messages.
+// [framers.Mux]. Small messages fall due at the cell's rate, and go before the next frame of a
+// large one. The latency of such a cell is that of the small messages.
 const PatternMixed = results.PatternMixed
 
 // SmallSize is the length of a small message of the pattern mixed, in bytes: a notification, or the
@@ -30,23 +30,22 @@ const (
 	smallPriority
 )
 
-// A mixed is what an endpoint of a mixed cell keeps beside its load. The load's messages are the
-// small ones.
+// mixed is what an endpoint of a mixed cell keeps beside its load, which counts the small messages.
 type mixed struct {
 	small *payload.Source
 	mux   *framers.Mux // nil at the end that receives
 	out   [][]byte     // small messages to send, each in its own memory: several may wait
 
-	large int64 // large messages of the slice
+	large int64 // how many large messages were sent, or received
 	bytes int64 // payload received
 	last  int64 // when the last message arrived, on the shared clock
 }
 
-// isMixed reports whether the job is the timed one of a mixed cell. Its warm-up and its untimed
-// sample are streams of large messages through the Mux.
+// isMixed reports whether the endpoint moves both large and small messages now. The warm-up and the
+// untimed job of a mixed cell are streams of large messages.
 func (e *endpoint) isMixed() bool { return e.Cell.Pattern == PatternMixed && e.load != nil }
 
-// A muxWriter sends messages through a Mux, one at a time.
+// A muxWriter sends large messages through a Mux, one at a time.
 type muxWriter struct{ mux *framers.Mux }
 
 func (w muxWriter) WriteMessage(msg []byte) error {
@@ -71,19 +70,18 @@ func (e *endpoint) newMixed(n int64) (mixed, error) {
 	return m, nil
 }
 
-// sendMixed sends each small message when it falls due, and large messages all the while until
-// then. At last it sends a small message with a number beyond the others', which says that all are
-// sent.
+// sendMixed sends each small message when it falls due, and large ones until all small ones are
+// out. At last it sends a small one with a number beyond the others', which says that all are sent.
 func (e *endpoint) sendMixed() error {
 	minimiseTimerSlack()
-	e.clock.await(e.load.schedule.start, false)
-	var allDue atomic.Bool
+	e.clock.await(e.load.schedule.start, false) // do not spin
+	var smallDone atomic.Bool
 	large := make(chan error, 1)
-	// Not on this goroutine: it is bound to its thread, so each turn to write would go from one
-	// thread to another. Goroutines that are not bound pass the turn on within a thread.
-	go func() { large <- e.sendLarge(&allDue) }()
+	// Large messages are not sent on this goroutine: it is bound to its thread, so each turn of the
+	// Mux would go from one thread to another. Other goroutines pass the turn on within a thread.
+	go func() { large <- e.sendLarge(&smallDone) }()
 	err := e.sendSmall()
-	allDue.Store(true)
+	smallDone.Store(true)
 	if err := errors.Join(err, <-large); err != nil {
 		return err
 	}
@@ -91,8 +89,8 @@ func (e *endpoint) sendMixed() error {
 	return e.mixed.mux.Send(context.Background(), largePriority, end)
 }
 
-func (e *endpoint) sendLarge(allDue *atomic.Bool) error {
-	for !allDue.Load() {
+func (e *endpoint) sendLarge(smallDone *atomic.Bool) error {
+	for !smallDone.Load() {
 		number := e.Warmup + e.mixed.large
 		err := e.mixed.mux.Send(context.Background(), largePriority, e.source.Message(number))
 		if err != nil {
@@ -103,18 +101,18 @@ func (e *endpoint) sendLarge(allDue *atomic.Bool) error {
 	return nil
 }
 
-// sendSmall sends each small message when it is due, whether those before it are out or not.
+// sendSmall sends each small message when it falls due, whether those before it are out or not.
 func (e *endpoint) sendSmall() error {
 	l := e.load
 	var waiting sync.WaitGroup
 	failed := make([]error, e.Messages)
 	for i := range e.Messages {
-		e.clock.await(l.schedule.due(i), false)
+		e.clock.await(l.schedule.due(i), false) // do not spin
 		l.sent[i] = e.clock.now()
 		waiting.Go(func() {
 			failed[i] = e.mixed.mux.Send(context.Background(), smallPriority, e.mixed.out[i])
 		})
-		// This goroutine sleeps without the scheduler's knowledge: let the new one go first.
+		// await sleeps without the scheduler's knowledge: let the new goroutine go first.
 		runtime.Gosched()
 	}
 	waiting.Wait()
@@ -125,7 +123,7 @@ func (e *endpoint) sendSmall() error {
 	return nil
 }
 
-// receiveMixed takes messages until the one that says that all are sent. Small ones may overtake
+// receiveMixed receives messages until the one that says that all are sent. Small ones may overtake
 // each other, but each comes once.
 func (e *endpoint) receiveMixed() error {
 	m := &e.mixed
@@ -175,8 +173,8 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	return false, nil
 }
 
-// finishMixed turns the times of the small messages into latencies. The sender passes on the times
-// at which it sent them.
+// finishMixed reports what a mixed slice moved, and the latencies of the small messages. The sender
+// only tells the receiver when it sent them.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
@@ -204,20 +202,20 @@ func (e *endpoint) finishMixed() error {
 	return e.addLoadLatencies("oneway", small)
 }
 
-// readQuantum is how many bytes the reader of a mixed cell takes per read, if it limits itself.
-// With larger reads the pipe would run in jerks, and a small message would wait for one.
+// readQuantum is the most bytes of a slowReader's read. With larger reads the pipe would run in
+// jerks, and a small message would wait for one.
 const readQuantum = 4 << 10
 
-// A slowReader reads no more bytes per second than its pace allows, like a program that works on
-// each byte. It belongs to one goroutine.
+// A slowReader is the input of a mixed cell whose reader limits itself to a pace, like a program
+// that works on each byte. It belongs to one goroutine.
 type slowReader struct {
 	in    io.Reader
 	pace  pace
 	clock *clock
-	spin  bool // the CPU is the reader's own: it works there, as such a program would
+	spin  bool // the CPU is the reader's own: keep it busy, as such a program would
 }
 
-// Read first waits until the pace has made up for the bytes of the reads before.
+// Read first waits until the reader is done with the bytes of earlier reads.
 func (s *slowReader) Read(p []byte) (int, error) {
 	s.clock.await(s.pace.Next, s.spin)
 	n, err := s.in.Read(p[:min(len(p), readQuantum)])

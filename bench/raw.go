@@ -27,12 +27,12 @@ func (w rawWriter) WriteMessage(msg []byte) error {
 	return err
 }
 
-// A rawReader cuts the stream by what it knows of the messages: their sizes.
+// A rawReader cuts the stream into messages by their sizes, which it knows.
 type rawReader struct {
 	in     io.Reader
 	source *payload.Source
 	buf    []byte
-	next   int64
+	next   int64 // the number of the next message
 }
 
 func (r *rawReader) ReadMessage() ([]byte, error) {
@@ -42,9 +42,8 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// unframed returns the function that moves the messages of a raw cell while the clock runs. It does
-// what a C program would do, and no more: it counts bytes. Nobody looks at the messages' numbers,
-// so they have none.
+// unframed returns the function that moves the messages of a raw cell while the clock runs. Like a
+// C program it only counts bytes. Nobody looks at the messages' numbers, so they have none.
 func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {
@@ -54,11 +53,11 @@ func (e *endpoint) unframed() func(from, n int64) error {
 	}
 	// A raw end asks for as much in one read as a framing's reader would, so that no framing beats
 	// raw by larger reads alone.
-	atOnce := max(e.source.Largest(), framers.DefaultReadBuffer)
+	readSize := max(e.source.Largest(), framers.DefaultReadBuffer)
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
-		atOnce = e.Cell.ReadBuffer
+		readSize = e.Cell.ReadBuffer
 	}
-	e.buf = resident(payload.Aligned(atOnce, e.readOffset))
+	e.buf = resident(payload.Aligned(readSize, e.readOffset))
 	switch e.Role {
 	case receiver:
 		return e.readRaw
@@ -119,8 +118,8 @@ func (e *endpoint) readRaw(from, n int64) error {
 	return nil
 }
 
-// requestRaw makes the round trips of a raw cell. If all messages are alike the body is looked up
-// only once: in a trip of 2 µs everything shows that is done beside the four system calls.
+// requestRaw makes the round trips of a raw cell. If all messages are alike it looks the body up
+// once: a trip of 2 µs has four system calls, and everything else that is done in it shows.
 func (e *endpoint) requestRaw(from, n int64) error {
 	alike := e.source.IsOne()
 	body := e.source.Body(from)
@@ -144,9 +143,9 @@ func (e *endpoint) requestRaw(from, n int64) error {
 
 func (e *endpoint) respondRaw(from, n int64) error {
 	msg := e.buf[:e.source.Size(from)]
-	alike := e.source.Distinct() == 1
+	sameSize := e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
-		if !alike {
+		if !sameSize {
 			msg = e.buf[:e.source.Size(i)]
 		}
 		if err := e.readFull(msg); err != nil {

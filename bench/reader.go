@@ -1,5 +1,7 @@
 package bench
 
+// This file is what a cell's reader may do with bytes: look at them, work on them, slow down.
+
 import (
 	"encoding/binary"
 	"io"
@@ -10,7 +12,7 @@ import (
 
 // touch looks at every byte that was read, if the cell asks its reader to.
 func (e *endpoint) touch(b []byte) {
-	if e.Cell.Touch && e.isReader() { // sumOf is apart so that this check is inlined
+	if e.Cell.Touch && e.isReader() { // sumOf is a separate function so that this is inlined
 		e.sum += sumOf(b)
 	}
 }
@@ -28,21 +30,21 @@ func sumOf(b []byte) uint64 {
 	return sum
 }
 
-// work is what a reader does with the bytes that it reads: nothing, if it is zero.
+// work is how much a reader works on the bytes that it reads. The zero work is none.
 type work struct{ perByte float64 } // nanoseconds of CPU time
 
-// spend takes the CPU time that n bytes cost.
+// spend spends the CPU time that n bytes cost.
 func (w work) spend(n int) {
-	if w.perByte > 0 { // spin is apart so that this check is inlined
+	if w.perByte > 0 { // spin is a separate function so that this check is inlined
 		spin(time.Duration(w.perByte * float64(n)))
 	}
 }
 
-// lostCPU is the longest gap between two readings of the clock that counts as work. In a longer one
-// the thread lost its CPU, or was interrupted.
+// lostCPU is the longest gap between two readings of the clock that counts as CPU time. In a longer
+// gap the thread lost its CPU, or was interrupted.
 const lostCPU = 5 * time.Microsecond
 
-// spin keeps the CPU busy until it has spent d of CPU time.
+// spin keeps the CPU busy until the thread has spent d of CPU time.
 func spin(d time.Duration) {
 	last := syspipe.Now()
 	for end := last + d; last < end; {
@@ -70,17 +72,17 @@ func (r workingReader) Read(b []byte) (int, error) {
 func (e *endpoint) input() io.Reader {
 	c := e.Cell
 	if c.Pattern == PatternMixed && c.Drain > 0 {
-		spin := c.Placement == "apart" || c.Placement == "far"
-		return &slowReader{e.in, pace{PerSecond: c.Drain}, e.clock, spin}
+		ownCPU := c.Placement == "apart" || c.Placement == "far"
+		return &slowReader{in: e.in, pace: pace{PerSecond: c.Drain}, clock: e.clock, spin: ownCPU}
 	}
-	if e.Cell.Work > 0 && e.isReader() {
+	if c.Work > 0 && e.isReader() {
 		return workingReader{e.in, e}
 	}
 	return bareEnd{e.in}
 }
 
 // A bareEnd reads and writes an end without a guard against its being closed meanwhile, as a C
-// program does. Framings move their bytes by the same calls as raw cells.
+// program does. So framings move their bytes by the same calls as raw cells.
 type bareEnd struct{ *syspipe.End }
 
 func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }

@@ -11,28 +11,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// minimiseTimerSlack asks for the smallest timer slack, 1 ns, for this thread. With the kernel's
+// minimiseTimerSlack sets the timer slack of this thread to 1 ns, the smallest. With the kernel's
 // usual slack every sleep would end 50 µs late.
 func minimiseTimerSlack() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
-// sleepUntil sleeps to an absolute moment; the shared clock is the kernel's.
+// sleepUntil sleeps until a moment of the shared clock, which is the kernel's monotonic clock. A
+// signal may cut the sleep short.
 func (c *clock) sleepUntil(moment int64) {
 	t := unix.NsecToTimespec(moment)
 	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// watchdogTime is how long the Go runtime's watchdog takes until it looks around less than once
-// a millisecond: 50 times 20 µs, each with the kernel's timer slack of 50 µs, and some longer naps.
+// watchdogTime is how long the Go runtime's watchdog takes until it wakes less than once a
+// millisecond: 50 times 20 µs, each with the kernel's timer slack of 50 µs, and some longer sleeps.
 const watchdogTime = 6 * time.Millisecond
 
-// calmWatchdog waits until the Go runtime's watchdog (sysmon) naps for long. It looks around every
-// 20 µs for some milliseconds, and then more and more rarely, down to once in 10 ms. It begins anew
-// whenever all goroutines of the process were blocked. On the CPU of the ends each look preempts
-// them: for messages of 65,000 B on one CPU, a tenth to a third of the slices took twice as long.
+// calmWatchdog waits until the Go runtime's watchdog (sysmon) sleeps for long. The watchdog wakes
+// every 20 µs for some milliseconds, and then more and more rarely, down to once in 10 ms. It
+// begins anew whenever all goroutines of the process were blocked. On the CPU of the ends it
+// preempts them each time: for messages of 65,000 B on one CPU, a tenth to a third of the slices
+// took twice as long.
 //
-// So a worker sleeps once after its start, and reads its jobs, in raw system calls. The scheduler
-// does not know of these, and takes the goroutine for a busy one.
+// So that a worker's goroutine never counts as blocked, it sleeps here and reads its jobs in raw
+// system calls, of which the scheduler does not know.
 func calmWatchdog() { rawSleep(watchdogTime) }
 
 // jobs is standard input.
@@ -57,12 +59,11 @@ func (r rawInput) Read(b []byte) (int, error) {
 	}
 }
 
-// quietTime is how long the Go runtime is left alone before the warm-up. Stopping the world woke
-// some of its threads, and after this time they have parked again.
+// quietTime is how long the Go runtime is left alone before the warm-up. To read the statistics of
+// the heap stopped the world and woke threads; after this time they have parked again.
 const quietTime = 250 * time.Microsecond
 
-// quiesce sleeps in a raw system call. The scheduler does not know of it: telling it would only
-// wake more threads.
+// quiesce sleeps without the scheduler's knowledge: any other sleep would wake more threads.
 func quiesce() { rawSleep(quietTime) }
 
 func rawSleep(d time.Duration) {
@@ -76,8 +77,8 @@ func rawSleep(d time.Duration) {
 // write, and a C program of one thread does not pay it. If the thread is not allowed to leave the
 // shared table, its figures include this cost.
 //
-// A pipe is opened first, to make Go's poller open its own descriptor in the table of all threads:
-// opened later, that would be in this thread's table alone.
+// First a pipe is opened, so that Go's poller opens its descriptor in the table of all threads. If
+// the poller opened it later, only this thread might have it.
 func ownDescriptors() {
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
@@ -86,13 +87,14 @@ func ownDescriptors() {
 	unix.Unshare(unix.CLONE_FILES)
 }
 
-// A runQueue tells how long the thread that opened it could run and had no CPU.
+// A runQueue tells how long the thread that opened it was ready to run but had no CPU. It is a
+// descriptor of the kernel's file about the thread.
 type runQueue int
 
 func openRunQueue() runQueue {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1 // reading it fails
+		return -1 // no descriptor: waited fails
 	}
 	return runQueue(fd)
 }
@@ -100,7 +102,7 @@ func openRunQueue() runQueue {
 // waited returns how many nanoseconds the thread waited in a run queue, or -1 if the system does
 // not tell. The kernel's file has three numbers: nanoseconds on a CPU, nanoseconds in a run queue,
 // and turns. Because the clock is about to start, waited allocates nothing and makes a raw system
-// call, without telling Go's scheduler.
+// call, of which Go's scheduler does not know.
 func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),

@@ -7,25 +7,22 @@ import (
 	"time"
 )
 
-// minimiseTimerSlack does nothing here: it is for Linux, where a thread can choose the slack of its
-// sleeps.
+// minimiseTimerSlack does nothing here: only Linux lets a thread choose the slack of its sleeps.
 func minimiseTimerSlack() {}
 
 func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }
 
-// calmWatchdog does nothing here: it is for Linux, where a worker hides from the Go scheduler that
-// it waits.
+// calmWatchdog does nothing here: only on Linux a worker waits without telling the Go scheduler.
 func calmWatchdog() {}
 
 // jobs is standard input.
 var jobs = os.Stdin
 
-// quiesce leaves the runtime alone for a moment before the warm-up, so that the threads that
-// stopping the world woke are asleep again.
+// quiesce leaves the runtime alone for a moment before the warm-up, until the threads that were
+// woken by reading the heap's statistics sleep again.
 func quiesce() { time.Sleep(time.Millisecond) }
 
-// ownDescriptors does nothing here: it is for Linux, where a thread can leave the table that
-// threads share.
+// ownDescriptors does nothing here: only Linux lets a thread leave the common descriptor table.
 func ownDescriptors() {}
 
 // runQueue is empty here: it is for Linux, which tells how long a thread waited for a CPU.

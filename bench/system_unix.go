@@ -14,7 +14,8 @@ func readCPUTime() cpuTime {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
 		return unknownTime
 	}
-	return cpuTime{r.Utime.Nano() + r.Stime.Nano(), int64(r.Nvcsw), int64(r.Nivcsw), -1}
+	cpu := r.Utime.Nano() + r.Stime.Nano()
+	return cpuTime{cpu: cpu, voluntary: int64(r.Nvcsw), involuntary: int64(r.Nivcsw), queued: -1}
 }
 
 // readSharedClock reads a clock that is the same for all processes of the machine.

@@ -11,7 +11,7 @@ func readCPUTime() cpuTime {
 	if !known {
 		return unknownTime
 	}
-	return cpuTime{spent.Nanoseconds(), -1, -1, -1}
+	return cpuTime{cpu: spent.Nanoseconds(), voluntary: -1, involuntary: -1, queued: -1}
 }
 
 // readSharedClock reads the performance counter, which all processes share.

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage is what an endpoint had used up by a moment. Figures that the system does not tell are
-// marked: by SeesEAGAIN and SeesWaits in calls, and by -1 in time.
+// usage is what an endpoint had used up by a moment. A figure that the system does not tell is
+// marked: by SeesEAGAIN and SeesWaits in calls, by -1 in time.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -21,17 +21,17 @@ type usage struct {
 	heap  runtime.MemStats
 }
 
-// cpuTime is processor time and switches of a thread or a process, each -1 if it is not known or
-// not read yet.
+// cpuTime is CPU time and context switches of an endpoint's process; -1 if not known or not read.
 type cpuTime struct {
-	cpu                    int64 // nanoseconds
-	voluntary, involuntary int64
-	queued                 int64 // nanoseconds that the endpoint's thread waited for a CPU
+	cpu         int64 // nanoseconds
+	voluntary   int64 // switches
+	involuntary int64 // switches
+	queued      int64 // nanoseconds that the endpoint's thread waited for a CPU
 }
 
-var unknownTime = cpuTime{-1, -1, -1, -1}
+var unknownTime = cpuTime{cpu: -1, voluntary: -1, involuntary: -1, queued: -1}
 
-// snapshot reads the counters into u, all but the heap's: reading those stops the world.
+// snapshot reads all figures into u but those of the heap: to read these stops the world.
 func (e *endpoint) snapshot(u *usage) {
 	u.calls = e.counters()
 	u.wire = e.data.Counters().Bytes
@@ -39,8 +39,8 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap if the endpoint is alone. Reading them stops the world,
-// which has to wait until raw system calls end.
+// heap reads the statistics of the heap if the endpoint is alone. Else it returns none: to read
+// them stops the world, which has to wait until raw system calls end.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -48,7 +48,8 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 	return m
 }
 
-// alone reports whether no other goroutine of the process may be in a long raw system call.
+// alone reports whether no other goroutine of the process can be in a long raw system call. Only a
+// client with a load has such a goroutine: see runClientLoad.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
 // counters returns the counters of the pipes that messages and replies pass through. Only writes
@@ -74,8 +75,7 @@ func (e *endpoint) counters() syspipe.Counters {
 	return all
 }
 
-// fillReport fills the report in with what was used from before to after. The heap was read before
-// the warm-up, so the warm-up's share of the allocations is subtracted.
+// fillReport fills in the report: what the job moved, and what it used between before and after.
 func (e *endpoint) fillReport(before, after usage) error {
 	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)
@@ -84,6 +84,7 @@ func (e *endpoint) fillReport(before, after usage) error {
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.PayloadOffset = payload.Offset(e.source.Body(0))
 	e.report.Counters = e.countersSince(before, after)
+	// The heap was read before the warm-up: leave the warm-up's share out.
 	if n := e.report.Counters.Allocs; n != nil && !e.isLoad() {
 		*n = *n * e.Messages / (e.Warmup + e.Messages)
 	}
@@ -100,34 +101,36 @@ func (e *endpoint) fillReport(before, after usage) error {
 	return nil
 }
 
+// countersSince returns what was used between before and after. A figure that is not known is nil.
 func (e *endpoint) countersSince(before, after usage) results.Counters {
 	was := before.calls
 	is := after.calls
-	c := results.Counters{Calls: int64(is.Calls - was.Calls), Bytes: int64(is.Bytes - was.Bytes)}
-	since := func(seen bool, was, is uint64) *int64 {
-		if !seen {
-			return nil
-		}
-		return new(int64(is - was))
+	c := results.Counters{
+		Calls: int64(is.Calls - was.Calls),
+		Bytes: int64(is.Bytes - was.Bytes),
+		Short: new(int64(is.Short - was.Short)),
 	}
-	c.Short = new(int64(is.Short - was.Short))
-	c.EAGAIN = since(is.SeesEAGAIN, was.EAGAIN, is.EAGAIN)
-	c.Waits = since(is.SeesWaits, was.Waits, is.Waits)
-	c.WaitNS = since(is.SeesWaits, uint64(was.WaitTime), uint64(is.WaitTime))
-	known := func(was, is int64) *int64 {
+	if is.SeesEAGAIN {
+		c.EAGAIN = new(int64(is.EAGAIN - was.EAGAIN))
+	}
+	if is.SeesWaits {
+		c.Waits = new(int64(is.Waits - was.Waits))
+		c.WaitNS = new(int64(is.WaitTime - was.WaitTime))
+	}
+	increase := func(was, is int64) *int64 {
 		if was < 0 || is < 0 {
 			return nil
 		}
 		return new(is - was)
 	}
-	c.CPUNS = known(before.time.cpu, after.time.cpu)
-	c.VoluntarySwitches = known(before.time.voluntary, after.time.voluntary)
-	c.InvoluntarySwitches = known(before.time.involuntary, after.time.involuntary)
-	c.RunQueueNS = known(before.time.queued, after.time.queued)
+	c.CPUNS = increase(before.time.cpu, after.time.cpu)
+	c.VoluntarySwitches = increase(before.time.voluntary, after.time.voluntary)
+	c.InvoluntarySwitches = increase(before.time.involuntary, after.time.involuntary)
+	c.RunQueueNS = increase(before.time.queued, after.time.queued)
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
-	if !e.shared { // to ask costs a tenth of a short slice
+	if !e.shared { // to read it costs a tenth of a short slice
 		if peak, ok := proc.PeakMemory(os.Getpid()); ok {
 			c.PeakBytes = new(peak)
 		}

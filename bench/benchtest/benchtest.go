@@ -9,8 +9,8 @@
 //
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
-// Benchmarks report the engine's time, in units that benchstat reads with -col /framing. The
-// figures leave out the start of the workers, and slices that others disturbed.
+// Benchmarks report the times that the engine measured, in units that benchstat reads with
+// -col /framing. The figures leave out the start of the workers, and slices that others disturbed.
 package benchtest
 
 import (
@@ -31,10 +31,10 @@ var (
 	roundtripSizes = []int{256, 65_000}
 )
 
-// Framing benchmarks a framing through real pipes between two processes, beside raw: streams of
-// messages from 256 B to 1 MB, and round trips of 256 B and 65 kB, with each placement of same and
-// apart that the machine has. Other sizes may be given, in bytes: each is measured in streams and
-// in round trips.
+// Framing benchmarks a framing, and beside it raw, through real pipes between two processes:
+// streams of messages from 256 B to 1 MB, and round trips of 256 B and 65 kB. It does so on one
+// CPU, and on two if the machine has them. If sizes are given, in bytes, each is measured in
+// streams and in round trips instead.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -43,28 +43,29 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// framingCells sets a framing beside raw, size by size.
+// framingCells returns the cells of a framing and of raw, size by size.
 func framingCells(spec string, sizes []int) []results.Cell {
-	streamed := sizes
-	returned := sizes
+	streams := sizes
+	roundtrips := sizes
 	if len(sizes) == 0 {
-		streamed = streamSizes
-		returned = roundtripSizes
+		streams = streamSizes
+		roundtrips = roundtripSizes
 	}
 	var cells []results.Cell
-	for _, size := range streamed {
+	for _, size := range streams {
 		cells = append(cells, besideRaw(spec, "stream", size)...)
-		if slices.Contains(returned, size) {
+		if slices.Contains(roundtrips, size) {
 			cells = append(cells, besideRaw(spec, "roundtrip", size)...)
 		}
 	}
 	return cells
 }
 
+// besideRaw returns the cells of raw and of a framing, with each placement.
 func besideRaw(spec, pattern string, size int) []results.Cell {
 	var cells []results.Cell
 	for _, framing := range []string{results.FramingRaw, spec} {
-		c := results.UsualCell(framing, pattern, "", size)
+		c := results.UsualCell(framing, pattern, "", size) // Placed sets the placement
 		cells = append(cells, bench.Placed(c)...)
 	}
 	return cells
@@ -79,7 +80,7 @@ func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
 		pattern, name, _ := strings.Cut(benchtext.CellName(c), "/")
-		if !strings.Contains(b.Name(), pattern) {
+		if !strings.Contains(b.Name(), pattern) { // b does not say the pattern already
 			name = pattern + "/" + name
 		}
 		b.Run(name, func(b *testing.B) { run(b, c) })
