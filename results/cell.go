@@ -23,7 +23,7 @@ type Cell struct {
 	Capacity  int    `json:"capacity"`  // bytes asked for; 0 leaves it to the operating system
 	IO        string `json:"io"`        // "blocking", or "writer/reader" if the ends differ
 	Placement string `json:"placement"` // "same", "sibling", "apart", "far", "free"
-	Pattern   string `json:"pattern"`   // "stream", "roundtrip"
+	Pattern   string `json:"pattern"`   // "stream", "roundtrip", "mixed"
 	Payload   string `json:"payload"`   // "json", "utf8", "random", "recorded"
 
 	// Load.
@@ -34,14 +34,14 @@ type Cell struct {
 	Batch         int    `json:"batch,omitempty"`          // messages per system call; 0 is one
 	WriteSize     int    `json:"write_size,omitempty"`     // bytes per write; 0 is whole messages
 	PayloadOffset string `json:"payload_offset,omitempty"` // within a page; "" is drawn per start
-	FrameWait     string `json:"frame_wait,omitempty"`     // "5ms": see fields; "" fixes frames
+	FrameWait     string `json:"frame_wait,omitempty"`     // "5ms" per frame; "" is a fixed size
 	Source        string `json:"source,omitempty"`         // "hot", "fresh"; "" is hot
 	Transfer      string `json:"transfer,omitempty"`       // "vmsplice"; "" is copy
 	Messages      string `json:"messages,omitempty"`       // hash of the recording that is replayed
 
 	// The reader.
 	ReadBuffer  int     `json:"read_buffer,omitempty"`  // bytes per read; 0 is 256 KiB
-	ReadOffset  string  `json:"read_offset,omitempty"`  // of its buffers within a page; "" is 128
+	ReadOffset  string  `json:"read_offset,omitempty"`  // of buffers within a page; "" is 128
 	Touch       bool    `json:"touch,omitempty"`        // it looks at every byte
 	Work        float64 `json:"work,omitempty"`         // ns of CPU per byte that it spends
 	Drain       int64   `json:"drain,omitempty"`        // bytes per second that it allows itself
@@ -154,13 +154,13 @@ func (c Cell) Validate() error {
 }
 
 // IsWaiting reports whether the cell shows how a writer that does not block waits when the pipe is
-// full: its io is "poll/blocking", for example. Views show such cells apart from those that compare
+// full: its io is "poll/blocking", for example. Views separate such cells from comparisons of
 // framings.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }
 
-// ChunkSize returns the size in a framing's spec, in bytes; 0 if it has none.
+// ChunkSize returns the size in a framing's spec: 61440 of "chunked:61440"; 0 if it has none.
 func ChunkSize(framing string) int {
 	_, size, _ := strings.Cut(framing, ":")
 	n, err := strconv.Atoi(size)
@@ -170,7 +170,7 @@ func ChunkSize(framing string) int {
 	return n
 }
 
-// DifferingFields names the fields in which cells differ, except those named.
+// DifferingFields names the fields in which cells differ, except those named in except.
 func DifferingFields(cells []Cell, except ...string) []string {
 	var out []string
 	for _, f := range fields {
@@ -191,8 +191,8 @@ func ShortID(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel returns "ndjson 64 KiB stream same", followed by those of the fields named in differ
-// that the cell has: "io=poll/poller".
+// CellLabel returns "ndjson 64 KiB stream same", followed by the fields named in differ, if the
+// cell has them: "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Schema is the version of the results file that this package writes. Readers take this and every
-// older one.
+// Schema is the version of the results file that this package writes. The package reads this
+// version and every older one.
 const Schema = 1
 
 // An Environment opens each run in a results file: where and with what the records of that run were
@@ -40,8 +40,7 @@ type Environment struct {
 	Hostname       string   `json:"hostname"`
 	Load1          *float64 `json:"load1,omitempty"` // the load average of a minute
 	// Imitation is what imitates the system or emulates the processor: "imitated by gVisor",
-	// "emulated by QEMU". Semantics can then be compared, but speed says nothing about the real
-	// one.
+	// "emulated by QEMU". Then speed says nothing about the real system or processor.
 	Imitation   string  `json:"imitation,omitempty"`
 	ClockNS     float64 `json:"clock_ns,omitempty"`      // what one reading of the clock costs
 	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // the smallest step it was seen to make
@@ -54,12 +53,11 @@ type Environment struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// containerID is the name that Docker and Podman give to the host of a container: each container
-// gets another.
+// containerID matches the host name that Docker and Podman give to each new container.
 var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Node tells machines apart that are alike: it is the machine's hash, and the label "node" or the
-// name of the host, unless that only names a container.
+// Node tells apart machines that have the same hash: it is the hash, followed by the label "node"
+// or else by the host name. The host name of a container is left out.
 func (e Environment) Node() string {
 	if node := e.Labels["node"]; node != "" {
 		return e.Machine + " " + node
@@ -77,10 +75,9 @@ func (e Environment) run() string { return e.Run }
 var lastRun atomic.Int64
 
 // NewRun makes the unique name of a run, which its environment line and all its records carry: a
-// UUID of version 7 (RFC 9562), so names sort by the time they were made. Names made in one process
-// do so even if its clock stands still for milliseconds. No library is used for it: that would
-// import net, and each worker of the engine would initialise net and all packages that sort before
-// it.
+// UUID of version 7 (RFC 9562), so names sort by the time at which they were made. Names from one
+// process do even if its clock stands still for milliseconds. A library for UUIDs would import net,
+// which each worker process would then have to initialise.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
@@ -93,8 +90,11 @@ func NewRun() (string, error) {
 		now = max(time.Now().UnixNano(), last+step)
 		named = lastRun.CompareAndSwap(last, now)
 	}
-	binary.BigEndian.PutUint64(id[:8], uint64(now/1e6)<<16|7<<12|uint64(now%1e6)*4096/1e6)
-	id[8] = id[8]&0x3f | 0x80 // the variant
+	const version, variant = 7, 0x80
+	milliseconds := uint64(now / 1e6)
+	fraction := uint64(now%1e6) * 4096 / 1e6 // of a millisecond
+	binary.BigEndian.PutUint64(id[:8], milliseconds<<16|version<<12|fraction)
+	id[8] = id[8]&0x3f | variant
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]), nil
 }
 

@@ -10,12 +10,11 @@ import (
 )
 
 // Evidence is what a [Finding] rests on: a JSON object, kept as its text. Each kind of finding has
-// a struct of its own, which lives with the experiment that makes it: [NewEvidence] writes that
-// struct once, and [Evidence.Decode] gives it back. The empty Evidence is an object without fields.
+// a struct of its own, which lives with the experiment that makes it: [NewEvidence] encodes that
+// struct, and [Evidence.Decode] reads it back. The empty Evidence is an object without fields.
 type Evidence string
 
-// NewEvidence returns v, a struct or a map, as it stands in the file. It is an error if v does not
-// make a JSON object.
+// NewEvidence returns v, which must become a JSON object, as it stands in the file.
 func NewEvidence(v any) (Evidence, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -37,7 +36,7 @@ func MustEvidence(v any) Evidence {
 	return e
 }
 
-// Decode gives the evidence back as the type that it was made from; v is a pointer to one.
+// Decode reads the evidence into v, a pointer to the type that the evidence was made from.
 func (e Evidence) Decode(v any) error {
 	if err := json.Unmarshal([]byte(e.text()), v); err != nil {
 		return fmt.Errorf("read evidence: %w", err)

@@ -28,7 +28,7 @@ const (
 	Noted   Verdict = "noted"   // there is no sentence to judge it by
 )
 
-// Verdicts lists all verdicts, those that a person has to look at first.
+// Verdicts lists all verdicts. Those that most need a person's attention come first.
 func Verdicts() []Verdict {
 	return []Verdict{
 		Fails, Refuted, Slow, Expected, Depends, CannotTell, Unsupported, Noted, Holds, OK,
@@ -56,7 +56,7 @@ type Finding struct {
 
 	ID      string   `json:"id"`              // "check/server/ids": an area, and names in it
 	Title   string   `json:"title,omitempty"` // the claim, or the experiment
-	About   []string `json:"about,omitempty"` // the command that was tested; none: this system
+	About   []string `json:"about,omitempty"` // the command that was tested; absent: this system
 	Verdict Verdict  `json:"verdict"`
 
 	// Class says how something fails: "silent-loss", "stuck", "corrupted". It picks advice and
@@ -66,7 +66,7 @@ type Finding struct {
 	Value any    `json:"value,omitempty"` // the figure that decided: a number, a text or a bool
 	Unit  string `json:"unit,omitempty"`  // "B", "ns"
 
-	Found     string   `json:"found"` // one sentence with the figure; if it is "cannot-tell": why
+	Found     string   `json:"found"` // one sentence with the figure, or why there is no verdict
 	Advice    string   `json:"advice,omitempty"`
 	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows it without pipebench
 	Evidence  Evidence `json:"evidence,omitempty"`

@@ -18,13 +18,12 @@ type Latency struct {
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
 	// Over is the number of observations above the histogram's range. The histogram counts them at
-	// the end of its range; MaxNS is exact.
+	// the end of its range, but MaxNS is exact.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
 
-// maxLatencyNS is the end of a histogram's range: a minute in nanoseconds. The engine's deadlines
-// are shorter.
+// maxLatencyNS is the end of a histogram's range: a minute. Deadlines of the engine are shorter.
 const maxLatencyNS = 60_000_000_000
 
 // MinTailCount is how many observations a percentile needs above it to be shown.
@@ -75,30 +74,31 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	return Latency{
 		Count:  n,
 		MinNS:  h.Min(),
-		P50NS:  carried(h, n, 50),
-		P90NS:  carried(h, n, 90),
-		P99NS:  carried(h, n, 99),
-		P999NS: carried(h, n, 99.9),
+		P50NS:  percentile(h, n, 50),
+		P90NS:  percentile(h, n, 90),
+		P99NS:  percentile(h, n, 99),
+		P999NS: percentile(h, n, 99.9),
 		MaxNS:  h.Max(),
 		HDR:    string(encoded),
 	}, nil
 }
 
-// carried returns a percentile if n observations are enough for it, else nil: see [MinTailCount].
-func carried(h *hdrhistogram.Histogram, n int64, percentile float64) *int64 {
-	if float64(n)*(100-percentile) < MinTailCount*100-1e-6 {
+// percentile returns a percentile of n observations; nil if not [MinTailCount] of them lie above.
+func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
+	const rounding = 1e-8
+	above := float64(n) * (100 - percent) / 100
+	if above < MinTailCount-rounding {
 		return nil
 	}
-	return new(h.ValueAtQuantile(percentile))
+	return new(h.ValueAtQuantile(percent))
 }
 
-// Quantiles name the points of a latency that are kept, see [Latency.Quantile].
+// Quantiles are the names that [Latency.Quantile] knows.
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
-// Quantile returns one of the [Quantiles] in nanoseconds, nil if there are too few observations for
-// it.
+// Quantile returns one of the [Quantiles] in nanoseconds, nil if there are too few observations.
 func (l Latency) Quantile(name string) *int64 {
-	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
+	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)} // as in Quantiles
 	if i := slices.Index(Quantiles, name); i >= 0 && l.Count > 0 {
 		return points[i]
 	}
@@ -114,9 +114,8 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies merges the distributions that the samples have under any of the keys. The result
-// may have percentiles for which a single sample has too few observations. Its Count is 0 if there
-// are no such distributions.
+// MergeLatencies merges the distributions that samples have under any of the keys. The result may
+// have percentiles for which a single sample has too few observations. Without any, its Count is 0.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {
@@ -126,7 +125,7 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 			}
 		}
 	}
-	if len(all) == 0 { // to encode even an empty histogram takes a millisecond
+	if len(all) == 0 { // encoding even an empty histogram takes a millisecond
 		return Latency{}, nil
 	}
 	merged := NewHistogram()
@@ -136,18 +135,22 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		// The program that wrote the file may have left out observations above the range.
-		outside := merged.Merge(h) + max(0, l.Count-h.TotalCount())
+		// Merge drops observations above the range, and the program that wrote the file may have.
+		dropped := merged.Merge(h)
+		outside := dropped + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {
 			return Latency{}, fmt.Errorf("merge latencies: %w", err)
 		}
-		if l.Count > 0 && (merged.TotalCount() == l.Count || l.MinNS < shortest) {
+		isFirst := merged.TotalCount() == l.Count
+		if l.Count > 0 && (isFirst || l.MinNS < shortest) {
 			shortest = l.MinNS
 		}
 		over += max(l.Over, outside)
 		longest = max(longest, l.MaxNS)
 	}
 	sum, err := SummariseHistogram(merged)
-	sum.Over, sum.MinNS, sum.MaxNS = over, shortest, longest
+	sum.Over = over
+	sum.MinNS = shortest
+	sum.MaxNS = longest
 	return sum, err
 }

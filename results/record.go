@@ -15,9 +15,9 @@
 //
 // # The file
 //
-// A results file is JSON Lines, one [Line] per line. Each is written with a single call as soon as
-// it is known, so an interrupted run keeps what it finished. [Append] writes it, [Read] reads any
-// number of them, of this schema and every older one, and [FileSchema] is its JSON Schema.
+// A results file is JSON Lines, one [Line] per line. Each line is written with a single call as
+// soon as it is known, so an interrupted run keeps what it finished. [Append] writes a file. [Read]
+// reads files of this schema and every older one. [FileSchema] is the JSON Schema of a line.
 //
 // # Quantities
 //
@@ -27,8 +27,8 @@
 //
 // # Concurrency
 //
-// A [Writer] belongs to one goroutine. Everything else is data: functions do not keep or change
-// what they are given, and may run at the same time as long as nobody writes to it.
+// A [Writer] belongs to one goroutine. All other types are plain data. Functions do not keep or
+// change what they are given, and may run at the same time as long as nobody changes that data.
 package results
 
 import "time"
@@ -49,7 +49,7 @@ type Line interface {
 	run() string
 }
 
-// A Record is a cell, its samples and what there is to say about them.
+// A Record is what was measured of one [Cell]: the samples, and what there is to say about them.
 type Record struct {
 	Kind string    `json:"kind"` // "measurement"
 	Run  string    `json:"run"`  // the run's environment line has the same
@@ -68,18 +68,18 @@ type Record struct {
 	Failed      string   `json:"failed,omitempty"` // what went wrong and stopped the run
 	Warnings    []string `json:"warnings,omitempty"`
 
-	// Disturbed says that others used what the cell needed while it was measured; a warning says
-	// what. Times by the clock are then worth little; CPU time is worth more.
+	// Disturbed says that other programs or machines took CPU time that the cell needed; a warning
+	// says what happened. Times by the clock are then worth little, CPU time is worth more.
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // Verified says how far a cell's messages were checked.
 type Verified struct {
-	// Sequence is how many messages had their length, and their number at head and tail, checked
-	// while the clock ran.
+	// Sequence counts the messages that were checked while the clock ran: their length, and the
+	// number that stands at their head and tail.
 	Sequence int64 `json:"sequence"`
 	Compared int64 `json:"compared"` // untimed messages whose every byte was compared
-	Bytes    int64 `json:"bytes"`    // payload bytes of those
+	Bytes    int64 `json:"bytes"`    // payload bytes of the compared messages
 }
 
 func (Record) kind() string  { return KindMeasurement }
@@ -87,28 +87,28 @@ func (r Record) run() string { return r.Run }
 
 // A Sample is one timed run of a cell: a slice of a fork.
 //
-// A fork is one start of the workers of all cells that are compared; in each round of it every one
-// of the cells runs once. Samples of a record are in the order in which they were taken. The
+// A fork is one start of the workers that measure a group of cells; in each of its rounds, every
+// cell of the group runs once. Samples of a record are in the order in which they were taken. The
 // samples of two cells with the same fork and round ran within milliseconds of each other, so a
 // ratio is taken between them.
 //
-// The clock starts when both ends are ready, at the reader's go, and stops when the reader has the
-// last message (in a round trip: when the writing end has the last answer). Counters cover the same
-// time. The warm-up is not included.
+// The clock starts when both ends are ready, and stops when the reader has the last message (in a
+// round trip: when the writing end has the last answer). Counters cover the same time. The warm-up
+// is not included.
 type Sample struct {
 	Fork  int `json:"fork,omitempty"`  // from 1; 0 in files written before there were forks
-	Round int `json:"round,omitempty"` // from 1, within the run; 0 as for Fork
+	Round int `json:"round,omitempty"` // from 1, counted over the whole run; 0 if Fork is 0
 
 	ElapsedNS    int64 `json:"elapsed_ns"`
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips
 	PayloadBytes int64 `json:"payload_bytes"` // application bytes delivered, one way
 	WireBytes    int64 `json:"wire_bytes"`    // bytes the framing put on the pipe for them, one way
 
-	// PayloadOffset is where in a page of 4096 B the sender's messages began. Copies in the kernel
-	// depend on it. It is 0 in older files, in which larger messages began a page.
+	// PayloadOffset is where in a page of 4096 B the sender's messages began. How fast the kernel
+	// copies depends on it. It is 0 in older files, in which larger messages began a page.
 	PayloadOffset int `json:"payload_offset,omitempty"`
 
-	// Capacity is what the pipe says that it holds, in bytes; 0 if the system does not tell.
+	// Capacity is how many bytes the pipe holds, as the system reports it; 0 if it does not.
 	Capacity int `json:"capacity"`
 
 	Warmup *Warmup `json:"warmup,omitempty"`
@@ -116,14 +116,14 @@ type Sample struct {
 	Writer Counters `json:"writer"` // round trip: the end that asks
 	Reader Counters `json:"reader"` // round trip: the end that answers
 
-	// Latency by what was timed: "roundtrip", "oneway", "due" (open loop: from when the message was
-	// due), "service", "lateness" (the generator's own).
+	// Latency by what was timed: "roundtrip", "oneway", or in an open loop "due" (from when a
+	// message was due), "service" (from when it was sent), "lateness" (how late it was sent).
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"`   // only in an open loop
 	Closed  *Closed            `json:"closed,omitempty"` // only if the reader closes its end
 
-	// Disturbed says why the sample is left out of the figures: others had a CPU that it needed, as
-	// StealNS, InvoluntarySwitches and RunQueueNS tell. The speed of the sample plays no part.
+	// Disturbed says why the sample is left out of the figures: a CPU that it needed was taken away
+	// from it. StealNS, RunQueueNS and CPU quotas tell that; the sample's speed plays no part.
 	Disturbed string `json:"disturbed,omitempty"`
 	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the ends' CPUs
 }
@@ -139,11 +139,11 @@ type Warmup struct {
 // counted nothing.
 type Counters struct {
 	Calls int64 `json:"calls"` // read, write and writev calls
-	Bytes int64 `json:"bytes"` // moved by them
+	Bytes int64 `json:"bytes"` // that these calls moved
 
 	Short  *int64 `json:"short,omitempty"`  // writes that took only part of what was offered
 	EAGAIN *int64 `json:"eagain,omitempty"` // calls refused with "not now"
-	Waits  *int64 `json:"waits,omitempty"`  // times the end waited outside the call itself
+	Waits  *int64 `json:"waits,omitempty"`  // times that the end waited outside these calls
 	WaitNS *int64 `json:"wait_ns,omitempty"`
 
 	// CPUNS is user and system time: of the process, or of the thread if both ends share a process.
@@ -158,7 +158,7 @@ type Counters struct {
 
 	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process
 	PeakBytes *int64 `json:"peak_bytes,omitempty"` // peak resident memory of the end's process
-	CPUs      []int  `json:"cpus,omitempty"`       // that the end was seen on, ascending
+	CPUs      []int  `json:"cpus,omitempty"`       // on which the end was seen, ascending
 }
 
 // Load says how well an open loop kept its rate.

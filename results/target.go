@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Target is what a stdio server did with messages of one size, or under a load, or where its
-// limits lie, or how its time grows; or what passed between it and its client.
+// A Target is one result about a stdio server: how it served messages of one size or a load, where
+// its limits lie, how its time grows with size, or what passed between it and its client.
 type Target struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -26,7 +26,7 @@ type Target struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts on a target that readers of the file treat apart. The other verdicts are ways to fail.
+// Verdicts on a target that programs look for. All others are further ways to fail.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -55,8 +55,8 @@ type TargetEvidence struct {
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set in the last record of a recording, and then alone: its fields have the same
-	// names in the file as those of other parts.
+	// Traffic is set in the last record of a recording. All other fields are then empty, because in
+	// the file it shares the name "request" with ServerEvidence.
 	Traffic *TrafficEvidence
 }
 
@@ -83,10 +83,10 @@ type ServerEvidence struct {
 	Pipe    string `json:"pipe,omitempty"`
 }
 
-// FailureEvidence is what there is to know about a request that was not served.
+// FailureEvidence is what is known about a request that was not served.
 type FailureEvidence struct {
-	// Accepted is how many bytes of the request the pipe took, header and terminator among them.
-	// UnreadStdin is how many of these the server did not read.
+	// Accepted is how many bytes of the request the pipe took, header and terminator included.
+	// UnreadStdin is how many of these bytes the server did not read.
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 
@@ -96,15 +96,15 @@ type FailureEvidence struct {
 
 	Unsent  bool   `json:"unsent,omitempty"`              // the pipe did not take it all
 	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte of the payload
-	Partial int64  `json:"partial_reply_bytes,omitempty"` // that came of an incomplete answer
+	Partial int64  `json:"partial_reply_bytes,omitempty"` // received of an incomplete answer
 
-	// Probe is what a small request met afterwards: "answered", "silent", "not taken", "gone".
+	// Probe says how a small request fared afterwards: "answered", "silent", "not taken", "gone".
 	Probe string `json:"probe,omitempty"`
 
 	// ServedBefore is how many requests the process had served before this one.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize says that the size is not to blame: another process, which got small requests alone,
-	// failed after as many of them, or one more.
+	// AnySize says that the size is not to blame: another process of the server, which got only
+	// small requests, failed after ServedBefore of them, or one more.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`
@@ -115,7 +115,7 @@ type FailureEvidence struct {
 	StderrTail  []string `json:"stderr_tail,omitempty"`
 }
 
-// SizeEvidence says more of messages of one size.
+// SizeEvidence says more about messages of one size.
 type SizeEvidence struct {
 	PayloadBytes int     `json:"payload_bytes"`
 	ReplyBytes   int     `json:"reply_bytes,omitempty"`
@@ -143,7 +143,7 @@ type LimitEvidence struct {
 
 	CutShort   bool `json:"cut_short,omitempty"`   // there was no time to search on
 	Flaky      bool `json:"flaky,omitempty"`       // tried again, the limit did not hold
-	ByRequests bool `json:"by_requests,omitempty"` // replies were searched up to the request limit
+	ByRequests bool `json:"by_requests,omitempty"` // the request limit ended the search for replies
 }
 
 // GrowthEvidence says how time grows with size. Slope is of the server's CPU time if WallSlope is
@@ -156,7 +156,7 @@ type GrowthEvidence struct {
 	From      int      `json:"from"`                 // message bytes
 	To        int      `json:"to"`
 	ShowsAt   int      `json:"shows_at"` // first size with 1.5 times the cost per byte; 0: none
-	Points    int      `json:"points"`
+	Points    int      `json:"points"`   // sizes that the slope rests on
 }
 
 // ReplayEvidence says how far a recording was replayed.
@@ -167,7 +167,7 @@ type ReplayEvidence struct {
 	FailedAtMessage int `json:"failed_at_message,omitempty"` // of the recording; 0: none
 	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
 	Different       int `json:"different,omitempty"`         // how many of these differ
-	Undecided       int `json:"cannot_tell,omitempty"`       // of these: too much was redacted
+	Undecided       int `json:"cannot_tell,omitempty"`       // too much of these was redacted
 }
 
 // TrafficEvidence is what passed between a recorded client and its server.
@@ -182,10 +182,10 @@ type DirectionTraffic struct {
 	Bytes           int64 `json:"bytes"`
 	Reads           int64 `json:"reads"`
 	Messages        int64 `json:"messages"`
-	StalledNS       int64 `json:"stalled_ns"` // how long the other side did not take what there was
-	Gaps            int64 `json:"gaps,omitempty"`
-	MessagesMissing int64 `json:"messages_missing,omitempty"`
-	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`
+	StalledNS       int64 `json:"stalled_ns"`                 // how long nothing was taken
+	Gaps            int64 `json:"gaps,omitempty"`             // in the recording, at full buffers
+	MessagesMissing int64 `json:"messages_missing,omitempty"` // in these gaps
+	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`  // of messages that were too large
 }
 
 func (Target) kind() string  { return KindTarget }
@@ -213,7 +213,7 @@ func (e TargetEvidence) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the parts that there are.
 func (e *TargetEvidence) UnmarshalJSON(text []byte) error {
 	var recorded struct {
-		ElapsedNS *int64 `json:"elapsed_ns"`
+		ElapsedNS *int64 `json:"elapsed_ns"` // only traffic has it
 	}
 	if err := json.Unmarshal(text, &recorded); err != nil {
 		return err
