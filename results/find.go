@@ -24,7 +24,7 @@ func Find(paths ...string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
 		for _, match := range matches(path) {
-			files, err := find(match)
+			files, err := filesOf(match)
 			if err != nil {
 				return nil, fmt.Errorf("read results: %w", err)
 			}
@@ -35,7 +35,7 @@ func Find(paths ...string) ([]string, error) {
 }
 
 // matches lists the paths that match a pattern. A path that exists, or that nothing matches, stands
-// for itself. A match may not exist: a link may lead nowhere.
+// for itself. Even a path that matches may not exist: it may be a link that leads nowhere.
 func matches(pattern string) []string {
 	if _, err := os.Stat(pattern); err != nil {
 		paths, _ := filepath.Glob(pattern)
@@ -46,8 +46,8 @@ func matches(pattern string) []string {
 	return []string{pattern}
 }
 
-// find lists the results files of a path that is no pattern.
-func find(path string) ([]string, error) {
+// filesOf lists the results files that a path stands for, which is no pattern.
+func filesOf(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}

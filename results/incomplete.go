@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// runsRead remembers the runs in the files that are read, to tell which of them are unlike the
-// others.
+// runsRead remembers the runs that are read, to tell which of them are unlike the others.
 type runsRead struct {
 	environments []Environment
-	cells        map[string]int // run -> cells
+	cells        map[string]int // number of cells by run
 }
 
 func (r *runsRead) add(line Line) {
@@ -23,9 +22,9 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly names the runs that ended early: those that have fewer cells than another run of the
-// same command on the same kind of system. Only runs of `pipebench run` are looked at: for other
-// commands it is not known beforehand how many cells they measure.
+// endedEarly names the runs that have fewer cells than another run of the same command on the same
+// kind of system. It looks only at runs of `pipebench run`, because other commands do not know
+// beforehand how many cells they measure.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {
@@ -49,11 +48,12 @@ func (r *runsRead) endedEarly() []Problem {
 	return short
 }
 
-// A plan is what decides how many cells a run has. The topology is part of it because it decides
-// the placements.
+// A plan is what decides how many cells a run has. The topology decides the placements.
 type plan struct{ command, version, os, topology string }
 
-func planOf(e Environment) plan { return plan{e.Command, e.Version, e.OS, e.Topology} }
+func planOf(e Environment) plan {
+	return plan{command: e.Command, version: e.Version, os: e.OS, topology: e.Topology}
+}
 
 // Incomplete reports whether measurements are missing from the set. Its problems say which.
 func (s *Set) Incomplete() bool {

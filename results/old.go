@@ -9,8 +9,7 @@ import (
 )
 
 // An oldLine is a line of a kind that earlier versions wrote: probe, fault, claim, check, tune or
-// noise. It has the fields of all these kinds; a field that several of them have means the same in
-// each.
+// noise. A field that several of these kinds have means the same in each.
 type oldLine struct {
 	Run  string
 	Time time.Time
@@ -100,7 +99,7 @@ func (old oldLine) rule(f *Finding) {
 		f.Evidence = MustEvidence(map[string]string{"documented": old.Documented})
 	}
 	switch {
-	case old.Step == "kind":
+	case old.Step == "kind": // the system has no such pipe
 		f.Verdict = Unsupported
 	case old.Value == "hangs", old.Value == "fails":
 		f.Verdict = CannotTell
@@ -157,12 +156,12 @@ func (old oldLine) claim(f *Finding) {
 func (old oldLine) measurement() Record {
 	r := Record{
 		Kind: KindMeasurement, Run: old.Run, Time: old.Time, Cell: old.Cell, Samples: old.Samples,
-		Stopped: "samples", Warnings: old.Warnings,
+		Warnings: old.Warnings,
 	}
 	switch {
 	case len(old.Samples) > 0:
+		r.Stopped = "samples"
 	case len(old.Warnings) > 0:
-		r.Stopped = ""
 		r.Unsupported = strings.TrimPrefix(strings.Join(old.Warnings, "; "), "unsupported: ")
 	default:
 		r.Stopped = "interrupted"
@@ -170,9 +169,8 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// decodeMeasurement reads a measurement. In older files the field closed of its samples has another
-// name. Sample has no UnmarshalJSON for that, because a type that embeds Sample would get the
-// method too.
+// decodeMeasurement reads a measurement, in which older files call the field "closed" of samples
+// "left". Sample has no UnmarshalJSON, because a type that embeds Sample would get the method too.
 func decodeMeasurement(text []byte) (Line, error) {
 	line, err := decodeAs[Record](text)
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {

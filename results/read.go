@@ -23,8 +23,8 @@ var ErrEmpty = errors.New("no results in it")
 // Read reads any number of results files into one set, in any order. "-" is standard input, and a
 // folder or a pattern stands for the files that [Find] finds. It returns an error if a path stands
 // for no file, or if no file can be read. The set's problems name files that could not be read
-// while others could, single lines that could not be read, runs that ended early, and runs of
-// another time.
+// while others could, single lines that could not be read, runs that ended early, and runs that
+// began at another time than the others.
 func Read(paths ...string) (*Set, error) {
 	set := &Set{}
 	problems, err := Each(set.Add, paths...)
@@ -35,7 +35,7 @@ func Read(paths ...string) (*Set, error) {
 	return set, nil
 }
 
-// Each reads files as [Read] does, and gives each line to take as soon as it is read, so that the
+// Each reads files as [Read] does, and calls take with each line as soon as it is read, so that the
 // files of a thousand machines need not be in memory at once.
 func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(paths) == 0 {
@@ -67,7 +67,6 @@ func Each(take func(Line), paths ...string) ([]Problem, error) {
 	return append(problems, runs.ofAnotherTime()...), nil
 }
 
-// eachInPath opens the file of a path and reads its lines.
 func eachInPath(path string, seen seenLines, take func(Line)) ([]Problem, error) {
 	name, f, err := Open(path)
 	if err != nil {
@@ -77,7 +76,7 @@ func eachInPath(path string, seen seenLines, take func(Line)) ([]Problem, error)
 	return eachLine(name, f, seen, take)
 }
 
-// ReadFrom reads one results file from r. Its name stands in problems and errors.
+// ReadFrom reads one results file from r. The name is shown in problems and errors.
 func ReadFrom(name string, r io.Reader) (*Set, error) {
 	set := &Set{}
 	problems, err := EachFrom(name, r, set.Add)
@@ -97,7 +96,7 @@ func EachFrom(name string, r io.Reader, take func(Line)) ([]Problem, error) {
 	return problems, nil
 }
 
-// eachLine reads the lines of one file. Its name stands in problems.
+// eachLine reads the lines of one file. The name is shown in problems.
 func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Problem, error) {
 	f := &fileReader{
 		take:      take,
@@ -133,26 +132,26 @@ func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Prob
 
 // A fileReader decodes the lines of one file.
 type fileReader struct {
-	take            func(Line)
-	problems        ProblemList
-	seen            seenLines
-	taken, repeated int
-	positions       map[string]int // by run: the number of its messages since its environment
+	take      func(Line)
+	problems  ProblemList
+	seen      seenLines
+	taken     int            // number of lines given to take
+	repeated  int            // number of lines that were seen before
+	positions map[string]int // by run: the number of its messages since its environment
 }
 
 // seenLines says from which file each line was read first. A run that is given twice must not count
 // twice: the copies would make its intervals narrower without any new measurement.
 type seenLines map[lineID]string
 
-// A lineID is the beginning of a line's hash. Two measurements are never equal to the nanosecond,
-// so equal hashes mean a copy. Messages may be equal: their position in the run is part of the ID,
-// too.
+// A lineID identifies a line by its hash. Two measurements are never equal to the nanosecond, so
+// equal hashes mean a copy. Messages may be equal, so their position in the run is part of the ID.
 type lineID struct {
 	hash     [16]byte
 	position int
 }
 
-// identify returns an ID that a line shares only with its copies. It counts messages, so it is
+// identify returns an ID that a line shares only with its copies. It counts messages, so it must be
 // called once for each line, in order.
 func (f *fileReader) identify(line Line, text []byte) lineID {
 	sum := sha256.Sum256(text)
@@ -179,12 +178,13 @@ func (f *fileReader) line(number int, text []byte) {
 		return
 	}
 	rest, next := lineAfterTorn(text)
+	tornInStart := bytes.HasPrefix(lineStart, text)
+	tornLater := bytes.HasPrefix(text, lineStart) && !json.Valid(text)
 	switch {
 	case next != nil:
 		f.problems.AddIncomplete(number, tornLine)
 		f.add(number, next, rest)
-	case bytes.HasPrefix(text, lineStart) && !json.Valid(text),
-		bytes.HasPrefix(lineStart, text): // it was stopped even before
+	case tornInStart, tornLater:
 		f.problems.AddIncomplete(number, tornLine)
 	default:
 		f.problems.Add(number, err.Error()+": line skipped")
@@ -196,9 +196,9 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds the whole line that follows a torn one without a newline between them, as
-// when cat joined two files. It tries several beginnings, because the torn line may hold a few
-// objects that begin as a line does.
+// lineAfterTorn finds the whole line that follows a torn one without a newline between them, for
+// example because cat joined two files. It tries several beginnings, because the torn line may hold
+// a few objects that begin as a line does.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 {
 		next := bytes.Index(text[1:], lineStart)
@@ -213,28 +213,30 @@ func lineAfterTorn(text []byte) ([]byte, Line) {
 	return nil, nil
 }
 
-// add puts a line into the set, unless it was read before.
+// add gives a line to take, unless it was read before.
 func (f *fileReader) add(number int, line Line, text []byte) {
-	if e, ok := line.(Environment); ok && e.Schema > Schema {
+	e, isEnvironment := line.(Environment)
+	switch {
+	case isEnvironment && e.Schema > Schema:
 		f.problems.Add(number, fmt.Sprintf("schema %d is newer than this program's %d: "+
 			"what it added is not shown", e.Schema, Schema))
-	} else if ok && e.Schema < 1 {
+	case isEnvironment && e.Schema < 1:
 		f.problems.Add(number, fmt.Sprintf("schema %d: no version of pipebench wrote that; "+
 			"read as schema %d", e.Schema, Schema))
 	}
 	id := f.identify(line, text)
-	if where, again := f.seen[id]; again {
+	if first, again := f.seen[id]; again {
 		f.repeated++
-		why := fmt.Sprintf("the same line was read from %s: not counted twice", where)
+		why := fmt.Sprintf("the same line was read from %s: not counted twice", first)
 		f.problems.Add(number, why)
 		return
 	}
 	f.seen[id] = f.problems.File
 	if r, ok := line.(Record); ok && !r.Disturbed {
-		// Older versions did not have the field. They said the same only by a warning.
+		// Older versions wrote a warning instead of the field Disturbed.
 		r.Disturbed = slices.ContainsFunc(r.Warnings, func(warning string) bool {
-			id, _, _ := strings.Cut(warning, ": ")
-			return slices.Contains([]string{"load", "steal", "throttled"}, id)
+			kind, _, _ := strings.Cut(warning, ": ")
+			return slices.Contains([]string{"load", "steal", "throttled"}, kind)
 		})
 		line = r
 	}
@@ -242,9 +244,9 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 	f.take(line)
 }
 
-// decode reads one line of any kind, and refuses what the writer would not have written.
+// decode reads one line of any kind, and refuses what a [Writer] would not have written.
 func decode(text []byte) (Line, error) {
-	// Evidence is kept as its text, and has to be JSON again when it is written.
+	// Evidence keeps these bytes, and they have to be valid JSON when it is written again.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
@@ -275,10 +277,9 @@ func decode(text []byte) (Line, error) {
 	return line, validate(line)
 }
 
-// kindOf returns the kind of a line. A writer of this package puts it first; any other line has to
-// be decoded to find it.
+// kindOf returns the kind of a line. A [Writer] puts it first; other lines have to be decoded.
 func kindOf(text []byte) (string, error) {
-	if rest, first := bytes.CutPrefix(text, []byte(`{"kind":"`)); first {
+	if rest, first := bytes.CutPrefix(text, lineStart); first {
 		kind, _, _ := bytes.Cut(rest, []byte(`"`))
 		return string(kind), nil
 	}
@@ -287,7 +288,6 @@ func kindOf(text []byte) (string, error) {
 	return head.Kind, err
 }
 
-// decodeAs reads a line of one kind.
 func decodeAs[L Line](text []byte) (Line, error) {
 	var line L
 	if err := json.Unmarshal(text, &line); err != nil {
@@ -299,14 +299,13 @@ func decodeAs[L Line](text []byte) (Line, error) {
 // A Problem is something that could not be read from a file and was skipped, or that is odd about a
 // run. A person should know of it, but it is not a failure.
 type Problem struct {
-	File string   `json:"file"` // "" if the problem is a run's
+	File string   `json:"file"` // "" if a run has the problem
 	Line int      `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
 	What string   `json:"what"`
 	More int      `json:"more,omitempty"` // further lines, or runs, with the same problem
-	Runs []string `json:"-"`              // that have the problem; none if it is a file's
+	Runs []string `json:"-"`              // that have the problem; none if a file has it
 
-	// Incomplete says that measurements are missing: the file holds none or ends midway, or a run
-	// ended early.
+	// Incomplete says that measurements are missing: the file or a run ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
@@ -330,7 +329,7 @@ func (p Problem) String() string {
 type ProblemList struct {
 	File string
 	All  []Problem
-	seen map[string]int // what -> index in all
+	seen map[string]int // index in All by What
 }
 
 // Add counts one more line of the file with a problem.
@@ -346,8 +345,7 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete adds a problem and marks it: because of it measurements are missing from this line
-// on.
+// AddIncomplete adds a problem because of which measurements are missing.
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true

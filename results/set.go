@@ -18,7 +18,7 @@ type Set struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Environment finds the environment line of a run. A file that was cut may lack it.
+// Environment finds the environment line of a run. It may be missing if the file was cut.
 func (s *Set) Environment(run string) (Environment, bool) {
 	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
 	if i < 0 {
@@ -44,70 +44,10 @@ func (s *Set) Machines() []string {
 	return out
 }
 
-// MachineNames gives each of several machines a short name that no other has, by the machine's
-// hash: its host; if that is not known or another machine's, too, its label "node" or "machine";
-// else its processor or system, behind the host; if another machine has all of these, too, the
-// first of them and the beginning of the hash. A machine of which nothing is known is "unknown".
-func MachineNames(runs []Environment) map[string]string {
-	machines := make(map[string]Environment)
-	for _, e := range runs {
-		machines[e.Machine] = e
-	}
-	count := make(map[string]int)
-	for _, e := range machines {
-		for _, name := range slices.Compact(slices.Sorted(slices.Values(namesOf(e)))) {
-			count[name]++
-		}
-	}
-	names := make(map[string]string)
-	for id, e := range machines {
-		own := namesOf(e)
-		unique := slices.IndexFunc(own, func(name string) bool { return count[name] == 1 })
-		switch {
-		case unique >= 0:
-			names[id] = own[unique]
-		case len(own) == 0:
-			names[id] = "unknown"
-		default:
-			names[id] = own[0] + " " + ShortID(id)
-		}
-	}
-	return names
-}
-
-// namesOf lists what a machine may be called, the best name first.
-func namesOf(e Environment) []string {
-	host := e.Hostname
-	if host == "(none)" { // what Linux says of a host without a name
-		host = ""
-	}
-	names := []string{host, e.Labels["node"], e.Labels["machine"]}
-	for _, maker := range []string{"AMD", "Apple", "Intel"} {
-		if host != "" && strings.HasPrefix(e.CPU, maker) {
-			names = append(names, fmt.Sprintf("%s (%s, %s)", host, maker,
-				FormatCount(e.CPUs, "CPU")))
-		}
-	}
-	if e.OS != "" {
-		for _, system := range []string{e.OS + "/" + e.Arch, e.OS + " " + e.Kernel} {
-			switch {
-			case host != "" && e.Imitation != "":
-				system = host + " (" + system + ", " + e.Imitation + ")"
-			case host != "":
-				system = host + " (" + system + ")"
-			case e.Imitation != "":
-				system += " (" + e.Imitation + ")"
-			}
-			names = append(names, system)
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}
-
 // RunOf returns the run that a line belongs to.
 func RunOf[L Line](line L) string { return line.run() }
 
-// Add puts one line into the set. A pointer, or a line of another package, is ignored.
+// Add puts one line into the set. A pointer to a line is ignored.
 func (s *Set) Add(line Line) {
 	switch l := line.(type) {
 	case Environment:
@@ -123,13 +63,13 @@ func (s *Set) Add(line Line) {
 	}
 }
 
-// Len returns the number of lines that were read.
+// Len returns the number of lines in the set.
 func (s *Set) Len() int {
 	return len(s.Environments) + len(s.Records) + len(s.Findings) + len(s.Targets) +
 		len(s.Messages)
 }
 
-// Merge returns one set of all that the sets hold, in their order. They are left as they are.
+// Merge returns one set of all that the sets hold, in their order. The sets do not change.
 func Merge(sets ...*Set) *Set {
 	all := &Set{}
 	for _, s := range sets {
@@ -143,8 +83,8 @@ func Merge(sets ...*Set) *Set {
 	return all
 }
 
-// OfRun returns what the set holds of one run: its environment and all its lines, of whatever kind.
-// It has no problems: they belong to files, not to a run.
+// OfRun returns what the set holds of one run: its lines of every kind. Problems are left out,
+// because they belong to files, not to a run.
 func (s *Set) OfRun(run string) *Set {
 	return &Set{
 		Environments: linesOf(run, s.Environments),
@@ -174,4 +114,65 @@ func (s *Set) FindingsOf(area string) []Finding {
 		}
 	}
 	return own
+}
+
+// MachineNames returns a short name for each machine by its hash. It is the first of these names
+// that no other machine has: the host; the label "node"; the label "machine"; the host with its
+// processor; the host with its system. If there is no such name, the beginning of the hash follows
+// the first of them. A machine of which nothing is known is "unknown".
+func MachineNames(runs []Environment) map[string]string {
+	machines := make(map[string]Environment)
+	for _, e := range runs {
+		machines[e.Machine] = e
+	}
+	count := make(map[string]int)
+	for _, e := range machines {
+		own := slices.Sorted(slices.Values(namesOf(e)))
+		for _, name := range slices.Compact(own) { // the host and a label may be the same
+			count[name]++
+		}
+	}
+	names := make(map[string]string)
+	for id, e := range machines {
+		own := namesOf(e)
+		unique := slices.IndexFunc(own, func(name string) bool { return count[name] == 1 })
+		switch {
+		case unique >= 0:
+			names[id] = own[unique]
+		case len(own) == 0:
+			names[id] = "unknown"
+		default:
+			names[id] = own[0] + " " + ShortID(id)
+		}
+	}
+	return names
+}
+
+// namesOf lists what a machine may be called, as far as that is known, the best name first.
+func namesOf(e Environment) []string {
+	host := e.Hostname
+	if host == "(none)" { // what Linux says of a host without a name
+		host = ""
+	}
+	names := []string{host, e.Labels["node"], e.Labels["machine"]}
+	for _, maker := range []string{"AMD", "Apple", "Intel"} {
+		if host != "" && strings.HasPrefix(e.CPU, maker) {
+			names = append(names, fmt.Sprintf("%s (%s, %s)", host, maker,
+				FormatCount(e.CPUs, "CPU")))
+		}
+	}
+	if e.OS != "" {
+		for _, system := range []string{e.OS + "/" + e.Arch, e.OS + " " + e.Kernel} {
+			switch {
+			case host != "" && e.Imitation != "":
+				system = host + " (" + system + ", " + e.Imitation + ")"
+			case host != "":
+				system = host + " (" + system + ")"
+			case e.Imitation != "":
+				system += " (" + e.Imitation + ")"
+			}
+			names = append(names, system)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ofAnotherTime names runs that began an hour or more before or after most others of their command,
-// one problem per command. The clock of their machine is wrong, or they were run at another time.
+// in one problem per command: their machine's clock is wrong, or they are from another occasion.
 func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
@@ -23,8 +23,9 @@ func (r *runsRead) ofAnotherTime() []Problem {
 	return problems
 }
 
-// strayRunsOf looks at the runs of one command. Unless three quarters of them began together, on
-// three hosts or more, it takes them for runs of different times.
+// strayRunsOf names the runs of one command that began an hour or more before or after the middle
+// one. It does so only if three quarters of the runs, on three hosts or more, began within that
+// hour; otherwise the runs have no usual time.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time
@@ -37,7 +38,8 @@ func strayRunsOf(runs []Environment) []Problem {
 			stray = append(stray, e)
 		}
 	}
-	if len(stray) == 0 || 4*len(stray) > len(runs) || len(hosts) < 3 {
+	mostTogether := 4*len(stray) <= len(runs) && len(hosts) >= 3
+	if len(stray) == 0 || !mostTogether {
 		return nil
 	}
 	const minute = "2006-01-02 15:04"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// validate calls line.Validate, if the line has it.
+// validate calls line.Validate, if the line has that method.
 func validate(line Line) error {
 	l, ok := line.(interface{ Validate() error })
 	if !ok {
@@ -33,7 +33,7 @@ func (r Record) Validate() error {
 	return cmp.Or(r.Cell.Validate(), validateSamples(r.Samples))
 }
 
-// Validate reports what is wrong with a target's record: sizes or samples that cannot be.
+// Validate reports what is wrong with a target: sizes or samples that cannot be.
 func (t Target) Validate() error {
 	figures := []figure{{"size", t.Size}}
 	for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit, t.SearchedTo} {
@@ -68,8 +68,7 @@ type figure struct {
 	value int64
 }
 
-// notNegative refuses negative counts and times: every rate and ratio made from them would be
-// wrong.
+// notNegative refuses negative counts and times, which would make all rates and ratios wrong.
 func notNegative(figures ...figure) error {
 	for _, f := range figures {
 		if f.value < 0 {

@@ -14,22 +14,21 @@ import (
 // value passes on every line.
 type Filter struct {
 	conditions []condition
-	fits       map[string]bool   // by run, once its environment is known
-	waiting    map[string][]Line // of runs whose environment is not yet known
+	fits       map[string]bool   // by run: whether its environment fits; absent until that is read
+	waiting    map[string][]Line // by run: its lines before its environment
 	keys       map[string]bool   // that environments have
-	values     []map[string]bool // by condition: what environments have instead
-	passed     int
+	values     []map[string]bool // by condition: the values of environments that do not fit
+	passed     int               // number of lines
 }
 
 // A condition is what one field of an environment or one label has to be.
 type condition struct {
 	key, value string
-	part       bool // the value need only be a part of it
+	part       bool // the field need only contain the value
 }
 
 // ParseFilter reads conditions: "os=linux" asks for a field or label that is linux, "kernel~6.1"
-// for one that contains 6.1. Letters of a value may be large or small. Fields are named as in the
-// file.
+// for one that contains 6.1. Case does not matter in values. Fields are named as in the file.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -51,8 +50,8 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 	return f, nil
 }
 
-// Through returns a function that gives take the lines that pass, for [Each]. The lines of a run
-// wait until its environment was read.
+// Through returns a function for [Each] that calls take with the lines that pass. Lines of a run
+// are kept back until its environment has been read.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take
@@ -79,7 +78,6 @@ func (f *Filter) Through(take func(Line)) func(Line) {
 	}
 }
 
-// fitsAll reports whether an environment fulfils all conditions.
 func (f *Filter) fitsAll(e Environment) bool {
 	fields := environmentFields(e)
 	for key := range fields {
@@ -87,7 +85,7 @@ func (f *Filter) fitsAll(e Environment) bool {
 	}
 	all := true
 	for i, c := range f.conditions {
-		// A label may have the name of a field.
+		// A label may have the name of a field: then either of them may fit.
 		if !c.fits(fields[c.key]) && !c.fits(e.Labels[c.key]) {
 			all = false
 			f.values[i][cmp.Or(e.Labels[c.key], fields[c.key])] = true
@@ -96,7 +94,6 @@ func (f *Filter) fitsAll(e Environment) bool {
 	return all
 }
 
-// fits reports whether a value is what the condition asks for.
 func (c condition) fits(value string) bool {
 	value = strings.ToLower(value)
 	if c.part {
@@ -108,14 +105,15 @@ func (c condition) fits(value string) bool {
 // Relevant drops problems of runs if none of these runs passed.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
-		left := slices.ContainsFunc(p.Runs, func(run string) bool {
+		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {
 			return len(f.conditions) == 0 || f.fits[run]
 		})
-		return len(p.Runs) > 0 && !left
+		return len(p.Runs) > 0 && !anyPassed
 	})
 }
 
-// Err says why no line passed a filter that has conditions. A key that no environment has is named.
+// Err returns nil if any line passed or there are no conditions. Otherwise the error names a key
+// that no environment has, or the values that there are.
 func (f *Filter) Err() error {
 	if len(f.conditions) == 0 || f.passed > 0 {
 		return nil
@@ -130,7 +128,7 @@ func (f *Filter) Err() error {
 	for i, c := range f.conditions {
 		values := slices.Sorted(maps.Keys(f.values[i]))
 		if f.values[i][""] {
-			values = values[1:]
+			values = values[1:] // "" is sorted first
 			without = append(without, "some runs have no "+c.key)
 		}
 		if more := len(values) - mostValues; more > 0 {
@@ -148,7 +146,7 @@ func (f *Filter) Err() error {
 const mostValues = 10
 
 // environmentFields returns the fields of an environment and its labels as texts, by their names.
-// If a label has the name of a field, it has the field.
+// If a label has the name of a field, the field counts.
 func environmentFields(e Environment) map[string]string {
 	fields := make(map[string]string)
 	for key, value := range e.Labels {
@@ -160,7 +158,7 @@ func environmentFields(e Environment) map[string]string {
 	if err == nil {
 		err = json.Unmarshal(text, &values)
 	}
-	if err != nil { // an environment that was read can be written
+	if err != nil { // cannot happen: an environment that was read can be written
 		return fields
 	}
 	for key, value := range values {
