@@ -11,10 +11,8 @@ const Redacted = "REDACTED"
 
 // HideSecrets returns a command line without what may be a secret: the values of whatever is called
 // a key, a token, a password or the like, users and passwords in URLs, and what looks like a known
-// kind of token. It looks into words that hold more than one thing, such as JSON, headers, lists
-// of settings and whole commands for a shell.
-//
-// If in doubt, it hides: too much of a word rather than too little.
+// kind of token. It looks into words that hold more than one thing, such as JSON, headers, lists of
+// settings and whole commands for a shell. If in doubt, it hides too much of a word.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
 	secret := false // the word before says that this one is a secret
@@ -23,31 +21,37 @@ func HideSecrets(command []string) []string {
 		if secret {
 			hidden[i] = Redacted
 		}
-		secret = i > 0 && announcesSecret(word)
+		secret = i > 0 && announcesSecret(word) // word 0 is the program, which may be named pass
 	}
 	return hidden
 }
 
 const (
-	// secretName matches the name of a secret, and whatever is joined to it.
+	// secretName matches the name of a secret, with whatever is joined to it: "MY_API_KEY".
 	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
 		`|signature|private|login|jwt)[\w.@\[\]-]*`
-	// secretWords are words that a secret follows without a sign between them.
+	// secretWords are words that a secret follows with only a blank between them.
 	secretWords = `pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic`
-	// givesValue matches what stands between a name and its value: the end of a quoted name, the
-	// sign itself, also as URLs escape it, and the quotation mark that begins the value.
+	// givesValue matches what stands between a name and its value: the end of a quoted name, an
+	// equals sign or colon, also as URLs escape it, and the quotation mark that begins the value.
 	givesValue = `["'\\]*\s*(?:[:=]|%3a|%3d)+\s*["'\\]*`
+	// inHost matches a character of the host in a URL.
+	inHost = `[^/?#:@\s]`
 )
 
 var (
-	secretFlag  = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
-	secretWord  = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
-	givesSecret = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
-	beginsGiven = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
-	endsGiven   = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
+	// A whole word such as --api-key or token: the next word is the secret.
+	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
+	secretWord = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
+
+	// The name of a secret up to where its value begins, such as "token=": anywhere in a word, at
+	// its beginning, and at its end, where the next word is the value.
+	nameAnywhere = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
+	nameAtStart  = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
+	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
 	// userFlag matches a flag whose value is user:password. shortPassword matches the -p of mysql
-	// and others, with its value joined to it.
+	// and others, with its value joined to it, unless portNumbers matches: -p8080 is no password.
 	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
@@ -57,27 +61,25 @@ var (
 		`|gsk_|xai-|r8_|lin_api_|ntn_|tvly-)[\w.+/=-]{6,}`)
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
+	// urlOddSecret matches a password with a /, ? or #, before which urlUser stops. Digits alone
+	// between : and / are a port.
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
 	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)
 )
 
-// inHost matches what may stand in the host of a URL.
-const inHost = `[^/?#:@\s]`
-
 // announcesSecret reports whether the word after this one is a secret.
 func announcesSecret(word string) bool {
 	return secretFlag.MatchString(word) || secretWord.MatchString(word) ||
-		endsGiven.MatchString(word) || userFlag.MatchString(word)
+		nameAtEnd.MatchString(word) || userFlag.MatchString(word)
 }
 
-// hideInWord hides what is secret in a word of a command line. The word may be a command line
-// itself.
+// hideInWord hides what is secret in a word, which may be a whole command line itself.
 func hideInWord(word string) string {
 	if !strings.ContainsFunc(word, unicode.IsSpace) {
 		return hideInToken(word)
 	}
-	if at := beginsGiven.FindStringIndex(word); at != nil { // it has blanks in its value
+	if at := nameAtStart.FindStringIndex(word); at != nil { // the value has the blanks
 		return word[:at[1]] + Redacted
 	}
 	return hideInLine(word)
@@ -94,10 +96,10 @@ func hideInLine(line string) string {
 		word := line[:wordEnd(line)]
 		line = line[len(word):]
 		switch {
-		case word == "":
+		case word == "": // the line ends with blanks
 		case secret:
 			out.WriteString(Redacted)
-		case endsGiven.MatchString(word): // such as "Authorization:", whose value may have blanks
+		case nameAtEnd.MatchString(word): // "Authorization:", whose value may have blanks
 			out.WriteString(word + " " + Redacted)
 			return out.String()
 		default:
@@ -146,7 +148,7 @@ func hideInToken(word string) string {
 	word = knownToken.ReplaceAllString(word, Redacted)
 	word = urlUser.ReplaceAllString(word, "${1}"+Redacted+"@")
 	word = urlOddSecret.ReplaceAllString(word, "${1}"+Redacted+"@")
-	if at := givesSecret.FindStringIndex(word); at != nil && at[1] < len(word) {
+	if at := nameAnywhere.FindStringIndex(word); at != nil && at[1] < len(word) {
 		return word[:at[1]] + Redacted
 	}
 	if shortPassword.MatchString(word) && !portNumbers.MatchString(word) {
@@ -162,8 +164,7 @@ func hideInToken(word string) string {
 	return word
 }
 
-// isRandom reports whether a text looks like a key that a program made: long, with letters of both
-// cases and digits.
+// isRandom reports whether a text looks like a generated key: long, with both cases and digits.
 func isRandom(text string) bool {
 	return randomText.MatchString(text) && strings.ContainsFunc(text, unicode.IsUpper) &&
 		strings.ContainsFunc(text, unicode.IsLower) && strings.ContainsFunc(text, unicode.IsDigit)

@@ -12,11 +12,11 @@ import (
 
 // A Writer writes a results file, a line at a time. It belongs to one goroutine.
 type Writer struct {
-	w         io.Writer
+	out       io.Writer
 	close     func() error
 	name      string
 	anonymous bool
-	err       error // the first failure; nothing is written after it, since a line may be torn
+	err       error // the first failure: it may have torn a line, so nothing is written after it
 }
 
 // Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
@@ -41,21 +41,21 @@ func Append(path string) (*Writer, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("append to results file: %w", err), f.Close())
 	}
-	return &Writer{w: f, close: f.Close, name: path}, nil
+	return &Writer{out: f, close: f.Close, name: path}, nil
 }
 
-// makePrivate makes a file that existed before, and that others may read, the user's alone.
+// NewWriter writes lines to w, one call of Write each.
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{out: w, close: func() error { return nil }, name: "results"}
+}
+
+// makePrivate takes from other users the right to read a file that existed before.
 func makePrivate(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
 		return err
 	}
 	return f.Chmod(0o600)
-}
-
-// NewWriter writes lines to w, one call of Write each.
-func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: w, close: func() error { return nil }, name: "results"}
 }
 
 // endLine makes sure that a file which is not empty ends with a newline.
@@ -78,17 +78,17 @@ func endLine(f *os.File) error {
 // Write puts one line into the file with a single call, so that a crash tears at most the line
 // being written. It fills in the line's kind, and an environment's schema. A line that no reader
 // would take, such as one with a cell that [Cell.Validate] refuses, is an error and leaves the file
-// as it was. Once the file itself failed, Write returns that error again.
+// as it was. After the file itself has failed, Write returns that error every time.
 func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.w == nil {
+	if w.out == nil {
 		return errors.New("write results: the writer was never opened")
 	}
 	e, isEnvironment := line.(Environment)
 	if w.anonymous && isEnvironment {
-		line = anonymous(e)
+		line = withoutHost(e)
 	}
 	text, err := encode(line)
 	if err != nil {
@@ -97,7 +97,7 @@ func (w *Writer) Write(line Line) error {
 	if w.anonymous {
 		text = hideUsers(text)
 	}
-	if _, err := w.w.Write(text); err != nil {
+	if _, err := w.out.Write(text); err != nil {
 		w.err = fmt.Errorf("write %s: %w", w.name, err)
 	}
 	return w.err
@@ -111,8 +111,7 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.close())
 }
 
-// encode returns a line as it stands in the file, newline included, and refuses what a reader of
-// the file could not take.
+// encode returns a line as it stands in the file, and refuses what readers could not take.
 func encode(line Line) ([]byte, error) {
 	line, err := prepare(line)
 	if err != nil {
@@ -164,8 +163,7 @@ func prepare(line Line) (Line, error) {
 }
 
 // ReplaceFile writes a new file beside path and renames it to path. So nobody ever sees half of it,
-// the old file stays if writing fails, and a link at path is not followed. The file's mode is perm
-// less the umask.
+// the old file stays if writing fails, and a link at path is not followed. The umask reduces perm.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
 	name := filepath.Join(filepath.Dir(path), hidden)
