@@ -35,10 +35,11 @@ const (
 	anOffset            // a position within a page of memory
 	aWait               // a duration
 	aSource             // "hot" or "fresh"
-	aHash
-	aSwitch
+	aHash               // shown by its beginning
+	aSwitch             // true or false
 )
 
+// fields are sorted by name. Each has Name, Help, Default, kind and at, in this order.
 var fields = []Field{
 	{"batch", "messages that leave in one system call, in streams", "one",
 		aCount, func(c *Cell) any { return &c.Batch }},
@@ -135,7 +136,7 @@ func (f Field) Text(c Cell) string {
 	return ""
 }
 
-// number returns the field of a cell; 0 if it is no number.
+// number returns the value of a field that is a number; 0 for other fields.
 func (f Field) number(c Cell) float64 {
 	switch field := f.at(&c).(type) {
 	case *int:
@@ -196,7 +197,8 @@ func (f Field) Set(c *Cell, s string) error {
 		*field, err = ParseByteRate(s)
 	case *float64:
 		*field, err = strconv.ParseFloat(s, 64)
-		if err != nil || !(*field >= 0) || math.IsInf(*field, 0) {
+		isNumber := *field >= 0 && !math.IsInf(*field, 0) // and not NaN
+		if err != nil || !isNumber {
 			err = fmt.Errorf("%q: want a number that is not negative", s)
 		}
 	case *bool:
@@ -208,7 +210,7 @@ func (f Field) Set(c *Cell, s string) error {
 	return err
 }
 
-// parseText returns a text as it stands in the file.
+// parseText checks a text, and returns it as it stands in the file: a default is "".
 func (f Field) parseText(s string) (string, error) {
 	switch f.kind {
 	case anOffset:
@@ -235,10 +237,10 @@ func (f Field) parseText(s string) (string, error) {
 	return s, nil
 }
 
-// The most that a person may ask for as a number of messages, and of bytes.
+// The largest values that a person may ask for.
 const (
-	mostCounted = 1_000_000
-	largestSize = 1 << 30
+	mostCounted = 1_000_000 // messages
+	largestSize = 1 << 30   // bytes
 )
 
 // parseNumber reads a count or a size.
@@ -257,9 +259,8 @@ func (f Field) parseNumber(s string) (int, error) {
 	return int(n), err
 }
 
-// PageOffsets is one more than the largest [Cell.PayloadOffset] and [Cell.ReadOffset], in bytes.
-// The cost of a copy depends on offsets modulo this number, whatever the size of the system's
-// pages.
+// PageOffsets is the size in bytes of the page in which [Cell.PayloadOffset] and [Cell.ReadOffset]
+// are positions. The cost of a copy depends on them, whatever the size of the system's pages.
 const PageOffsets = 4096
 
 // ParseOffset reads a position within a page of memory, in bytes.

@@ -14,16 +14,14 @@ import (
 // that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
 func FormatGoodput(bytesPerSecond float64) string { return scaled(bytesPerSecond, scales["B/s"]) }
 
-// FormatDuration writes nanoseconds with three significant digits, in the unit that fits: "7.60
-// µs", "120 ns", "1.25 s".
+// FormatDuration writes nanoseconds with three significant digits: "7.60 µs", "120 ns", "1.25 s".
 func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 
-// mostPercent is the largest share that is written out: beyond a factor of ten thousand its digits
-// say nothing, and there may be a hundred of them.
+// mostPercent is the largest share that is written out. The digits of a larger one say nothing, and
+// there may be a hundred of them.
 const mostPercent = 1e6
 
-// FormatPercent writes a share given in percent: "6.2 %", "0.075 %", "0 %". A small share does not
-// read as zero.
+// FormatPercent writes a share in percent: "6.2 %", "0 %". "0.075 %" does not read as zero.
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -37,7 +35,7 @@ type scale struct {
 	unit string
 }
 
-// scales are the larger units of base units, the largest first.
+// scales are the units in which a quantity is written, by its base unit, the largest first.
 var scales = map[string][]scale{
 	"B":   {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	"B/s": {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
@@ -48,14 +46,14 @@ var scales = map[string][]scale{
 // FormatLabel writes a value as shortly as a label needs it, in the unit that fits and without
 // trailing zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
 func FormatLabel(v float64, unit string) string {
-	larger, known := scales[unit]
+	units, known := scales[unit]
 	switch {
 	case !known:
-		larger = []scale{{1, unit}}
+		units = []scale{{1, unit}}
 	case v == 0:
 		return "0"
 	}
-	number, unit, _ := strings.Cut(scaled(v, larger), " ")
+	number, unit, _ := strings.Cut(scaled(v, units), " ")
 	if strings.Contains(number, ".") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
@@ -64,10 +62,10 @@ func FormatLabel(v float64, unit string) string {
 
 // scaled writes v in the largest unit that is not larger than v, or else in the smallest. A number
 // that would round up to 1000 gets the next unit instead.
-func scaled(v float64, scales []scale) string {
-	fits := func(s scale) bool { return math.Abs(v) >= s.size*0.9995 || s.size == 1 }
-	s := scales[slices.IndexFunc(scales, fits)]
-	return FormatNumber(v/s.size, 3) + " " + s.unit
+func scaled(v float64, units []scale) string {
+	fits := func(u scale) bool { return math.Abs(v) >= u.size*0.9995 || u.size == 1 }
+	u := units[slices.IndexFunc(units, fits)]
+	return FormatNumber(v/u.size, 3) + " " + u.unit
 }
 
 // FormatNumber writes v with at least the given number of significant digits, never in exponents,
@@ -81,9 +79,9 @@ func FormatNumber(v float64, digits int) string {
 	case v == 0:
 		return "0"
 	}
-	magnitude := int(math.Floor(math.Log10(math.Abs(v)))) + 1
-	scaled := math.Abs(v) * math.Pow(10, float64(digits-magnitude))
-	if math.Round(scaled) >= math.Pow(10, float64(digits)) {
+	magnitude := int(math.Floor(math.Log10(math.Abs(v)))) + 1 // digits before the decimal point
+	shifted := math.Abs(v) * math.Pow(10, float64(digits-magnitude))
+	if math.Round(shifted) >= math.Pow(10, float64(digits)) {
 		magnitude++ // 9.996 is 10.0, not 10.00
 	}
 	return strconv.FormatFloat(v, 'f', max(0, digits-magnitude), 64)
@@ -98,8 +96,8 @@ func FormatGrouped(n int64) string {
 	return digits
 }
 
-// FormatSize writes a number of bytes as exactly as it is: "64 B", "60 KiB", "1 MiB", and
-// "61,441 B" where no larger unit divides it.
+// FormatSize writes a number of bytes exactly: "64 B", "60 KiB", "1 MiB", and "61,441 B" if it is
+// no multiple of a larger unit.
 func FormatSize(bytes int64) string {
 	units := scales["B"]
 	fits := func(u scale) bool { return bytes%int64(u.size) == 0 && (bytes != 0 || u.size == 1) }
@@ -112,7 +110,7 @@ func SizeArgument(bytes int64) string {
 	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
-// sizeUnits are what a size may end with. They count in 1024s whatever their spelling.
+// sizeUnits are what a size may end with. All are powers of 1024, whatever their spelling.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
@@ -120,8 +118,8 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
-// rateUnits are what a rate of bytes may end with, before "/s". They count in 1000s, as rates are
-// shown; those with an i count in 1024s.
+// rateUnits are what a rate of bytes may end with, before "/s". They are powers of 1000, as rates
+// are shown; those with an i are powers of 1024.
 var rateUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
@@ -151,7 +149,7 @@ func ParseByteRate(s string) (int64, error) {
 	return n, nil
 }
 
-// parseBytes reads a number of bytes with one of some units.
+// parseBytes reads a number of bytes with one of the given units.
 func parseBytes(s string, units map[string]float64) (int64, error) {
 	m := bytesForm.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
@@ -166,7 +164,7 @@ func parseBytes(s string, units map[string]float64) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case bytes > 1<<53:
+	case bytes > 1<<53: // a float64 cannot hold every whole number beyond
 		return 0, errors.New("too large")
 	case bytes != math.Trunc(bytes):
 		return 0, errors.New("not a whole number of bytes")
@@ -174,7 +172,7 @@ func parseBytes(s string, units map[string]float64) (int64, error) {
 	return int64(bytes), nil
 }
 
-// FormatUnit writes a figure with its unit, each unit in the form that views have for it.
+// FormatUnit writes a figure with its unit, as every view shows it.
 func FormatUnit(v float64, unit string) string {
 	switch unit {
 	case "B/s", "ns":
@@ -194,7 +192,7 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatExact writes a figure as FormatUnit does, but a size to the byte.
+// FormatExact writes a figure as [FormatUnit] does, but a size to the byte.
 func FormatExact(v float64, unit string) string {
 	if unit == "B" && v == math.Trunc(v) {
 		return FormatGrouped(int64(v)) + " B"
