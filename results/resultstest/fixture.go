@@ -1,3 +1,4 @@
+// Package resultstest makes records for the tests of packages that read results.
 package resultstest
 
 import (
@@ -20,7 +21,7 @@ import (
 // Time stands for every time in the tests' records.
 var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// Cell is a whole cell, which tests change in the fields that they are about.
+// Cell is a valid cell, in which tests change the fields that they are about.
 func Cell(framing string, size int) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
@@ -28,8 +29,7 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample is a sample of 1000 messages of size bytes. Each takes ns nanoseconds and has wire bytes
-// on the wire.
+// Sample has 1000 messages of size bytes, each of ns nanoseconds and wire bytes on the pipe.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -66,7 +66,7 @@ func Environment() results.Environment {
 	}
 }
 
-// Around returns six times that rise evenly from ns*(1-share*2/3) to ns*(1+share).
+// Around returns six durations that rise evenly from ns*(1-share*2/3) to ns*(1+share).
 func Around(ns, share float64) []float64 {
 	var out []float64
 	for i := range 6 {
@@ -91,13 +91,14 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting returns the times of a message in six rounds of a machine that gets slower, each a
-// little off.
+// Drifting returns the times of a message in six rounds, on a machine that gets slower.
 func Drifting(ns float64) []float64 {
-	jitter := rand.New(rand.NewPCG(uint64(ns), 1))
+	rng := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
 	for round := range 6 {
-		out = append(out, math.Round(ns*(1+0.03*float64(round))*(0.99+0.02*jitter.Float64())))
+		drift := 1 + 0.03*float64(round)
+		jitter := 0.99 + 0.02*rng.Float64()
+		out = append(out, math.Round(ns*drift*jitter))
 	}
 	return out
 }
@@ -128,12 +129,12 @@ func Sweep() *results.Set {
 		for _, size := range []int{4096, 65536} {
 			for _, f := range []struct {
 				framing string
-				wire    int
+				added   int // bytes on the wire beside the message
 				factor  float64
 			}{{"raw", 0, 1}, {"ndjson", 1, 1.1}, {"chunked:61440", 51, 1.25}} {
 				c := Cell(f.framing, size)
 				c.Placement = placement
-				s.Add(Record(c, int64(size+f.wire), Drifting(float64(size)/8*f.factor*slower)...))
+				s.Add(Record(c, int64(size+f.added), Drifting(float64(size)/8*f.factor*slower)...))
 			}
 		}
 		for _, f := range []struct {
@@ -142,7 +143,8 @@ func Sweep() *results.Set {
 			ns      float64
 		}{{"raw", 256, 1900}, {"ndjson", 257, 1950}} {
 			c := Cell(f.framing, 256)
-			c.Placement, c.Pattern = placement, "roundtrip"
+			c.Placement = placement
+			c.Pattern = "roundtrip"
 			trips := Record(c, f.wire, Drifting(f.ns*slower)...)
 			s.Add(WithLatency(trips, "roundtrip", 2000))
 		}
@@ -157,8 +159,8 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Pairs returns n pairs of runs of as many cells as cells says. The new side is slower by factor,
-// while the machine drifts by up to a half.
+// Pairs returns n pairs of runs, each of several cells. The new side takes factor times as long,
+// and the machine is slower by up to a half in some pairs.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}
@@ -171,12 +173,13 @@ func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Se
 			a.Add(Record(cell, 1024<<i, Around(1000*drift*wobble(), 0.01)...))
 			b.Add(Record(cell, 1024<<i, Around(1000*drift*factor*wobble(), 0.01)...))
 		}
-		old, new = append(old, a), append(new, b)
+		old = append(old, a)
+		new = append(new, b)
 	}
 	return old, new
 }
 
-// UpTo is 1, 2, …, n microseconds.
+// UpTo returns 1, 2, …, n microseconds, in nanoseconds.
 func UpTo(n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// A Fleet makes the records of as many machines as one likes from the project's own: each machine
-// has the findings of one of the thirteen platforms, and a default run whose framings cost a little
-// more or less than they did.
+// A Fleet makes the records of any number of machines from records that the project keeps. Each
+// machine has the findings of one of thirteen platforms, and a default run in which framings cost a
+// little more or less than in the kept run.
 type Fleet struct {
 	platforms [][]byte
 	run       []byte
@@ -24,7 +24,7 @@ type Fleet struct {
 	Slow      map[int]bool // machines on which ndjson takes twice its time
 }
 
-// NewFleet reads the records that the project keeps in the test data of its command, a folder.
+// NewFleet reads the kept records from testdata, the folder of the command's test data.
 func NewFleet(t testing.TB, testdata string) *Fleet {
 	t.Helper()
 	f := &Fleet{rng: rand.New(rand.NewPCG(7, 7))}
@@ -65,20 +65,26 @@ var (
 	framing     = regexp.MustCompile(`"framing":"([^"]*)"`)
 )
 
-// Machine returns the lines of the machine with a number.
+// Beginnings of the names of runs.
+const (
+	platformRun = "p"
+	defaultRun  = "r"
+)
+
+// Machine returns the lines of the i-th machine.
 func (f *Fleet) Machine(i int) []byte {
 	var out bytes.Buffer
 	platform := f.platforms[i%len(f.platforms)]
-	f.write(&out, platform, i, "p")
-	// The default run is that of the platform's machine.
-	first, _, _ := bytes.Cut(platform, []byte("\n"))
+	f.write(&out, platform, i, platformRun)
+	// The default run has the environment of the platform.
+	environment, _, _ := bytes.Cut(platform, []byte("\n"))
 	_, samples, _ := bytes.Cut(f.run, []byte("\n"))
-	f.write(&out, first, i, "r")
-	f.write(&out, samples, i, "r")
+	f.write(&out, environment, i, defaultRun)
+	f.write(&out, samples, i, defaultRun)
 	return out.Bytes()
 }
 
-// write writes lines as those of the machine with a number, and of runs of its own.
+// write writes lines as if they were of the i-th machine, in runs whose names begin with run.
 func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	machine := []byte(fmt.Sprintf(`"machine":"sha256:%064x"`, i+1))
 	host := []byte(fmt.Sprintf(`"hostname":"node%04d"`, i))
@@ -93,15 +99,16 @@ func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 		line = bytes.Replace(line, own, []byte(name), 1)
 		line = machineHash.ReplaceAll(line, machine)
 		line = hostName.ReplaceAll(line, host)
-		if m := framing.FindSubmatch(line); m != nil && run == "r" {
-			line = f.slower(line, f.cost(costs, i, string(m[1])))
+		if m := framing.FindSubmatch(line); m != nil && run == defaultRun {
+			line = slower(line, f.cost(costs, i, string(m[1])))
 		}
 		out.Write(bytes.TrimRight(line, "\n"))
 		out.WriteByte('\n')
 	}
 }
 
-// cost is how many times as long a framing takes on a machine as it did.
+// cost returns how many times as long as in the kept run a framing takes. It is drawn once per
+// machine.
 func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
 	if framing == "raw" {
 		return 1
@@ -115,19 +122,19 @@ func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
 	return costs[framing]
 }
 
-// slower multiplies the times of a line.
-func (f *Fleet) slower(line []byte, by float64) []byte {
+// slower multiplies the times of a line by a factor.
+func slower(line []byte, factor float64) []byte {
 	return elapsed.ReplaceAllFunc(line, func(found []byte) []byte {
 		key, digits, _ := bytes.Cut(found, []byte(":"))
 		n, err := strconv.ParseFloat(string(digits), 64)
 		if err != nil {
 			return found
 		}
-		return fmt.Appendf(nil, "%s:%d", key, int64(n*by))
+		return fmt.Appendf(nil, "%s:%d", key, int64(n*factor))
 	})
 }
 
-// Reader returns the lines of so many machines, made while they are read.
+// Reader returns the lines of some machines, made while they are read.
 func (f *Fleet) Reader(machines int) io.Reader {
 	out, in := io.Pipe()
 	go func() {
