@@ -7,9 +7,9 @@
 //	}
 //
 // A condition has a metric, one of < <= > >=, and a value in the metric's unit. After an @ may come
-// the cells that it is about: a message size, field=value of a cell, or both, separated by commas.
-// Without @ it is about all cells that have the metric. A stream without a rate has no latency, so
-// a condition on latency is not about it.
+// the cells that the condition is about: a message size, field=value of a cell, or both, separated
+// by commas. Without @ it is about all cells that have the metric. A stream without a rate has no
+// latency, so a condition on latency is not about such streams.
 //
 //	p99<50ms@64KiB                 latency at one size
 //	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
@@ -17,7 +17,7 @@
 //	to-raw>0.9@64KiB,placement=same
 //	slope<1.2                      how a server's time grows with size: 1 is linear
 //	limit>=1MiB                    largest message that a server takes
-//	fails<=0                       how many checks have this verdict
+//	fails<=0                       how many checks have the verdict "fails"
 package assert
 
 import (
@@ -49,7 +49,7 @@ type Condition struct {
 // An Outcome is how a condition turned out.
 type Outcome string
 
-// The outcomes. A condition on a figure that the samples do not have never holds.
+// The outcomes. A condition on a figure that was not measured cannot be told.
 const (
 	Holds      Outcome = "holds"
 	Fails      Outcome = "fails"
@@ -80,15 +80,15 @@ type Case struct {
 	Why     string  `json:"why,omitempty"`
 
 	cell    results.Cell
-	known   bool // the figure was measured and is number
+	known   bool // the figure was measured: it is number
 	number  float64
 	atLeast bool   // the true figure is number or more
 	doubt   string // why the number may be too large by chance alone; empty: no doubt
 }
 
-// Evaluate judges the condition on each figure of the set that it is about: a median, or a
-// percentile of all samples of a cell together. The condition fails if it fails for one figure.
-// Otherwise its outcome is CannotTell if one figure is not known, or if the set has no such figure.
+// Evaluate judges the condition on each figure of the set that the condition is about: a median, or
+// a percentile of all samples of a cell together. The condition fails if it fails for any figure.
+// Otherwise its outcome is CannotTell if it cannot be told for any figure, or if the set has none.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {
@@ -127,6 +127,7 @@ func (c Condition) isAbout(cell results.Cell) bool {
 	return true
 }
 
+// judge sets the outcome of a case.
 func (c Condition) judge(one Case) Case {
 	if !one.known {
 		one.Outcome = CannotTell
@@ -143,7 +144,7 @@ func (c Condition) judge(one Case) Case {
 	wantsMore := strings.HasPrefix(c.Op, ">")
 	if one.atLeast {
 		one.Value += " or more"
-		if wantsMore != holds { // a larger figure would give the other outcome
+		if wantsMore != holds { // a larger figure may give the other outcome
 			one.Outcome = CannotTell
 			one.Why = "it was not searched further"
 		}
@@ -169,8 +170,7 @@ func (c Condition) compare(v float64) bool {
 	return false
 }
 
-// Observations returns how many observations of one cell a percentile needs; 0 if the condition is
-// not on a percentile.
+// Observations returns how many observations of a cell a percentile needs; 0 for other metrics.
 func (c Condition) Observations() int64 {
 	percentiles := []struct {
 		name string

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cases lists the set's figures of the condition's metric. They are not judged yet.
+// cases lists the set's figures of the condition's metric, not judged yet.
 func (c Condition) cases(s *results.Set) []Case {
 	switch c.Metric {
 	case limitName:
@@ -20,13 +20,13 @@ func (c Condition) cases(s *results.Set) []Case {
 		return checkCases(s, c.Metric)
 	}
 	var out []Case
-	for _, r := range rowsOf(s) {
+	for _, r := range namedRows(s) {
 		one := Case{Name: r.name, cell: r.Cell}
 		one.number, one.known = c.figure(r.Row)
-		if !one.known && !c.expects(r.Row) {
-			continue
-		}
 		if !one.known {
+			if !c.expects(r.Row) {
+				continue
+			}
 			one.Why = c.whyMissing(r.Row)
 		}
 		out = append(out, one)
@@ -34,14 +34,13 @@ func (c Condition) cases(s *results.Set) []Case {
 	return out
 }
 
-// A namedRow is a row that conditions can be about: the figures of a cell, or of a server's
-// messages of one size.
+// A namedRow has the figures of a cell, or of a server's messages of one size.
 type namedRow struct {
 	stat.Row
 	name string
 }
 
-func rowsOf(s *results.Set) []namedRow {
+func namedRows(s *results.Set) []namedRow {
 	rows := stat.Rows(s)
 	var cells []results.Cell
 	for _, r := range rows {
@@ -63,8 +62,8 @@ func rowsOf(s *results.Set) []namedRow {
 	return out
 }
 
-// serverCell makes a cell of a record about a server, so that the size and fields after @ can
-// choose it. The cell's framing is the server's protocol.
+// serverCell makes a cell from a record about a server, so that the size and fields after @ can
+// choose the record. The cell's framing is the server's protocol.
 func serverCell(t results.Target) results.Cell {
 	return results.Cell{
 		Framing: t.Protocol,
@@ -100,7 +99,6 @@ func (c Condition) expects(r stat.Row) bool {
 	return ok
 }
 
-// whyMissing says why a row lacks the figure.
 func (c Condition) whyMissing(r stat.Row) string {
 	switch {
 	case r.Unsupported != "":
@@ -150,23 +148,20 @@ func byServer(s *results.Set) [][]results.Target {
 func slopeCases(s *results.Set) []Case {
 	var out []Case
 	for _, records := range byServer(s) {
-		missing := Case{
-			Name: "slope",
-			Why:  "the growth was not measured: it takes three sizes of 64 KiB and more",
-			cell: serverCell(records[0]),
-		}
+		cell := serverCell(records[0])
 		isMeasured := false
-		var recorded []Case
+		var slopes []Case
 		for _, t := range records {
 			isMeasured = isMeasured || len(t.Samples) > 0
 			if g, ok := stat.RecordedGrowth(t); ok {
-				recorded = append(recorded, slopeCase(g, missing.cell))
+				slopes = append(slopes, slopeCase(g, cell))
 			}
 		}
-		if len(recorded) == 0 && isMeasured {
-			recorded = []Case{missing}
+		if len(slopes) == 0 && isMeasured {
+			why := "the growth was not measured: it takes three sizes of 64 KiB and more"
+			slopes = []Case{{Name: "slope", Why: why, cell: cell}}
 		}
-		out = append(out, recorded...)
+		out = append(out, slopes...)
 	}
 	return out
 }
@@ -180,7 +175,7 @@ func slopeCase(g stat.TargetGrowth, cell results.Cell) Case {
 		number: g.Slope,
 	}
 	if interval := g.Growth().Interval; interval != nil && interval.Lo <= 1 {
-		c.doubt = "the interval reaches 1" // where time grows no faster than the size
+		c.doubt = "the interval reaches 1" // time may grow no faster than the size
 	}
 	return c
 }
@@ -200,8 +195,8 @@ func limitCases(s *results.Set) []Case {
 	return out
 }
 
-// limits returns the limits of one server that were found. If none was found, the limit of requests
-// is at least the largest message that was served.
+// limits returns the limits of one server that were found. If none was found, it returns the
+// largest message that was served, which the limit of requests is not below.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64

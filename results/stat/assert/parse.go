@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Names of figures that a condition may be about although no sample has them. The verdicts of
-// checks (fails, slow, cannot-tell) are such names, too.
+// Names of figures that a condition may be about although they are no [stat.Metric]. The verdicts
+// of checks (fails, slow, cannot-tell) are such names, too.
 const (
 	limitName = "limit"
 	slopeName = "slope"
@@ -34,7 +34,7 @@ func Parse(text string) (Condition, error) {
 }
 
 func (c *Condition) parse() error {
-	comparison, about, limited := strings.Cut(c.Text, "@")
+	comparison, about, hasCells := strings.Cut(c.Text, "@")
 	at := strings.IndexAny(comparison, "<>")
 	if at < 0 {
 		return errForm
@@ -48,7 +48,7 @@ func (c *Condition) parse() error {
 	}
 	value = strings.TrimSpace(value)
 	about = strings.TrimSpace(about)
-	if c.Metric == "" || value == "" || limited && about == "" {
+	if c.Metric == "" || value == "" || hasCells && about == "" {
 		return errForm
 	}
 	if err := c.findMetric(); err != nil {
@@ -59,13 +59,13 @@ func (c *Condition) parse() error {
 	if err != nil {
 		return err
 	}
-	if limited {
+	if hasCells {
 		return c.parseCells(about)
 	}
 	return nil
 }
 
-// findMetric finds what the condition's name stands for, and its unit.
+// findMetric sets the metric that the condition names, and its unit.
 func (c *Condition) findMetric() error {
 	switch c.Metric {
 	case limitName:
@@ -109,7 +109,7 @@ func (c *Condition) parseCells(about string) error {
 	return nil
 }
 
-// parseQuantity reads a value and converts it to the unit.
+// parseQuantity reads a value such as 50ms, and converts it to the unit of a metric.
 func parseQuantity(text, unit string) (float64, error) {
 	switch unit {
 	case "ns", "ns/MiB":
@@ -136,7 +136,7 @@ func parseQuantity(text, unit string) (float64, error) {
 }
 
 // parseNumber reads a number and the unit behind it. scales has the allowed units, each with its
-// factor. want says, in an error, what a right text looks like.
+// factor. want says in an error what a right text looks like.
 func parseNumber(text string, scales map[string]float64, want string) (float64, error) {
 	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
 	wrong := fmt.Errorf("value %q: want %s", text, want)
