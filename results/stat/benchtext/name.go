@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/pipebench/pipebench/results"
@@ -15,7 +14,7 @@ import (
 // firstFields are the fields that every name has, in this order.
 var firstFields = []string{"framing", "size", "io", "placement"}
 
-// defaults are the values that a name leaves out. They never change, so that a cell keeps its name.
+// defaults are the values that a name leaves out. They never change, so that names do not.
 var defaults = map[string]string{
 	"pipe":     "anonymous",
 	"capacity": "0",
@@ -24,8 +23,7 @@ var defaults = map[string]string{
 
 // CellName returns the name of a cell's benchmark, without "Benchmark" before it:
 // "Stream/framing=ndjson/size=65536/io=blocking/placement=same". After these four come the fields
-// that differ from their defaults, sorted. The name depends on the cell alone, not on what else is
-// measured.
+// that differ from their defaults, sorted. The name does not depend on what else is measured.
 func CellName(c results.Cell) string {
 	name := "Cell"
 	if c.Pattern != "" {
@@ -45,16 +43,13 @@ func CellName(c results.Cell) string {
 	return name
 }
 
-// WithSide puts a side of a comparison into a benchmark's name, before the "-8" (GOMAXPROCS) that
-// go test puts at its end.
+// WithSide puts a side of a comparison before the "-8" (GOMAXPROCS) at the end of a name.
 func WithSide(name, side string) string {
-	base := trailingNumber().ReplaceAllString(name, "")
+	base := trailingNumber.ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)
 }
 
-var trailingNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`-([0-9]+)$`)
-})
+var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
 
 // onePart changes a value so that it stays one part of a name: a slash would begin another part,
 // white space would end the name, and "-8" at its end would be taken for GOMAXPROCS.
@@ -70,5 +65,5 @@ func onePart(value string) string {
 			out.WriteRune(r)
 		}
 	}
-	return trailingNumber().ReplaceAllString(out.String(), "_$1")
+	return trailingNumber.ReplaceAllString(out.String(), "_$1")
 }

@@ -13,9 +13,9 @@ type Unit struct {
 	Metric string  // the metric's name in package stat
 	Scale  float64 // what to multiply the metric's values by
 
-	pattern     string // the one pattern that has the figure; empty if all have it
-	nonBlocking bool   // only ends that do not block have the figure
-	known       bool   // benchstat knows which way the unit is better
+	pattern     string // the one pattern of cells that has the figure; empty if all have it
+	nonBlocking bool   // only cells whose ends do not block have the figure
+	known       bool   // benchstat knows whether less of the unit is better
 }
 
 var units = []Unit{
@@ -68,8 +68,7 @@ func MetricUnit(metric string) (Unit, bool) {
 	return Unit{}, false
 }
 
-// UnitLines returns lines such as "Unit p99-ns better=lower". They tell benchstat, for each unit
-// that it does not know, which way it improves.
+// UnitLines returns "Unit p99-ns better=lower" for each unit that benchstat does not know.
 func UnitLines() []string {
 	var out []string
 	for _, u := range units {
@@ -83,7 +82,7 @@ func UnitLines() []string {
 // digits are more than any clock resolves, and enough for exact counts of wire bytes.
 const digits = 10
 
-// Round rounds a figure to the digits that were measured: a division gives more digits than that.
+// Round rounds a figure to the digits that were measured, because divisions give more.
 func Round(v float64) float64 {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
