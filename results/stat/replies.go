@@ -12,16 +12,15 @@ import (
 type Call struct {
 	Request  results.Message
 	Answered bool
-	NS       int64 // between the request and its reply
+	NS       int64 // from the request to its reply
 
-	Before  results.Message // the message to the server right before it; zero if none
-	Largest results.Message // the largest message to the server before it
+	Before  results.Message // the message to the server right before the request; zero if none
+	Largest results.Message // the largest message to the server before the request
 }
 
-// Calls lists the requests to the servers, each with the next reply of its id in the same
-// recording.
+// Calls lists the requests to servers, each with the next reply of its id in the same recording.
 func Calls(messages []results.Message) []Call {
-	c := calls{
+	p := pairing{
 		open:  make(map[callID]int),
 		early: make(map[callID]results.Message),
 		sent:  make(map[string]sent),
@@ -29,12 +28,12 @@ func Calls(messages []results.Message) []Call {
 	for _, m := range messages {
 		switch {
 		case m.Dir == "request":
-			c.addSent(m)
+			p.addSent(m)
 		case len(m.ID) > 0 && m.Method == "":
-			c.addReply(m)
+			p.addReply(m)
 		}
 	}
-	return c.all
+	return p.calls
 }
 
 // Replies returns the nanoseconds between request and reply for each method.
@@ -56,19 +55,19 @@ type sent struct {
 	stall         int64 // of the write that passed the last one on
 }
 
-// calls pairs requests and replies. A request is recorded only when its write has returned. A
-// server that reads it at once may have answered before that: such a reply is early.
-type calls struct {
-	all   []Call
-	open  map[callID]int // places in all of requests without a reply
-	early map[callID]results.Message
-	sent  map[string]sent // by run
+// A pairing pairs requests and replies. A request is recorded only when its write has returned, and
+// the server may have answered before that: then the reply is early.
+type pairing struct {
+	calls []Call
+	open  map[callID]int             // indices in calls of requests without a reply
+	early map[callID]results.Message // replies without a request
+	sent  map[string]sent            // by run
 }
 
-// addSent adds a message to the server. If several were passed on by one write, they have one time,
-// and the first of them has the stall of that write.
-func (c *calls) addSent(m results.Message) {
-	s := c.sent[m.Run]
+// addSent adds a message to the server. If one write passed on several messages, all have the same
+// time, and the first of them has the stall of that write.
+func (p *pairing) addSent(m results.Message) {
+	s := p.sent[m.Run]
 	call := Call{Request: m, Before: s.last, Largest: s.largest}
 	if m.T != s.last.T {
 		s.stall = 0
@@ -78,43 +77,43 @@ func (c *calls) addSent(m results.Message) {
 	if m.Size >= s.largest.Size {
 		s.largest = m
 	}
-	c.sent[m.Run] = s
+	p.sent[m.Run] = s
 	if len(m.ID) > 0 && m.Method != "" {
-		c.addRequest(call, m.T-s.stall)
+		p.addRequest(call, m.T-s.stall)
 	}
 }
 
 // addRequest adds a request whose write began at a time.
-func (c *calls) addRequest(call Call, began int64) {
+func (p *pairing) addRequest(call Call, began int64) {
 	id := callID{call.Request.Run, string(call.Request.ID)}
-	reply, answered := c.early[id]
-	delete(c.early, id)
-	// A write shorter than LeastStall has no Stall, so it may have begun that much before. An
-	// earlier reply answers another request with this id.
+	reply, answered := p.early[id]
+	delete(p.early, id)
+	// A write that took less than LeastStall has no Stall, so it may have begun that much earlier.
+	// A reply from before that answers another request with this id.
 	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
 		call.Answered = true
 		call.NS = max(0, reply.T-began)
 	} else {
-		c.open[id] = len(c.all)
+		p.open[id] = len(p.calls)
 	}
-	c.all = append(c.all, call)
+	p.calls = append(p.calls, call)
 }
 
-func (c *calls) addReply(m results.Message) {
+func (p *pairing) addReply(m results.Message) {
 	id := callID{m.Run, string(m.ID)}
-	i, known := c.open[id]
+	i, known := p.open[id]
 	if !known {
-		c.early[id] = m
+		p.early[id] = m
 		return
 	}
-	call := &c.all[i]
+	call := &p.calls[i]
 	call.Answered = true
-	// From the end of the write, since the server could not take the whole request before.
+	// Request.T is the end of the write: before that, the server had not got the whole request.
 	call.NS = m.T - call.Request.T
-	delete(c.open, id)
+	delete(p.open, id)
 }
 
-// ByCount lists the methods of reply times, those with the most replies first.
+// ByCount lists the methods in times, those with the most replies first.
 func ByCount(times map[string][]int64) []string {
 	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(times[b]), len(times[a])), cmp.Compare(a, b))
