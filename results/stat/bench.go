@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text, as go test -bench prints it, into series that can be compared:
-// one for each benchmark and unit, with a value from each line. Lines of other text are skipped,
-// and broken lines become problems.
+// readBench reads Go benchmark text, as go test -bench prints it, into a series for each benchmark
+// and unit, with a value from each line. Other lines are skipped, broken lines become problems.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList
@@ -57,7 +56,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 func failedBenchmarks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
-		_, rest, failed := strings.Cut(strings.TrimSpace(line), "--- FAIL: ") // behind its name
+		// go test may have begun the line with the name of the benchmark.
+		_, rest, failed := strings.Cut(strings.TrimSpace(line), "--- FAIL: ")
 		name, _, _ := strings.Cut(rest, " ")
 		if failed && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -66,11 +66,10 @@ func failedBenchmarks(text string) []string {
 	return names
 }
 
-// addLine adds the values of a line of benchmark text.
 func (l *seriesList) addLine(line *benchfmt.Result, problems *results.ProblemList) {
 	for _, v := range line.Values {
 		value, unit := v.Value, v.Unit
-		if v.OrigUnit != "" {
+		if v.OrigUnit != "" { // package benchfmt changed ns to sec, for example
 			value, unit = v.OrigValue, v.OrigUnit
 		}
 		if math.IsNaN(value) || math.IsInf(value, 0) {
@@ -98,8 +97,7 @@ func textMachine(line *benchfmt.Result) string {
 	return strings.Join(known, " ")
 }
 
-// benchMetric makes a metric of a benchmark's unit: of the same name, with what is known of the
-// unit.
+// benchMetric makes a metric of a unit of benchmark text. The metric has the unit's name.
 func benchMetric(name string, better Better) Metric {
 	m := Metric{Name: name, Title: name, Better: better}
 	switch {
@@ -119,8 +117,7 @@ func benchMetric(name string, better Better) Metric {
 }
 
 // is reports whether name is the metric's name, in upper or lower case and with hyphens or spaces.
-// A metric that is named after a unit of benchmark text also goes by the name of the metric that
-// the unit holds.
+// A metric of benchmark text, such as "ns/op", also has the name of what it measures: "time".
 func (m Metric) is(name string) bool {
 	plain := strings.NewReplacer(" ", "-")
 	if strings.EqualFold(plain.Replace(m.Name), plain.Replace(name)) {
@@ -130,14 +127,13 @@ func (m Metric) is(name string) bool {
 	return known && unit.Metric == name
 }
 
-// BenchUnit returns the unit that the change's values have in Go benchmark text, and what to
-// multiply them by.
+// BenchUnit returns the unit of the change's values in Go benchmark text, and their factor.
 func (c Change) BenchUnit() (unit string, scale float64) {
 	if u, known := benchtext.MetricUnit(c.Metric); known {
 		return u.Name, u.Scale
 	}
 	switch {
-	case c.Name == "" && c.Unit == "ns": // of two programs
+	case c.Name == "" && c.Unit == "ns": // two programs are compared, which have no name here
 		return strings.TrimSuffix(c.Metric, " time") + "-ns/op", 1
 	case c.Name == "":
 		return strings.ReplaceAll(c.Metric, " ", "-") + "/op", 1
@@ -157,8 +153,8 @@ type BenchLine struct {
 	Values []benchfmt.Value
 }
 
-// BenchLines returns a line for each sample of a record, and one with the percentiles of all its
-// samples together: a sample holds too few observations for percentiles of its own.
+// BenchLines returns a line for each sample of a record, and one with the percentiles of all
+// samples together, because a single sample has too few observations for percentiles.
 func BenchLines(r results.Record) []BenchLine {
 	var lines []BenchLine
 	units := benchtext.CellUnits(r.Cell)

@@ -7,16 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aclements/go-moremath/stats"
-
 	"github.com/pipebench/pipebench/results"
 )
 
 // A Verdict is the result of comparing one metric of one case.
 type Verdict string
 
-// The verdicts. A metric that is timed becomes slower (worse) or faster (better); one that is
-// counted becomes more or fewer.
+// The verdicts. What is timed gets slower or faster; what is counted gets more or fewer.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -24,17 +21,16 @@ const (
 	Fewer             Verdict = "fewer"
 	NoChange          Verdict = "no change"
 	TooNoisy          Verdict = "too noisy"
-	Indicative        Verdict = "unpaired, indicative" // it cannot be judged: Basis says why
+	Indicative        Verdict = "unpaired, indicative" // cannot be judged; Basis says why
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is how large a change, as a share, must be excluded before the verdict is "no change":
-// 5 %, unless something else is asked for.
+// Tolerance is the change, as a share, that must be excluded for the verdict "no change", unless
+// [CompareOptions] has another one.
 const Tolerance = 0.05
 
 // DefaultAlpha is the chance that, among all comparisons together, a difference is reported
-// although there is none. Every commit has to pass a gate, so a gate should give a false alarm at
-// most once in a hundred times.
+// although there is none. A gate should give a false alarm at most once in a hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
@@ -49,12 +45,11 @@ type CompareOptions struct {
 	Tolerance float64
 }
 
-// wants reports whether a metric is to be compared.
 func (o CompareOptions) wants(m Metric) bool {
 	return len(o.Metrics) == 0 || slices.ContainsFunc(o.Metrics, m.is)
 }
 
-// A Comparison is two sides, case by case.
+// A Comparison is two sides, compared case by case: by cells, servers, checks or benchmarks.
 type Comparison struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
@@ -68,20 +63,20 @@ type Comparison struct {
 	// compared: the files lack what a verdict needs.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
-	// Different says in what two programs do not do the same; Calls names the calls that changed:
-	// "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" if no programs are compared.
+	// Different says in what way two programs behave differently; Calls names the calls that
+	// changed: "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" if no programs are compared.
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
 	// Doubt says why a gate cannot pass, whatever the figures are: nothing, or not everything, was
-	// compared. It is "" if all was.
+	// compared. It is "" if everything was.
 	Doubt string `json:"doubt,omitempty"`
 
-	// Limit is the worsening, as a share, that a gate allows; 0 if there is no gate. Views say what
-	// noise hides of a change this large.
+	// Limit is the worsening, as a share, that a gate allows; 0 if there is no gate. Views say
+	// whether noise could hide a change this large.
 	Limit float64 `json:"-"`
 
-	// Names are the metrics that both sides have, whichever were asked for.
+	// Names are the metrics that both sides have, also those that were not asked for.
 	Names []string `json:"-"`
 
 	tolerance float64
@@ -104,8 +99,7 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is new over old, or the mean of the pairs' ratios. It is nil if one of the figures is
-	// zero.
+	// Ratio is new over old, or the mean of the pairs' ratios; nil if one of the figures is zero.
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
@@ -116,18 +110,17 @@ type Change struct {
 	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`
 
-	worst  float64 // how much worse, as a share, the new side may be at most
-	spread spread  // of the logarithm of the ratio; zero if the verdict does not rest on it
+	worst    float64     // how much worse, as a share, the new side may be at most
+	logRatio logEstimate // zero if the verdict does not rest on it
 }
 
-// Established reports whether the verdict is a change, and not chance.
+// Established reports whether the verdict says that there is a change.
 func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
 
 // Worse returns by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or
-// 10 % less goodput. It is negative if the new side is better. If the old side was zero, it is
-// infinite.
+// 10 % less goodput. It is negative for a better side, and infinite if the old figure was zero.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -166,16 +159,15 @@ func newComparison(before, after Dataset, o CompareOptions) *Comparison {
 	}
 }
 
-// asks keeps the name of a metric that both sides have, and reports whether it is to be compared.
-func (c *Comparison) asks(m Metric, o CompareOptions) bool {
+// collect adds a metric that both sides have to Names, and reports whether it is to be compared.
+func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	if !slices.Contains(c.Names, m.Name) {
 		c.Names = append(c.Names, m.Name)
 	}
 	return o.wants(m)
 }
 
-// Lacks returns a metric that was asked for but that the two sides do not both have, "" if there is
-// none.
+// Lacks returns a metric that was asked for but that one of the sides lacks; "" if there is none.
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -186,7 +178,8 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 	return ""
 }
 
-// compareCounters compares what is counted on both sides, and returns the times, without a verdict.
+// compareCounters compares the counters that both sides have. It returns the changes of the times
+// that both sides have, without verdicts.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series, o)
 	c.OnlyNew = alone(after.Series, before.Series, o)
@@ -196,12 +189,12 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 			continue
 		}
 		change := newChange(old, after.Series[i])
-		if len(o.Metrics) > 0 { // what was asked for by its name counts
+		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
 			change.Before.Metric.ShownOnly = false
 		}
 		if !old.Metric.Counter {
 			times = append(times, change)
-		} else if c.asks(old.Metric, o) {
+		} else if c.collect(old.Metric, o) {
 			c.addCounter(change, o)
 		}
 	}
@@ -228,8 +221,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of the cases that the other side does not have, and "allocs/op of Name"
-// where it lacks a single metric of a case.
+// alone returns the names of the cases that the other side lacks, and "allocs/op of Name" if it
+// lacks a single metric of a case.
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
@@ -237,7 +230,7 @@ func alone(own, other []Series, o CompareOptions) []string {
 			continue
 		}
 		name := s.Name
-		isSameCase := func(o Series) bool { return o.Name == s.Name }
+		isSameCase := func(theirs Series) bool { return theirs.Name == s.Name }
 		if slices.ContainsFunc(other, isSameCase) {
 			if s.Metric.IsPercentile() {
 				continue // the samples of a slower machine may be too few for it
@@ -269,11 +262,10 @@ func counterpart(s Series, in []Series) int {
 	return found
 }
 
-func (c Change) elsewhere() bool { return c.Before.Machine != c.After.Machine }
+func (c Change) machinesDiffer() bool { return c.Before.Machine != c.After.Machine }
 
-// whereabouts returns the verdict on a change whose sides are from different machines, or do not
-// both name their machine.
-func (c Change) whereabouts() (Verdict, string) {
+// machineVerdict returns the verdict on sides from different machines, or from unknown ones.
+func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	if c.Before.Machine == "" || c.After.Machine == "" {
 		return Indicative, "one side does not say on which machine it was measured; " +
 			"--across compares them all the same"
@@ -285,22 +277,22 @@ func (c Change) whereabouts() (Verdict, string) {
 // servers, which get no verdict.
 func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
-		if change.Cell != nil || !c.asks(change.Before.Metric, o) {
+		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
 			continue // compareCells compared the times of cells
 		}
-		old := spreadOfLogs(logsOf(change.Before.Values))
-		new := spreadOfLogs(logsOf(change.After.Values))
+		old := medianOfLogs(logsOf(change.Before.Values))
+		new := medianOfLogs(logsOf(change.After.Values))
 		switch {
 		case !isText:
 			change.Verdict = Indicative
 			change.Basis = "times of a server at another time have no control: compare its commands"
-		case change.elsewhere() && !o.Across:
-			change.Verdict, change.Basis = change.whereabouts()
+		case change.machinesDiffer() && !o.Across:
+			change.Verdict, change.Basis = change.machineVerdict()
 		case old.n < LeastSamples || new.n < LeastSamples:
 			change.Verdict = Indicative
 			change.Basis = fmt.Sprintf("a side has fewer than %d lines: use -count", LeastSamples)
 		default:
-			change.spread = new.minus(old)
+			change.logRatio = new.minus(old)
 		}
 		c.Changes = append(c.Changes, change)
 	}
@@ -320,44 +312,44 @@ func logsOf(values []float64) []float64 {
 	return logs
 }
 
-// judge gives verdicts on times by their spreads. The more times there are, the surer each verdict
+// judge gives verdicts on the changes with a logRatio. The more there are, the surer each verdict
 // has to be (Bonferroni's correction).
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
-		if change.spread.n > 0 && !change.Before.Metric.ShownOnly {
+		if change.logRatio.n > 0 && !change.Before.Metric.ShownOnly {
 			n++
 		}
 	}
 	n = max(n, 1)
 	for i := range c.Changes {
 		change := &c.Changes[i]
-		if change.spread.n == 0 {
+		if change.logRatio.n == 0 {
 			continue
 		}
-		lo, hi := change.spread.interval(DefaultAlpha / float64(n))
-		change.interval(change.spread.interval(1 - Confidence))
+		lo, hi := change.logRatio.interval(DefaultAlpha / float64(n))
+		change.setInterval(change.logRatio.interval(1 - Confidence))
 		change.decide(lo, hi, c.tolerance)
 	}
 }
 
-// interval sets the ratio and its interval from the limits of its logarithm. If the limits are
-// infinite, nothing is known yet, and it sets nothing.
-func (c *Change) interval(lo, hi float64) {
+// setInterval sets the ratio and its interval from the limits of the ratio's logarithm. Infinite
+// limits mean that nothing is known yet, so it sets nothing.
+func (c *Change) setInterval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
 	}
 	c.Ratio = new(math.Exp((lo + hi) / 2))
-	c.Interval = &Interval{math.Exp(lo), math.Exp(hi), Confidence}
+	c.Interval = &Interval{Lo: math.Exp(lo), Hi: math.Exp(hi), Confidence: Confidence}
 	better := c.Before.Metric.Better
 	if better != Neither {
 		c.worst = max(worsening(better, c.Interval.Lo), worsening(better, c.Interval.Hi))
 	}
 }
 
-// decide gives the verdict. lo and hi are limits of the logarithm of the ratio, wide enough to hold
-// in all comparisons together. The verdict is "no change" if the interval of this change alone
-// excludes one as large as the tolerance.
+// decide gives the verdict. lo and hi are limits of the ratio's logarithm, wide enough to hold in
+// all comparisons together. The verdict is "no change" if Interval, which is that of this change
+// alone, excludes a change as large as the tolerance.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
@@ -374,14 +366,6 @@ func (c *Change) decide(lo, hi, tolerance float64) {
 	}
 }
 
-// apart reports whether two intervals have nothing in common.
-func apart(a, b Estimate) bool {
-	if a.Interval == nil || b.Interval == nil {
-		return false
-	}
-	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
-}
-
 func direction(better Better, ratio float64) Verdict {
 	if worsening(better, ratio) > 0 {
 		return Slower
@@ -389,7 +373,7 @@ func direction(better Better, ratio float64) Verdict {
 	return Faster
 }
 
-// note says what a reader of the comparison has to know, and what keeps a gate from passing.
+// note adds what a reader has to know, and the doubt that keeps a gate from passing.
 func (c *Comparison) note(before, after Dataset) {
 	if len(c.OnlyOld) > 0 {
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
@@ -409,7 +393,7 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// missingCases counts what only one side has: "2 of 3 benchmarks are".
+// missingCases counts what only one side has, with the verb: "2 of 3 benchmarks are".
 func missingCases(only []string, side Dataset) string {
 	kind := "benchmark"
 	if side.Set != nil {
@@ -448,139 +432,4 @@ func someOf(names []string) string {
 
 func (c *Comparison) addNote(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
-}
-
-// An Outcome is what a comparison means for a gate.
-type Outcome string
-
-// The outcomes of a gate.
-const (
-	OutcomeOK           Outcome = "ok"
-	OutcomeRegression   Outcome = "regression"
-	OutcomeInconclusive Outcome = "inconclusive"
-	OutcomeNothing      Outcome = "nothing in common"
-)
-
-// Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
-// a share (0.05 is 5 %). It is a regression if a worsening is established whose best estimate is
-// above the limit. It is inconclusive if a worsening above the limit cannot be excluded, if the
-// verdict on the time of a cell is missing (see Unjudged), if there is a Doubt, or if there is no
-// figure that a gate waits for. It is "nothing in common" if there was nothing to compare, which is
-// no success. Times of unpinned ends (placement free) are never waited for.
-func (c *Comparison) Outcome(failAbove float64) Outcome {
-	if len(c.Changes) == 0 {
-		return OutcomeNothing
-	}
-	outcome := OutcomeOK
-	if len(c.Unjudged) > 0 || c.Doubt != "" {
-		outcome = OutcomeInconclusive
-	}
-	gates := false
-	for _, change := range c.Changes {
-		if !change.Gating() {
-			continue
-		}
-		gates = true
-		switch {
-		case change.Established() && change.Worse() > failAbove:
-			return OutcomeRegression
-		case !change.Established() && change.worst > failAbove:
-			outcome = OutcomeInconclusive
-		}
-	}
-	if !gates {
-		return OutcomeInconclusive
-	}
-	return outcome
-}
-
-// Gating reports whether a gate waits for this figure. It does not wait for a counter that varies,
-// because the time beside it tells whether that matters; nor for a time of unpinned ends, because
-// that depends mostly on where the scheduler puts them.
-func (c Change) Gating() bool {
-	switch m := c.Before.Metric; {
-	case m.ShownOnly:
-		return false
-	case m.Counter:
-		return c.Exact || m.ByRange
-	}
-	return c.Cell == nil || c.Cell.Placement != "free"
-}
-
-// Conclusive reports whether there are figures that a gate waits for, all of them have a verdict,
-// and there is no Doubt.
-func (c *Comparison) Conclusive() bool {
-	hasNone := func(change Change) bool {
-		return change.Gating() && !change.Established() && change.Verdict != NoChange
-	}
-	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
-	isJudged := len(c.Unjudged) == 0 && c.Doubt == ""
-	return isGating && isJudged && !slices.ContainsFunc(c.Changes, hasNone)
-}
-
-// Decided reports whether further pairs are of no use: no figure that a gate waits for is too noisy
-// for a verdict. If a gate waits for none, all times count.
-func (c *Comparison) Decided() bool {
-	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
-	isOpen := func(change Change) bool {
-		counts := change.Gating() || !isGating && !change.Before.Metric.ShownOnly
-		return counts && change.Verdict == TooNoisy
-	}
-	return !slices.ContainsFunc(c.Changes, isOpen)
-}
-
-// WorstCase returns by how much the new side may be worse, as a share; anything worse is excluded.
-// It is infinite if nothing is known.
-func (c Change) WorstCase() float64 { return c.worst }
-
-// addCounter compares a counter. A counter that is the same in every sample of each side is exact,
-// and any change of it is real. A counter that varies is left out, unless the gap between the two
-// sides is larger than the range of the steadier side: then somebody should look at it.
-func (c *Comparison) addCounter(change Change, o CompareOptions) {
-	old, new := change.Before, change.After
-	change.Exact = exact(old) && exact(new)
-	oldLeast, oldMost := stats.Bounds(old.Values)
-	newLeast, newMost := stats.Bounds(new.Values)
-	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
-	differs := gap > max(slack(old), slack(new))
-	if change.Before.Metric.ByRange { // a few values do not show all of a range
-		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
-	}
-	counted := change.Exact || change.Before.Metric.ByRange
-	switch {
-	case change.elsewhere() && !o.Across && differs:
-		change.Verdict, change.Basis = change.whereabouts()
-	case change.elsewhere() && !o.Across:
-		return
-	case counted && !differs:
-		change.Basis = "exact"
-		change.Verdict = NoChange
-		change.worst = 0
-	case counted:
-		change.Basis = "exact"
-		change.Verdict = Fewer
-		if newLeast > oldMost {
-			change.Verdict = More
-		}
-		change.worst = change.Worse()
-	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
-		change.Verdict = Indicative
-		change.Basis = "a counter that varies from sample to sample"
-	default:
-		return
-	}
-	c.Changes = append(c.Changes, change)
-}
-
-// slack returns how far an exact counter, which is given per message, may vary for reasons other
-// than messages: the read that finds the end, the runtime's own allocations, and the rounding of a
-// division.
-func slack(s Series) float64 {
-	return s.Metric.fixed/float64(max(1, s.Messages)) + 1e-9*math.Abs(slices.Max(s.Values))
-}
-
-// exact reports whether a counter is the same in every sample.
-func exact(s Series) bool {
-	least, most := stats.Bounds(s.Values)
-	return most-least <= slack(s)
 }

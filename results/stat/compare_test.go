@@ -302,7 +302,7 @@ func TestPairsThatAVerdictTakes(t *testing.T) {
 			Interval: &Interval{Lo: 1 / 1.1, Hi: 1.1}, Ratio: new(1.0), Verdict: NoChange,
 		}, LeastPairs},
 	} {
-		tt.change.spread.n = 10
+		tt.change.logRatio.n = 10
 		if tt.change.Verdict == "" {
 			tt.change.Verdict = TooNoisy
 		}

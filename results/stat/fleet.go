@@ -10,28 +10,27 @@ import (
 )
 
 // A Fleet sums up what many machines measured and found, line by line as their files are read, in
-// any order. To save memory it keeps only one figure of each sample, the one by which machines are
-// compared, and only the result of each finding: the records of a thousand machines then take a
-// tenth of their size.
+// any order. To save memory, it keeps of each sample only the figure by which machines are
+// compared, and of each finding only the result: a tenth of what the records take.
 type Fleet struct {
-	runs  map[string]*fleetRun
-	cells []results.Cell // that machines are compared in
-	place map[results.Cell]int
-	texts map[string]string // each text once, because lines repeat the same texts
+	runs  map[string]*fleetRun // by name
+	cells []results.Cell       // in which machines are compared
+	index map[results.Cell]int // of each cell in cells
+	texts map[string]string    // each text once, because lines repeat the same texts
 }
 
 // A fleetRun is the part of a run that the fleet keeps.
 type fleetRun struct {
 	environment results.Environment
-	samples     map[int][]observation // by place in Fleet.cells
+	samples     map[int][]observation // by index in Fleet.cells
 	answers     []Answer
 	troubles    []Trouble
 	cells       int // all records of cells, whether kept or not
 	messages    int
 }
 
-// An Answer is what a machine found out: a finding without its evidence, or the verdict on a server
-// and its limit.
+// An Answer is a finding of a machine without its evidence, or a verdict on a server with its
+// limit.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
@@ -43,7 +42,7 @@ type Answer struct {
 // Area returns the first part of the answer's ID.
 func (a Answer) Area() string { return results.Finding{ID: a.ID}.Area() }
 
-// AreaServer is the area of answers that are about a server which drive loaded.
+// AreaServer is the area of answers about servers that pipebench drive loaded.
 const AreaServer = "server"
 
 // A Trouble is something that went wrong in a cell.
@@ -56,12 +55,12 @@ type Trouble struct {
 func NewFleet() *Fleet {
 	return &Fleet{
 		runs:  make(map[string]*fleetRun),
-		place: make(map[results.Cell]int),
+		index: make(map[results.Cell]int),
 		texts: make(map[string]string),
 	}
 }
 
-// FleetOf sums up a set.
+// FleetOf returns the fleet of the machines in a set.
 func FleetOf(s *results.Set) *Fleet {
 	f := NewFleet()
 	for _, e := range s.Environments {
@@ -111,7 +110,7 @@ func (f *Fleet) run(name string) *fleetRun {
 	return run
 }
 
-// once returns one copy of a text, which all lines that have the text share.
+// once returns the one copy of a text that all lines with the text share.
 func (f *Fleet) once(text string) string {
 	known, ok := f.texts[text]
 	if !ok {
@@ -133,13 +132,13 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 	if len(r.Samples) == 0 || Incomparable(r.Cell) != "" {
 		return
 	}
-	at, known := f.place[r.Cell]
+	at, known := f.index[r.Cell]
 	if !known {
 		at = len(f.cells)
-		f.place[r.Cell] = at
+		f.index[r.Cell] = at
 		f.cells = append(f.cells, r.Cell)
 	}
-	r.Run = run.environment.Run // the same text for all
+	r.Run = run.environment.Run // one copy of the text for all observations
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
 	run.samples[at] = append(run.samples[at], samples...)
 }
@@ -164,8 +163,8 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// tellsMore reports whether an answer about a server tells more than another that is as bad: it has
-// a limit, or a smaller one, or the server was not tried to its end.
+// tellsMore reports whether an answer about a server tells more than another with as bad a verdict:
+// it has a limit, or a smaller one, or it says that a size was not tried.
 func tellsMore(a, other Answer) bool {
 	limit, known := a.Value.(float64)
 	otherLimit, otherKnown := other.Value.(float64)
@@ -178,8 +177,8 @@ func tellsMore(a, other Answer) bool {
 	return a.Verdict == results.VerdictNotTried
 }
 
-// addTarget keeps one answer for each server and run: the one with the worst verdict, or if several
-// have it, the one with the smallest limit.
+// addTarget keeps one answer for each server and run: the one with the worst verdict, and of these
+// the one that tells most.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -217,14 +216,14 @@ type Member struct {
 	Messages int
 }
 
-// Environment returns what the run that measured most says of the machine.
+// Environment describes the machine, as the run that measured most cells does.
 func (m Member) Environment() results.Environment { return m.Runs[0] }
 
 // A Figure is a cell on a member, compared with raw on the same machine.
 type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
-	ToRaw Estimate // its N is 0 for raw itself, and if there is no raw beside the cell
+	ToRaw Estimate // the ratio to raw; its N is 0 for raw itself, and without raw beside the cell
 }
 
 // Members sums up each machine of the fleet. They are sorted by system, name and hash, so that the
@@ -269,22 +268,22 @@ func (f *Fleet) order() []int {
 	return order
 }
 
-// member sums up the runs of one machine, with its cells in an order.
+// member sums up the runs of one machine, with its cells in the given order.
 func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {
 		return cmp.Or(a.environment.Time.Compare(b.environment.Time),
 			cmp.Compare(a.environment.Run, b.environment.Run))
 	})
 	var m Member
-	type id struct{ id, about string }
-	answers := make(map[id]Answer)
+	type answerID struct{ id, about string }
+	answers := make(map[answerID]Answer)
 	samples := make(map[int][]observation)
 	for _, run := range runs {
 		m.Cells += run.cells
 		m.Messages += run.messages
 		m.Troubles = append(m.Troubles, run.troubles...)
-		for _, a := range run.answers { // the last run counts
-			answers[id{a.ID, a.About}] = a
+		for _, a := range run.answers { // the answer of the last run replaces others
+			answers[answerID{a.ID, a.About}] = a
 		}
 		for cell, own := range run.samples {
 			samples[cell] = append(samples[cell], own...)
@@ -309,7 +308,7 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure works out the figures of a machine's cell from the samples of all its cells.
+// figure works out the figure of one of a machine's cells from the samples of all of them.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
@@ -317,20 +316,19 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	figure := Figure{Cell: cell, Speed: estimate(own)}
 	beside := cell
 	beside.Framing = results.FramingRaw
-	raw, measured := f.place[beside]
+	raw, measured := f.index[beside]
 	if measured && cell.Framing != results.FramingRaw {
 		figure.ToRaw = estimate(ratiosOf(own, samples[raw]))
 	}
 	return figure
 }
 
-// sortObservations sorts by run, fork, round and value, so that the order in which the lines were
-// read does not matter.
+// sortObservations makes the order independent of that in which the lines were read.
 func sortObservations(all []observation) {
 	slices.SortFunc(all, func(a, b observation) int {
-		return cmp.Or(cmp.Compare(a.place.run, b.place.run),
-			cmp.Compare(a.place.fork, b.place.fork),
-			cmp.Compare(a.place.round, b.place.round),
+		return cmp.Or(cmp.Compare(a.moment.fork.run, b.moment.fork.run),
+			cmp.Compare(a.moment.fork.number, b.moment.fork.number),
+			cmp.Compare(a.moment.round, b.moment.round),
 			cmp.Compare(a.value, b.value))
 	})
 }

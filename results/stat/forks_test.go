@@ -58,7 +58,8 @@ func TestIntervalsOfForksCover(t *testing.T) {
 							drift := 0.5 * float64(f*shape.rounds+j) / float64(shape.forks*shape.rounds)
 							mine := math.Exp(truth + drift + scatter*(own+noise.of(rng)))
 							ratio := mine / math.Exp(drift+scatter*noise.of(rng))
-							ratios = append(ratios, observation{place{"run", f + 1, j}, ratio, false})
+							taken := moment{forkID{"run", f + 1}, j}
+							ratios = append(ratios, observation{taken, ratio, false})
 						}
 					}
 					if e := estimate(ratios); e.Interval.Lo <= 1.25 && 1.25 <= e.Interval.Hi {

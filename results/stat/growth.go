@@ -9,8 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 quadratic, 0 no
-// growth at all.
+// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 is quadratic.
 type Growth struct {
 	Slope    float64   `json:"slope"`
 	Interval *Interval `json:"interval,omitempty"` // of the slope; nil for fewer than three points
@@ -21,7 +20,7 @@ type Growth struct {
 const FastGrowth = 1.3
 
 // sureFrom is how many points it takes to be sure of a slope. With three points the interval rests
-// on a single residual, which is often small by chance: on a busy machine, three sizes gave 1.47
+// on one degree of freedom, and is often narrow by chance: on a busy machine, three sizes gave 1.47
 // [1.22, 1.72] for a server whose time is linear.
 const sureFrom = 4
 
@@ -43,7 +42,6 @@ func (g Growth) String() string {
 	return word + " (" + g.exponent() + ")"
 }
 
-// exponent writes the slope with its interval.
 func (g Growth) exponent() string {
 	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // below 0 only by noise
 	if i := g.Interval; i != nil {
@@ -53,9 +51,8 @@ func (g Growth) exponent() string {
 }
 
 // FitGrowth fits a straight line through the logarithms of the points by least squares. Its
-// interval is Student's, and assumes a straight line: if the curve bends, for example because of a
-// fixed cost at small sizes, the interval is wider. x and y must be above zero, and at least two x
-// must differ.
+// interval is Student's: if the curve bends, for example because of a fixed cost at small sizes,
+// the interval is wider. x and y must be above zero, and at least two x must differ.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -71,19 +68,18 @@ func FitGrowth(x, y []float64) (Growth, error) {
 	return FitLine(logX, logY)
 }
 
-// FitLine fits a straight line by least squares, with Student's interval of its slope. At least two
-// x must differ.
+// FitLine fits a line by least squares, with Student's interval of its slope. Two x must differ.
 func FitLine(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
 	}
-	mx, my := stats.Mean(x), stats.Mean(y)
-	var sxx, sxy float64
+	meanX, meanY := stats.Mean(x), stats.Mean(y)
+	var sxx, sxy float64 // sums of squares and of products
 	for i := range x {
-		sxx += (x[i] - mx) * (x[i] - mx)
-		sxy += (x[i] - mx) * (y[i] - my)
+		sxx += (x[i] - meanX) * (x[i] - meanX)
+		sxy += (x[i] - meanX) * (y[i] - meanY)
 	}
-	if !(sxx > 0) {
+	if !(sxx > 0) { // or not a number
 		return Growth{}, fmt.Errorf("fit growth: %d points at one size; "+
 			"a slope takes two sizes", len(x))
 	}
@@ -93,12 +89,12 @@ func FitLine(x, y []float64) (Growth, error) {
 	}
 	var residual float64
 	for i := range x {
-		d := y[i] - my - g.Slope*(x[i]-mx)
+		d := y[i] - meanY - g.Slope*(x[i]-meanX)
 		residual += d * d
 	}
 	freedom := float64(len(x) - 2)
 	half := studentQuantile(freedom, 1-(1-Confidence)/2) * math.Sqrt(residual/freedom/sxx)
-	g.Interval = &Interval{g.Slope - half, g.Slope + half, Confidence}
+	g.Interval = &Interval{Lo: g.Slope - half, Hi: g.Slope + half, Confidence: Confidence}
 	return g, nil
 }
 
@@ -126,12 +122,11 @@ func serverCPU(samples []results.Sample) (spent, messages int64) {
 // Most of the time of a smaller message is a fixed cost of every request, which hides the growth.
 const LinearFrom = 64 << 10
 
-// A TargetGrowth is how a server's time grows with the size of a message. It is judged by the
-// processor time that the server used, which other work on the machine hardly changes; if that is
-// not known, by the time that passed.
+// A TargetGrowth is how a server's time grows with the size of a message: its CPU time, which other
+// work on the machine hardly changes, or if that is not known, the time that passed.
 type TargetGrowth struct {
 	results.GrowthEvidence
-	Capacity int // of the pipe, in bytes: a server reads no more at a time; 0 if not known
+	Capacity int // of the server's pipes, in bytes; 0 if not known
 }
 
 // Growth returns the growth without the sizes that it rests on.
@@ -143,8 +138,8 @@ func (g TargetGrowth) Growth() Growth {
 	return growth
 }
 
-// leastMessages is how many messages of a size have to be measured for it to count: a single one
-// may have been slow because the server was warming up, or the machine busy.
+// leastMessages is how many messages of a size have to be measured for the size to count: a single
+// message may have been slow because the server was warming up, or the machine was busy.
 const leastMessages = 2
 
 // FitTargetGrowth fits the growth to the targets that were served, have at least two messages, and
@@ -170,10 +165,9 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 		return nil
 	}
 	growth, err := FitGrowth(sizes, wall)
-	times := wall
+	times := wall // the times that the slope is of
 	if err == nil && len(cpu) == len(sizes) {
-		passed := growth.Slope
-		g.WallSlope = &passed
+		g.WallSlope = new(growth.Slope)
 		times = cpu
 		growth, err = FitGrowth(sizes, cpu)
 	}
@@ -192,19 +186,19 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor is the factor by which a byte has to become dearer for the growth to show.
+// dearerFactor is how many times as much a byte has to cost for the growth to show.
 const dearerFactor = 1.5
 
-// dearer returns the first size at which a byte costs at least 1.5 times as much as at the best
-// smaller size; 0 if there is none.
+// dearer returns the first size at which a byte costs at least dearerFactor times as much as at the
+// cheapest smaller size; 0 if there is none.
 func dearer(sizes, times []float64) int {
-	best := math.Inf(1)
+	cheapest := math.Inf(1)
 	for i, size := range sizes {
 		cost := times[i] / size
-		if cost >= dearerFactor*best {
+		if cost >= dearerFactor*cheapest {
 			return int(size)
 		}
-		best = min(best, cost)
+		cheapest = min(cheapest, cost)
 	}
 	return 0
 }

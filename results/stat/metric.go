@@ -10,6 +10,42 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
+// A Metric is one figure that a sample gives, under one name everywhere: in assertions,
+// comparisons, CSV columns and JSON.
+type Metric struct {
+	Name   string // "goodput"
+	Title  string // "payload bytes a second, one way"
+	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
+	Better Better
+
+	// Counter is set if the metric is counted, not timed. A counter that is the same in every
+	// sample of a cell is exact, and any change of it is real.
+	Counter bool
+
+	// ByRange is set for a counter that may differ a little between equal starts of a program. It
+	// has changed only if the gap between the ranges of the two sides is wider than either range.
+	ByRange bool
+
+	// ShownOnly is set for a metric that is shown, but never makes a comparison fail.
+	ShownOnly bool
+
+	// fixed is how much a sample may add to a counter for reasons other than its messages: the read
+	// that finds the end, the runtime's own allocations.
+	fixed float64
+
+	// Set only for a percentile of a latency: quantile is one of [results.Quantiles], and key is
+	// that of [results.Sample.Latency]; "" stands for the primary latency.
+	key, quantile string
+
+	// The value is scale (0 means 1) times count, divided by per if the metric has one. A sample
+	// has no value if count or per returns nil, or if per returns 0 or less.
+	count, per amount
+	scale      float64
+}
+
+// An amount returns something that is counted in a sample; nil if the sample does not have it.
+type amount func(*results.Sample) *int64
+
 // A Better says which way a metric improves.
 type Better int
 
@@ -30,43 +66,6 @@ func (b Better) String() string {
 	}
 	return ""
 }
-
-// A Metric is one figure that a sample gives, under one name everywhere: in assertions,
-// comparisons, CSV columns and JSON.
-type Metric struct {
-	Name   string // "goodput"
-	Title  string // "goodput, payload bytes a second"
-	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
-	Better Better
-
-	// Counter is set if the metric is counted, not timed. A counter that is the same in every
-	// sample of a cell is exact, and any change of it is real.
-	Counter bool
-
-	// ByRange is set for a counter that may differ a little between equal starts of a program: it
-	// changed only if the gap between the ranges of the two sides is wider than either range.
-	ByRange bool
-
-	// ShownOnly is set for a metric that is only shown: no gate waits for it.
-	ShownOnly bool
-
-	// fixed is how much a sample may add to a counter for reasons other than its messages: the read
-	// that finds the end, the runtime's own allocations.
-	fixed float64
-
-	// Set only for a percentile, a point of a latency distribution, which not every pattern has:
-	// quantile is one of [results.Quantiles], and key is that of the distribution; "" is the
-	// primary one.
-	key, quantile string
-
-	// The value is scale (0 means 1) times count, divided by per if the metric has one. A sample
-	// has no value if count or per returns nil, or if per returns 0 or less.
-	count, per amount
-	scale      float64
-}
-
-// An amount returns something that is counted in a sample; nil if the sample does not have it.
-type amount func(*results.Sample) *int64
 
 // Value returns the metric of one sample; false if the sample does not have it.
 func (m Metric) Value(s results.Sample) (float64, bool) {
@@ -91,8 +90,8 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 	return float64(*n) * scale / float64(*per), true
 }
 
-// IsPercentile reports whether the metric is a point of a latency distribution. It is computed from
-// all samples together, because one sample holds too few observations.
+// IsPercentile reports whether the metric is a percentile of a latency. A percentile is computed
+// from all samples together, because one sample has too few observations.
 func (m Metric) IsPercentile() bool { return m.quantile != "" }
 
 // Values returns the metric of each sample that has it, in the order of the samples.
@@ -102,13 +101,13 @@ func (m Metric) Values(samples []results.Sample) []float64 {
 
 // Format writes a value of the metric with its unit, as every view does.
 func (m Metric) Format(v float64) string {
-	switch i := int(v); {
+	switch {
 	case m.ByRange && m.Unit == "B":
 		return FormatBytes(int64(v))
 	case m.ByRange:
 		return results.FormatGrouped(int64(v))
 	case m.Unit == unitVerdict:
-		return verdictWords[min(max(i, 0), len(verdictWords)-1)]
+		return verdictWords[min(max(int(v), 0), len(verdictWords)-1)]
 	case m.Unit == unitLimit && v >= noLimit:
 		return "none found"
 	case m.Unit == unitLimit:
@@ -203,8 +202,7 @@ func both(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// either adds up a counter that perhaps only one end has: only a writer has short writes, for
-// example.
+// either adds up a counter that perhaps only one end has, as only writers have short writes.
 func either(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return cmp.Or(w, r)
@@ -245,10 +243,10 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 // that a user of the pipe feels, the closest first.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the distribution that a bare "p99" means: the first of latencyKeys that
-// the sample has. Lateness never counts: it is a delay of the load generator, not of the pipe.
+// primaryLatency returns the key of the latency that a bare "p99" means: the first of latencyKeys
+// that there is. Lateness never counts: it is a delay of the load generator, not of the pipe.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
-	for _, key := range latencyKeys[:len(latencyKeys)-1] {
+	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness
 		if _, ok := latency[key]; ok {
 			return key, true
 		}
@@ -315,8 +313,7 @@ func MetricByName(name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 
-// MustMetric is MetricByName for names that stand in the program itself: it panics if no metric has
-// the name.
+// MustMetric is [MetricByName] for names that stand in the program; it panics at other names.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {

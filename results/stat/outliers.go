@@ -13,10 +13,9 @@ import (
 // Machines of a kind have the same system, processor and virtualisation. If there are fewer than
 // [LeastPeers] of a kind, each is compared with all machines. Figures are compared by their
 // logarithms. In a cell, a machine is beyond the others if its whole interval is further from their
-// median than [OutlierDeviations] times their median absolute deviation (scaled to a standard
-// deviation), and further than 10 %. An outlier is beyond the others in at least one in twenty of
-// its cells, and in at least two cells if it has more than one: among the thousands of cells of a
-// fleet some are far off by chance.
+// median than [OutlierDeviations] times their [deviation], and further than 10 %. An outlier is
+// beyond the others in at least one in twenty of its cells, and in at least two cells if it has
+// more than one, because in some of a fleet's thousands of cells a machine is far off by chance.
 type Outlier struct {
 	Member   int   // in the list of members
 	Peers    []int // the members that it was compared with, itself included
@@ -29,7 +28,7 @@ type Outlier struct {
 const (
 	// LeastPeers is how many machines of a kind it takes to compare them with each other only.
 	LeastPeers = 8
-	// OutlierDeviations is how many deviations an outlier is away from the median.
+	// OutlierDeviations is how many standard deviations an outlier is away from the median.
 	OutlierDeviations = 6
 
 	outlierDistance = 1.1      // as a ratio: less is not worth a look
@@ -39,16 +38,17 @@ const (
 // A kindID is what machines of a kind have in common.
 type kindID struct {
 	os, kernel, arch, cpu, virtualisation, imitation string
-	cpus, page                                       int
+	cpus, pageSize                                   int
 }
 
 func kindIDOf(e results.Environment) kindID {
 	return kindID{
-		e.OS, e.Kernel, e.Arch, e.CPU, e.Virtualisation, e.Imitation, e.CPUs, e.PageSize,
+		os: e.OS, kernel: e.Kernel, arch: e.Arch, cpu: e.CPU, virtualisation: e.Virtualisation,
+		imitation: e.Imitation, cpus: e.CPUs, pageSize: e.PageSize,
 	}
 }
 
-// peersOf groups members by kind, and lists all members.
+// peersOf returns the indices of members in a group for each kind, and of all members.
 func peersOf(members []Member) (groups [][]int, all []int) {
 	byKind := make(map[kindID][]int)
 	var order []kindID
@@ -80,56 +80,67 @@ func FleetOutliers(members []Member) []Outlier {
 		}
 		found = append(found, outliersAmong(members, own, peers)...)
 	}
-	slices.SortStableFunc(found, func(a, b Outlier) int { return cmp.Compare(b.off(), a.off()) })
+	slices.SortStableFunc(found, func(a, b Outlier) int {
+		return cmp.Compare(distance(b.Figures), distance(a.Figures))
+	})
 	return found
 }
 
-// off is how far the furthest figure is from the usual one, as the logarithm of a ratio.
-func (o Outlier) off() float64 { return math.Abs(math.Log(o.Figures[0] / o.Figures[1])) }
+// distance returns how far two figures are apart, as the logarithm of their ratio.
+func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
-// outliersAmong finds which of some members are outliers among their peers.
-func outliersAmong(members []Member, own, peers []int) []Outlier {
+// A usualFigure is the middle of a cell's figures on several machines, and how far from the middle
+// a machine has to be to be beyond the others. Both are logarithms.
+type usualFigure struct{ centre, limit float64 }
+
+// usualFigures returns the usual figure of each cell that enough of the peers measured.
+func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
 	for _, i := range peers {
 		for _, f := range members[i].Figures {
-			if e, ok := f.compared(); ok {
+			if e, ok := f.toCompare(); ok {
 				values[f.Cell] = append(values[f.Cell], math.Log(e.Median))
 			}
 		}
 	}
-	type usual struct{ centre, limit float64 }
-	cells := make(map[results.Cell]usual)
+	usual := make(map[results.Cell]usualFigure)
 	for cell, logs := range values {
 		if len(logs) < LeastPeers {
 			continue
 		}
-		centre := median(logs)
-		scale := OutlierDeviations * deviation(logs, centre)
-		cells[cell] = usual{centre, max(scale, math.Log(outlierDistance))}
+		centre := medianOf(logs)
+		limit := OutlierDeviations * deviation(logs, centre)
+		usual[cell] = usualFigure{centre, max(limit, math.Log(outlierDistance))}
 	}
+	return usual
+}
+
+// outliersAmong finds which of the members with the indices own are outliers among peers.
+func outliersAmong(members []Member, own, peers []int) []Outlier {
+	usual := usualFigures(members, peers)
 	var found []Outlier
 	for _, i := range own {
 		o := Outlier{Member: i, Peers: peers}
 		for _, f := range members[i].Figures {
-			u, known := cells[f.Cell]
-			e, ok := f.compared()
+			u, known := usual[f.Cell]
+			e, ok := f.toCompare()
 			if !known || !ok {
 				continue
 			}
 			o.Compared++
-			within := math.Log(e.Interval.Hi) >= u.centre-u.limit &&
-				math.Log(e.Interval.Lo) <= u.centre+u.limit
-			if within {
+			isBelow := math.Log(e.Interval.Hi) < u.centre-u.limit
+			isAbove := math.Log(e.Interval.Lo) > u.centre+u.limit
+			if !isBelow && !isAbove {
 				continue
 			}
 			o.Cells++
-			here := Outlier{Figures: [2]float64{e.Median, math.Exp(u.centre)}}
-			if o.Cells == 1 || here.off() > o.off() {
+			figures := [2]float64{e.Median, math.Exp(u.centre)}
+			if o.Cells == 1 || distance(figures) > distance(o.Figures) {
 				o.Cell = f.Cell
-				o.Figures = here.Figures
+				o.Figures = figures
 			}
 		}
-		least := max(1, min(2, o.Compared))
+		least := max(1, min(2, o.Compared)) // one, if only one was compared
 		if o.Cells >= least && float64(o.Cells) >= outlierCells*float64(o.Compared) {
 			found = append(found, o)
 		}
@@ -137,25 +148,25 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 	return found
 }
 
-// compared returns the estimate in which machines are compared: the ratio to raw, or for raw itself
-// its speed.
-func (f Figure) compared() (Estimate, bool) {
-	e := f.ToRaw
+// toCompare returns the estimate by which machines are compared: the ratio to raw, or for raw
+// itself its speed. ok is false if it has no interval above zero.
+func (f Figure) toCompare() (e Estimate, ok bool) {
+	e = f.ToRaw
 	if f.Cell.Framing == results.FramingRaw {
 		e = f.Speed
 	}
 	return e, e.Interval != nil && e.Interval.Lo > 0
 }
 
-// Differ reports whether the values of groups differ beyond chance, and the largest median is more
-// than a tenth above the smallest.
+// Differ reports whether groups of values differ beyond chance, and the largest median of a group
+// is more than a tenth above the smallest.
 func Differ(groups [][]float64) bool {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, group := range groups {
 		n += len(group)
-		least = min(least, median(group))
-		most = max(most, median(group))
+		least = min(least, medianOf(group))
+		most = max(most, medianOf(group))
 	}
 	enough := len(groups) > 1 && n >= LeastPeers
 	return enough && most > outlierDistance*least && kruskalWallis(groups) < forkLevel
@@ -175,5 +186,5 @@ func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	at := func(share float64) float64 { return sorted[int(math.Round(share*float64(n-1)))] }
-	return Spread{n, median(sorted), at(0.1), at(0.9)}
+	return Spread{N: n, Median: medianOf(sorted), P10: at(0.1), P90: at(0.9)}
 }

@@ -23,7 +23,6 @@ func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, 
 	return comparePairs(old, new, seriesOfRuns(before), seriesOfRuns(after), o), nil
 }
 
-// seriesOfRuns lists the series of each run.
 func seriesOfRuns(runs []*results.Set) [][]Series {
 	var out [][]Series
 	for _, run := range runs {
@@ -32,7 +31,7 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs does the same with Go benchmark text. The benchmarks (go test -bench, or its
+// CompareTextPairs is [ComparePairs] for Go benchmark text. The benchmarks (go test -bench, or its
 // binary) must have run in turns, once for the old side and once for the new, each time adding to
 // the text of that side: then the i-th values of a benchmark on the two sides are a pair.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
@@ -62,7 +61,7 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	c.Pairs = min(len(perOld), len(perNew))
 	times := c.compareCounters(before, after, o)
 	for _, change := range times {
-		if !c.asks(change.Before.Metric, o) {
+		if !c.collect(change.Before.Metric, o) {
 			continue
 		}
 		var logs []float64
@@ -85,7 +84,7 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 			change.Verdict = TooNoisy
 			change.Basis = fmt.Sprintf("%s: a verdict takes %d", pairs, LeastPairs)
 		} else {
-			change.spread = spread{pairs: logs, n: len(logs)}
+			change.logRatio = logEstimate{pairs: logs, n: len(logs)}
 		}
 		c.Changes = append(c.Changes, change)
 	}
@@ -94,9 +93,9 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs it takes to exclude a change as large as a limit, a share, or
-// to establish one, for each figure that a gate waits for and that is too noisy. An interval
-// shrinks with the root of the number of pairs.
+// PairsFor estimates how many pairs it takes until each Gating figure that is too noisy has a
+// verdict: until the interval of its ratio excludes a change as large as limit, a share, or
+// excludes 1. The width of an interval shrinks with the root of the number of pairs.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -106,24 +105,24 @@ func (c *Comparison) PairsFor(limit float64) int {
 		}
 		middle := math.Abs(math.Log(*change.Ratio))
 		half := math.Log(change.Interval.Hi/change.Interval.Lo) / 2
-		times := half / max(middle, math.Log1p(limit)-middle)
-		pairs := float64(change.spread.n) * times * times
+		enough := max(middle, math.Log1p(limit)-middle) // the largest half that gives a verdict
+		times := half / enough
+		pairs := float64(change.logRatio.n) * times * times
 		needed = max(needed, int(math.Ceil(min(pairs, most))))
 	}
 	return needed
 }
 
-// LeastPairs is how many pairs a verdict takes. Each start of a program is faster or slower by one
-// or two percent, depending on where its memory happens to lie; fewer starts do not show how large
-// that difference is.
+// LeastPairs is how many pairs a verdict takes. The speed of each start of a program depends by one
+// or two percent on where its memory happens to lie, which fewer starts do not show.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of two runs. If the two runs took slices in turns, that is the median
+// pairRatio returns the ratio of two runs. If the two runs took slices in turns, it is the median
 // of the ratios within rounds, which does not change if the machine becomes slower between two
 // rounds. Otherwise it is the ratio of the runs' medians. Zero means that there is no ratio.
 func pairRatio(old, new Series) float64 {
-	q := new.Metric.quantile
-	if q == "" || q == "p50" { // a slice is too short for others
+	quantile := new.Metric.quantile
+	if quantile == "" || quantile == "p50" { // a slice is too short for others
 		e := estimate(new.Metric.ratios(slicesOf(new), slicesOf(old)))
 		if e.N >= LeastSamples {
 			return e.Median

@@ -9,16 +9,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// leastSections is how many forks an interval of a percentile takes.
-const leastSections = 3
+// leastForks is how many forks the interval of a percentile takes.
+const leastForks = 3
 
-// A distribution is all observations of one latency of a cell, merged: a slice of a few
-// milliseconds holds too few for a p99, and the median of the slices' percentiles is not the
-// percentile of all observations.
+// A distribution is all observations of one latency of a cell, merged. A sample of a few
+// milliseconds has too few observations for a p99, and the median of the samples' percentiles is
+// not the percentile of all observations.
 type distribution struct {
-	samples   int // that were merged
-	leftOut   int // samples that are not merged because other programs disturbed them
-	disturbed bool
+	samples   int  // number of samples that were merged
+	leftOut   int  // number of samples that were not, because other programs disturbed them
+	disturbed bool // disturbed samples were merged, because too few others would remain
 	merged    results.Latency
 	forks     []results.Latency // merged for each fork; nil if there are too few for an interval
 }
@@ -27,8 +27,8 @@ type distribution struct {
 // for each sample's primary latency. If there is no such latency, samples is 0.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
-		fork   place
-		sample results.Sample // with this latency alone
+		fork   forkID
+		sample results.Sample // with this latency alone, under the key ""
 	}
 	var all []part
 	for _, r := range records {
@@ -41,19 +41,15 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 			if !ok || l.Count == 0 {
 				continue
 			}
-			fork := s.Fork
-			if fork == 0 {
-				fork = -1 - i // a sample with workers of its own
-			}
 			s.Latency = map[string]results.Latency{"": l}
-			all = append(all, part{place{r.Run, fork, 0}, s})
+			all = append(all, part{forkOf(r, i), s})
 		}
 	}
 	used := undisturbed(all, func(p part) bool { return p.sample.Disturbed != "" })
 	d := distribution{samples: len(used), leftOut: len(all) - len(used)}
 	var samples []results.Sample
-	var order []place
-	byFork := make(map[place][]results.Sample)
+	var order []forkID
+	byFork := make(map[forkID][]results.Sample)
 	for _, p := range used {
 		d.disturbed = d.disturbed || p.sample.Disturbed != ""
 		samples = append(samples, p.sample)
@@ -64,7 +60,7 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 	}
 	var err error
 	d.merged, err = results.MergeLatencies(samples, "")
-	if err != nil || len(used) < LeastSamples || len(order) < leastSections {
+	if err != nil || len(used) < LeastSamples || len(order) < leastForks {
 		return d, err
 	}
 	for _, fork := range order {
@@ -77,13 +73,12 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 	return d, nil
 }
 
-// quantile estimates one of [results.Quantiles]; its N is 0 if there are too few observations for
-// it.
+// quantile estimates one of [results.Quantiles]. Its N is 0 if there are too few observations.
 //
-// The interval comes from sections (Asmussen and Glynn, Stochastic Simulation, 2007, III.5): the
-// percentile is computed for each fork, and the scatter of these gives Student's interval, on a
-// logarithmic scale. The interval is nil if there are fewer than three forks, if one of them has
-// too few observations, and for the maximum.
+// The percentile is computed for each fork, and the scatter of the forks gives Student's interval,
+// on a logarithmic scale (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, III.5).
+// There is no interval for the maximum, for fewer than three forks, or if a fork has too few
+// observations.
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {
@@ -103,6 +98,7 @@ func (d distribution) quantile(name string) Estimate {
 	}
 	n := float64(len(logs))
 	half := studentQuantile(n-1, 1-(1-Confidence)/2) * stats.StdDev(logs) / math.Sqrt(n)
-	e.Interval = &Interval{e.Median * math.Exp(-half), e.Median * math.Exp(half), Confidence}
+	lo, hi := e.Median*math.Exp(-half), e.Median*math.Exp(half)
+	e.Interval = &Interval{Lo: lo, Hi: hi, Confidence: Confidence}
 	return e
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// kruskalWallis returns the chance that groups of one distribution differ in their ranks as much as
-// these do: Kruskal and Wallis's test (JASA 47, 1952), with Wilson and Hilferty's cube root
-// approximation of the χ² distribution.
+// kruskalWallis returns the chance that groups of values from one distribution differ in their
+// ranks as much as these groups do: Kruskal and Wallis's test (JASA 47, 1952). It takes the cube
+// root of χ²/freedom for normal (Wilson and Hilferty).
 func kruskalWallis(groups [][]float64) float64 {
 	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
 	n := float64(len(all))
@@ -22,8 +22,9 @@ func kruskalWallis(groups [][]float64) float64 {
 		h += sum * sum / float64(len(group))
 	}
 	h = 12/(n*(n+1))*h - 3*(n+1)
-	spread := 2 / (9 * float64(len(groups)-1))
-	z := (math.Cbrt(h/float64(len(groups)-1)) - (1 - spread)) / math.Sqrt(spread)
+	freedom := float64(len(groups) - 1)
+	variance := 2 / (9 * freedom)
+	z := (math.Cbrt(h/freedom) - (1 - variance)) / math.Sqrt(variance)
 	return 1 - stats.StdNormal.CDF(z)
 }
 

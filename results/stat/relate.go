@@ -10,113 +10,111 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Files that were measured at different times are compared by what a cell costs relative to raw.
-// Each run measures raw within milliseconds of the cell: if the machine is slower on the second
-// day, it is slower for both. The cost is CPU time per message, which other programs hardly change:
-// in nine default runs of one build, at a load average of 5, ratios of CPU time scattered by 0.5 %
-// to 4 %, ratios of goodput by 0.7 % to 17 %.
+// Files that were measured at different times are compared by what a cell costs relative to raw,
+// the framing that adds nothing. Each run measures raw within milliseconds of the cell: if the
+// machine is slower on the second day, it is slower for both. The cost is CPU time per message,
+// which other programs hardly change: in nine default runs of one build, at a load average of 5,
+// ratios of CPU time scattered by 0.5 % to 4 %, ratios of goodput by 0.7 % to 17 %.
 
-// toRaw is the figure by which files are compared.
+// toRaw is the figure by which files are compared, unless one of relativeMetrics is asked for.
 var toRaw = Metric{
 	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
 }
 
-// relativeMetrics are the metrics whose ratio to raw may be asked for. By default it is CPU time.
+// relativeMetrics are the metrics whose ratio to raw may be asked for.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
 // runSpread is how much a ratio to raw differs between runs, beyond the scatter within a run: a
-// standard deviation of the ratio's logarithm. With it, and the larger of the two errors in
-// relativeSpread, no verdict on 2,124 figures of nine default runs of one build was false, on a
-// machine with a load of five.
+// standard deviation of the ratio's logarithm. With it, no verdict was false on 2,124 figures of
+// nine default runs of one build, on a machine with a load of five.
 const runSpread = 0.005
 
-// A spread estimates the logarithm of a ratio: its mean, with the standard error of n values, or,
-// if pairs is set, the logarithms of pairs instead. The zero spread means that nothing is known.
-type spread struct {
-	mean, err float64
-	n         int
-	pairs     []float64
+// A logEstimate estimates the logarithm of a figure or a ratio. Zero means that nothing is known.
+type logEstimate struct {
+	mean, err float64   // err is the standard error of mean
+	n         int       // number of values or pairs
+	pairs     []float64 // if set, the logarithms of the ratios of pairs, instead of mean and err
 
-	disturbed float64 // the share of a run's rounds in which others took a CPU
+	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
 // interval returns limits that the truth lies between, except with a chance of alpha. If nothing is
 // known, the limits are infinite.
-func (s spread) interval(alpha float64) (lo, hi float64) {
-	if s.pairs != nil {
-		lo, hi, ok := Sequence(s.pairs, alpha)
+func (e logEstimate) interval(alpha float64) (lo, hi float64) {
+	if e.pairs != nil {
+		lo, hi, ok := Sequence(e.pairs, alpha)
 		if !ok {
 			return math.Inf(-1), math.Inf(1)
 		}
 		return lo, hi
 	}
-	half := studentQuantile(float64(s.n-1), 1-alpha/2) * s.err
-	return s.mean - half, s.mean + half
+	half := studentQuantile(float64(e.n-1), 1-alpha/2) * e.err
+	return e.mean - half, e.mean + half
 }
 
-// minus returns the spread of the difference of two.
-func (s spread) minus(o spread) spread {
-	return spread{mean: s.mean - o.mean, err: math.Hypot(s.err, o.err), n: s.n + o.n - 1}
+// minus estimates the difference of two logarithms: the logarithm of their ratio.
+func (e logEstimate) minus(o logEstimate) logEstimate {
+	return logEstimate{mean: e.mean - o.mean, err: math.Hypot(e.err, o.err), n: e.n + o.n - 1}
 }
 
-// normalMedian is how many times as much the median of normal values scatters as their mean:
-// √(π/2).
+// normalMedian is √(π/2): the median of normal values scatters so many times as much as their mean.
 const normalMedian = 1.2533
 
-// spreadOfLogs returns the spread of the median of one run's values.
-func spreadOfLogs(logs []float64) spread {
+// medianOfLogs estimates the median of one run's values from their logarithms.
+func medianOfLogs(logs []float64) logEstimate {
 	if len(logs) == 0 {
-		return spread{}
+		return logEstimate{}
 	}
-	centre := median(logs)
+	centre := medianOf(logs)
 	err := normalMedian * deviation(logs, centre) / math.Sqrt(float64(len(logs)))
-	return spread{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
+	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// relativeSpread returns the spread of a cell's ratio to raw. Its error is the larger of two, from
-// the rounds and from the forks: forks may differ by more than their rounds show.
-func relativeSpread(m Metric, own, raw []results.Record) spread {
+// ratioToRaw estimates a cell's ratio to raw. Its error is the larger of two, from the rounds and
+// from the forks (starts of the workers), because forks may differ by more than their rounds show.
+func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
-		return spread{} // the system counts CPU time in ticks, and a slice had none
+		return logEstimate{} // the system counts CPU time in ticks, and a slice had none
 	}
-	s := spreadOfLogs(logsOf(valuesOf(used)))
+	e := medianOfLogs(logsOf(valuesOf(used)))
 	for _, o := range used {
 		if o.disturbed {
-			s.disturbed += 1 / float64(len(used))
+			e.disturbed += 1 / float64(len(used))
 		}
 	}
 	if forks := byFork(used); len(forks) > 1 {
 		var medians []float64
 		for _, fork := range forks {
-			medians = append(medians, median(logsOf(fork)))
+			medians = append(medians, medianOf(logsOf(fork)))
 		}
 		err := stats.StdDev(medians) / math.Sqrt(float64(len(medians)))
-		s.err = max(s.err, math.Hypot(err, runSpread))
+		e.err = max(e.err, math.Hypot(err, runSpread))
 	}
-	return s
+	return e
 }
 
 // compareCells compares the cells that both sets have by their ratio to raw, and then each framing
 // as a whole. It counts the cells that cannot be judged, for each reason.
 func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
-	m := MustMetric("cpu-time")
-	own := toRaw
+	k := cellComparer{
+		metric: MustMetric("cpu-time"),
+		shown:  toRaw,
+		across: o.Across,
+		old:    gatherRows(before),
+		new:    gatherRows(after),
+	}
 	for _, name := range o.Metrics {
 		if slices.Contains(relativeMetrics, name) {
-			m = MustMetric(name)
-			own = m
-			own.Title += ", beside raw's in the same rounds"
+			k.metric = MustMetric(name)
+			k.shown = k.metric
+			k.shown.Title += ", beside raw's in the same rounds"
 		}
-	}
-	k := cellComparer{
-		metric: m, shown: own, across: o.Across,
-		old: rowsOf(before), new: rowsOf(after),
 	}
 	if len(k.old) > 0 && len(k.new) > 0 {
 		c.Names = append(c.Names, relativeMetrics...)
 	}
-	if !c.asks(own, o) {
+	if !c.collect(k.shown, o) {
 		return
 	}
 	sortRows(k.old)
@@ -139,30 +137,33 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 
 // A cellComparer compares the cells of two sets.
 type cellComparer struct {
-	metric, shown Metric
-	across        bool
-	old, new      []Row
-	changes       []Change
-	leftOut       []Unjudged
+	metric   Metric // whose ratio to raw is taken
+	shown    Metric // as the changes call it
+	across   bool   // also between different machines
+	old, new []Row
+	changes  []Change
+	leftOut  []Unjudged
 }
 
-func (k *cellComparer) leaveOut(reason string, lacks bool) {
+// leaveOut counts one more cell that is not judged, for a reason.
+func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
-		if k.leftOut[i].Reason == reason {
+		if k.leftOut[i].Reason == one.Reason {
 			k.leftOut[i].Cells++
 			return
 		}
 	}
-	k.leftOut = append(k.leftOut, Unjudged{1, reason, lacks})
+	one.Cells = 1
+	k.leftOut = append(k.leftOut, one)
 }
 
-// mostLoadApart is how far the shares of disturbed rounds of two files may lie apart for their
-// cells to be compared. A framing that shares its CPU with other programs has a different ratio to
-// raw: more messages are in the pipe when its reader gets the CPU, so the reader makes fewer calls;
-// and its memory is no longer in the cache.
+// mostLoadApart is how far the shares of disturbed rounds of two files may lie apart if their cells
+// are to be compared. If other programs use the same CPU, the ratio to raw changes: the reader
+// finds more messages in the pipe, so it makes fewer calls; and its memory is no longer in the
+// cache.
 const mostLoadApart = 0.25
 
-// noRaw is the reason for cells that have no raw beside them in either file.
+// noRaw is the reason for leaving out cells that have no raw beside them in either file.
 const noRaw = "neither file has raw in the same rounds"
 
 // Incomparable says why the speed of a cell is never compared; "" if it is.
@@ -190,55 +191,55 @@ func (k *cellComparer) compare(old Row) {
 	oldRaw := old.raw(k.old)
 	newRaw := new.raw(k.new)
 	reason := Incomparable(old.Cell)
-	lacks := false
 	switch {
 	case reason != "":
-	case oldRaw == nil && newRaw == nil:
-		reason = noRaw
-	case oldRaw == nil || newRaw == nil:
-		reason = "one file has no raw in the same rounds: run measures it beside every framing"
-		lacks = true
-	}
-	if reason != "" {
-		k.leaveOut(reason, lacks)
+		k.leaveOut(Unjudged{Reason: reason})
 		return
-	}
-	if new.Machine != old.Machine && !k.across {
-		change := newChange(old.relative(k.shown, spread{}), new.relative(k.shown, spread{}))
-		change.Verdict, change.Basis = change.whereabouts()
-		k.leaveOut(change.Basis, false) // the change itself has no verdict
+	case oldRaw == nil && newRaw == nil:
+		k.leaveOut(Unjudged{Reason: noRaw})
+		return
+	case oldRaw == nil || newRaw == nil:
+		k.leaveOut(Unjudged{lacks: true, Reason: "one file has no raw in the same rounds: run " +
+			"measures it beside every framing"})
+		return
+	case new.Machine != old.Machine && !k.across:
+		unknown := logEstimate{}
+		change := newChange(old.relative(k.shown, unknown), new.relative(k.shown, unknown))
+		change.Verdict, change.Basis = change.machineVerdict()
+		k.leaveOut(Unjudged{Reason: change.Basis})
 		k.changes = append(k.changes, change)
 		return
 	}
 	metric := k.metric
-	before := relativeSpread(metric, old.Records, oldRaw.Records)
-	after := relativeSpread(metric, new.Records, newRaw.Records)
+	before := ratioToRaw(metric, old.Records, oldRaw.Records)
+	after := ratioToRaw(metric, new.Records, newRaw.Records)
 	if metric.Name == "cpu-time" && min(before.n, after.n) < LeastSamples {
 		metric = MustMetric("time") // the system counts no CPU time, or only whole ticks
-		before = relativeSpread(metric, old.Records, oldRaw.Records)
-		after = relativeSpread(metric, new.Records, newRaw.Records)
+		before = ratioToRaw(metric, old.Records, oldRaw.Records)
+		after = ratioToRaw(metric, new.Records, newRaw.Records)
 	}
 	if min(before.n, after.n) < LeastSamples {
 		reason := fmt.Sprintf("fewer than %d rounds beside raw: measure longer", LeastSamples)
-		k.leaveOut(reason, true)
+		k.leaveOut(Unjudged{lacks: true, Reason: reason})
 		return
 	}
 	if math.Abs(after.disturbed-before.disturbed) > mostLoadApart {
-		k.leaveOut("other programs took the CPUs in one file alone, and comparing with raw "+
-			"does not make up for that: measure again, or both in turns", true)
+		k.leaveOut(Unjudged{lacks: true, Reason: "other programs took the CPUs in one file " +
+			"alone, and comparing with raw does not make up for that: measure again, or both " +
+			"in turns"})
 		return
 	}
 	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))
 	change.Old = PairedRatio(metric, old.Records, oldRaw.Records)
 	change.New = PairedRatio(metric, new.Records, newRaw.Records)
-	change.spread = after.minus(before)
+	change.logRatio = after.minus(before)
 	k.changes = append(k.changes, change)
 }
 
-// relative returns the series of a row's ratio to raw.
-func (r Row) relative(m Metric, s spread) Series {
+// relative returns the series of a row's ratio to raw, which has a single value.
+func (r Row) relative(m Metric, ratio logEstimate) Series {
 	out := r.series(m)
-	out.Values = []float64{math.Exp(s.mean)}
+	out.Values = []float64{math.Exp(ratio.mean)}
 	return out
 }
 
@@ -253,13 +254,13 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the change of each framing as a whole for each placement: the mean of its
-// cells. It finds a framing that is slower in all its cells, but in each by too little to be sure.
+// compareFramings adds the mean change of each framing's cells for each placement. It shows if a
+// framing is slower in all its cells, but in each by too little to be sure.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
 	for _, change := range k.changes {
-		if change.spread.n == 0 || change.Cell.Placement == "free" {
+		if change.logRatio.n == 0 || change.Cell.Placement == "free" {
 			continue
 		}
 		whole := results.Cell{Framing: change.Cell.Framing, Placement: change.Cell.Placement}
@@ -275,39 +276,39 @@ func (k *cellComparer) compareFramings() {
 		name := fmt.Sprintf("All/framing=%s/placement=%s", whole.Framing, whole.Placement)
 		series := Series{Name: name, Cell: &whole, Metric: k.shown}
 		k.changes = append(k.changes, Change{
-			Name:   name,
-			Cell:   &whole,
-			Metric: k.shown.Name,
-			Before: series,
-			After:  series,
-			worst:  math.Inf(1),
-			spread: combined(changes[whole]),
+			Name:     name,
+			Cell:     &whole,
+			Metric:   k.shown.Name,
+			Before:   series,
+			After:    series,
+			worst:    math.Inf(1),
+			logRatio: meanOf(changes[whole]),
 		})
 	}
 }
 
-// combined returns the mean of changes, where a smaller error gives more weight. The part of the
-// error that comes from the runs is common to all cells, so the mean of many cells does not make it
-// smaller.
-func combined(changes []Change) spread {
+// meanOf returns the mean of the changes of cells, weighted by the inverse of their variances. The
+// error that comes from the two runs is common to all cells, so many cells do not make it smaller.
+func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64
 	n := 0
 	for _, change := range changes {
-		own := change.spread.err*change.spread.err - common*common
-		weight := 1 / max(own, common*common/4)
+		ratio := change.logRatio
+		own := ratio.err*ratio.err - common*common // the variance of the cell alone
+		weight := 1 / max(own, common*common/4)    // no cell outweighs all others
 		weights += weight
-		sum += weight * change.spread.mean
-		n += change.spread.n
+		sum += weight * ratio.mean
+		n += ratio.n
 	}
-	return spread{mean: sum / weights, err: math.Hypot(1/math.Sqrt(weights), common), n: n}
+	return logEstimate{mean: sum / weights, err: math.Hypot(1/math.Sqrt(weights), common), n: n}
 }
 
 // IsWhole reports whether the change is about a framing as a whole, not about a single cell.
 func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 
-// machineNote says how much faster or slower raw was in the new file, because every ratio rests on
-// raw; "" if the difference is less than a percent.
+// machineNote says how much faster or slower raw was in the new file, since every ratio rests on
+// raw. It is "" if the difference is less than a percent.
 func (k *cellComparer) machineNote() string {
 	goodput := MustMetric("goodput")
 	var logs []float64
@@ -324,7 +325,7 @@ func (k *cellComparer) machineNote() string {
 	if len(logs) == 0 {
 		return ""
 	}
-	change := 100 * math.Expm1(median(logs))
+	change := 100 * math.Expm1(medianOf(logs))
 	if math.Abs(change) < 1 {
 		return ""
 	}
@@ -334,57 +335,4 @@ func (k *cellComparer) machineNote() string {
 	}
 	return fmt.Sprintf("the machine was %s %s in the new file (goodput of raw, whatever the "+
 		"build); it has dropped out of the ratios", results.FormatPercent(math.Abs(change)), word)
-}
-
-// A Noise says how far a cell's ratio to raw moves between runs of the same build under the same
-// conditions.
-type Noise struct {
-	Cell   results.Cell
-	Values []float64 // the ratio of each run
-	// Spread is the largest ratio between two runs, less 1. Between two further runs, a change by
-	// more than Bound happens by chance once in twenty times.
-	Spread, Bound float64
-}
-
-// NoiseOf assumes that all runs of a set are alike, and lists the cells that at least two of them
-// measured beside raw.
-func NoiseOf(s *results.Set) []Noise {
-	var out []Noise
-	rows := rowsOf(s)
-	sortRows(rows)
-	for _, row := range rows {
-		raw := row.raw(rows)
-		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) != "" {
-			continue
-		}
-		n := Noise{Cell: row.Cell}
-		var logs []float64
-		for _, run := range row.Runs {
-			own, base := recordsOf(row.Records, run), recordsOf(raw.Records, run)
-			one := relativeSpread(MustMetric("cpu-time"), own, base)
-			if one.n > 0 {
-				logs = append(logs, one.mean)
-				n.Values = append(n.Values, math.Exp(one.mean))
-			}
-		}
-		if len(logs) < 2 {
-			continue
-		}
-		least, most := stats.Bounds(logs)
-		n.Spread = math.Expm1(most - least)
-		quantile := studentQuantile(float64(len(logs)-1), (1+Confidence)/2)
-		n.Bound = math.Expm1(quantile * math.Sqrt2 * stats.StdDev(logs))
-		out = append(out, n)
-	}
-	return out
-}
-
-func recordsOf(all []results.Record, run string) []results.Record {
-	var out []results.Record
-	for _, r := range all {
-		if r.Run == run {
-			out = append(out, r)
-		}
-	}
-	return out
 }

@@ -12,15 +12,15 @@
 //
 // Every figure is a median with a 95 % interval and the number of samples it rests on (see
 // [Median]). A [Metric] has one name everywhere: in assertions, comparisons, CSV columns and JSON.
-// [Rows] works out all metrics of all cells, and sets each cell beside raw. Samples are slices of a
-// few milliseconds, taken by a few forks (starts of the workers): see [Metric.Estimate] for how the
-// interval allows for that, and [PairedRatio] for how slices are paired in a ratio.
+// [Rows] works out all metrics of all cells, and compares each cell with raw, the framing that adds
+// nothing. Samples are slices of a few milliseconds, taken by a few forks (starts of the workers):
+// [Metric.Estimate] allows for that in the interval, and [PairedRatio] pairs slices in a ratio.
 //
 // # Comparisons
 //
-// [Compare] sets two files against each other and [ComparePairs] interleaved pairs of two builds.
-// Package assert judges conditions on the figures, and package benchtext names cells and figures in
-// Go benchmark text.
+// [Compare] sets two files against each other, [ComparePairs] interleaved pairs of two builds.
+// Package assert judges conditions on the figures, package benchtext names cells in Go benchmark
+// text.
 //
 // Functions do not keep or change their arguments, and may run at the same time as long as nobody
 // changes the arguments meanwhile.
@@ -36,29 +36,26 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Row is one cell on one machine. Samples of several runs are pooled.
+// A Row has the figures of one cell on one machine. Samples of several runs are pooled.
 type Row struct {
 	Machine string       `json:"machine"`
 	Runs    []string     `json:"runs"`
 	Cell    results.Cell `json:"cell"`
 	Samples int          `json:"samples"`
 
-	// Estimates has the estimate of each [Metric] by its name. A metric that no sample has is
-	// absent.
+	// Estimates has the estimate of each [Metric] that any sample has, by its name.
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
-	// ToRaw compares the cell with the same cell of raw, the framing that costs nothing: its
-	// goodput over raw's or, for a round trip, its time over raw's. It is nil if the runs have no
-	// such cell of raw.
+	// ToRaw compares the cell with the same cell of raw: its goodput over raw's or, for a round
+	// trip, its time over raw's. It is nil if the runs have no such cell of raw.
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
-	Ratios []float64 `json:"-"` // of each round, disturbed ones too: ToRaw is their median
+	Ratios []float64 `json:"-"` // the ratio to raw in each round, disturbed or not
 
 	// ToRawByCPU is ToRaw computed from CPU time instead of the time that passed. It is set only if
 	// both ends share one CPU and the two figures contradict each other: their intervals lie apart,
-	// and they differ by more than [Tolerance]. Then other programs ran in between, whose time CPU
-	// time does not count.
+	// and they differ by more than [Tolerance]. Then other programs ran in between.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
 	// Told names how a writer learned that its reader had left: "EPIPE, SIGPIPE".
@@ -69,11 +66,32 @@ type Row struct {
 	Stopped     string   `json:"stopped,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
 
-	Records []results.Record `json:"-"` // what the samples are from
+	Records []results.Record `json:"-"` // that the samples are from
 }
 
-// rowsOf gathers the records of each cell of each machine.
-func rowsOf(s *results.Set) []Row {
+// Rows works out the figures of every cell of the set, in the order in which views show them.
+func Rows(s *results.Set) []Row {
+	rows := gatherRows(s)
+	for i := range rows {
+		rows[i].addFigures()
+	}
+	for i := range rows {
+		rows[i].compareWithRaw(rows)
+	}
+	sortRows(rows)
+	return rows
+}
+
+// SampleRow makes a row of samples that are not from records of cells, for example those of a
+// [results.Target]. It is not compared with raw.
+func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
+	r := poolRecords(machine, results.Record{Cell: c, Samples: samples})
+	r.addFigures()
+	return r
+}
+
+// gatherRows makes a row without figures for each cell on each machine.
+func gatherRows(s *results.Set) []Row {
 	type rowID struct {
 		machine string
 		cell    results.Cell
@@ -89,14 +107,14 @@ func rowsOf(s *results.Set) []Row {
 	}
 	var out []Row
 	for _, id := range order {
-		out = append(out, rowOf(id.machine, records[id]...))
+		out = append(out, poolRecords(id.machine, records[id]...))
 	}
 	return out
 }
 
-// rowOf pools the records of a cell. Whether the cell failed or is unsupported is taken from the
-// last record.
-func rowOf(machine string, records ...results.Record) Row {
+// poolRecords makes a row without figures from the records of a cell. The last record tells whether
+// the cell failed or is unsupported.
+func poolRecords(machine string, records ...results.Record) Row {
 	last := records[len(records)-1]
 	r := Row{
 		Machine:     machine,
@@ -140,10 +158,11 @@ func (r Row) Pooled() []results.Sample {
 	return out
 }
 
-func (r *Row) estimate() {
+// addFigures sets Estimates and Latency.
+func (r *Row) addFigures() {
 	r.Estimates = make(map[string]Estimate)
 	r.Latency = make(map[string]results.Latency)
-	distributions := make(map[string]distribution)
+	distributions := make(map[string]distribution) // "": of the primary latency
 	for _, key := range latencyKeys {
 		d, err := mergeLatencies(r.Records, key)
 		if err != nil {
@@ -176,15 +195,14 @@ func (r Row) PrimaryLatency() (results.Latency, bool) {
 	return r.Latency[key], ok
 }
 
-// Figure returns the row's figure by the name of its metric: a median, or a percentile of all its
-// samples together.
+// Figure returns a figure by its metric's name: a median, or a percentile of all samples together.
 func (r Row) Figure(metric string) (float64, bool) {
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
 }
 
-// relate compares the row with the raw cells that the runs have.
-func (r *Row) relate(all []Row) {
+// compareWithRaw compares the row with its cell of raw, and adds a warning if forks differ.
+func (r *Row) compareWithRaw(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
 	}
@@ -196,7 +214,7 @@ func (r *Row) relate(all []Row) {
 			r.ToRaw = new(estimate(ratios))
 			r.Ratios = valuesOf(ratios)
 		}
-		r.witness(base)
+		r.checkByCPU(base)
 		format := func(v float64) string { return results.FormatNumber(v, 2) }
 		warning = forkWarning("vs raw", format, ratios)
 	} else {
@@ -207,7 +225,7 @@ func (r *Row) relate(all []Row) {
 	}
 }
 
-// raw finds the row of the same machine and cell, but with framing raw.
+// raw finds the row of the same cell on the same machine, but with framing raw.
 func (r *Row) raw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
@@ -219,9 +237,9 @@ func (r *Row) raw(all []Row) *Row {
 	return nil
 }
 
-// witness checks ToRaw against CPU time. If both ends share one CPU, their CPU time is all the time
-// that passed, unless other programs ran in between.
-func (r *Row) witness(base *Row) {
+// checkByCPU checks ToRaw against CPU time. If both ends share one CPU, their CPU time is all the
+// time that passed, unless other programs ran in between.
+func (r *Row) checkByCPU(base *Row) {
 	if r.Cell.Placement != "same" || r.ToRaw == nil {
 		return
 	}
@@ -230,7 +248,7 @@ func (r *Row) witness(base *Row) {
 		return // the system counts CPU time in ticks, and most slices had none
 	}
 	if r.Cell.Pattern != results.PatternRoundtrip {
-		byCPU = byCPU.Inverse() // goodput is payload over time
+		byCPU = byCPU.Inverse() // ToRaw is then a ratio of goodput, not of time
 	}
 	far := math.Abs(math.Log(byCPU.Median/r.ToRaw.Median)) > math.Log1p(Tolerance)
 	if far && apart(byCPU, *r.ToRaw) {
@@ -238,8 +256,15 @@ func (r *Row) witness(base *Row) {
 	}
 }
 
-// RelativeMetric returns the metric in which a cell is compared with raw: goodput, or time for
-// round trips.
+// apart reports whether two intervals have nothing in common.
+func apart(a, b Estimate) bool {
+	if a.Interval == nil || b.Interval == nil {
+		return false
+	}
+	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
+}
+
+// RelativeMetric returns the metric to compare with raw: goodput, or time for round trips.
 func RelativeMetric(c results.Cell) Metric {
 	if c.Pattern == results.PatternRoundtrip {
 		return MustMetric("time")
@@ -247,30 +272,8 @@ func RelativeMetric(c results.Cell) Metric {
 	return MustMetric("goodput")
 }
 
-// Rows works out the figures of every cell of the set, in the order in which views show them.
-func Rows(s *results.Set) []Row {
-	rows := rowsOf(s)
-	for i := range rows {
-		rows[i].estimate()
-	}
-	for i := range rows {
-		rows[i].relate(rows)
-	}
-	sortRows(rows)
-	return rows
-}
-
-// SampleRow makes a row of samples that are not from records of cells, for example those of a
-// [results.Target]. It is not compared with raw.
-func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
-	r := rowOf(machine, results.Record{Cell: c, Samples: samples})
-	r.estimate()
-	return r
-}
-
-// The order in which views show cells, which differs from their order in the file: near placements
-// before far ones, one way before round trips, raw before the framings that are compared with it.
-// Values that are not listed come after these, by name.
+// The order in which views show cells: near placements before far ones, one way before round trips,
+// raw before the framings that are compared with it. Values that are not listed come last, by name.
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
@@ -280,8 +283,7 @@ var (
 	}
 )
 
-// sortRows sorts rows by machine, placement and pattern, then by the other fields of a series, then
-// by size, then by framing.
+// sortRows sorts rows by machine, then as compareCells does.
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
@@ -294,8 +296,7 @@ func sortRows(rows []Row) {
 	})
 }
 
-// compareCells orders cells by placement and pattern, then by the other fields of a series, then by
-// size and framing.
+// compareCells orders cells by placement and pattern, other fields of a series, size and framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
@@ -315,14 +316,13 @@ func compareFields(a, b results.Cell) int {
 	return 0
 }
 
-// byList compares two values by their place in a list. Values that are not in the list come last,
-// by name.
+// byList compares values by their index in a list. Those not in it come last, by name.
 func byList(list []string, a, b string) int {
-	return cmp.Or(cmp.Compare(placeIn(list, a), placeIn(list, b)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(indexIn(list, a), indexIn(list, b)), cmp.Compare(a, b))
 }
 
-// placeIn returns a value's index in a list, and the list's length if it is not there.
-func placeIn(list []string, value string) int {
+// indexIn returns a value's index in a list, and the list's length if it is not there.
+func indexIn(list []string, value string) int {
 	i := slices.Index(list, value)
 	if i < 0 {
 		return len(list)
@@ -343,6 +343,7 @@ func compareFramings(a, b string) int {
 
 // SeriesCell returns the cell without framing and size: what all cells of a series share.
 func SeriesCell(c results.Cell) results.Cell {
-	c.Framing, c.Size = "", 0
+	c.Framing = ""
+	c.Size = 0
 	return c
 }

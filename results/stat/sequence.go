@@ -20,21 +20,21 @@ const blockSize = 5
 // all of them *together*. So one may stop after any value: when the interval tells enough, or when
 // the time is up. Student's interval holds only if the number of values was fixed before.
 //
-// It is the common part of two intervals, each for half of alpha. One is computed from the values,
-// and is narrow after few of them. The other is computed from the medians of each five values, and
-// stays narrow if a pair was disturbed. ok is false for fewer than two values, and if the values
-// are still too few to give an interval.
+// The interval is the common part of two intervals, each for half of alpha. One is computed from
+// the values, and is narrow after few of them. The other is computed from the medians of each five
+// values, and stays narrow if a single value is far off. ok is false if there are too few values.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
 	for at := blockSize; at <= len(values); at += blockSize {
-		medians = append(medians, median(values[at-blockSize:at]))
+		medians = append(medians, medianOf(values[at-blockSize:at]))
 	}
 	steadyLo, steadyHi, steady := meanSequence(medians, alpha/2)
 	if !steady || !ok {
 		return lo, hi, ok
 	}
-	if max(lo, steadyLo) > min(hi, steadyHi) { // they contradict each other: nothing is sure
+	contradict := max(lo, steadyLo) > min(hi, steadyHi)
+	if contradict {
 		return min(lo, steadyLo), max(hi, steadyHi), true
 	}
 	return max(lo, steadyLo), min(hi, steadyHi), true
@@ -48,8 +48,8 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 //
 // For normal values with the mean m the left side is a martingale that starts at 1, so the chance
 // that it ever gets as large as 1/alpha is at most alpha. Solved for a-m the inequality gives the
-// half width below. After few values the left side may be less than 1/alpha for every m: then ok
-// is false.
+// half width below. After few values the left side may be below 1/alpha for every m: then ok is
+// false.
 //
 // See Lai, On confidence sequences, Annals of Statistics 4, 1976; in this form, with a normal prior
 // of the mean in standard deviations, Wang and Ramdas, Anytime-valid t-tests and confidence
@@ -65,7 +65,7 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	// V's divisor is squares + shrink·n(a-m)². The test rejects m if the quotient reaches most.
 	most := math.Pow(alpha*alpha*shrink, -1/n)
 	if !(most*shrink < 1) {
-		return 0, 0, false // the quotient is below 1/shrink for every m, so it rejects none
+		return 0, 0, false // the quotient is below 1/shrink for every m, so no m is rejected
 	}
 	half := math.Sqrt((most - 1) * squares / (n * (1 - most*shrink)))
 	return mean - half, mean + half, true

@@ -11,23 +11,23 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// A Series is one metric of one case, sample by sample. It is from a results file, or from Go
-// benchmark text; then it has no cell and no records.
+// A Series is one metric of one case, sample by sample. A case is a cell, a server, a check, or a
+// benchmark in Go benchmark text.
 type Series struct {
-	Name     string        `json:"name"` // as in Go benchmark text, without "Benchmark"
-	Cell     *results.Cell `json:"cell,omitempty"`
+	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
+	Cell     *results.Cell `json:"cell,omitempty"` // nil for other cases
 	Metric   Metric        `json:"-"`
 	Machine  string        `json:"machine"`
 	Values   []float64     `json:"values"`
 	Figure   Estimate      `json:"-"`        // of the values
 	Messages int64         `json:"messages"` // the smallest number of messages behind a value
 
-	records []results.Record // the records with the values
+	records []results.Record // of the cell
 }
 
-// Compared returns the metrics in which two measurements of a cell are compared: counters, which
-// may be exact, then times. The time of a stream is its goodput, that of a round trip its p50 and
-// p99. A stream that has a latency is compared by the percentiles, too.
+// Compared returns the metrics in which two measurements of a cell are compared: counters, then the
+// goodput of a stream or the time of a round trip. If the cell has a latency, its p50 and p99
+// follow the goodput, and replace the time.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
@@ -49,11 +49,11 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return out
 }
 
-// SeriesOf lists all that can be compared in a set, in the order in which views show it: what was
-// found out about servers and programs, then measurements.
+// SeriesOf lists all that can be compared in a set, in the order in which views show it: verdicts
+// on servers and programs, then measurements.
 func SeriesOf(s *results.Set) []Series {
 	out := verdictSeries(s)
-	rows := rowsOf(s)
+	rows := gatherRows(s)
 	sortRows(rows)
 	for _, r := range rows {
 		for _, m := range Compared(r.Cell, r.Pooled()) {
@@ -65,8 +65,7 @@ func SeriesOf(s *results.Set) []Series {
 	return out
 }
 
-// series returns the row's series of a metric. If no sample has the metric, the N of its figure is
-// 0.
+// series returns the row's series of a metric. If no sample has the metric, the figure's N is 0.
 func (r Row) series(m Metric) Series {
 	samples := r.Pooled()
 	out := Series{
@@ -93,9 +92,9 @@ func (r Row) series(m Metric) Series {
 type Dataset struct {
 	Name     string            `json:"name"`
 	Series   []Series          `json:"-"`
-	Set      *results.Set      `json:"-"`                  // what the series are of; nil if text
+	Set      *results.Set      `json:"-"`                  // that the series are from; nil for text
 	Problems []results.Problem `json:"problems,omitempty"` // what could not be read
-	Failed   []string          `json:"failed,omitempty"`   // benchmarks that failed, in text
+	Failed   []string          `json:"failed,omitempty"`   // benchmarks that failed, for text
 }
 
 // DatasetOf makes a set one side of a comparison.
@@ -103,8 +102,8 @@ func DatasetOf(name string, s *results.Set) Dataset {
 	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
 }
 
-// ReadDataset reads a results file or Go benchmark text, whichever it is; paths are those that
-// [Read] takes. A file that is missing or has nothing to compare is an error.
+// ReadDataset reads a results file or Go benchmark text, whichever it finds at path. It opens path
+// as [results.Open] does. A file that is missing or has nothing to compare is an error.
 func ReadDataset(path string) (Dataset, error) {
 	name, f, err := results.Open(path)
 	if err != nil {
@@ -114,7 +113,7 @@ func ReadDataset(path string) (Dataset, error) {
 	return ReadDatasetFrom(name, f)
 }
 
-// ReadDatasetFrom reads a dataset as [ReadDataset] does, from r; the name is only shown.
+// ReadDatasetFrom reads a dataset from r as [ReadDataset] does. The name is only shown.
 func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	text := bufio.NewReaderSize(r, sniffed)
 	var out Dataset
@@ -135,11 +134,11 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 		return out, nil
 	}
 	why := "no cell with samples, and nothing found of a server or program"
-	if out.Set != nil && len(out.Set.FindingsOf(results.AreaCompare)) > 0 {
-		why = "it keeps what compare found: pipebench report shows that"
-	}
-	if out.Set == nil {
+	switch {
+	case out.Set == nil:
 		why = "neither records nor the text of go test -bench with a result in it"
+	case len(out.Set.FindingsOf(results.AreaCompare)) > 0:
+		why = "it keeps what compare found: pipebench report shows that"
 	}
 	if len(out.Problems) > 0 {
 		why += "; " + out.Problems[0].String()
@@ -151,12 +150,11 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 // prints less before the first line that counts.
 const sniffed = 16 << 10
 
-// looksLikeJSON reports whether a file holds records and not Go benchmark text, by the first line
-// that is one or the other. It consumes nothing of the reader. A blank file counts as records,
-// because the reader of records then says that it is blank; a file without a line of either counts
-// as text.
+// looksLikeJSON reports whether a file has records, not Go benchmark text, by the first line that
+// is one or the other. It consumes nothing of the reader. A file without such a line counts as
+// text, except that a blank file counts as records, whose reader then says that it is blank.
 func looksLikeJSON(r *bufio.Reader) bool {
-	head, _ := r.Peek(sniffed) // an error will occur again when the file is read
+	head, _ := r.Peek(sniffed) // whoever reads the file then meets the same error
 	blank := true
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))

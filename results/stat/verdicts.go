@@ -8,8 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Beside times, these are the metrics in which two files about servers and programs are compared.
-// Neither depends on the machine.
+// The metrics, beside time, in which two files about servers and programs are compared.
 var (
 	verdictMetric = Metric{
 		Name: "verdict", Title: "ok, slow or fails",
@@ -31,8 +30,7 @@ const (
 // verdictWords has the word for each value of verdictMetric: 0, 1 and 2.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
-// severity returns a verdict as a value of verdictMetric; false if the verdict decides nothing,
-// such as "cannot tell".
+// severity returns a verdict as a value of verdictMetric; false if it decides nothing.
 func severity(verdict string) (float64, bool) {
 	switch verdict {
 	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):
@@ -45,9 +43,8 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
-// verdictSeries lists what can be compared of servers and programs: verdicts, limits, and the time
-// of each size. If the set has several servers, the names of the series contain the server's
-// command.
+// verdictSeries lists what a set has about servers and programs: verdicts, limits, and the time of
+// each message size. If there are several servers, names of series contain the command.
 func verdictSeries(s *results.Set) []Series {
 	var list seriesList
 	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
@@ -72,8 +69,7 @@ func verdictSeries(s *results.Set) []Series {
 // A seriesList gathers series: one for each name, machine and metric.
 type seriesList []Series
 
-// find returns the series of a name, a machine and a metric. It begins the series if it is not
-// there.
+// find returns the series of a name, a machine and a metric. A series that is missing is added.
 func (l *seriesList) find(name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
@@ -90,14 +86,12 @@ func (l *seriesList) set(name string, m Metric, value float64) {
 	l.find(name, "", m).Values = []float64{value}
 }
 
-// judge adds a verdict, unless it decides nothing.
 func (l *seriesList) judge(name, verdict string) {
 	if v, told := severity(verdict); told {
 		l.set(name, verdictMetric, v)
 	}
 }
 
-// addTarget adds what a record says about a server.
 func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	if t.RequestLimit != nil {
 		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit))

@@ -1,0 +1,60 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// addCounter compares a counter. A counter that is the same in every sample of each side is exact,
+// and any change of it is real. A counter that varies is added, without a verdict, only if the gap
+// between the two sides is larger than the range of the steadier side.
+func (c *Comparison) addCounter(change Change, o CompareOptions) {
+	old, new := change.Before, change.After
+	change.Exact = exact(old) && exact(new)
+	oldLeast, oldMost := stats.Bounds(old.Values)
+	newLeast, newMost := stats.Bounds(new.Values)
+	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
+	differs := gap > max(slack(old), slack(new))
+	if change.Before.Metric.ByRange { // a few values do not show the whole range
+		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
+	}
+	judged := change.Exact || change.Before.Metric.ByRange
+	switch {
+	case change.machinesDiffer() && !o.Across && differs:
+		change.Verdict, change.Basis = change.machineVerdict()
+	case change.machinesDiffer() && !o.Across:
+		return
+	case judged && !differs:
+		change.Basis = "exact"
+		change.Verdict = NoChange
+		change.worst = 0
+	case judged:
+		change.Basis = "exact"
+		change.Verdict = Fewer
+		if newLeast > oldMost {
+			change.Verdict = More
+		}
+		change.worst = change.Worse()
+	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
+		change.Verdict = Indicative
+		change.Basis = "a counter that varies from sample to sample"
+	default:
+		return
+	}
+	c.Changes = append(c.Changes, change)
+}
+
+// slack returns how far an exact counter, which is given per message, may vary for reasons other
+// than messages: the read that finds the end, allocations of the runtime, and rounding.
+func slack(s Series) float64 {
+	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
+	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding
+}
+
+// exact reports whether a counter is the same in every sample.
+func exact(s Series) bool {
+	least, most := stats.Bounds(s.Values)
+	return most-least <= slack(s)
+}

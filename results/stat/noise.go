@@ -1,0 +1,60 @@
+package stat
+
+import (
+	"math"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A Noise says how far a cell's ratio to raw moves between runs of one build on a machine.
+type Noise struct {
+	Cell   results.Cell
+	Values []float64 // the ratio of each run
+	// Spread is the largest ratio between two runs, less 1. Of twenty changes between two further
+	// runs, one is larger than Bound by chance.
+	Spread, Bound float64
+}
+
+// NoiseOf returns the noise of cells that at least two runs, all of one build, measured beside raw.
+func NoiseOf(s *results.Set) []Noise {
+	var out []Noise
+	rows := gatherRows(s)
+	sortRows(rows)
+	for _, row := range rows {
+		raw := row.raw(rows)
+		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) != "" {
+			continue
+		}
+		n := Noise{Cell: row.Cell}
+		var logs []float64
+		for _, run := range row.Runs {
+			own, base := recordsOf(row.Records, run), recordsOf(raw.Records, run)
+			one := ratioToRaw(MustMetric("cpu-time"), own, base)
+			if one.n > 0 {
+				logs = append(logs, one.mean)
+				n.Values = append(n.Values, math.Exp(one.mean))
+			}
+		}
+		if len(logs) < 2 {
+			continue
+		}
+		least, most := stats.Bounds(logs)
+		n.Spread = math.Expm1(most - least)
+		quantile := studentQuantile(float64(len(logs)-1), (1+Confidence)/2)
+		n.Bound = math.Expm1(quantile * math.Sqrt2 * stats.StdDev(logs)) // √2: of two runs
+		out = append(out, n)
+	}
+	return out
+}
+
+func recordsOf(all []results.Record, run string) []results.Record {
+	var out []results.Record
+	for _, r := range all {
+		if r.Run == run {
+			out = append(out, r)
+		}
+	}
+	return out
+}
