@@ -12,12 +12,13 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Axis says what a chart shows along one side, and in which unit.
+// An Axis says what a chart shows along one side, and in which unit. An axis of places has a name
+// for each of the values 0, 1, 2 … instead of a unit.
 type Axis struct {
 	Label    string
-	Places   []string // names of 0, 1, 2 …, which are equally far apart; nil: values have a unit
+	Places   []string // nil for an axis of values
 	Unit     string   // one of the units of this package, or any other
-	Log      bool     // a logarithmic axis, which has a place for zero, too
+	Log      bool     // a logarithmic axis, on which there is room for zero, too
 	FromZero bool     // a linear axis that begins at zero
 }
 
@@ -53,7 +54,7 @@ type fitted struct {
 // mostTicks is how many labels an axis of values has.
 const mostTicks = 9
 
-// fit lays the axis out for values. The names of places have a length to stand in.
+// fit lays the axis out for values. On an axis of places, length is the room for their names.
 func (a Axis) fit(values []float64, length vg.Length) fitted {
 	f := fitted{Axis: a}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -70,7 +71,7 @@ func (a Axis) fit(values []float64, length vg.Length) fitted {
 	return f
 }
 
-// at returns the position of a value.
+// at returns the position of a value on the axis.
 func (f fitted) at(v float64) float64 {
 	switch {
 	case !f.Log:
@@ -82,7 +83,7 @@ func (f fitted) at(v float64) float64 {
 }
 
 // fitPlaces names the places. If not all names have room, a unit that they share goes into the
-// label of the axis; then names that would cover the next one are left out.
+// label of the axis, and then names that would cover the next one are left out.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
@@ -95,25 +96,24 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels the places, from the last one on, which titles speak of. A name may get wider
-// where the typeface is another.
+// namePlaces labels the places that have room, from the last, of which titles speak, to the first.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
+	const space = 3 // between two names
 	f.ticks = nil
-	style := letters(labelSize, foreground, false)
-	start := vg.Length(math.Inf(1)) // of the name behind
+	style := regular(labelSize, foreground)
+	next := vg.Length(math.Inf(1)) // where the name to the right begins
 	for i, name := range slices.Backward(names) {
 		middle := length * vg.Length((float64(i)-f.min)/(f.max-f.min))
 		half := widerType * style.Width(name) / 2
-		if middle+half+3 < start {
+		if middle+half+space < next {
 			f.ticks = append(f.ticks, plot.Tick{Value: float64(i), Label: name})
-			start = middle - half
+			next = middle - half
 		}
 	}
 	slices.Reverse(f.ticks)
 }
 
-// withoutUnit cuts the unit off names such as "64 KiB"; words have none. It is "" if the names have
-// different units.
+// withoutUnit cuts the unit off names such as "64 KiB"; unit is "" if not all have the same.
 func withoutUnit(names []string) (numbers []string, unit string) {
 	for _, name := range names {
 		number, own, _ := strings.Cut(name, " ")
@@ -126,8 +126,8 @@ func withoutUnit(names []string) (numbers []string, unit string) {
 	return numbers, unit
 }
 
-// span returns the range of positions. The range is never empty: if there is only one position, it
-// extends by room to both sides.
+// span returns the range of positions. If they are all the same, the range extends from there by
+// room to both sides, so that it is never empty.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -139,8 +139,8 @@ func span(positions []float64, room float64) (low, high float64) {
 	return low, high
 }
 
-// fitLinear lets the axis begin at zero if the values then still fill a third of it, because an
-// axis that begins elsewhere exaggerates differences.
+// fitLinear lets the axis begin at zero if the values then still fill a third of the axis, because
+// an axis that begins elsewhere exaggerates differences.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)
@@ -185,15 +185,14 @@ func (f *fitted) fitLog(values []float64) {
 	}
 }
 
-// label adds labels at values.
 func (f *fitted) label(values []float64) {
 	for _, v := range values {
 		f.ticks = append(f.ticks, plot.Tick{Value: f.at(v), Label: f.Format(v)})
 	}
 }
 
-// roundPowers returns values between low and high: 1, 2 and 5 times the powers of ten, or fewer of
-// them if these are too many.
+// roundPowers returns at most mostTicks values between low and high: 1, 2 and 5 times the powers of
+// ten; or if these are too many, 1 and 3 times the powers; or some powers of ten alone.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))
@@ -203,9 +202,9 @@ func roundPowers(low, high float64) []float64 {
 		if len(mantissas) == 1 {
 			step = 1 + (last-first)/mostTicks
 		}
-		for k := first; k <= last; k += step {
+		for exponent := first; exponent <= last; exponent += step {
 			for _, m := range mantissas {
-				v := m * math.Pow(10, float64(k))
+				v := m * math.Pow(10, float64(exponent))
 				if v >= low && v <= high {
 					values = append(values, v)
 				}
@@ -218,12 +217,12 @@ func roundPowers(low, high float64) []float64 {
 	return nil // cannot happen: powers alone are few enough
 }
 
-// roundValues returns the multiples of 1, 2 or 5 × 10^k between low and high.
+// roundValues returns at most mostTicks multiples of 1, 2 or 5 × 10^k between low and high.
 func roundValues(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
-	for _, m := range []float64{2, 2.5, 2} { // 1, 2, 5, 10
+	for _, factor := range []float64{2, 2.5, 2} { // from 1 to 2, 5 and 10
 		if (high-low)/step > mostTicks-1 {
-			step *= m
+			step *= factor
 		}
 	}
 	var values []float64

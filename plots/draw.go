@@ -16,8 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Sizes of a picture and of its parts, in points. A picture is 600 points wide: 800 pixels at 96 to
-// the inch.
+// Sizes of a picture and its parts, in points. 600 points are 800 pixels at 96 to the inch.
 const (
 	pictureWidth = vg.Length(600)
 	phoneWidth   = vg.Length(280)
@@ -29,6 +28,7 @@ const (
 	smallRow     = vg.Length(11.5)
 	labelSize    = vg.Length(8)
 	nameRow      = vg.Length(11) // height of the name beside a line
+	besideName   = vg.Length(28) // room for what stands before a name, and after it
 	mostNameRoom = vg.Length(170)
 	axisTextRow  = vg.Length(14)
 	belowPanel   = vg.Length(29) // room for the labels of the X axis, and for the text along it
@@ -40,12 +40,12 @@ const (
 	markerRadius   = vg.Length(2.7)
 )
 
-// pixelsPerInch of a PNG is twice 96, so that a picture that is shown 800 pixels wide is sharp on
-// screens of twice that resolution, too.
+// pixelsPerInch of a PNG is twice 96, so that a picture shown 800 pixels wide is sharp on screens
+// of twice the resolution, too.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document, in which a point says in words what it shows if the mouse
-// rests on it. The same chart gives the same bytes.
+// SVG draws the chart as an SVG document. If the mouse rests on a point, a text says what it shows.
+// The same chart gives the same bytes.
 func (c Chart) SVG() ([]byte, error) { return c.svg(pictureWidth) }
 
 func (c Chart) svg(width vg.Length) ([]byte, error) {
@@ -65,8 +65,8 @@ func (c Chart) svg(width vg.Length) ([]byte, error) {
 	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\" ", html.EscapeString(c.Title))
 	svg = strings.Replace(svg, "<svg ", open, 1)
 	svg = strings.Replace(svg, "\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", "", 1)
-	svg = strings.Replace(svg, "</svg>", p.hovers()+"</svg>", 1)
-	return []byte(view.Escape(svg)), nil // other programs may have names that XML forbids
+	svg = strings.Replace(svg, "</svg>", p.hoverElements()+"</svg>", 1)
+	return []byte(view.Escape(svg)), nil // a program's name may have characters that XML forbids
 }
 
 // PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
@@ -86,20 +86,20 @@ func (c Chart) PNG() ([]byte, error) {
 }
 
 // A picture is a chart that is being drawn: title and subtitle, the panels in rows with the names
-// of the lines beside the first row, and the notes. For a phone the panels stand below each other,
-// and the names above them.
+// of the lines beside the first row, and the notes. On a phone, each panel is a row, below the
+// names.
 type picture struct {
 	Chart
 	width         vg.Length
 	legend        []string // names above the panels; none if they stand beside
 	styles        map[string]style
-	title         []string // broken into lines, as are the other texts
+	title         []string // in lines, like the other texts
 	subtitle      []string
 	notes         []string
 	columns, rows int
 	nameRoom      vg.Length // to the right of the panels
 	axisRoom      vg.Length // to the left of a panel whose Y axis has labels
-	areaWidth     vg.Length // of a panel, between its axes, as is areaHeight
+	areaWidth     vg.Length // of a panel, without what stands around its axes
 	areaHeight    vg.Length
 	titleRoom     vg.Length // above a panel
 	panelTitles   [][]string
@@ -107,11 +107,11 @@ type picture struct {
 	footer        vg.Length
 	height        vg.Length
 	x, y          fitted
-	told          []told
+	hovers        []hover
 }
 
-// A told is a place in a picture, with the words that say what it shows.
-type told struct {
+// A hover is a text that a browser shows while the mouse rests at a place of the picture.
+type hover struct {
 	at   vg.Point
 	text string
 }
@@ -134,14 +134,14 @@ func newPicture(c Chart, width vg.Length) (*picture, error) {
 		}
 	case len(names) > 1:
 		for _, name := range names {
-			room := letters(labelSize, foreground, false).Width(name) + 28
+			room := regular(labelSize, foreground).Width(name) + besideName
 			p.nameRoom = min(max(p.nameRoom, room), mostNameRoom)
 		}
 	}
 	p.rows = (len(c.Panels) + p.columns - 1) / p.columns
-	small := letters(smallSize, muted, false)
+	small := regular(smallSize, muted)
 	room := width - 2*margin
-	p.title = breakText([]string{c.Title}, letters(titleSize, foreground, true), room)
+	p.title = breakText([]string{c.Title}, bold(titleSize, foreground), room)
 	p.subtitle = breakText(c.Subtitle, small, room)
 	p.notes = breakText(c.Notes, small, room)
 	p.header = margin + vg.Length(len(p.title))*titleRow + vg.Length(len(p.subtitle))*smallRow +
@@ -157,7 +157,7 @@ func newPicture(c Chart, width vg.Length) (*picture, error) {
 // layOut shares the room between the panels, which are all of one size.
 func (p *picture) layOut() {
 	n := vg.Length(p.columns)
-	axes := vg.Length(1)
+	axes := vg.Length(1) // number of columns with a Y axis of their own
 	p.axisRoom = p.labelWidth(p.y)
 	if p.Panels[0].Y != nil {
 		axes = n
@@ -179,9 +179,9 @@ func (p *picture) layOut() {
 	}
 }
 
-// labelWidth is the room that the labels of a Y axis need, and the text along it.
+// labelWidth is the room that a Y axis needs for its labels, and for the text along it.
 func (p *picture) labelWidth(y fitted) vg.Length {
-	style := letters(labelSize, foreground, false)
+	style := regular(labelSize, foreground)
 	width := vg.Length(0)
 	for _, tick := range y.ticks {
 		width = max(width, style.Width(tick.Label)+labelGap)
@@ -220,20 +220,18 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval or range of a point is drawn. A wide one would stretch the
-// axis.
+// hasBar reports whether the interval of a point is drawn. A wide one would stretch the axis.
 func (p Point) hasBar() bool {
 	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
 }
 
-// draw draws the picture on a canvas of its size.
 func (p *picture) draw(c draw.Canvas) {
 	c.SetColor(background)
 	c.Fill(c.Rectangle.Path())
 	y := c.Max.Y - margin + (titleRow - titleSize)
 	for _, line := range p.title {
 		y -= titleRow
-		c.FillText(letters(titleSize, foreground, true), vg.Point{X: margin, Y: y}, line)
+		c.FillText(bold(titleSize, foreground), vg.Point{X: margin, Y: y}, line)
 	}
 	smallPrint(c, p.subtitle, y-2)
 	y -= vg.Length(len(p.subtitle))*smallRow + 2
@@ -251,32 +249,35 @@ func (p *picture) draw(c draw.Canvas) {
 func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 	for _, line := range lines {
 		y -= smallRow
-		c.FillText(letters(smallSize, muted, false), vg.Point{X: margin, Y: y}, line)
+		c.FillText(regular(smallSize, muted), vg.Point{X: margin, Y: y}, line)
 	}
 }
 
-func panelTitle() text.Style { return letters(9.5, foreground, true) }
+func panelTitle() text.Style { return bold(9.5, foreground) }
 
-// hovers writes a transparent circle over each point that has something to tell.
-func (p *picture) hovers() string {
+// hoverElements writes each hover as a transparent circle with a text.
+func (p *picture) hoverElements() string {
 	var out strings.Builder
-	for _, t := range p.told {
+	for _, h := range p.hovers {
 		fmt.Fprintf(&out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"6\" fill=\"transparent\">"+
-			"<title>%s</title></circle>\n", t.at.X, p.height-t.at.Y, html.EscapeString(t.text))
+			"<title>%s</title></circle>\n", h.at.X, p.height-h.at.Y, html.EscapeString(h.text))
 	}
 	return out.String()
 }
 
-// widerType is how much wider a text may be on a machine that lacks the typeface: DejaVu Sans is
-// wider by an eighth, its bold letters are by a fifth.
-const widerType = vg.Length(1.15)
+// How many times as wide a text may be on a machine that lacks the typeface: DejaVu Sans is wider
+// by an eighth, its bold letters by a fifth.
+const (
+	widerType     = vg.Length(1.15)
+	widerBoldType = vg.Length(1.25)
+)
 
-// breakText breaks lines at spaces, so that no line is wider than its room. It leaves some spare
-// room for a percent sign, which stays beside its number, and for a wider typeface.
+// breakText breaks lines at spaces, so that no line gets wider than width, even in another
+// typeface. A percent sign stays beside its number.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
-	spare := widerType
+	wider := widerType
 	if in.Font.Weight > 0 {
-		spare = 1.25
+		wider = widerBoldType
 	}
 	var out []string
 	for _, line := range lines {
@@ -284,7 +285,7 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 		for _, word := range strings.Fields(line) {
 			longer := strings.TrimSpace(current + " " + word)
 			percent := strings.HasPrefix(word, "%")
-			if current != "" && !percent && spare*in.Width(longer) > width {
+			if current != "" && !percent && wider*in.Width(longer) > width {
 				out = append(out, current)
 				longer = word
 			}
@@ -295,8 +296,8 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread moves rows of equal height, given by their ascending places, so that no row covers another
-// or leaves the range.
+// spread moves rows of equal height at ascending positions so far that no row covers another or
+// leaves the range from low to high.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
 	out := slices.Clone(at)
 	for i := range out {

@@ -17,20 +17,21 @@ import (
 // A panelDrawing draws a panel.
 type panelDrawing struct {
 	*picture
-	panel Panel
-	title []string
-	area  vg.Rectangle // between the axes
-	y     fitted
-	shift map[string]vg.Length // to the right: intervals at one X lie side by side
-	first bool                 // it is the first in its row: its Y axis has labels
-	names bool                 // the names of the lines stand to the right of it
+	panel  Panel
+	title  []string
+	area   vg.Rectangle // inside the axes
+	y      fitted
+	shift  map[string]vg.Length // by series, to the right: intervals at one X lie side by side
+	labels bool                 // the Y axis has labels
+	names  bool                 // the names of the lines stand to the right of the panel
 }
 
 func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 	column, row := i%p.columns, i/p.columns
 	d := &panelDrawing{picture: p, panel: content, title: p.panelTitles[i], shift: p.shifts()}
-	d.first = column == 0 || content.Y != nil
-	d.names = p.nameRoom > 0 && i == min(p.columns, len(p.Panels))-1
+	d.labels = column == 0 || content.Y != nil
+	endsFirstRow := i == min(p.columns, len(p.Panels))-1
+	d.names = p.nameRoom > 0 && endsFirstRow
 	d.y = p.yOf(content)
 	left := margin + p.axisRoom + vg.Length(column)*(p.areaWidth+gap)
 	if content.Y != nil {
@@ -42,7 +43,7 @@ func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 	return d
 }
 
-// atX and atY return where the positions of both axes lie in the picture.
+// atX and atY return where a position on an axis lies in the picture.
 func (d *panelDrawing) atX(position float64) vg.Length {
 	share := (position - d.x.min) / (d.x.max - d.x.min)
 	return d.area.Min.X + vg.Length(share)*d.areaWidth
@@ -53,7 +54,7 @@ func (d *panelDrawing) atY(position float64) vg.Length {
 	return d.area.Min.Y + vg.Length(share)*d.areaHeight
 }
 
-// shifts says by how many points to move the points of each series to the side, so that they do not
+// shifts says how far to move each series to the side, so that the points of several series do not
 // cover each other. A reference is not moved.
 func (p *picture) shifts() map[string]vg.Length {
 	var moved []string
@@ -67,6 +68,7 @@ func (p *picture) shifts() map[string]vg.Length {
 	if len(p.X.Places) == 1 {
 		step = 10
 	}
+	// All series have room between two places.
 	step = min(step, 0.7*p.areaWidth/vg.Length(p.x.max-p.x.min)/max(n, 1))
 	out := make(map[string]vg.Length)
 	for i, name := range moved {
@@ -111,7 +113,7 @@ func (d *panelDrawing) drawTitle(c draw.Canvas) {
 func (d *panelDrawing) drawAxes(c draw.Canvas) {
 	low, high := d.area.Min, d.area.Max
 	grid := draw.LineStyle{Color: faint, Width: 0.7}
-	label := letters(labelSize, foreground, false)
+	label := regular(labelSize, foreground)
 	label.XAlign = draw.XCenter
 	label.YAlign = draw.YTop
 	for _, tick := range d.x.ticks {
@@ -124,31 +126,30 @@ func (d *panelDrawing) drawAxes(c draw.Canvas) {
 	for _, tick := range d.y.ticks {
 		y := d.atY(tick.Value)
 		c.StrokeLine2(grid, low.X, y, high.X, y)
-		if d.first {
+		if d.labels {
 			c.FillText(label, vg.Point{X: low.X - labelGap, Y: y + 0.7}, tick.Label)
 		}
 	}
 	axis := draw.LineStyle{Color: muted, Width: 0.6}
 	c.StrokeLine2(axis, low.X, low.Y, high.X, low.Y)
 	c.StrokeLine2(axis, low.X, low.Y, low.X, high.Y)
-	text := letters(9, muted, false)
+	text := regular(9, muted)
 	text.XAlign = draw.XCenter
 	c.FillText(text, vg.Point{X: (low.X + high.X) / 2, Y: low.Y - belowPanel + 4}, d.x.Label)
-	if d.first {
+	if d.labels {
 		text.Rotation = math.Pi / 2
 		text.YAlign = draw.YTop
 		c.FillText(text, vg.Point{X: low.X - d.axisRoom, Y: (low.Y + high.Y) / 2}, d.y.Label)
 	}
 }
 
-// A placed is a point with its place in the picture, and the places of the ends of its interval.
+// A placed is a point with its position in the picture, and the heights of its interval's ends.
 type placed struct {
 	Point
 	at        vg.Point
 	low, high vg.Length
 }
 
-// place places the points of a series in the panel.
 func (d *panelDrawing) place(s Series) []placed {
 	var out []placed
 	for _, p := range s.Points {
@@ -182,12 +183,12 @@ func (d *panelDrawing) drawSeries(c draw.Canvas, s Series) {
 		if p.hasBar() {
 			c.StrokeLine2(bar, p.at.X, p.low, p.at.X, p.high)
 		}
-		d.told = append(d.told, told{at: p.at, text: d.tell(s, p.Point)})
+		d.hovers = append(d.hovers, hover{at: p.at, text: d.describe(s, p.Point)})
 		if !s.Reference || !joined || p.Doubt {
 			look.draw(&c, p.at, p.Doubt)
 		}
 		label := p.at.Add(vg.Point{X: markerRadius + 3, Y: markerRadius})
-		c.FillText(letters(labelSize, foreground, false), label, p.Label)
+		c.FillText(regular(labelSize, foreground), label, p.Label)
 	}
 }
 
@@ -200,8 +201,8 @@ func (s style) draw(c *draw.Canvas, at vg.Point, hollow bool) {
 	}
 }
 
-// tell says in words what a point shows.
-func (d *panelDrawing) tell(s Series, p Point) string {
+// describe says in words what a point shows.
+func (d *panelDrawing) describe(s Series, p Point) string {
 	figure := d.y.Format(p.Y)
 	if p.Low != p.High {
 		figure += fmt.Sprintf(" [%s, %s]", d.y.Format(p.Low), d.y.Format(p.High))
@@ -217,8 +218,8 @@ func (d *panelDrawing) tell(s Series, p Point) string {
 	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }
 
-// failing shades the part of the panel in which a server fails, and says there how: upwards if that
-// is narrow.
+// failing shades the part of the panel in which a server fails, and writes into it how the server
+// fails: upwards if the part is narrow.
 func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return
@@ -227,7 +228,7 @@ func (d *panelDrawing) failing(c draw.Canvas) {
 	from := vg.Point{X: left, Y: d.area.Min.Y}
 	c.SetColor(color.NRGBA{red.R, red.G, red.B, 0x1a})
 	c.Fill(vg.Rectangle{Min: from, Max: d.area.Max}.Path())
-	style := letters(labelSize, red, true)
+	style := bold(labelSize, red)
 	if from.X+style.Width(d.panel.Fails.How)+6 > d.area.Max.X {
 		style.Rotation = math.Pi / 2
 		style.YAlign = draw.YTop
@@ -235,8 +236,8 @@ func (d *panelDrawing) failing(c draw.Canvas) {
 	c.FillText(style, from.Add(vg.Point{X: 3, Y: 4}), d.panel.Fails.How)
 }
 
-// drawNames writes the names of all lines to the right of the panel, each near its end, with its
-// marker. A thin line leads from the height of the end to the name.
+// drawNames writes the names of all lines to the right of the panel, each with its marker near the
+// end of its line. A thin line leads from there to the name.
 func (d *panelDrawing) drawNames(c draw.Canvas) {
 	last := make(map[string]vg.Point)
 	for _, s := range d.panel.Series {
@@ -260,7 +261,7 @@ func (d *panelDrawing) drawNames(c draw.Canvas) {
 	}
 }
 
-// drawName writes a name at a place, behind its marker.
+// drawName writes a name at a place, after the marker of its series, or the line of a reference.
 func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
 	look := p.styles[name]
 	if look.width == referenceWidth {
@@ -268,9 +269,9 @@ func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
 	} else {
 		look.draw(&c, at.Add(vg.Point{X: 3}), false)
 	}
-	style := letters(labelSize, foreground, false)
+	style := regular(labelSize, foreground)
 	style.YAlign = draw.YCenter
-	for len(name) > 1 && style.Width(name) > mostNameRoom-28 {
+	for len(name) > 1 && style.Width(name) > mostNameRoom-besideName {
 		runes := []rune(name)
 		name = string(runes[:len(runes)-2]) + "…"
 	}

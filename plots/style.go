@@ -21,8 +21,7 @@ var (
 )
 
 // colors of the series are those of Okabe and Ito ("Color Universal Design", 2008), which can be
-// told apart with every common kind of colour blindness. Brown replaces their yellow, which is too
-// pale for a line on white.
+// told apart with all kinds of colour blindness. Brown replaces their yellow, which is too pale.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -32,14 +31,14 @@ var colors = []color.RGBA{
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
 	{0x7a, 0x4b, 0x1e, 0xff}, // brown
 
-	// those of what is no framing
+	// for series that are no framing
 	{0x6a, 0x3d, 0x9a, 0xff}, // violet
 	{0x7f, 0x7a, 0x00, 0xff}, // olive
 	{0x6f, 0x87, 0xa0, 0xff}, // slate
 	{0x0b, 0x6e, 0x7a, 0xff}, // teal
 }
 
-// framingColors is how many of the colors, the first, only framings have.
+// framingColors is how many of the first colors are kept for framings.
 const framingColors = 7
 
 var markers = []draw.GlyphDrawer{
@@ -54,15 +53,14 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. Either of colour and marker is enough to tell it from its
-// neighbours.
+// A style is what a series looks like. Its colour alone, or its marker alone, sets it apart.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles holds the colour and the marker of each framing, as an index of both lists.
+// fixedStyles has the colour and the marker of each framing: one index in both lists.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
@@ -78,12 +76,12 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart its style. A framing has the same in all charts; sizes
-// of its chunks have its colour and other markers, the usual size the framing's own. Series that
-// are not framings have other colours.
+// assignStyles gives each series of a chart its style. A framing has the same style in all charts.
+// Its chunk sizes have its colour and different markers; the usual size has the framing's own
+// marker. Series that are not framings have other colours.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
-	used := make(map[int]int) // how many names have been given a style of an index
+	used := make(map[int]int) // by index: the number of names that have it so far
 	assign := func(name string) {
 		index, known := fixedStyles[family(name)]
 		if !known {
@@ -103,7 +101,7 @@ func assignStyles(c Chart) map[string]style {
 		switch {
 		case s.Reference:
 			styles[s.Name] = style{foreground, referenceWidth, draw.CircleGlyph{}}
-		case !again && (known || s.Name == "chunked:60KiB"):
+		case !again && (known || s.Name == "chunked:60KiB"): // chunks of the usual size
 			assign(s.Name)
 		}
 	}
@@ -115,9 +113,9 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the place in colors of the n-th name of a style, counted from 0. Other names take
-// the colours behind those of framings, one after another. Names of a framing have its colour as
-// long as there are markers, then the colours behind those of framings, then those of others.
+// colorAt returns the index in colors for the n-th name with a style's index, counted from 0. Names
+// of no framing (index framingColors) take the last colours in turn. Names of a framing have its
+// colour as long as there are markers, then the last colours, then those of other framings.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == framingColors {
@@ -133,7 +131,6 @@ func colorAt(index, n int) int {
 	return (index + round - others) % framingColors
 }
 
-// line returns the stroke of a style.
 func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.color, Width: s.width}
 }
@@ -156,15 +153,19 @@ func (g polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// letters returns a text style in the one typeface of all pictures, size in points.
-func letters(size vg.Length, c color.Color, bold bool) text.Style {
+// regular returns a text style in the one typeface of all pictures, size in points.
+func regular(size vg.Length, c color.Color) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
-	if bold {
-		f.Weight = 3 // golang.org/x/image/font.WeightBold
-	}
 	return text.Style{
 		Color:   c,
 		Font:    font.From(f, size),
 		Handler: text.Plain{Fonts: font.DefaultCache},
 	}
+}
+
+// bold returns regular in bold letters.
+func bold(size vg.Length, c color.Color) text.Style {
+	style := regular(size, c)
+	style.Font.Weight = 3 // golang.org/x/image/font.WeightBold
+	return style
 }
