@@ -1,5 +1,4 @@
-// Package plots makes pictures of results: the charts of a run as SVG and PNG, and a report of any
-// results as one HTML page.
+// Package plots makes pictures of results: charts as SVG and PNG, and a report as one HTML page.
 //
 //	set, err := results.Read("results.jsonl")
 //	if err != nil {
@@ -8,8 +7,7 @@
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
 // [Charts] makes a [Chart] of each thing that a set can show: plain data, with a title that says
-// what one sees. Drawing adds nothing to that. All records can be drawn, also if they give a single
-// point, only zeros, or an axis without width.
+// what one sees. Any chart with a point can be drawn, also if it has only one, or only zeros.
 //
 // [Report] adds the charts to the sections and tables of [view.Sections].
 //
@@ -33,17 +31,17 @@ import (
 )
 
 // A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
-// can be compared. X is an axis of places, such as message sizes; points say at which they lie.
+// can be compared. X is an axis of places, such as message sizes.
 type Chart struct {
-	Name     string   // of the files, without an extension; the same for the same records
-	Title    string   // what one sees
+	Name     string   // of its files, without an extension
+	Title    string   // says what one sees
 	Subtitle []string // lines about the machine, and what all points have in common
 	X        Axis
 	Y        Axis
 	Panels   []Panel
 	Notes    []string // small print under the picture: how to read it
 
-	section string // of a page
+	section string // of the page that [Report] writes
 }
 
 // A Panel is one drawing area of a chart.
@@ -55,11 +53,10 @@ type Panel struct {
 	Fails  *Failing  // nil: nothing fails
 }
 
-// A Series is one line of a panel. Its name decides its colour and marker, so that a framing looks
-// the same in every picture.
+// A Series is one line of a panel. Its name decides its colour and marker in every picture.
 type Series struct {
 	Name      string
-	Reference bool // the others are compared with it: drawn behind them, in black
+	Reference bool // the others are compared with this one, which is black and behind them
 	Dots      bool // its points are not joined by a line
 	Points    []Point
 }
@@ -67,7 +64,7 @@ type Series struct {
 // A Point is one figure with its interval, at one of the places along the X axis. An exact figure
 // has Low and High equal to Y.
 type Point struct {
-	X            int // index in the places
+	X            int // index in [Axis.Places]
 	Y, Low, High float64
 
 	Label   string // beside the point
@@ -94,7 +91,6 @@ func (p Point) finite() bool {
 	return true
 }
 
-// series lists the series of all panels.
 func (c Chart) series() []Series {
 	var all []Series
 	for _, p := range c.Panels {
@@ -140,9 +136,9 @@ var kinds = []struct {
 	{"servers", serverChart},
 }
 
-// Charts makes every chart that the records of a set allow. If they are from several machines, it
-// makes the chart that compares machines. A chart of one figure is left out: a sentence says it
-// better.
+// Charts makes every chart that the records of a set allow. If the records are from several
+// machines, it makes the chart that compares machines. A chart of a single figure is left out,
+// because a sentence says as much.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -160,7 +156,7 @@ func Charts(set *results.Set) []Chart {
 	return charts
 }
 
-// comparesPoints reports whether the panel has two points to compare.
+// comparesPoints reports whether the panel has at least two points to compare.
 func (p Panel) comparesPoints() bool {
 	n := 0
 	for _, s := range p.Series {
@@ -172,9 +168,9 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels of a single point and those beyond mostPanels, and adds a note on the
-// latter and on points in doubt. If the chart has a single line, which has no name beside it,
-// complete puts the name into the subtitle.
+// complete leaves out panels of a single point, and panels beyond mostPanels, with a note. It adds
+// a note on points in doubt. A single series, which has no name beside it, is named in the
+// subtitle.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
@@ -193,7 +189,7 @@ func (c *Chart) complete() {
 	c.addToSubtitle(names[0])
 }
 
-// addToSubtitle adds a name to the last line of the subtitle, which may have none.
+// addToSubtitle adds a name to the last line of the subtitle, or as its first line.
 func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {
@@ -206,8 +202,7 @@ func (c *Chart) addToSubtitle(name string) {
 // Write draws charts into a folder, each as an SVG and a PNG named after the chart, and lists the
 // files. It makes the folder if needed, and replaces files of the same name atomically. If names
 // are given, it draws only the charts of those names, and only as SVG, which is small enough to be
-// kept beside a program's sources. A name without a chart is an error that lists the names of all
-// charts.
+// kept beside a program's sources. An unknown name is an error that lists all names.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)
@@ -246,7 +241,6 @@ func writePicture(path string, draw func() ([]byte, error)) error {
 	return nil
 }
 
-// named returns the charts of the given names.
 func named(charts []Chart, names []string) ([]Chart, error) {
 	var all []string
 	var kept []Chart

@@ -10,10 +10,11 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines, in one chart if they measured the same: the goodput of each
-// framing relative to the raw pipe of the same machine, because absolute figures of two machines
-// say little. If there are few machines, each framing and placement has a panel with the points of
-// each machine; if there are many, each placement has one with the median machine of each framing.
+// FleetCharts compares machines in one chart, or in none if they did not measure the same. The
+// chart shows the goodput of each framing relative to raw on the same machine, because absolute
+// figures of two machines say little. If there are few machines, each framing and placement has a
+// panel with the points of each machine. If there are many, each placement has a panel with the
+// median machine of each framing.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -30,10 +31,10 @@ func FleetCharts(members []stat.Member) []Chart {
 	}
 	var sizes []int
 	least, most := math.Inf(1), math.Inf(-1)
-	for _, c := range all {
-		s := spreadOf(members, c)
-		sizes = append(sizes, c.Size)
-		least, most = min(least, s.Median), max(most, s.Median)
+	for _, cell := range all {
+		median := spreadOf(members, cell).Median
+		sizes = append(sizes, cell.Size)
+		least, most = min(least, median), max(most, median)
 	}
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
@@ -55,26 +56,7 @@ func FleetCharts(members []stat.Member) []Chart {
 	if !few {
 		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines."}
 	}
-	titleOf := func(c results.Cell) string {
-		if !few {
-			return view.ShortPlacement(c.Placement)
-		}
-		return view.FramingPhrase(c.Framing) + ", " + view.ShortPlacement(c.Placement)
-	}
-	for len(all) > 0 {
-		title := titleOf(all[0])
-		own := slices.DeleteFunc(slices.Clone(all), func(c results.Cell) bool {
-			return titleOf(c) != title
-		})
-		all = slices.DeleteFunc(all, func(c results.Cell) bool { return titleOf(c) == title })
-		p := Panel{Title: title, Guides: []float64{1}}
-		if few {
-			p.Series = eachMachine(members, own, sizes)
-		} else {
-			p.Series = medianMachine(members, own, sizes)
-		}
-		c.Panels = append(c.Panels, p)
-	}
+	c.Panels = fleetPanels(members, all, sizes)
 	if !slices.ContainsFunc(c.Panels, Panel.comparesPoints) {
 		return nil
 	}
@@ -82,7 +64,35 @@ func FleetCharts(members []stat.Member) []Chart {
 	return []Chart{c}
 }
 
-// measuring returns the machines that compared one of the cells with raw, in enough samples.
+// fleetPanels makes the panels of a chart that compares machines in some cells.
+func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel {
+	few := len(members) <= view.FewMachines
+	var titles []string
+	cells := make(map[string][]results.Cell)
+	for _, cell := range all {
+		title := view.ShortPlacement(cell.Placement)
+		if few {
+			title = view.FramingPhrase(cell.Framing) + ", " + title
+		}
+		if cells[title] == nil {
+			titles = append(titles, title)
+		}
+		cells[title] = append(cells[title], cell)
+	}
+	var panels []Panel
+	for _, title := range titles {
+		p := Panel{Title: title, Guides: []float64{1}}
+		if few {
+			p.Series = eachMachine(members, cells[title], sizes)
+		} else {
+			p.Series = medianMachine(members, cells[title], sizes)
+		}
+		panels = append(panels, p)
+	}
+	return panels
+}
+
+// measuring returns the machines that compared any of the cells with raw, in enough samples.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
@@ -129,7 +139,7 @@ func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	return stat.SpreadOf(values)
 }
 
-// eachMachine makes a series for each machine.
+// eachMachine makes a series of dots for each machine.
 func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
 	for _, m := range members {
@@ -148,7 +158,7 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 	return lines
 }
 
-// medianMachine makes a line of the median machine for each framing.
+// medianMachine makes a line for each framing, of the median over the machines.
 func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
 	for _, cell := range cells {

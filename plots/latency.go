@@ -10,15 +10,15 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// shownQuantiles are all but the maximum, which is a matter of luck.
+// shownQuantiles are all percentiles. The maximum is left out, because it is a matter of luck.
 var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
 
 // maxSizes is the number of message sizes that have a panel. If there are more, the smallest, a
 // middle one and the largest are shown.
 const maxSizes = 3
 
-// latencyChart returns a function that makes the chart of the times of one clock: percentiles, with
-// a panel for each size and placement.
+// latencyChart returns a function that makes the chart of the latency with a key: percentiles, with
+// a panel for each size and placement. The title begins with what.
 func latencyChart(key, what string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
@@ -56,8 +56,8 @@ func latencyChart(key, what string) func(rows) Chart {
 	}
 }
 
-// addLatencies adds a panel for each size and placement, with a line for each framing. Two sizes do
-// not share rows.
+// addLatencies adds a panel for each size and placement, with a line for each framing. If there are
+// two sizes, the panels of the smaller one come first.
 func (c *Chart) addLatencies(r rows, key string) {
 	if len(r.sizes()) == 2 {
 		slices.SortStableFunc(r.all, func(a, b stat.Row) int { return a.Cell.Size - b.Cell.Size })
@@ -78,7 +78,6 @@ func (c *Chart) addLatencies(r rows, key string) {
 	}
 }
 
-// percentiles returns a point for each percentile that a latency has.
 func percentiles(row stat.Row, key string) []Point {
 	var points []Point
 	for i, name := range shownQuantiles {
@@ -94,9 +93,8 @@ func percentiles(row stat.Row, key string) []Point {
 // isRoughTime reports whether a screen marks the median time of a row's messages as rough.
 func isRoughTime(row stat.Row) bool { return view.IsRough(row.Estimates["p50"]) }
 
-// latencySpan says how long the smallest messages take in the first placement, as far as that is
-// not in doubt: " of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), 3.2 to 4.8 µs
-// (p99)".
+// latencySpan says how long the smallest messages take in the first placement, leaving out rough
+// figures: " of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), 3.2 to 4.8 µs (p99)".
 func (r rows) latencySpan(key string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row) })
 	if len(r.all) == 0 {

@@ -19,13 +19,13 @@ import (
 )
 
 // ReportLimit is the size in bytes that a report stays below, so that it can be sent and opened
-// anywhere. If there are too many charts, it only names some of them, instead of drawing them.
+// anywhere. Charts for which there is no room are only named.
 const ReportLimit = 2 << 20
 
 const (
 	pictureLimit = ReportLimit / 2 // bytes of pictures; the rest is for the tables
 	maxTableRows = 400             // rows of a table: a page is for reading, the file has the rest
-	fewRows      = 60              // a section with more rows than this is folded
+	fewRows      = 60              // the tables of a section with more rows are folded
 	veryFewRows  = 12              // the same for a section with pictures
 	maxCSVLines  = 500             // with more records, the page has no figures as CSV
 )
@@ -57,17 +57,16 @@ type page struct {
 	Script     template.JS
 	ScriptHash string // allows a browser to run this script and no other
 	Sections   []section
-	LeftOut    []string // and why
+	LeftOut    []string // what is missing from the page, and why
 	CSV        string   // all figures, if they are not too many
 }
 
-// A section of a page is a section of [view.Sections], with its tables as a page shows them, and
-// its pictures. Parts that few want to read are folded.
+// A section is one of [view.Sections] with its pictures, and with its tables as a page shows them.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
-	Rows       int // of all tables
-	FoldTables bool
+	Rows       int  // of all tables
+	FoldTables bool // the tables are hidden until the reader opens them
 }
 
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
@@ -75,7 +74,7 @@ type section struct {
 // fetches nothing; it is for screens, phones and paper, and is smaller than [ReportLimit]. It can
 // be read without its script, which only sorts and filters tables. The same set gives the same
 // page. A set without any record to show is [ErrEmpty]. If the records are from several machines,
-// it is the page that [ReportFleet] writes.
+// Report does what [ReportFleet] does.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	if len(set.Machines()) > 1 {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
@@ -86,8 +85,7 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return r.write(w, Charts(set), set.Problems)
 }
 
-// ReportFleet writes a page about several machines: which of them differ and in what, and which
-// stand out.
+// ReportFleet writes a page about several machines: how they differ, and which stand out.
 func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
@@ -107,7 +105,7 @@ type reporter struct {
 	leftOut  []string
 }
 
-// write writes the page with charts, with fewer rows of its tables if it would be too large.
+// write writes the page with charts. If the page would be too large, its tables get fewer rows.
 func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem) error {
 	if len(r.sections) == 0 {
 		return ErrEmpty
@@ -119,8 +117,10 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 		r.leftOut = append(r.leftOut, p.String())
 	}
 	r.setTitle()
-	content, err := r.page(maxTableRows)
-	for rows := maxTableRows / 2; err == nil && len(content) >= ReportLimit && rows > 0; rows /= 2 {
+	rows := maxTableRows
+	content, err := r.page(rows)
+	for err == nil && len(content) >= ReportLimit && rows > 1 {
+		rows /= 2
 		content, err = r.page(rows)
 	}
 	if err == nil && len(content) >= ReportLimit {
@@ -141,19 +141,22 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 // or, without a picture, the answer itself.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
-	if answer.Final {
+	if answer.Final { // no picture may replace this title
 		r.key = ""
 	}
 	r.options.Title = cmp.Or(r.options.Title, r.key, answer.Title)
-	told := strings.Contains(r.options.Title, answer.Title) ||
-		len(answer.Lead) > 0 && strings.HasPrefix(answer.Lead[0], answer.Title)
-	if !told {
+	inTitle := strings.Contains(r.options.Title, answer.Title)
+	inLead := len(answer.Lead) > 0 && strings.HasPrefix(answer.Lead[0], answer.Title)
+	if !inTitle && !inLead {
 		answer.Lead = append([]string{answer.Title + "."}, answer.Lead...)
 	}
 	answer.Title = r.options.Title
 }
 
-// draw draws all charts that a page has room for.
+// answers are the names of charts that show the answer of a page.
+var answers = []string{"ratio", "server", "wait"}
+
+// draw draws the charts that a page has room for, once for screens and once for phones.
 func (r *reporter) draw(charts []Chart) error {
 	r.pictures = make(map[string][]template.HTML)
 	total := 0
@@ -176,7 +179,7 @@ func (r *reporter) draw(charts []Chart) error {
 		_, narrow, _ := bytes.Cut(forPhone, []byte("<svg "))
 		picture := template.HTML(`<figure id="plot-` + c.Name + `"><svg class="plot" ` +
 			string(element) + `<svg class="plot phone" ` + string(narrow) + "</figure>") // escaped
-		if slices.Contains([]string{"ratio", "server", "wait"}, c.Name) {
+		if slices.Contains(answers, c.Name) {
 			r.key = cmp.Or(r.key, c.Title)
 		}
 		r.pictures[c.section] = append(r.pictures[c.section], picture)
@@ -203,11 +206,11 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, p)
-	return []byte(view.Escape(out.String())), err // any part of it may have texts of other programs
+	return []byte(view.Escape(out.String())), err // it may have texts of other programs
 }
 
-// figuresOf returns the figures of the measurements as CSV, or of all records if there are none; ""
-// if they are too many.
+// figuresOf returns the figures of the measurements as CSV, or of all records if none is a
+// measurement; "" if there are too many.
 func figuresOf(set *results.Set) string {
 	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder
@@ -217,7 +220,7 @@ func figuresOf(set *results.Set) string {
 	return csv.String()
 }
 
-// section renders the tables of a section, without the rows beyond maxRows. Many rows are folded.
+// section renders a section with at most maxRows of each table. It folds tables with many rows.
 func (r *reporter) section(s view.Section, maxRows int) section {
 	out := section{Section: s, Pictures: r.pictures[s.ID]}
 	out.Tables = nil

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are the cells of one machine, with their figures: the data for the charts of measurements.
-// They come in the order in which views show them.
+// rows are cells of one machine with their figures, in the order in which views show them. The
+// charts of measurements are made from them.
 type rows struct {
 	set *results.Set
 	all []stat.Row
@@ -25,7 +25,6 @@ func rowsOf(set *results.Set) rows {
 	return r.where(func(row stat.Row) bool { return row.Samples > 0 })
 }
 
-// where selects rows.
 func (r rows) where(holds func(stat.Row) bool) rows {
 	out := rows{set: r.set}
 	for _, row := range r.all {
@@ -65,15 +64,15 @@ func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 // sizes lists the message sizes of rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis is an axis of sizes. If one of them is no whole number of KiB, all are whole numbers of
-// kB, or else of bytes.
+// sizeAxis is an axis of sizes, in KiB and MiB. If a size is no whole number of KiB, the axis is in
+// kB and MB; and if one is no whole number of kB either, all are in bytes.
 func sizeAxis(label string, sizes []int) Axis {
-	uneven := func(size int) bool { return size > 1024 && size%1024 != 0 }
-	if !slices.ContainsFunc(sizes, uneven) {
+	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
+	if !slices.ContainsFunc(sizes, notKiB) {
 		return Axis{Label: label, Places: sizeNames(sizes)}
 	}
-	odd := func(size int) bool { return size >= 1000 && size%1000 != 0 }
-	isDecimal := !slices.ContainsFunc(sizes, odd)
+	notKB := func(size int) bool { return size >= 1000 && size%1000 != 0 }
+	isDecimal := !slices.ContainsFunc(sizes, notKB)
 	a := Axis{Label: label}
 	for _, size := range sizes {
 		place := results.FormatGrouped(int64(size)) + " B"
@@ -117,8 +116,8 @@ func (r rows) cells() []results.Cell {
 }
 
 // titled returns a function that gives the title of a row's panel: the text that name returns, then
-// the row's values of the fields in which the rows differ. Fields that the chart shows otherwise
-// are in shown and left out.
+// the row's values of the fields in which the rows differ. It leaves out the fields in shown, which
+// the chart shows in another way.
 func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
@@ -136,9 +135,9 @@ func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row)
 // rows have in common. It leaves out the fields that the picture shows elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
 	cells := r.cells()
-	if back := r.capacities(); len(back) == 1 && back[0] > 0 {
+	if reported := r.capacities(); len(reported) == 1 && reported[0] > 0 {
 		for i := range cells {
-			cells[i].Capacity = back[0]
+			cells[i].Capacity = reported[0]
 		}
 	}
 	elsewhere = append(elsewhere, "framing", "pattern")
@@ -146,12 +145,11 @@ func (r rows) subtitle(elsewhere ...string) []string {
 		view.JoinParts(view.CommonFields(cells, elsewhere...)...))
 }
 
-// nonEmpty returns the lines that have a text.
 func nonEmpty(lines ...string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// capacities lists the capacities that the pipes themselves reported.
+// capacities lists the capacities that the pipes themselves reported, each once.
 func (r rows) capacities() []int {
 	var out []int
 	for _, row := range r.all {
@@ -169,7 +167,7 @@ func (r rows) capacities() []int {
 type layout struct {
 	panel, line func(stat.Row) string
 	place       func(stat.Row) int
-	dots        bool
+	dots        bool // points are not joined, except those of raw
 }
 
 // among returns a function that gives the index of a row's value in a list.
@@ -177,10 +175,10 @@ func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
 
-// A pointFunc returns the point of a row, whose X is not set yet; false if the row has none.
+// A pointFunc returns the point of a row, without its X; false if the row has no point.
 type pointFunc func(stat.Row) (Point, bool)
 
-// panels makes a panel for each panel(row), with a line for each line(row).
+// panels makes a panel for each value of l.panel, with a line for each value of l.line.
 func (r rows) panels(l layout, point pointFunc) []Panel {
 	lines := values(r, l.line) // in one order for all panels
 	var panels []Panel
@@ -200,8 +198,7 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
-// series makes the line of a name. The line of raw is the reference: the others are compared with
-// it.
+// series makes the line with a name. The others are compared with the line of raw.
 func (r rows) series(name string, l layout, point pointFunc) Series {
 	s := Series{Name: name}
 	for _, row := range r.all {
@@ -219,7 +216,7 @@ func (r rows) series(name string, l layout, point pointFunc) Series {
 	return s
 }
 
-// metricPoint returns what makes the points of a metric.
+// metricPoint returns the pointFunc of a metric.
 func metricPoint(name string) pointFunc {
 	metric := stat.MustMetric(name) // a mistyped name would make an empty chart
 	return func(row stat.Row) (Point, bool) {
@@ -232,7 +229,7 @@ func metricPoint(name string) pointFunc {
 }
 
 // pointOf returns the point of an estimate, with its interval or, if there are too few values for
-// one, with their range.
+// an interval, with the range of values.
 func pointOf(e stat.Estimate, values []float64) Point {
 	p := exact(0, e.Median)
 	p.Samples = e.N
@@ -254,10 +251,10 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, 
 const mediansNote = "Points are medians; bars are their 95 % interval, or the range of fewer " +
 	"than six samples."
 
-// sure selects the rows whose figure is not in doubt.
-func (r rows) sure(name string) rows {
+// sure selects the rows whose figure of a metric is not in doubt.
+func (r rows) sure(metric string) rows {
 	return r.where(func(row stat.Row) bool {
-		p, ok := metricPoint(name)(row)
+		p, ok := metricPoint(metric)(row)
 		return ok && !p.Doubt
 	})
 }

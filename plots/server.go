@@ -9,12 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// serverChart shows how long servers take for a message, by its size, up to the smallest size that
-// fails.
+// serverChart shows how long servers take for a message of each size, and where they fail.
 func serverChart(all rows) Chart {
 	var sizes []int
 	failsAt, how := 0, ""
-	cutShort := false // failsAt is above what works, and was not tried
+	cutShort := false // failsAt itself was not tried, but is above the largest size that works
 	for _, t := range all.set.Targets {
 		at, failed := failedAt(t)
 		switch {
@@ -56,7 +55,7 @@ func serverChart(all rows) Chart {
 	return c
 }
 
-// addServer adds the time of a size to the line of its server.
+// addServer adds the time that a server took for a size to the server's line.
 func (p *Panel) addServer(t results.Target, sizes []int) {
 	_, failed := failedAt(t)
 	point, ok := metricPoint("time")(stat.SampleRow("", results.Cell{}, t.Samples))
@@ -97,8 +96,7 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size that fails according to a record: one byte above its limit, or
-// its own size.
+// failedAt returns the smallest size that fails by a record: one byte above its limit, or its size.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

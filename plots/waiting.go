@@ -16,8 +16,8 @@ func writersIO(row stat.Row) string {
 	return writer
 }
 
-// waitingChart is about writers that do not block: how often the kernel refuses a write, the
-// goodput that each way of waiting keeps, and how long it takes to learn that the reader left.
+// waitingChart is about writers that do not block, by how they wait: how often the kernel refuses a
+// write, the goodput, and how long it takes to learn that the reader left.
 func waitingChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
 	if len(r.all) == 0 {
@@ -55,21 +55,21 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// addWriters adds a panel of one metric. It has a place for each way in which writers wait, and at
-// each place a point for each message size.
-func (c *Chart) addWriters(r rows, title, name string, y Axis) {
+// addWriters adds a panel of one metric, with a place for each way in which writers wait, and a
+// point for each message size there.
+func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
-	l := layout{titled, sizeLine, among(c.X.Places, writersIO), true}
-	for _, panel := range r.panels(l, metricPoint(name)) {
+	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}
+	for _, panel := range r.panels(l, metricPoint(metric)) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
 }
 
-// A pauseCost is how many times as much goodput a writer that polls has as one that sleeps.
+// A pauseCost compares a writer that sleeps with one that polls.
 type pauseCost struct {
-	times float64
-	size  int // of the messages
+	times float64 // how many times as much goodput polling has
+	size  int     // of the messages
 }
 
 // String writes the cost for a title: "317× (130,000 B)".
@@ -77,22 +77,22 @@ func (p pauseCost) String() string {
 	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that sleeping costs in all settings in which neither
-// writer is rough; zeroes if there is none.
+// pauseCosts returns the least and the most that sleeping costs, over all settings in which the
+// goodput of neither writer is rough; zeroes if there is no such setting.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
 			continue
 		}
 		for _, polls := range r.all {
-			c := polls.Cell
-			c.IO = sleeps.Cell.IO
-			if family(writersIO(polls)) != "poll" || c != sleeps.Cell ||
-				view.IsRough(polls.Estimates["goodput"]) {
+			cell := polls.Cell
+			cell.IO = sleeps.Cell.IO
+			sameSetting := family(writersIO(polls)) == "poll" && cell == sleeps.Cell
+			if !sameSetting || view.IsRough(polls.Estimates["goodput"]) {
 				continue
 			}
 			times := polls.Estimates["goodput"].Median / sleeps.Estimates["goodput"].Median
-			cost := pauseCost{times, c.Size}
+			cost := pauseCost{times, cell.Size}
 			if least.times == 0 || times < least.times {
 				least = cost
 			}
@@ -118,7 +118,7 @@ func waitChart(all rows) Chart {
 	}
 	chunks := chunked.chunkSizes()
 	title := r.titled(readerName, "framing", "drain")
-	l := layout{title, always("chunked"), among(chunks, chunkSizeOf), false}
+	l := layout{panel: title, line: always("chunked"), place: among(chunks, chunkSizeOf)}
 	c := Chart{
 		Name:     "wait",
 		Title:    "How long a small message waits behind large ones",
@@ -146,9 +146,9 @@ func timesRange(least, most float64) string {
 	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }
 
-// chunksGain returns how much the best chunks shorten the wait, in the panels where it is least and
-// most; false if no panel has both chunks and whole messages, or if one of the two is in doubt in a
-// panel.
+// chunksGain divides the wait behind whole messages by the wait behind the best chunks, and returns
+// the least and the most of all panels. known is false if no panel has both, or if in a panel all
+// points of one of the two are in doubt.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")

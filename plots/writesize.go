@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// withoutLevers leaves out the cells of all but the usual capacity, if write sizes differ: those
-// cells belong to the chart of capacity and write size.
+// withoutLevers leaves out cells with an unusual capacity if write sizes differ, because such cells
+// belong to the chart of capacity and write size.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
@@ -20,8 +20,7 @@ func (r rows) withoutLevers() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
-// usualCapacity returns the capacity that most cells ask for. If two are equally frequent, it is
-// the smaller one.
+// usualCapacity returns the capacity that most cells ask for; of several such, the smallest.
 func (r rows) usualCapacity() int {
 	counts := map[int]int{}
 	usual := 0
@@ -35,18 +34,18 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
-// addLevers adds points to a chart of goodput for two things that change goodput more than the
-// framing does, if they were measured: the largest pipe, and the smallest writes. Each of the two
-// changes only one of them.
+// addLevers adds two lines to a chart of goodput, if they were measured: one through the largest
+// pipe, one in the smallest writes. Both levers change goodput more than the framing does.
 func (c *Chart) addLevers(own, all rows) {
 	usual := own.all[0].Cell.Capacity
 	if len(values(own, capacityOf)) > 1 {
-		return // they have panels of their own
+		return // capacities have panels of their own
 	}
 	levers := all.where(func(row stat.Row) bool {
-		larger, inWrites := row.Cell.Capacity > usual, row.Cell.WriteSize > 0
+		inLarger := row.Cell.Capacity > usual
+		inWrites := row.Cell.WriteSize > 0
 		row.Cell.WriteSize = 0
-		return isStream(row) && larger != inWrites && row.Cell.Capacity >= usual
+		return isStream(row) && inLarger != inWrites && row.Cell.Capacity >= usual
 	})
 	if len(levers.all) == 0 {
 		return
@@ -65,7 +64,7 @@ func (c *Chart) addLevers(own, all rows) {
 		}
 		return row.Cell.Capacity == largest
 	})
-	l := layout{own.streamTitle(), leverName, among(own.sizes(), sizeOf), false}
+	l := layout{panel: own.streamTitle(), line: leverName, place: among(own.sizes(), sizeOf)}
 	for _, added := range levers.panels(l, metricPoint("goodput")) {
 		for i, p := range c.Panels {
 			if p.Title == added.Title {
@@ -86,23 +85,23 @@ func leverName(row stat.Row) string {
 	return capacityName(row)
 }
 
-// writeSizeChart shows what a larger pipe and smaller writes do to a large message: a panel for
-// each placement (and framing, if several were measured), a line for each capacity.
+// writeSizeChart shows what a larger pipe and smaller writes do to the goodput of large messages: a
+// panel for each placement (and framing, if several were measured), a line for each capacity.
 func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
-	levelled := func(row stat.Row) results.Cell {
+	baseline := func(row stat.Row) results.Cell { // whole messages through the usual pipe
 		row.Cell.Capacity = usual
 		row.Cell.WriteSize = 0
 		return row.Cell
 	}
 	inWrites := all.where(func(row stat.Row) bool {
-		return row.Cell.WriteSize > 0 && isStream(stat.Row{Cell: levelled(row)})
+		return row.Cell.WriteSize > 0 && isStream(stat.Row{Cell: baseline(row)})
 	})
 	if len(inWrites.all) == 0 {
 		return Chart{}
 	}
-	cells := values(inWrites, levelled)
-	r := all.where(func(row stat.Row) bool { return slices.Contains(cells, levelled(row)) })
+	cells := values(inWrites, baseline)
+	r := all.where(func(row stat.Row) bool { return slices.Contains(cells, baseline(row)) })
 	sizes := slices.Sorted(slices.Values(values(r, writeSizeOf)))
 	slices.Reverse(sizes)
 	if n := len(sizes); sizes[n-1] == 0 { // whole messages come first
@@ -113,7 +112,7 @@ func writeSizeChart(all rows) Chart {
 		places = append(places, writeSizeName(size))
 	}
 	title := r.titled(placeName, "placement", "capacity", "write_size")
-	l := layout{title, capacityName, among(sizes, writeSizeOf), false}
+	l := layout{panel: title, line: capacityName, place: among(sizes, writeSizeOf)}
 	c := Chart{
 		Name:     "write-size",
 		Subtitle: r.subtitle("placement", "capacity", "write_size"),
@@ -141,15 +140,14 @@ func writeSizeName(size int) string {
 // capacityName names the line of a row by the capacity that its pipes reported or, if that is not
 // known, by the capacity that was asked for.
 func capacityName(row stat.Row) string {
-	back := rows{all: []stat.Row{row}}.capacities()
-	if len(back) == 1 && back[0] > 0 {
-		return "pipe of " + view.SizeTitle(back[0])
+	reported := rows{all: []stat.Row{row}}.capacities()
+	if len(reported) == 1 && reported[0] > 0 {
+		return "pipe of " + view.SizeTitle(reported[0])
 	}
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName names what a row changes, with the verb behind it: "A pipe of 1 MiB carries", "Writes
-// of 8 KiB carry", or both.
+// settingName names what a row changes, with the verb: "A pipe of 1 MiB carries".
 func settingName(row stat.Row, usual int) string {
 	size := view.SizeTitle(row.Cell.WriteSize)
 	switch {
@@ -161,11 +159,11 @@ func settingName(row stat.Row, usual int) string {
 	return "A " + capacityName(row) + " and writes of " + size + " carry"
 }
 
-// writeSizeTitle says by how much the best setting of capacity and write size exceeds whole
-// messages through the usual pipe, in the pinned panel where it gains most beyond the noise.
+// writeSizeTitle says how much faster than whole messages through the usual pipe the best setting
+// of capacity and write size is, in the pinned panel where it gains most beyond the noise.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
-	gain := 1.2 // the least that counts
+	gain := 1.2 // the largest so far; less than this does not count
 	found := ""
 	noisy := false
 	for _, row := range r.all {

@@ -1,0 +1,136 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// fewestChunks is how many chunk sizes a chart of them takes.
+const fewestChunks = 3
+
+// chunkChart shows goodput by chunk size for each message size, if there are enough chunk sizes.
+func chunkChart(all rows) Chart {
+	r := all.where(isStream).chunked()
+	chunks := r.chunkSizes()
+	if len(chunks) < fewestChunks {
+		return Chart{}
+	}
+	title := r.titled(placeName, "framing", "size", "placement")
+	several := len(r.sizes()) > 1
+	line := func(row stat.Row) string {
+		if several {
+			return family(row.Cell.Framing) + ", " + sizeLine(row)
+		}
+		return family(row.Cell.Framing)
+	}
+	l := layout{panel: title, line: line, place: among(chunks, chunkSizeOf)}
+	c := Chart{
+		Name:     "chunk",
+		Subtitle: r.subtitle("placement"),
+		X:        sizeAxis("size of a chunk frame", chunks),
+		Y:        Axis{Label: goodputAxis.Label, Unit: Rate, FromZero: true},
+		Panels:   r.panels(l, metricPoint("goodput")),
+		Notes:    []string{mediansNote},
+	}
+	whole := all.withoutLevers().where(isStream)
+	c.addWhole(whole, r, "goodput", title)
+	c.Title = c.chunkTitle()
+	return c
+}
+
+// addWhole adds to each panel a level line of a metric for ndjson, which sends messages whole. Of
+// all rows it takes the one that differs from the panel's rows of chunks only in the framing.
+func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
+	ndjson := withValue(all, framingOf, "ndjson")
+	for i, panel := range c.Panels {
+		chunks := withValue(chunked, title, panel.Title)
+		whole := ndjson.where(chunks.differOnlyInFraming)
+		if len(whole.all) != 1 {
+			continue
+		}
+		s := Series{Name: "ndjson"}
+		for x := range c.X.Places {
+			if p, ok := metricPoint(metric)(whole.all[0]); ok {
+				p.X = x
+				s.Points = append(s.Points, p)
+			}
+		}
+		if len(s.Points) > 0 {
+			c.Panels[i].Series = append(panel.Series, s)
+		}
+	}
+}
+
+// differOnlyInFraming reports whether another row differs from all of the rows only in its framing.
+func (r rows) differOnlyInFraming(other stat.Row) bool {
+	for _, row := range r.all {
+		c := other.Cell
+		c.Framing = row.Cell.Framing
+		if c != row.Cell {
+			return false
+		}
+	}
+	return true
+}
+
+// chunkTitle names the chunk size that loses most against the best, if that is more than noise.
+func (c Chart) chunkTitle() string {
+	costly := ""
+	most := 0.01 // the largest loss so far; less than this does not count
+	known := false
+	for _, panel := range c.Panels {
+		for _, s := range panel.Series {
+			if s.Name == "ndjson" || len(s.sure()) < 2 {
+				continue
+			}
+			known = true
+			worst, best := s.extremes()
+			loss := 1 - worst.Y/best.Y
+			if worst.High >= best.Low || loss <= most {
+				continue
+			}
+			most = loss
+			where := panel.Title
+			if _, size, several := strings.Cut(s.Name, ", "); several {
+				where += ", " + size
+			}
+			costly = fmt.Sprintf("Chunks of %s carry %.0f %% less per second than chunks of %s "+
+				"(%s)", c.X.Places[worst.X], 100*loss, c.X.Places[best.X], where)
+		}
+	}
+	switch {
+	case costly != "":
+		return costly
+	case known:
+		return "The size of chunks makes no difference to goodput that can be seen"
+	}
+	return "Noise hides what the size of chunks does to goodput"
+}
+
+// extremes returns the lowest and the highest point that are not in doubt.
+func (s Series) extremes() (lowest, highest Point) {
+	sure := s.sure()
+	if len(sure) == 0 {
+		return Point{}, Point{}
+	}
+	byHeight := func(a, b Point) int { return cmp.Compare(a.Y, b.Y) }
+	return slices.MinFunc(sure, byHeight), slices.MaxFunc(sure, byHeight)
+}
+
+// sure returns the points that are not in doubt.
+func (s Series) sure() []Point {
+	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
+}
+
+// chunked selects the rows of messages of one size that are sent in chunks of one size.
+func (r rows) chunked() rows {
+	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
+}
+
+func (r rows) chunkSizes() []int {
+	return slices.Sorted(slices.Values(values(r, chunkSizeOf)))
+}
