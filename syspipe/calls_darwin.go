@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits. There is no pipe2: the lock keeps other goroutines from
-// forking in between.
+// pipe makes a pipe that no child inherits. macOS has no pipe2(2), which does both in one step. So
+// ForkLock keeps other goroutines from starting a child in between.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -34,7 +34,7 @@ func socketPair() ([2]int, error) {
 	return fds, nil
 }
 
-// replace makes fd a duplicate of from. XNU ends the calls under way on the file that was there.
+// replace makes fd a duplicate of from. The kernel then ends the calls under way on fd's old file.
 func replace(from, fd int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -76,6 +76,7 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return result(unix.Writev(fd, bufs))
 }
 
+// result turns a result of x/sys into one of a raw system call.
 func result(n int, err error) (int, syscall.Errno) {
 	if err == nil {
 		return n, 0

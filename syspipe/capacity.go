@@ -1,9 +1,9 @@
 package syspipe
 
-// Capacity returns the bytes that the pipe holds before a writer waits: what the kernel states
-// (Linux), what was asked for (Windows), or how much a new pipe of the same kind accepts (socket
-// pairs, macOS, FreeBSD). The kernel counts space in its own units, so writes of some sizes fill a
-// pipe with fewer bytes.
+// Capacity returns the bytes that the pipe holds before a writer waits. This is what the kernel
+// states (pipes of Linux), what was asked for (Windows), or how much a new pipe of the same kind
+// accepts (everything else). The kernel counts space in its own units, so writes of some sizes fill
+// a pipe with fewer bytes.
 func (e *End) Capacity() (n int, err error) {
 	err = e.briefly("read capacity of", func() (err error) {
 		n, err = e.capacity()

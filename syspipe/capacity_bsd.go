@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures the capacity, since neither system tells it. All new pipes of a kind hold
-// the same, so it fills a new pipe and leaves the caller's pipe alone. A FIFO of macOS is a pair of
-// sockets, and holds less than a pipe.
+// pipeCapacity measures the capacity, since neither system tells it. It fills a new pipe and leaves
+// the caller's pipe alone, because all new pipes of a kind hold the same. The kind matters: a FIFO
+// of macOS is a pair of sockets, and holds less than an anonymous pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {
@@ -37,8 +37,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 // neither for macOS nor for FreeBSD.
 const fionread = 0x4004667f
 
-// buffered asks the reading end only: the pipes of FreeBSD have two directions, and the writing end
-// would tell the bytes in the other direction.
+// buffered can ask the reading end only: the pipes of FreeBSD have two directions, and the writing
+// end tells the bytes of the other direction.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")

@@ -13,9 +13,9 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-// setPipeCapacity asks the kernel for a capacity; if it refuses, the error says why. EPERM comes
-// from the limit of one pipe or from that of all pipes of this user. The size that was asked for
-// tells which, whoever the user is.
+// setPipeCapacity asks the kernel for a capacity of n bytes. If the kernel refuses, the error says
+// why. EPERM comes from the limit of one pipe if n is above it, else from the limit of all pipes of
+// this user.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
 	if n <= maxPipe {
@@ -24,22 +24,22 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 	if err == nil {
 		return nil
 	}
-	e := &CapacityError{Kind: kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
+	refused := &CapacityError{Kind: kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
 	limit, _ := ReadLimit(maxSizeFile)
 	switch {
 	case err == unix.EBUSY:
-		e.Where = "more than that is in the pipe now; read it first"
+		refused.Where = "more than that is in the pipe now; read it first"
 	case err != unix.EPERM:
-		e.Where = "a pipe holds at most 2 GiB"
+		refused.Where = "a pipe holds at most 2 GiB"
 	case n > limit:
-		e.Limit = limit
-		e.Where = "fs.pipe-max-size, in " + maxSizeFile
+		refused.Limit = limit
+		refused.Where = "fs.pipe-max-size, in " + maxSizeFile
 	default:
 		pages, _ := ReadLimit(softPagesFile)
-		e.Where = "the pipes of this user together have reached fs.pipe-user-pages-soft: " +
+		refused.Where = "the pipes of this user together have reached fs.pipe-user-pages-soft: " +
 			strconv.Itoa(pages) + " pages, in " + softPagesFile
 	}
-	return e
+	return refused
 }
 
 const (
@@ -47,9 +47,9 @@ const (
 	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
 )
 
-// buffered asks by TIOCINQ, which is FIONREAD; x/sys knows only the former.
+// buffered asks by TIOCINQ, which is x/sys's name for FIONREAD.
 func (e *End) buffered() (int, error) {
-	if e.kind == PTY { // it does not count bytes that still wait for the reading side
+	if e.kind == PTY { // its answer leaves out bytes that are on their way to the reading side
 		return 0, unsupported("asking a pseudo-terminal")
 	}
 	// The kernel writes a C int. IoctlGetInt would misread that on big-endian machines.

@@ -10,16 +10,16 @@
 //	w.Close()
 //	fmt.Println(w.Counters().Calls, "call")
 //
-// A pipe has two ends, each an owned descriptor: it is closed once, by its owner, and a use after
-// that is an error that wraps [os.ErrClosed], as is a use of the zero [End]. How an end waits for
+// A pipe has two ends. Each end owns its descriptor, and its owner closes it once. A later use is
+// an error that wraps [os.ErrClosed], and so is any use of the zero [End]. How an end waits for
 // the kernel is its [IO]. An end can be handed to a child process with [End.Pass] and taken up
 // there with [Inherited].
 //
 // # Who may call concurrently
 //
 // One goroutine at a time may read from an end, and one may write to it. Both may do so at once if
-// the kind has two directions ([SocketPair]). Close may be called by anyone at any time, and ends a
-// call that is under way. Counters and the rest belong to the goroutine that reads or writes.
+// the kind has two directions ([SocketPair]). Any goroutine may call Close at any time, which ends
+// a call that is under way. All other methods are for the goroutine that reads or writes.
 //
 // # Blocking ends
 //
@@ -35,6 +35,6 @@
 //
 // # Not promised
 //
-// Nothing is said about the order in which two writers of one pipe get through, and a message is
-// not kept whole: that is a framing's work.
+// Two writers of one pipe get through in any order. A message is not kept whole: the caller has to
+// mark where each one ends.
 package syspipe

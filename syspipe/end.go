@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Options say what [Open] makes. The zero Options are the usual pipe of the system, safe in any
-// program.
+// Options say what [Open] makes. The zero Options make a pipe as the system's default has it, which
+// is safe in any program.
 type Options struct {
 	// Capacity is how many bytes to ask for; 0 leaves the system's default. The system may round
 	// it; [End.Capacity] tells the result. A refusal is a [*CapacityError].
@@ -39,7 +39,7 @@ func Open(kind Kind, o Options) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", kind.noun(), err)
 	}
-	if err := errors.Join(w.begin(o.IO), r.begin(o.IO)); err != nil {
+	if err := errors.Join(w.initIO(o.IO), r.initIO(o.IO)); err != nil {
 		return nil, nil, errors.Join(err, w.Close(), r.Close())
 	}
 	return w, r, nil
@@ -56,11 +56,11 @@ type End struct {
 	calls atomic.Int32 // reads and writes under way, which may wait
 	brief atomic.Int32 // other calls under way that use the descriptor; none of them waits
 
-	in, out counter
+	in, out counter // of reads and of writes
 
-	passing    sync.Mutex  // guards the duplicates
-	duplicates []io.Closer // that Pass made for children, closed with the end
-	descriptor
+	passing    sync.Mutex  // guards duplicates
+	duplicates []io.Closer // descriptors that Pass made for children; Close closes them
+	descriptor             // each system has its own type
 }
 
 // A direction says what an end is for.
@@ -72,7 +72,7 @@ const (
 	duplex = reads | writes
 )
 
-// newEnd makes an end of a blocking descriptor. How the end waits is set later, by begin.
+// newEnd makes an end of a blocking descriptor. How the end waits is set later, by initIO.
 func newEnd(kind Kind, dir direction, d descriptor) *End {
 	e := &End{kind: kind, dir: dir, io: Blocking, descriptor: d}
 	e.open.Store(true)
@@ -85,18 +85,18 @@ func (e *End) Kind() Kind { return e.kind }
 // IO returns how the end waits.
 func (e *End) IO() IO { return e.io }
 
-// SetIO decides how the end waits. Call it before the first Read or Write; an end given to Go's
-// poller stays there, because nothing can take a descriptor out of it again. It sets or clears
-// non-blocking mode, which all duplicates of this end share and the other end does not.
+// SetIO decides how the end waits. Call it before the first Read or Write. An end given to Go's
+// poller stays there, because nothing can take a descriptor out of it again. SetIO sets or clears
+// non-blocking mode: all duplicates of this end share this mode, the other end has its own.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
 	}
 	return e.briefly("set io "+io.String()+" of", func() error {
-		if e.file != nil && io == Poller {
-			return nil
-		}
-		if e.file != nil {
+		if e.file != nil { // Go's poller has the descriptor
+			if io == Poller {
+				return nil
+			}
 			return errors.New("the end is with Go's poller already, and stays there")
 		}
 		if err := e.setIO(io); err != nil {
@@ -115,18 +115,18 @@ func (e *End) UsePoller() error {
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	return e.SetIO(besidePoller)
+	return e.SetIO(pollerSubstitute)
 }
 
-// begin sets how a new end waits, as the caller of Open asked.
-func (e *End) begin(io IO) error {
+// initIO sets how a new end waits. Unlike SetIO, it accepts a substitute for Poller.
+func (e *End) initIO(io IO) error {
 	if io == Poller {
 		return e.UsePoller()
 	}
 	return e.SetIO(io)
 }
 
-// enter announces a read or a write to Close; it reports false if the end is closed.
+// enter tells Close that a read or a write is under way; it reports false if the end is closed.
 func (e *End) enter() bool {
 	e.calls.Add(1)
 	if e.open.Load() {
@@ -160,9 +160,9 @@ func (e *End) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Writev writes the buffers one after the other, in one gather call if the kernel takes all of it;
-// if not, Writev goes on at the right byte. It neither keeps nor changes bufs or their bytes.
-// Windows has no gather call for pipes: there the buffers are copied together first.
+// Writev writes the buffers one after the other, in one call of writev(2) if the kernel takes all
+// of them; if not, Writev goes on at the right byte. It neither keeps nor changes bufs or their
+// bytes. Windows has no such call for pipes: there the buffers are copied together first.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -198,20 +198,21 @@ func (e *End) read(p []byte) (int, error) {
 			e.in.moved(len(p), n)
 			return n, nil
 		}
-		errno = e.in.account(len(p), n, errno)
+		e.in.account(len(p), n, errno)
 		switch errno {
 		case syscall.EAGAIN:
 			if err := e.wait(reads); err != nil {
 				return 0, e.readFailed(err)
 			}
-		case syscall.EINTR:
+		case syscall.EINTR: // try again
 		default:
 			return e.readDone(n, errno)
 		}
 	}
 }
 
-// readDone returns what Read does after a call that was not refused.
+// readDone turns the result of a system call into that of Read. The call was neither refused nor
+// interrupted.
 func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return 0, e.readFailed(errno)
@@ -220,7 +221,7 @@ func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 		return n, nil
 	}
 	if !e.open.Load() {
-		return 0, e.readFailed(os.ErrClosed) // Close has put an idle pipe in its place
+		return 0, e.readFailed(os.ErrClosed) // this end of file is made by Close (see interrupt)
 	}
 	return 0, io.EOF
 }
@@ -245,17 +246,18 @@ func (e *End) write(p []byte) (int, error) {
 			total += n
 			continue
 		}
-		if err := e.refused(errno, len(rest)); err != nil {
+		if err := e.retryAfter(errno, len(rest)); err != nil {
 			return total, e.writeFailed(int64(total), err)
 		}
 	}
 	return total, nil
 }
 
-// refused counts a write that failed. If the write may be tried again, refused waits and returns
-// nil.
-func (e *End) refused(errno syscall.Errno, asked int) error {
-	switch e.out.account(asked, 0, errno) {
+// retryAfter counts a write that failed with errno. If the write may be tried again, retryAfter
+// waits as long as it has to and returns nil.
+func (e *End) retryAfter(errno syscall.Errno, asked int) error {
+	e.out.account(asked, 0, errno)
+	switch errno {
 	case syscall.EAGAIN:
 		return e.wait(writes)
 	case syscall.EINTR:
@@ -264,7 +266,7 @@ func (e *End) refused(errno syscall.Errno, asked int) error {
 	return errno
 }
 
-// writeFailed returns the error of a write from which the kernel had accepted n bytes.
+// writeFailed returns what Write does if it met err after the kernel had accepted n bytes.
 func (e *End) writeFailed(n int64, err error) error {
 	if !e.open.Load() {
 		return e.failed("write", os.ErrClosed)
@@ -275,7 +277,8 @@ func (e *End) writeFailed(n int64, err error) error {
 	return e.failed("write", err)
 }
 
-// wait lets time pass after a refusal, as the end's io says.
+// wait waits after EAGAIN in the way that the end's io says: in poll(2), for a pause, or (Spin) not
+// at all.
 func (e *End) wait(toward direction) error {
 	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
@@ -292,8 +295,8 @@ func (e *End) wait(toward direction) error {
 }
 
 // SetReadDeadline sets the time after which reads fail with an error that wraps
-// [os.ErrDeadlineExceeded], also a read that waits already. The zero time is no deadline. It works
-// with [Poller]; with any other IO the error wraps [os.ErrNoDeadline].
+// [os.ErrDeadlineExceeded]; this includes a read that is waiting already. The zero time is no
+// deadline. An end must have [Poller]; with any other IO the error wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -314,15 +317,14 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 	})
 }
 
-// Close gives the descriptor back, and the duplicates that Pass made. A call under way ends with an
-// error that wraps [os.ErrClosed], and Close waits for that if it must (see the table). A second
-// Close returns such an error itself.
+// Close closes the descriptor and the duplicates that Pass made. A call under way ends with an
+// error that wraps [os.ErrClosed], and Close waits for its end. A second Close returns such an
+// error itself. How soon a call under way ends depends on the end's IO:
 //
 //	poller          at once
-//	blocking        at once on Linux and FreeBSD, which takes a SIGURG to each thread of the
-//	                process (the signal that Go's own scheduler uses, and as harmless);
-//	                macOS and Windows end the call themselves
-//	poll            as blocking; macOS within 100 ms
+//	blocking        at once; Linux and FreeBSD need a SIGURG to each thread of the process for
+//	                that (the signal that Go's own scheduler uses, and as harmless)
+//	poll            as blocking; on macOS within 100 ms
 //	spin, sleep=D   at the next try
 func (e *End) Close() error {
 	if !e.open.Swap(false) {
@@ -340,16 +342,16 @@ func (e *End) Close() error {
 // busy reports whether a read or a write is under way.
 func (e *End) busy() bool { return e.calls.Load() > 0 }
 
-// awaitNone returns when none of the counted calls is under way any more. That is soon, as the
-// calls are about to return, unless one sleeps a pause between two tries.
+// awaitNone returns when none of the counted calls is under way any more. This is soon, because
+// the calls are about to return, unless one of them sleeps between two tries.
 func awaitNone(calls *atomic.Int32) {
 	for pause := time.Microsecond; calls.Load() > 0; pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
 	}
 }
 
-// briefly runs f, unless the end is closed; f uses the descriptor and does not wait. An error names
-// the op. Close waits for f, so the descriptor stays valid while f runs.
+// briefly runs f, unless the end is closed. It is for an f that uses the descriptor and does not
+// wait: Close waits for f, so that the descriptor stays valid. An error names the op.
 func (e *End) briefly(op string, f func() error) error {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

@@ -13,28 +13,28 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
-// besidePoller is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
-// tries. A read that waited in the kernel could not be ended by Close, and poll(2) cannot watch
-// such an end either.
-const besidePoller = IO(time.Millisecond)
+// pollerSubstitute is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
+// tries. Close could not end a read that waits in the kernel, and poll(2) cannot watch such an end
+// either.
+const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
 type descriptor struct {
 	fd int
 
-	file       *os.File // owner of fd once Go's poller has it
-	conn       syscall.RawConn
+	file       *os.File        // owner of fd if Go's poller has it, else nil
+	conn       syscall.RawConn // of file
 	polledRead polledRead
 	gather     gather
 }
 
-// A polledRead is what Go's poller calls until it is done. Each End has one, so that a call
+// A polledRead is the state of one read through Go's poller. Each End has one, so that a Read
 // allocates nothing.
 type polledRead struct {
-	try   func(fd uintptr) bool
-	buf   []byte
-	n     int
-	errno syscall.Errno
+	try   func(fd uintptr) bool // readOnce, for Go's poller
+	buf   []byte                // the caller's
+	n     int                   // result of the last call
+	errno syscall.Errno         // of the last call
 }
 
 func (e *End) sysRead(p []byte) (int, syscall.Errno) {
@@ -46,9 +46,9 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 }
 
 // readAgain reads once more after EIO, a terminal's end of file. The kernel looks first for bytes
-// and then for a writer (n_tty_read), so bytes written between the two are still to come. This
-// happened to three of 120,000 writers that wrote and left at once on a loaded machine. Both calls
-// count as one.
+// and then for a writer (n_tty_read), so it misses a writer that writes and leaves between the two,
+// and the bytes are still to be read. This happened to three of 120,000 such writers on a loaded
+// machine. The caller counts both calls as one.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {
@@ -65,7 +65,7 @@ func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// offer returns how much of p to write in one call: all.
+// offer returns how much of p to write in one call. On Unix this is all.
 func (e *End) offer(p []byte) []byte { return p }
 
 func (e *End) setIO(want IO) error {
@@ -84,14 +84,14 @@ func (e *End) setIO(want IO) error {
 	}
 	e.file = file
 	e.conn = conn
-	e.polledRead.try = e.tryRead
+	e.polledRead.try = e.readOnce
 	e.gather.try = e.tryWritev
 	return nil
 }
 
-// seen reports which counters are known. The waits of a blocking call are not: they happen inside
-// the kernel.
-func (e *End) seen() (eagain, waits bool) { return true, e.io != Blocking }
+// countersSeen reports which counters are known. The waits of a blocking call are not: they happen
+// inside the kernel.
+func (e *End) countersSeen() (eagain, waits bool) { return true, e.io != Blocking }
 
 func (e *End) readPolled(p []byte) (int, error) {
 	r := &e.polledRead
@@ -104,12 +104,12 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(r.n, r.errno)
 }
 
-// tryRead makes a call for Go's poller, which repeats it until it reports true.
-func (e *End) tryRead(uintptr) bool {
+// readOnce reads for Go's poller, which waits and calls it again if it reports false.
+func (e *End) readOnce(uintptr) bool {
 	r := &e.polledRead
 	for {
 		n, errno := e.sysRead(r.buf)
-		errno = e.in.account(len(r.buf), n, errno)
+		e.in.account(len(r.buf), n, errno)
 		if errno == syscall.EINTR {
 			continue
 		}
@@ -128,11 +128,12 @@ func (e *End) writePolled(p []byte) (int, error) {
 // socket whose reader left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-// pollSlice is the longest time in one poll(2). After it the end looks whether it was closed, since
-// nothing interrupts the call on macOS, and whether the other end of a FIFO has left, since XNU's
-// poll does not report that.
+// pollSlice is the longest time in one poll(2), for the sake of macOS: it lets nobody interrupt the
+// call, so the end has to look whether it was closed; and its poll does not report that the other
+// end of a FIFO has left, so the read or write has to be tried again.
 const pollSlice = 100 * time.Millisecond
 
+// poll waits in poll(2) until a call in that direction may be tried again.
 func (e *End) poll(toward direction) error {
 	events := int16(unix.POLLIN)
 	if toward == writes {
@@ -141,7 +142,8 @@ func (e *End) poll(toward direction) error {
 	for e.open.Load() {
 		fds := [1]unix.PollFd{{Fd: int32(e.fd), Events: events}}
 		n, err := unix.Poll(fds[:], int(pollSlice/time.Millisecond))
-		if n > 0 || err == nil && e.kind == FIFO {
+		timeout := n == 0 && err == nil
+		if n > 0 || timeout && e.kind == FIFO {
 			return nil
 		}
 		if err != nil && err != unix.EINTR {
@@ -151,15 +153,15 @@ func (e *End) poll(toward direction) error {
 	return os.ErrClosed
 }
 
-// closeDescriptor closes the descriptor, and first ends the calls that use it.
+// closeDescriptor ends the calls that use the descriptor, then closes it.
 func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
-			// The call goes on until the other end acts; until then its descriptor must not be
-			// reused.
+			// The calls go on until the other end acts. Until then e.fd stays open, so that no new
+			// file gets its number.
 			go func() {
 				awaitNone(&e.calls)
 				unix.Close(e.fd)
@@ -171,22 +173,23 @@ func (e *End) closeDescriptor() error {
 	return os.NewSyscallError("close", unix.Close(e.fd))
 }
 
-// interrupt ends the calls under way. It first puts a pipe that nobody writes to under the end's
-// number. A call that comes too late for the wake-up, or is restarted after it, then meets an end
-// of file or EBADF and does not block.
+// interrupt ends the calls under way: it replaces e.fd by the reading end of a pipe without a
+// writer, then wakes the threads. A call that begins only after that, or that the kernel restarts,
+// does not block: a read meets the end of file, a write EBADF.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
-		return nil // their loop looks whether the end is open
+		return nil // each read or write looks between its tries whether the end is open
 	}
 	var fds [2]int
 	if err := pipe(&fds); err != nil {
 		return err
 	}
-	defer unix.Close(fds[0])
-	if err := unix.Close(fds[1]); err != nil {
+	idle, writer := fds[0], fds[1]
+	defer unix.Close(idle)
+	if err := unix.Close(writer); err != nil {
 		return os.NewSyscallError("close", err)
 	}
-	if err := replace(fds[0], e.fd); err != nil {
+	if err := replace(idle, e.fd); err != nil {
 		return err
 	}
 	return wakeThreads()
@@ -195,7 +198,7 @@ func (e *End) interrupt() error {
 func (e *End) writable() (bool, error) {
 	fds := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLOUT}}
 	for {
-		n, err := unix.Poll(fds, 0)
+		n, err := unix.Poll(fds, 0 /* no wait */)
 		if err != unix.EINTR {
 			can := n > 0 && fds[0].Revents&unix.POLLOUT != 0
 			return can, os.NewSyscallError("poll", err)
@@ -217,7 +220,7 @@ func HungUp(stream any) bool {
 	gone := false
 	err = conn.Control(func(fd uintptr) {
 		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP and POLLERR are always reported
-		n, err := unix.Poll(fds, 0)
+		n, err := unix.Poll(fds, 0 /* no wait */)
 		gone = err == nil && n > 0 && fds[0].Revents&unix.POLLHUP != 0
 	})
 	return gone && err == nil
@@ -225,6 +228,6 @@ func HungUp(stream any) bool {
 
 var started = time.Now()
 
-// Now returns the time since a moment that is the same for all of the process, by the finest clock
-// of the system that never goes back. It costs no system call.
+// Now returns the time since this process started, by the finest clock of the system that never
+// goes back. It costs no system call.
 func Now() time.Duration { return time.Since(started) }

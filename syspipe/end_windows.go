@@ -14,28 +14,28 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// besidePoller is how an end waits if Go's poller does not take it: anonymous pipes are
-// synchronous. The Go scheduler sees these calls, and a call blocks only its own thread.
-const besidePoller = Blocking
+// pollerSubstitute is how an end of an anonymous pipe waits: it is synchronous, so Go's poller does
+// not take it. The Go scheduler sees these calls, and a call blocks its own thread only.
+const pollerSubstitute = Blocking
 
 // descriptor is what an end consists of on Windows.
 type descriptor struct {
 	handle     windows.Handle
 	overlapped bool // opened for overlapped operation: named pipes
 	nowait     bool // PIPE_NOWAIT is set
-	quota      int  // bytes that one write may offer then; 0 if not known
+	quota      int  // bytes that one write may offer with PIPE_NOWAIT; 0 if not known
 
-	file *os.File // owner of the handle once Go's poller has it
+	file *os.File // owner of the handle if Go's poller has it, else nil
 
 	reading, writing request
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what one ReadFile or WriteFile needs. Each End has one, so that a call allocates
-// nothing.
+// A request is what ReadFile or WriteFile needs beside the buffer. An End keeps one for each, so
+// that a call allocates nothing.
 type request struct {
-	done       uint32
-	overlapped windows.Overlapped
+	done       uint32             // bytes moved by the last call
+	overlapped windows.Overlapped // has the event to wait for, if the handle is overlapped
 }
 
 func newHandle(kind Kind, dir direction, h windows.Handle) *End {
@@ -43,10 +43,10 @@ func newHandle(kind Kind, dir direction, h windows.Handle) *End {
 }
 
 func (e *End) setIO(want IO) error {
-	switch {
-	case want != Poller:
+	if want != Poller {
 		return e.setNowait(want != Blocking)
-	case !e.overlapped: // Go's poller takes only overlapped ends
+	}
+	if !e.overlapped { // Go's poller takes overlapped handles only
 		return unsupported("an anonymous pipe, which is synchronous, in Go's poller")
 	}
 	e.file = os.NewFile(uintptr(e.handle), e.kind.noun())
@@ -66,26 +66,28 @@ func (e *End) setNowait(nowait bool) error {
 	}
 	e.nowait = nowait
 	if nowait && e.dir&writes != 0 {
-		e.quota, _ = e.capacity() // an end that cannot tell offers all it has
+		e.quota, _ = e.capacity() // on an error, offer gives each write all it has
 	}
 	return nil
 }
 
-// seen reports which counters are known. If the system waits inside the call, neither is.
-func (e *End) seen() (eagain, waits bool) { return e.nowait, e.nowait }
+// countersSeen reports which counters are known. If the system waits inside the call, neither is.
+func (e *End) countersSeen() (eagain, waits bool) { return e.nowait, e.nowait }
 
-// sysRead reads once and returns what read(2) would: 0 bytes at the end of file, EAGAIN if no bytes
-// have come yet, and EINTR if somebody wrote zero bytes, which ends a read on Windows.
+// sysRead reads once and returns what read(2) of Unix would: 0 bytes at the end of file, and EAGAIN
+// if no bytes have come yet. A read also ends if somebody writes zero bytes; sysRead then returns
+// EINTR, so that the caller reads again.
 func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.reading, func(o *windows.Overlapped) error {
 		return windows.ReadFile(e.handle, p, &e.reading.done, o)
 	})
+	empty := err == nil && n == 0
 	switch {
 	case err == windows.ERROR_BROKEN_PIPE:
 		return 0, 0
-	case e.nowait && (err == windows.ERROR_NO_DATA || err == nil && n == 0):
+	case e.nowait && (empty || err == windows.ERROR_NO_DATA):
 		return 0, syscall.EAGAIN
-	case err == nil && n == 0:
+	case empty:
 		return 0, syscall.EINTR
 	}
 	return n, errnoOf(err)
@@ -124,6 +126,7 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return n, nil
 }
 
+// errnoOf returns the system's error in err; 0 if err is nil.
 func errnoOf(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -136,7 +139,7 @@ func errnoOf(err error) syscall.Errno {
 }
 
 // offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or
-// not at all, and a write above the pipe's quota would be refused for ever.
+// not at all, so the system would refuse one above the pipe's quota for ever.
 func (e *End) offer(p []byte) []byte {
 	if !e.nowait || e.quota <= 0 {
 		return p
@@ -148,8 +151,8 @@ func (e *End) offer(p []byte) []byte {
 // the write began, ERROR_BROKEN_PIPE if it left while the write waited.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
-// transfer runs one ReadFile or WriteFile to its end. An overlapped handle needs an event to wait
-// for, a synchronous one waits by itself.
+// transfer runs one ReadFile or WriteFile to its end. With a synchronous handle the call itself
+// waits. With an overlapped one the call only begins, and transfer waits for its event.
 func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, error) {
 	r.done = 0
 	if !e.overlapped {
@@ -157,7 +160,7 @@ func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, e
 		return int(r.done), err
 	}
 	if r.overlapped.HEvent == 0 {
-		event, err := windows.CreateEvent(nil, 1, 0, nil)
+		event, err := windows.CreateEvent(nil, 1 /* manual reset */, 0 /* not set */, nil)
 		if err != nil {
 			return 0, os.NewSyscallError("CreateEvent", err)
 		}
@@ -165,7 +168,7 @@ func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, e
 	}
 	err := call(&r.overlapped)
 	if err == windows.ERROR_IO_PENDING {
-		err = windows.GetOverlappedResult(e.handle, &r.overlapped, &r.done, true)
+		err = windows.GetOverlappedResult(e.handle, &r.overlapped, &r.done, true /* wait */)
 	}
 	return int(r.done), err
 }
@@ -184,14 +187,15 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	return int64(n), err
 }
 
-// closeDescriptor closes the handle, and first ends the calls that use it.
+// closeDescriptor ends the calls that use the handle, then closes it.
 func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()
 	}
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		// A call may be counted but not yet made, so the loop cancels it again and again.
-		windows.CancelIoEx(e.handle, nil) // ERROR_NOT_FOUND: nothing to cancel yet
+		// A call that is counted may begin only after this cancellation, so the loop goes on until
+		// no call is counted. The error does not matter: it says that there is nothing to cancel.
+		windows.CancelIoEx(e.handle, nil)
 		time.Sleep(pause)
 	}
 	var errs []error
@@ -211,7 +215,7 @@ func (e *End) poll(direction) error { return Poll.Supported() }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
 
-// HungUp reports false: Windows says that the writer has left only after all bytes were read.
+// HungUp reports false: Windows does not say that the writer has left before all bytes were read.
 func HungUp(any) bool { return false }
 
 // CountSIGPIPE counts nothing: Windows has no such signal.
@@ -222,7 +226,7 @@ func CountSIGPIPE() func() *int { return func() *int { return nil } }
 var (
 	kernel32     = windows.NewLazySystemDLL("kernel32.dll")
 	queryCounter = kernel32.NewProc("QueryPerformanceCounter")
-	counterRate  = query(kernel32.NewProc("QueryPerformanceFrequency")) // a second's ticks
+	counterRate  = query(kernel32.NewProc("QueryPerformanceFrequency")) // ticks per second
 )
 
 // Now returns the time since a moment that is the same for all processes, by the finest clock of

@@ -35,9 +35,9 @@ func (e *CapacityError) Unwrap() error { return e.Err }
 // with.
 type BrokenPipeError struct {
 	Kind Kind
-	// Accepted counts the bytes of this call that the kernel took before the error; they need not
-	// have been read. XNU drops the count of a write during which the reader left, so on macOS the
-	// kernel may have taken more.
+	// Accepted counts the bytes of this call that the kernel took before the error; the reader need
+	// not have read them. On macOS the kernel may have taken more: it does not report what it took
+	// of a write during which the reader left.
 	Accepted int64
 	// Err is what the system said: EPIPE, ECONNRESET from a socket whose reader left bytes unread,
 	// or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows.
@@ -45,8 +45,8 @@ type BrokenPipeError struct {
 }
 
 func (e *BrokenPipeError) Error() string {
-	const says = "write %s: the reader has left, %d bytes of this write had been accepted: %v"
-	return fmt.Sprintf(says, e.Kind.noun(), e.Accepted, e.Err)
+	const format = "write %s: the reader has left, %d bytes of this write had been accepted: %v"
+	return fmt.Sprintf(format, e.Kind.noun(), e.Accepted, e.Err)
 }
 
 func (e *BrokenPipeError) Unwrap() error { return e.Err }
@@ -68,8 +68,8 @@ func ReaderLeft(err error) bool {
 	return false
 }
 
-// ErrorName names an outcome of a call as the manual pages do: "success", "EAGAIN", "EPIPE", "EOF";
-// for an error that has no such name it returns the text.
+// ErrorName names the outcome of a read or write by a short word: "success", "EAGAIN", "EPIPE",
+// "ECONNRESET" or "EOF". For any other error it returns the error's text.
 func ErrorName(err error) string {
 	switch {
 	case err == nil:
@@ -86,8 +86,8 @@ func ErrorName(err error) string {
 	return err.Error()
 }
 
-// An Unsupported says what this system or machine does not have, and why. It is an
-// [errors.ErrUnsupported].
+// An Unsupported is an error that says what this system or machine does not have, and why.
+// errors.Is(err, errors.ErrUnsupported) holds for it.
 type Unsupported string
 
 func (u Unsupported) Error() string      { return string(u) }
@@ -97,6 +97,7 @@ func unsupported(what string) error {
 	return Unsupported(what + ": unavailable on " + runtime.GOOS)
 }
 
+// failed adds the op and the kind of pipe to err.
 func (e *End) failed(op string, err error) error {
 	return fmt.Errorf("%s %s: %w", op, e.kind.noun(), err)
 }

@@ -10,16 +10,16 @@ import (
 // maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
 const maxIovecs = 1024
 
-// A gather is what is left of the buffers of one write. The vectors point into the caller's buffers
-// only while the call lasts.
+// A gather is the state of one Writev: what writev(2) still has to write of the caller's buffers.
+// Each End has one, so that a Writev allocates nothing.
 type gather struct {
-	try   func(fd uintptr) bool
-	vecs  []syscall.Iovec // what is left to write
-	store []syscall.Iovec // the memory behind vecs, kept between calls
-	most  int             // vectors in one call
-	n     int64
-	left  int64
-	errno syscall.Errno
+	try   func(fd uintptr) bool // tryWritev, for Go's poller
+	vecs  []syscall.Iovec       // what is left to write
+	store []syscall.Iovec       // the memory behind vecs, kept for the next Writev
+	most  int                   // at most so many vectors in one call
+	n     int64                 // bytes that the kernel has accepted
+	left  int64                 // bytes that it has not
+	errno syscall.Errno         // of the last call
 }
 
 func (e *End) writev(bufs [][]byte) (int64, error) {
@@ -27,10 +27,10 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	g.load(bufs)
 	g.most = maxIovecs
 	if e.kind == PTY {
-		g.most = 1 // so that sysWrite sees the EIO of a terminal
+		g.most = 1 // a single vector goes to sysWrite, which knows the EIO of terminals
 	}
 	err := e.writeGathered()
-	clear(g.store)
+	clear(g.store) // keep no pointer to the caller's buffers
 	if g.left == 0 {
 		return g.n, nil
 	}
@@ -40,13 +40,13 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	return g.n, e.writeFailed(g.n, err)
 }
 
-// writeGathered returns an error if waiting for room failed. The error of a failed write is in the
-// gather.
+// writeGathered returns an error if waiting for room failed. The error of a failed write is left in
+// e.gather.errno.
 func (e *End) writeGathered() error {
 	if e.file != nil {
 		return e.conn.Write(e.gather.try)
 	}
-	for !e.tryWritev(0) {
+	for !e.tryWritev(uintptr(e.fd)) {
 		if err := e.wait(writes); err != nil {
 			return err
 		}
@@ -54,6 +54,7 @@ func (e *End) writeGathered() error {
 	return nil
 }
 
+// load makes vectors of the buffers, without the empty ones.
 func (g *gather) load(bufs [][]byte) {
 	g.n = 0
 	g.left = 0
@@ -82,19 +83,20 @@ func (e *End) tryWritev(uintptr) bool {
 			offered += int(v.Len)
 		}
 		n, errno := e.sysWritev(vecs)
-		g.errno = e.out.account(offered, n, errno)
-		switch g.errno {
+		e.out.account(offered, n, errno)
+		g.errno = errno
+		switch errno {
 		case 0:
 			g.advance(n)
-		case syscall.EINTR:
+		case syscall.EINTR: // try again
 		default:
-			return g.errno != syscall.EAGAIN
+			return errno != syscall.EAGAIN
 		}
 	}
 	return true
 }
 
-// sysWritev hands a single buffer to write(2), which is faster.
+// sysWritev makes one call: write(2) for a single vector, because it is faster, else writev(2).
 func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
 	if len(vecs) == 1 {
 		return e.sysWrite(unsafe.Slice(vecs[0].Base, vecs[0].Len))

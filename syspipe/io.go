@@ -15,7 +15,7 @@ const (
 	// Poller leaves the waiting to Go's network poller, as every os.File that is a pipe does.
 	Poller IO = -iota
 	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program
-	// does. The caller locks its OS thread; see the package comment for the price.
+	// does. The caller must lock its OS thread; see the package comment for the price.
 	Blocking
 	// Poll waits in poll(2) when a non-blocking call cannot go on.
 	Poll
@@ -23,7 +23,7 @@ const (
 	Spin
 )
 
-// DefaultPause is the pause that [IOs] shows for sleep: a widely used SDK pauses as long.
+// DefaultPause is the pause of "sleep" without a duration: a widely used SDK pauses as long.
 const DefaultPause = 10 * time.Millisecond
 
 // Sleep pauses for d before it repeats a non-blocking call. A d of zero or less is [Spin].

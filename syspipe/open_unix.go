@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open makes a pipe. How its ends wait is set later, by begin.
+// open makes a pipe. How its ends wait is set later, by initIO.
 func open(kind Kind, capacity int) (w, r *End, err error) {
 	w, r, err = openEnds(kind)
 	if err == nil && capacity > 0 {
 		err = w.setCapacity(capacity)
 	}
 	if err == nil && capacity > 0 && kind == SocketPair {
-		// Its capacity is the sender's buffer on Linux, the receiver's on the BSDs.
+		// On Linux the writer's buffer counts, on macOS and FreeBSD the reader's.
 		err = r.setCapacity(capacity)
 	}
 	if err == nil {
@@ -38,14 +38,13 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 
 // openEnds opens a pipe's ends. With an error it returns the ends that were opened already.
 func openEnds(kind Kind) (w, r *End, err error) {
-	var fds [2]int
 	switch kind {
 	case FIFO:
-		return inPrivate("fifo", openFIFO)
+		return openFIFO()
 	case PTY:
 		return openPTY()
 	case SocketPair:
-		fds, err = socketPair()
+		fds, err := socketPair()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,8 +52,8 @@ func openEnds(kind Kind) (w, r *End, err error) {
 		r = newEnd(SocketPair, duplex, descriptor{fd: fds[1]})
 		return w, r, nil
 	}
-	err = pipe(&fds)
-	if err != nil {
+	var fds [2]int
+	if err := pipe(&fds); err != nil {
 		return nil, nil, err
 	}
 	w = newEnd(Anonymous, writes, descriptor{fd: fds[1]})
@@ -62,29 +61,28 @@ func openEnds(kind Kind) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// inPrivate opens both ends of a pipe that needs a name in the file system. The name is in a folder
-// that nobody else can use, and both are removed again. With an error it returns the ends that were
-// opened already.
-func inPrivate(name string, open func(string) (w, r *End, err error)) (w, r *End, err error) {
-	dir, err := os.MkdirTemp("", "syspipe-"+name+"-")
+// openFIFO makes a FIFO in a folder that nobody else can use, opens both ends and removes FIFO and
+// folder. With an error it returns the ends that were opened already.
+func openFIFO() (w, r *End, err error) {
+	dir, err := os.MkdirTemp("", "syspipe-fifo-")
 	if err != nil {
 		return nil, nil, err
 	}
-	path := filepath.Join(dir, name)
-	w, r, err = open(path)
+	path := filepath.Join(dir, "fifo")
+	w, r, err = makeFIFO(path)
 	// Not RemoveAll: it opens the folder, and the process may have no descriptor left for that.
-	left := os.Remove(path)
-	if errors.Is(left, fs.ErrNotExist) {
-		left = nil // it was never made, and err says why
+	notRemoved := os.Remove(path)
+	if errors.Is(notRemoved, fs.ErrNotExist) {
+		notRemoved = nil // it was never made, and err says why
 	}
-	left = errors.Join(left, os.Remove(dir))
+	notRemoved = errors.Join(notRemoved, os.Remove(dir))
 	if err == nil {
-		err = left
+		err = notRemoved
 	}
 	return w, r, err
 }
 
-func openFIFO(path string) (w, r *End, err error) {
+func makeFIFO(path string) (w, r *End, err error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		return nil, nil, &fs.PathError{Op: "mkfifo", Path: path, Err: err}
 	}
@@ -104,8 +102,8 @@ func openFIFO(path string) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// fileType names the type of a file, from its mode in stat(2).
-func fileType(mode uint32) string {
+// typeName names the type of a file, from its mode in stat(2).
+func typeName(mode uint32) string {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFIFO:
 		return "a FIFO"
@@ -144,21 +142,24 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 		return 0, err
 	}
 	e.duplicates = append(e.duplicates, file)
+	number := firstExtra + len(cmd.ExtraFiles)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
-	return uint64(firstExtra + len(cmd.ExtraFiles) - 1), nil
+	return uint64(number), nil
 }
 
-// duplicate makes a file of the end. NewFile leaves the descriptor's blocking mode as it is, and so
-// does Fd, with which os/exec gets the descriptor.
+// duplicate makes a file of a duplicate of the end. Neither NewFile nor Fd, by which os/exec gets
+// the descriptor, changes its blocking mode.
 func (e *End) duplicate() (*os.File, error) {
-	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, firstExtra)
+	const atLeast = 3 // not the number of a standard stream that happens to be closed
+	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, atLeast)
 	if err != nil {
 		return nil, os.NewSyscallError("dup", err)
 	}
 	return os.NewFile(uintptr(fd), e.kind.noun()), nil
 }
 
-func inherited(number uint64, kind Kind, dir direction) (*End, error) {
+// takeUp makes an end of a descriptor that this process got from its parent.
+func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	fd := int(number)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -166,7 +167,7 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 	}
 	mode := uint32(st.Mode)
 	if mode&unix.S_IFMT != kind.fileType() {
-		return nil, fmt.Errorf("descriptor %d is %s", fd, fileType(mode))
+		return nil, fmt.Errorf("descriptor %d is %s", fd, typeName(mode))
 	}
 	unix.CloseOnExec(fd)
 	return newEnd(kind, dir, descriptor{fd: fd}), nil
@@ -174,14 +175,12 @@ func inherited(number uint64, kind Kind, dir direction) (*End, error) {
 
 // A Stream describes a file as a standard stream.
 type Stream struct {
-	Kind     string // "pipe", "socket", or what else the system calls the file
-	Capacity int    // bytes, if the kernel states it; else 0
-	// NonBlocking tells that O_NONBLOCK is set on the open file description, which all its
-	// duplicates share.
-	NonBlocking bool
+	Kind        string // "pipe", "socket", or what else the system calls the file
+	Capacity    int    // bytes, if the kernel states it; else 0
+	NonBlocking bool   // O_NONBLOCK is set; all duplicates of the file share this
 }
 
-// Describe tells what an open file is, and changes nothing about it.
+// Describe tells what an open file is and changes nothing about it.
 func Describe(f *os.File) (s Stream, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -200,8 +199,9 @@ func describe(fd int) (Stream, error) {
 	if err != nil {
 		return Stream{}, os.NewSyscallError("F_GETFL", err)
 	}
-	s := Stream{Kind: fileType(uint32(st.Mode)), NonBlocking: flags&unix.O_NONBLOCK != 0}
-	switch uint32(st.Mode) & unix.S_IFMT {
+	mode := uint32(st.Mode)
+	s := Stream{Kind: typeName(mode), NonBlocking: flags&unix.O_NONBLOCK != 0}
+	switch mode & unix.S_IFMT {
 	case unix.S_IFIFO:
 		s.Kind = "pipe"
 		if runtime.GOOS == "linux" { // other systems do not state it
@@ -213,9 +213,9 @@ func describe(fd int) (Stream, error) {
 	return s, err
 }
 
-// capacity fills a fresh pair of sockets with the same buffers. The kernel charges its own
-// bookkeeping to the buffer, so the number of accepted bytes says more than the option's value. The
-// capacity of a terminal, too, is found only by filling one.
+// capacity asks for the capacity of a pipe. That of a socket pair or a terminal is found by filling
+// a new one: a terminal states none, and the buffer size that a socket states includes the
+// kernel's bookkeeping. The new socket pair gets the buffer sizes of the end.
 func (e *End) capacity() (int, error) {
 	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)
@@ -263,7 +263,8 @@ func copyOption(from int, to [2]int, option int) error {
 	return nil
 }
 
-// fillAndClose returns the bytes that w takes in large writes until it refuses.
+// fillAndClose counts the bytes that w accepts in large writes until it refuses one, then closes
+// both ends.
 func fillAndClose(w, r *End) (total int, err error) {
 	defer func() { err = errors.Join(err, w.Close(), r.Close()) }()
 	if err := unix.SetNonblock(w.fd, true); err != nil {

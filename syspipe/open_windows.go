@@ -29,9 +29,9 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 // pipes, and with 0 every write waits for its reader.
 const defaultNamedCapacity = 64 << 10
 
-// openNamed makes a named pipe that only this process knows, of one instance, and connects to it.
-// The server writes, the client reads. The server has both directions: with the outbound direction
-// alone, the system refuses GetNamedPipeInfo, and the server would not know its quota.
+// openNamed makes a named pipe whose name only this process knows, and connects to it. The server's
+// end writes, the client's end reads. The server's end has both directions: of an outbound one, the
+// system refuses to tell the quota (GetNamedPipeInfo).
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -45,13 +45,13 @@ func openNamed(capacity int) (w, r *End, err error) {
 		windows.PIPE_ACCESS_DUPLEX|
 			windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
-		1, uint32(capacity), uint32(capacity), 0, nil)
+		1 /* instances */, uint32(capacity), uint32(capacity), 0 /* default timeout */, nil)
 	if err != nil {
 		return nil, nil, os.NewSyscallError("CreateNamedPipe", err)
 	}
 	const access = windows.GENERIC_READ | windows.FILE_WRITE_ATTRIBUTES
-	client, err := windows.CreateFile(name, access, 0, nil,
-		windows.OPEN_EXISTING, windows.FILE_FLAG_OVERLAPPED, 0)
+	client, err := windows.CreateFile(name, access, 0 /* not shared */, nil,
+		windows.OPEN_EXISTING, windows.FILE_FLAG_OVERLAPPED, 0 /* no template */)
 	if err != nil {
 		err = os.NewSyscallError("CreateFile", err)
 		return nil, nil, errors.Join(err, closeHandle(server))
@@ -66,13 +66,14 @@ func (h handle) Close() error {
 	return os.NewSyscallError("CloseHandle", windows.CloseHandle(windows.Handle(h)))
 }
 
-// passTo gives the child a duplicate and returns its number.
+// passTo gives the child a duplicate, which has the same number in the child, and returns the
+// number.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if e.file != nil {
 		return 0, errors.New("it is bound to this process's completion port; " +
 			"open it with another io than Poller")
 	}
-	copied, err := duplicateHandle(e.handle, true)
+	copied, err := duplicateHandle(e.handle, true /* inherit */)
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +88,7 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 }
 
 func (e *End) duplicate() (*os.File, error) {
-	copied, err := duplicateHandle(e.handle, false)
+	copied, err := duplicateHandle(e.handle, false /* inherit */)
 	return os.NewFile(uintptr(copied), e.kind.noun()), err
 }
 
@@ -95,29 +96,32 @@ func duplicateHandle(h windows.Handle, inherit bool) (windows.Handle, error) {
 	self := windows.CurrentProcess()
 	var copied windows.Handle
 	err := windows.DuplicateHandle(
-		self, h, self, &copied, 0, inherit, windows.DUPLICATE_SAME_ACCESS)
+		self, h, self, &copied, 0 /* access */, inherit, windows.DUPLICATE_SAME_ACCESS)
 	if err != nil {
 		return 0, os.NewSyscallError("DuplicateHandle", err)
 	}
 	return copied, nil
 }
 
-func inherited(number uint64, kind Kind, dir direction) (*End, error) {
+// takeUp makes an end of a handle that this process got from its parent.
+func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	h := windows.Handle(number)
-	switch t, err := windows.GetFileType(h); {
-	case err != nil:
+	fileType, err := windows.GetFileType(h)
+	if err != nil {
 		return nil, os.NewSyscallError("GetFileType", err)
-	case t != windows.FILE_TYPE_PIPE:
+	}
+	if fileType != windows.FILE_TYPE_PIPE {
 		return nil, fmt.Errorf("handle %#x is no pipe", number)
 	}
-	if err := windows.SetHandleInformation(h, windows.HANDLE_FLAG_INHERIT, 0); err != nil {
+	err = windows.SetHandleInformation(h, windows.HANDLE_FLAG_INHERIT, 0 /* clear it */)
+	if err != nil {
 		return nil, os.NewSyscallError("SetHandleInformation", err)
 	}
 	return newHandle(kind, dir, h), nil
 }
 
-// capacity returns the write quota that was asked for. The system does not round it. It does not
-// refuse a longer blocking write either: it copies the whole write into the kernel and makes the
+// capacity returns the write quota that was asked for. The system does not round this number, and
+// does not refuse a longer blocking write: it copies the whole write into the kernel and makes the
 // writer wait until the reader has taken the surplus.
 func (e *End) capacity() (int, error) {
 	var out, in uint32

@@ -8,22 +8,21 @@ import (
 	"os/exec"
 )
 
-// A reference names an end to a child, as JSON. It holds a descriptor of the child, so it is of use
-// only there.
+// A reference tells a child, as JSON, which of its descriptors is an end. It is of use only there.
 type reference struct {
-	Number    uint64    `json:"number"`
+	Number    uint64    `json:"number"` // of the descriptor (Windows: handle) in the child
 	Kind      Kind      `json:"kind"`
 	Direction direction `json:"direction"`
 	IO        IO        `json:"io"`
 }
 
-// Pass arranges that the child which cmd starts next inherits a duplicate of the end, and returns
-// the reference by which the child takes it up with [Inherited]; give the child the reference by an
-// argument, the environment or standard input. Close the end after cmd.Start: as long as the parent
-// keeps it, the other end sees neither end of file nor a broken pipe. Open an end that is to be
-// passed with the io that the child needs; on Windows, this must not be [Poller].
+// Pass lets the child that cmd starts next inherit a duplicate of the end. Give the child the
+// returned reference, by an argument, the environment or standard input: with it, the child takes
+// up the duplicate by [Inherited]. Close the end after cmd.Start: as long as the parent keeps it,
+// the other end sees neither end of file nor a broken pipe. Open an end that is to be passed with
+// the io that the child needs; on Windows, this must not be [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
-	e.passing.Lock() // so that a Close either prevents the duplicate or finds it
+	e.passing.Lock() // so that a concurrent Close either prevents the duplicate or closes it
 	defer e.passing.Unlock()
 	r := reference{Kind: e.kind, Direction: e.dir, IO: e.io}
 	err = e.briefly("pass", func() (err error) {
@@ -48,8 +47,8 @@ func (e *End) closeDuplicates() error {
 	return errors.Join(errs...)
 }
 
-// File returns a duplicate of the end as a file, for the standard streams of an exec.Cmd, which
-// must be files. The caller closes it.
+// File returns a duplicate of the end as a file, which exec.Cmd can give to a child as one of its
+// standard streams. The caller closes the file.
 func (e *End) File() (f *os.File, err error) {
 	err = e.briefly("duplicate", func() (err error) {
 		f, err = e.duplicate()
@@ -58,9 +57,9 @@ func (e *End) File() (f *os.File, err error) {
 	return f, err
 }
 
-// Inherited takes up the end that the parent process handed over with [End.Pass]. It belongs to the
-// caller from then on, waits as the parent's end did unless SetIO changes that, and is not
-// inherited by further children. Take up each reference once.
+// Inherited takes up the end that the parent process handed over with [End.Pass]. The returned end
+// belongs to the caller. It waits as the parent's end did unless SetIO changes that, and further
+// children do not inherit it. Take up each reference once.
 func Inherited(ref string) (*End, error) {
 	var r reference
 	err := json.Unmarshal([]byte(ref), &r)
@@ -73,9 +72,9 @@ func Inherited(ref string) (*End, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take up inherited end: %q: %w", ref, err)
 	}
-	e, err := inherited(r.Number, r.Kind, r.Direction)
+	e, err := takeUp(r.Number, r.Kind, r.Direction)
 	if err == nil {
-		err = e.begin(r.IO)
+		err = e.initIO(r.IO)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take up inherited %s %s: %w", r.Kind.noun(), ref, err)

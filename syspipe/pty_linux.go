@@ -11,8 +11,8 @@ import (
 
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair, PTY}
 
-// openPTY makes a terminal of 80 columns. The program's side writes and the other side reads. With
-// an error it returns the ends that were opened already.
+// openPTY makes a pseudo-terminal. The side that a program gets as its terminal is the writing end,
+// our side is the reading end. With an error openPTY returns the ends that were opened already.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)
@@ -20,7 +20,8 @@ func openPTY() (w, r *End, err error) {
 		return nil, nil, fmt.Errorf("open /dev/ptmx: %w", err)
 	}
 	r = newEnd(PTY, reads, descriptor{fd: ours})
-	if err := unix.IoctlSetPointerInt(ours, unix.TIOCSPTLCK, 0); err != nil {
+	const unlocked = 0 // a new terminal is locked
+	if err := unix.IoctlSetPointerInt(ours, unix.TIOCSPTLCK, unlocked); err != nil {
 		return nil, r, os.NewSyscallError("ioctl", err)
 	}
 	program, err := ptyPeer(ours, flags)
@@ -31,16 +32,16 @@ func openPTY() (w, r *End, err error) {
 	if _, err := term.MakeRaw(program); err != nil {
 		return w, r, fmt.Errorf("set the terminal's mode: %w", err)
 	}
-	size := &unix.Winsize{Row: 24, Col: 80} // programs ask how wide it is
+	size := &unix.Winsize{Row: 24, Col: 80} // programs ask for it
 	err = unix.IoctlSetWinsize(program, unix.TIOCSWINSZ, size)
 	return w, r, os.NewSyscallError("ioctl", err)
 }
 
-// ptyPeer opens the program's side, which needs no /dev/pts. gVisor knows this ioctl only by name,
-// and its readers never learn that the writer has left.
+// ptyPeer opens the program's side by an ioctl, which needs no /dev/pts.
 func ptyPeer(ours int, flags uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ours), unix.TIOCGPTPEER, flags)
 	if errno == syscall.ENOTTY {
+		// gVisor. No other way is tried: its readers never learn that the writer has left.
 		return -1, unsupported("TIOCGPTPEER")
 	}
 	if errno != 0 {

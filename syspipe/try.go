@@ -6,10 +6,10 @@ import (
 	"runtime"
 )
 
-// TryWrite makes one non-blocking call and returns its result, without waiting and trying again as
-// Write does: a short count with a nil error, or syscall.EAGAIN (by errors.Is) if the kernel
-// refuses for now. The end's io must not be [Blocking]; on Windows it must be [Spin] or
-// [Sleep].
+// TryWrite makes one non-blocking call and returns its result. Unlike Write, it neither waits nor
+// tries again: it may return a short count with a nil error, or an error for which
+// errors.Is(err, syscall.EAGAIN) holds if the kernel refuses for now. The end's IO must not be
+// [Blocking]; on Windows it must be [Spin] or [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)
@@ -17,7 +17,7 @@ func (e *End) TryWrite(p []byte) (int, error) {
 		return 0, err
 	}
 	n, errno := e.sysWrite(p)
-	errno = e.out.account(len(p), n, errno)
+	e.out.account(len(p), n, errno)
 	if errno != 0 {
 		return 0, e.writeFailed(0, errno)
 	}
@@ -32,24 +32,26 @@ func (e *End) TryRead(p []byte) (int, error) {
 		return 0, err
 	}
 	n, errno := e.sysRead(p)
-	errno = e.in.account(len(p), n, errno)
+	e.in.account(len(p), n, errno)
 	return e.readDone(n, errno)
 }
 
+// mayTry returns an error if the end is closed, or if a call would wait.
 func (e *End) mayTry(op string) error {
 	if !e.open.Load() {
 		return e.failed(op, os.ErrClosed)
 	}
-	waits := e.io == Blocking || e.io == Poller && runtime.GOOS == "windows"
-	if waits {
+	// On Unix, the descriptors in Go's poller are non-blocking.
+	callWaits := e.io == Blocking || e.io == Poller && runtime.GOOS == "windows"
+	if callWaits {
 		why := errors.New("its io is " + e.io.String() + "; set another one first")
 		return e.failed("try to "+op, why)
 	}
 	return nil
 }
 
-// Writable reports whether poll(2) calls the end writable now. A write may still fail if it does,
-// and may succeed if it does not.
+// Writable reports whether poll(2) calls the end writable now. A write may be refused even so, and
+// may succeed though poll(2) does not call the end writable.
 func (e *End) Writable() (can bool, err error) {
 	err = e.briefly("poll", func() (err error) {
 		can, err = e.writable()

@@ -2,11 +2,12 @@
 
 package syspipe
 
-// ReadUnguarded is Read without the guard against a concurrent Close: the caller knows that nobody
-// closes the end meanwhile. It is for the innermost loop of a benchmark. The kernel empties the
-// processor's return predictor when it switches tasks, so after each call that waited, the
-// processor mispredicts the return of every function above the call. With this and
-// [End.WriteUnguarded] a round trip of one byte between two processes takes 5 % less.
+// ReadUnguarded is Read without the guard against a concurrent Close: the caller must know that
+// nobody closes the end meanwhile. It is for the innermost loop of a benchmark, and faster because
+// fewer functions lie above the system call. (The kernel empties the processor's return predictor
+// when it switches tasks. So after each call that waited, the processor mispredicts the return of
+// every function above the call.) With ReadUnguarded and [End.WriteUnguarded], a round trip of one
+// byte between two processes takes 5 % less time.
 func (e *End) ReadUnguarded(p []byte) (int, error) {
 	if e.io == Blocking && e.open.Load() {
 		n, errno := sysRead(e.fd, p)
@@ -15,7 +16,7 @@ func (e *End) ReadUnguarded(p []byte) (int, error) {
 			return n, nil
 		}
 	}
-	return e.Read(p) // it meets the error again, and returns it
+	return e.Read(p) // after an error: Read meets it again and returns it
 }
 
 // WriteUnguarded is to Write what [End.ReadUnguarded] is to Read.
@@ -25,7 +26,7 @@ func (e *End) WriteUnguarded(p []byte) (int, error) {
 	}
 	n, errno := sysWrite(e.fd, p)
 	if errno != 0 {
-		return e.Write(p) // it meets the error again, and returns it
+		return e.Write(p) // Write meets the error again and returns it
 	}
 	e.out.moved(len(p), n)
 	if n == len(p) {

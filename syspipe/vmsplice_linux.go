@@ -24,16 +24,16 @@ func (e *End) vmsplice(p []byte) (int, error) {
 	total := 0
 	for total < len(p) {
 		rest := p[total:]
-		v := syscall.Iovec{Base: &rest[0]}
-		v.SetLen(len(rest))
-		n, _, errno := syscall.RawSyscall6(
-			syscall.SYS_VMSPLICE, uintptr(e.fd), uintptr(unsafe.Pointer(&v)), 1, flags, 0, 0)
+		vec := syscall.Iovec{Base: &rest[0]}
+		vec.SetLen(len(rest))
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_VMSPLICE,
+			uintptr(e.fd), uintptr(unsafe.Pointer(&vec)), 1 /* vector */, flags, 0, 0)
 		if errno == 0 {
 			e.out.moved(len(rest), int(n))
 			total += int(n)
 			continue
 		}
-		if err := e.refused(errno, len(rest)); err != nil {
+		if err := e.retryAfter(errno, len(rest)); err != nil {
 			return total, e.writeFailed(int64(total), err)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // wakeThreads makes every system call in which this process waits either return or start over. It
-// sends SIGURG to each thread. That is harmless: Go's scheduler sends it all the time. For
-// thr_kill(2), -1 is every thread but the caller's.
+// sends SIGURG to each thread. That is harmless: Go's scheduler sends it all the time.
 func wakeThreads() error {
-	_, _, errno := unix.Syscall(unix.SYS_THR_KILL, ^uintptr(0), uintptr(unix.SIGURG), 0)
+	const allButCaller = ^uintptr(0) // -1, see thr_kill(2)
+	_, _, errno := unix.Syscall(unix.SYS_THR_KILL, allButCaller, uintptr(unix.SIGURG), 0)
 	if errno != 0 {
 		return os.NewSyscallError("thr_kill", errno)
 	}
