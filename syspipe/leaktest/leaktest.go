@@ -6,8 +6,8 @@
 //		...
 //	}
 //
-// Tests that run in parallel see each other's; call Check in none of them. Descriptors are
-// looked at where /dev/fd lists them, children where /proc does.
+// Do not call Check in tests that run in parallel: each would see what the others have open.
+// Descriptors are counted where /dev/fd lists them, children where /proc does.
 package leaktest
 
 import (
@@ -23,12 +23,13 @@ import (
 // patience is how long Check waits for goroutines and children that are about to end.
 const patience = 20 * time.Second
 
-// checked holds the tests that are being checked. They run one after another.
+// checked has the names of the tests that are being checked. It needs no lock: these tests run one
+// after another.
 var checked = make(map[string]bool)
 
-// Check fails t unless what the test and its cleanups started is gone when all of them are done: so
-// it is to be called first. It gives the test a folder of its own for temporary files. A second
-// call in one test does nothing.
+// Check fails t if anything is left when the test and its cleanups are done. Call it first in the
+// test, so that its check runs after all other cleanups. It gives the test a folder of its own for
+// temporary files. A second call in one test does nothing.
 func Check(t testing.TB) {
 	t.Helper()
 	if checked[t.Name()] {
@@ -42,14 +43,16 @@ func Check(t testing.TB) {
 		r.Close()
 		w.Close()
 	}
-	goroutines, files, childrenBefore := goleak.IgnoreCurrent(), descriptors(), len(children())
+	goroutinesBefore := goleak.IgnoreCurrent()
+	descriptorsBefore := descriptors()
+	childrenBefore := len(children())
 	t.Cleanup(func() {
 		delete(checked, t.Name())
 		var left error
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-			left = goleak.Find(goroutines) // waits half a second itself
-			if n := descriptors(); left == nil && n > files {
-				left = fmt.Errorf("%d descriptors, %d before", n, files)
+			left = goleak.Find(goroutinesBefore) // waits up to half a second itself
+			if n := descriptors(); left == nil && n > descriptorsBefore {
+				left = fmt.Errorf("%d descriptors, %d before", n, descriptorsBefore)
 			}
 			if list := children(); left == nil && len(list) > childrenBefore {
 				left = fmt.Errorf("children %v, %d before", list, childrenBefore)
@@ -67,14 +70,14 @@ func Check(t testing.TB) {
 	})
 }
 
-// descriptors counts what this process has open; 0 where that cannot be known.
+// descriptors counts the open descriptors of this process; 0 on a system that does not list them.
 func descriptors() int {
 	list, _ := os.ReadDir("/dev/fd")
 	return len(list)
 }
 
-// children returns the process ids of this process's children, zombies included; none where that
-// cannot be known.
+// children returns the process ids of this process's children, zombies included; none on a system
+// that does not list them.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")
