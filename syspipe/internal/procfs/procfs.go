@@ -1,6 +1,6 @@
-// Package procfs reads what Linux tells about processes in the files of /proc. Each function reads
-// anew. A process may end at any time: if its file is gone, or may not be read, the function
-// returns an error or leaves the process out. On other systems there are no such files.
+// Package procfs reads what Linux tells about processes in the files of /proc. No function keeps
+// what it has read. A process may end at any time: if its file is gone, or may not be read, the
+// function returns an error or leaves the process out. Other systems do not have these files.
 package procfs
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Available says whether the system has these files. (Wine has some of them, which say little.)
+// Available says whether the system has these files.
 const Available = runtime.GOOS == "linux"
 
 // Root is the folder in which the kernel describes processes. Only tests change it.
@@ -24,7 +24,7 @@ func Path(pid int, rest ...string) string {
 	return filepath.Join(Root, strconv.Itoa(pid), filepath.Join(rest...))
 }
 
-// Text returns a file about a process.
+// Text returns the text of a file about a process.
 func Text(pid int, rest ...string) (string, error) {
 	if !Available {
 		return "", errors.ErrUnsupported
@@ -57,8 +57,8 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// Children returns the processes that the threads of a process have started, or adopted, and that
-// were not waited for yet.
+// Children returns the children of a process: those that its threads have started or adopted, and
+// have not waited for yet.
 func Children(pid int) []int {
 	var list []int
 	threads, _ := Threads(pid)
@@ -85,7 +85,9 @@ func Tree(pid int) []int {
 // A Stat is what /proc/PID/stat says of a process, or /proc/PID/task/TID/stat of a thread.
 type Stat struct {
 	Command string
-	State   byte // 'R' runs, 'S' sleeps, 'D' waits for a disk, 'T' is stopped, 'Z' has ended
+	// State is 'R' if it runs, 'S' if it sleeps, 'D' if it waits for a disk, 'T' or 't' if it is
+	// stopped, 'Z' or 'X' if it has ended.
+	State   byte
 	Parent  int
 	Flags   uint64 // the kernel's PF_ constants
 	Threads int
@@ -99,8 +101,8 @@ const kernelThread = 0x00200000
 // OfKernel reports whether s is of a thread of the kernel itself, which makes no system calls.
 func (s Stat) OfKernel() bool { return s.Flags&kernelThread != 0 }
 
-// Ended reports whether the process has ended and was not waited for. A process whose first thread
-// has ended is a 'Z', too, but goes on while other threads run.
+// Ended reports whether the process has ended. (If its first thread has ended and others run, its
+// state is 'Z' too.)
 func (s Stat) Ended() bool { return s.State == 'Z' && s.Threads < 2 || s.State == 'X' }
 
 // ReadStat reads the state of a process.
@@ -111,8 +113,9 @@ func ReadThread(pid, tid int) (Stat, error) {
 	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
 }
 
-// parseStat reads "1 (a command) S 0 …". The command may hold any characters, also blanks and
-// brackets.
+// parseStat reads "1 (a command) S 0 …"; the order of the fields is that of proc_pid_stat(5). The
+// command may contain any characters, also blanks and brackets. An err from reading the file is
+// returned as it is.
 func parseStat(text string, err error) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
@@ -122,34 +125,35 @@ func parseStat(text string, err error) (Stat, error) {
 	if from < 0 || to < from {
 		return Stat{}, fmt.Errorf("not a stat file of /proc: %q", text)
 	}
-	s := Stat{Command: text[from+1 : to]}
-	fields := strings.Fields(text[to+1:])
+	fields := strings.Fields(text[to+1:]) // from the third field on, which is the state
 	if len(fields) < 18 {
 		return Stat{}, fmt.Errorf("not a stat file of /proc: %q", text)
 	}
-	s.State = fields[0][0]
-	s.Parent = number(fields[1])
-	s.Flags = uint64(number(fields[6]))
-	s.ChildTicks = int64(number(fields[13]) + number(fields[14]))
-	s.Threads = number(fields[17])
-	return s, nil
+	return Stat{
+		Command:    text[from+1 : to],
+		State:      fields[0][0],
+		Parent:     number(fields[1]),
+		Flags:      uint64(number(fields[6])),
+		ChildTicks: int64(number(fields[13]) + number(fields[14])), // user and system time
+		Threads:    number(fields[17]),
+	}, nil
 }
 
-// number returns 0 for a text that is no number, but the kernel writes only numbers.
+// number returns 0 for a text that is no number. The kernel writes numbers only.
 func number(field string) int {
 	n, _ := strconv.Atoi(field)
 	return n
 }
 
-// Field returns what a text like /proc/PID/status has behind a name, "name:\tvalue" in a line of
-// its own; "" if the name is not there.
+// Field returns the value in the line "name:\tvalue" of a text like /proc/PID/status; "" if there is
+// no such line.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(value)
 }
 
-// StatusBytes returns a size that /proc/PID/status states in KiB, in bytes.
+// StatusBytes returns a size of /proc/PID/status in bytes; the file has it in KiB, "VmHWM: 9 kB".
 func StatusBytes(pid int, name string) (int64, bool) {
 	text, err := Text(pid, "status")
 	if err != nil {
@@ -159,8 +163,8 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment that a process was started with; nothing for a process that is
-// just becoming another program.
+// Environ returns the environment that a process was started with; none for a process that is just
+// becoming another program.
 func Environ(pid int) ([]string, error) {
 	text, err := Text(pid, "environ")
 	if err != nil || text == "" {
