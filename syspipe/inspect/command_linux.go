@@ -9,15 +9,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// interpreters are programs whose names say little: what they run says more. Their names may end in
-// a version.
+// interpreters are programs whose name says less than that of the script they run. A version may
+// follow the name.
 var interpreters = []string{
 	"bash", "bun", "dash", "deno", "java", "node", "nodejs", "perl", "php", "python", "ruby", "sh",
 	"zsh",
 }
 
-// commandOf names a process as its user would: an interpreter with its script, "node server.js",
-// and pipebench with its command. The others have the name that the kernel gives them.
+// commandOf names a process as its user would: an interpreter with its script ("node server.js"),
+// pipebench with its command, and any other program by the name that the kernel has for it.
 func commandOf(pid int, name string) string {
 	text, err := procfs.Text(pid, "cmdline")
 	if err != nil {
@@ -31,19 +31,20 @@ func commandOf(pid int, name string) string {
 	if !slices.Contains(interpreters, strings.TrimRight(program, "0123456789.")) {
 		return name
 	}
-	for i, arg := range args[1:] {
-		switch {
-		case arg == "-m" && i+2 < len(args):
-			return program + " -m " + args[i+2]
-		case arg == "" || arg[0] == '-':
+	args = args[1:]
+	for i, arg := range args {
+		if arg == "-m" && i+1 < len(args) { // python -m MODULE
+			return program + " -m " + args[i+1]
+		}
+		if arg == "" || arg[0] == '-' {
 			continue
 		}
-		root := "cwd"
+		base := "cwd" // links in /proc/PID: to the working directory, and to the root
 		if filepath.IsAbs(arg) {
-			root = "root"
+			base = "root"
 		}
-		file, err := os.Stat(procfs.Path(pid, root, arg))
-		if err == nil && file.Mode().IsRegular() {
+		file, err := os.Stat(procfs.Path(pid, base, arg))
+		if err == nil && file.Mode().IsRegular() { // the script
 			return program + " " + filepath.Base(arg)
 		}
 	}

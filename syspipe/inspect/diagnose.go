@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// A Diagnosis is something that is wrong with a process or with channels.
+// A Diagnosis says what is wrong with a process, or with channels: pipes, FIFOs and sockets.
 type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // their IDs
-	// PID is set if it concerns one process. Of MutualRead, it is the server.
+	// PID is the process that the diagnosis is about, 0 if it is about several. MutualRead names
+	// the server.
 	PID int `json:"pid,omitempty"`
 
-	queued int // bytes, of Unread
+	queued int // unread bytes, if Kind is Unread
 }
 
 // A Problem is a kind of diagnosis.
@@ -39,8 +40,8 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems are all kinds in words. Those that explain best why a program hangs come first, and so
-// do their diagnoses. Those up to Unread explain it; see explains.
+// problems describes all kinds, in the order in which a report lists its diagnoses: what explains
+// best why a program hangs comes first. Those after Unread do not explain it (see explains).
 var problems = []struct {
 	kind Problem
 	text string
@@ -61,7 +62,7 @@ var problems = []struct {
 	{HeldOpen, "somebody else keeps a writing end open"},
 }
 
-// rank returns the place of a kind among the problems.
+// rank returns the index of a kind in problems.
 func (kind Problem) rank() int {
 	for i, p := range problems {
 		if p.kind == kind {
@@ -71,10 +72,10 @@ func (kind Problem) rank() int {
 	return len(problems)
 }
 
-// needsTwoLooks reports whether one look cannot find the problem.
+// needsTwoLooks reports whether the problem shows only in what changed between two looks.
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
-// Problems returns, in words, what the report looked for. A report of one look could not find all.
+// Problems describes the problems that the report could find: fewer after one look than after two.
 func (r *Report) Problems() []string {
 	var list []string
 	for _, p := range problems {
@@ -85,9 +86,9 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to a report what it and an earlier one tell together, and drops the diagnoses that
-// the earlier report does not confirm. It reports whether a longer time between the two might tell
-// more.
+// compare adds to r what its processes did since an earlier report, makes the diagnoses anew, and
+// drops those that the earlier report does not confirm. It reports true if a process may spin, but
+// has not run for long enough to be sure.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -104,10 +105,9 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 		}
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
-		if d.Kind == MutualRead && r.moves(d.PID) {
-			return true
-		}
-		return !d.Kind.needsTwoLooks() && !slices.ContainsFunc(before.Diagnoses, d.same)
+		confirmed := d.Kind.needsTwoLooks() || slices.ContainsFunc(before.Diagnoses, d.same)
+		answersMeanwhile := d.Kind == MutualRead && r.moves(d.PID)
+		return !confirmed || answersMeanwhile
 	})
 	return inDoubt
 }
@@ -119,34 +119,26 @@ func (r *Report) moves(pid int) bool {
 	})
 }
 
-// same reports whether other, a diagnosis of the earlier look, is about the same problem. The
-// figures may differ.
-func (d Diagnosis) same(other Diagnosis) bool {
-	if d.Kind != other.Kind || d.PID != other.PID {
+// same reports whether earlier, a diagnosis of the first look, is about the same problem. Figures
+// in the sentences may differ.
+func (d Diagnosis) same(earlier Diagnosis) bool {
+	if d.Kind != earlier.Kind || d.PID != earlier.PID {
 		return false
 	}
-	if d.Kind == Unread && d.queued < other.queued { // some of it was read
+	if d.Kind == Unread && d.queued < earlier.queued { // some of it was read
 		return false
 	}
-	return d.PID != 0 || slices.Equal(d.Channels, other.Channels)
+	return d.PID != 0 || slices.Equal(d.Channels, earlier.Channels)
 }
 
-// diagnose finds what is wrong: first with pairs of channels that run between the same two
-// processes in opposite directions, then with many channels together, with each alone, and with the
-// processes. The less likely causes are looked for only if nothing found so far explains a hang.
+// diagnose finds what is wrong. If several diagnoses concern a channel, the first one found counts
+// (see finder.add), so what is more specific is looked for first. The less likely causes are looked
+// for only if nothing found so far explains a hang.
 func (r *Report) diagnose() []Diagnosis {
 	f := finder{report: r}
 	for i := range r.Channels {
 		for j := i + 1; j < len(r.Channels); j++ {
-			there := &r.Channels[i]
-			back := &r.Channels[j]
-			for _, a := range there.Writers {
-				for _, b := range there.Readers {
-					if a.PID != b.PID && holds(back.Writers, b.PID) && holds(back.Readers, a.PID) {
-						f.checkPair(there, back, a, b)
-					}
-				}
-			}
+			f.checkPair(&r.Channels[i], &r.Channels[j])
 		}
 	}
 	f.checkLeaks(r.Channels)
@@ -156,14 +148,15 @@ func (r *Report) diagnose() []Diagnosis {
 	for _, p := range r.Processes {
 		f.checkProcess(p, r)
 	}
-	f.checkRest(true)
+	const certain, possible = true, false
+	f.checkMutualRead(certain)
 	if !f.explains() {
 		for i := range r.Channels {
 			f.checkUnread(&r.Channels[i])
 		}
 	}
 	if !f.explains() {
-		f.checkRest(false)
+		f.checkMutualRead(possible)
 	}
 	for i := range r.Channels {
 		f.checkHolders(&r.Channels[i], r.all)
@@ -178,12 +171,12 @@ func (r *Report) diagnose() []Diagnosis {
 type finder struct {
 	report    *Report
 	found     []Diagnosis
-	explained []string // channels that a diagnosis has explained
-	pairs     []pair   // processes that wait for each other
+	explained []string // IDs of the channels in found
+	pairs     []pair   // processes that wait for each other's bytes
 }
 
-// add records a diagnosis of channels and returns it, to be completed before the next add. If one
-// of them has a diagnosis already, add returns nil.
+// add records a diagnosis of channels, unless one of these channels has a diagnosis already. It
+// returns the diagnosis, which the caller may complete before the next add, or nil.
 func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
@@ -197,13 +190,14 @@ func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagn
 	return &f.found[len(f.found)-1]
 }
 
-// explains reports whether a diagnosis tells why a program hangs.
+// explains reports whether a diagnosis so far tells why a program hangs.
 func (f *finder) explains() bool {
 	return slices.ContainsFunc(f.found, func(x Diagnosis) bool {
 		return x.Kind.rank() <= Unread.rank()
 	})
 }
 
+// addProcess records a diagnosis of a process. Its sentence is the process's name and what it does.
 func (f *finder) addProcess(kind Problem, p Proc, does string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
@@ -213,14 +207,25 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-func (f *finder) checkPair(there, back *Channel, a, b Holder) {
-	if there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers) {
-		const says = "both sides are writing and neither reads: " +
-			"%s is writing to %s (%s), and %s to %s (%s)"
-		f.add(MutualWrite, fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill()), there, back)
-	}
-	if p, ok := f.report.pairAtRest(there, back, a, b); ok {
-		f.pairs = append(f.pairs, p)
+// checkPair looks for two processes a and b of which a writes to b through the first channel and b
+// to a through the second, and finds what is wrong between them.
+func (f *finder) checkPair(there, back *Channel) {
+	bothFull := there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers)
+	for _, a := range there.Writers {
+		for _, b := range there.Readers {
+			if a.PID == b.PID || !holds(back.Writers, b.PID) || !holds(back.Readers, a.PID) {
+				continue
+			}
+			if bothFull {
+				const says = "both sides are writing and neither reads: " +
+					"%s is writing to %s (%s), and %s to %s (%s)"
+				text := fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill())
+				f.add(MutualWrite, text, there, back)
+			}
+			if p, ok := f.report.waitingPair(there, back, a, b); ok {
+				f.pairs = append(f.pairs, p)
+			}
+		}
 	}
 }
 
@@ -234,6 +239,7 @@ func pidWaits(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }
 
+// checkChannel finds what is wrong with one channel and its holders.
 func (f *finder) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
@@ -251,12 +257,12 @@ func (f *finder) checkChannel(c *Channel) {
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
-		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), f.idle(c.Readers)), c)
+		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), f.describeIdle(c.Readers)), c)
 	case c.Queued == 0 && anyWaits(c.Readers) &&
 		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
 		r := firstWaiting(c.Readers)
-		if !r.inCall {
-			return // no fault: programs have such pipes to wake up their own threads
+		if !r.inCall { // it polls: programs have such pipes to wake up their own threads
+			return
 		}
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
@@ -274,9 +280,8 @@ func (f *finder) checkChannel(c *Channel) {
 	}
 }
 
-// checkUnread finds bytes in the standard input of a process that does not fetch them: it waits for
-// something else, or does something else. For descriptors other than standard input this is no
-// problem: a program may read them when it likes.
+// checkUnread finds bytes in a standard input whose process is not waiting to read. For other
+// descriptors this is no problem: a program may read them when it likes.
 func (f *finder) checkUnread(c *Channel) {
 	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) {
 		return
@@ -309,8 +314,9 @@ func firstWaiting(list []Holder) Holder {
 	return list[0]
 }
 
-// idle tells who holds the reading end and does not read, and what it does instead.
-func (f *finder) idle(readers []Holder) string {
+// describeIdle says who holds the reading end and does not read; if it is one process, also what it
+// waits for instead.
+func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
 	}
@@ -331,16 +337,17 @@ func (f *finder) idle(readers []Holder) string {
 	return text
 }
 
-// waitsElsewhere names the only channel of the report at which a process waits for bytes of
-// another: ": it waits for the stdout of 4711 (server)"; "" if there is none, or are several.
+// waitsElsewhere names the channel at which a process waits for another's bytes: ": it waits for
+// the stdout of 4711 (server)". It returns "" if there is no such channel, or more than one.
 func (r *Report) waitsElsewhere(pid int) string {
 	text := ""
 	for i := range r.Channels {
 		c := &r.Channels[i]
-		if _, own := c.Owner(); own || !pidWaits(c.Readers, pid) || len(c.Writers) == 0 {
+		_, oneHolder := c.Owner()
+		if oneHolder || !pidWaits(c.Readers, pid) || len(c.Writers) == 0 {
 			continue
 		}
-		if text != "" {
+		if text != "" { // this is the second one
 			return ""
 		}
 		w := c.Writers[0]
@@ -349,17 +356,19 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount is how many channels that lead nowhere count as a leak. A few do not: programs have
-// some to wake themselves up.
+// leakCount channels that lead nowhere, or more, are a leak. Fewer are none: programs have some to
+// wake themselves up.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels that they hold alone.
+// checkLeaks finds processes with many channels that lead nowhere.
 func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{}
 	for i := range channels {
 		c := &channels[i]
-		pid, own := c.Owner()
-		if own && (c.NoReader || c.NoWriter || len(c.Writers) > 0 && len(c.Readers) > 0) {
+		pid, oneHolder := c.Owner()
+		closed := c.NoReader || c.NoWriter
+		toItself := len(c.Writers) > 0 && len(c.Readers) > 0
+		if oneHolder && (closed || toItself) {
 			owned[pid] = append(owned[pid], c)
 		}
 	}
@@ -369,31 +378,31 @@ func (f *finder) checkLeaks(channels []Channel) {
 			continue
 		}
 		holder := slices.Concat(list[0].Writers, list[0].Readers)[0]
-		left := 0
+		closed := 0
 		for _, c := range list {
 			if c.NoReader || c.NoWriter {
-				left++
+				closed++
 			}
 		}
 		const says = "%s holds %d pipes or sockets that lead nowhere: " +
 			"of %d both ends are its own, of %d the other end is closed; " +
 			"it leaks descriptors if they grow in number"
-		text := fmt.Sprintf(says, holder, len(list), len(list)-left, left)
+		text := fmt.Sprintf(says, holder, len(list), len(list)-closed, closed)
 		if found := f.add(Leak, text, list...); found != nil {
 			found.PID = pid
 		}
 	}
 }
 
-// checkHolders finds processes that hold a writing end too many while a reader waits for the end.
-// For each process there is one diagnosis.
+// checkHolders finds a process that needlessly holds the writing end of a channel, so that a reader
+// waits in vain for the end of file. A process gets at most one such diagnosis.
 func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	if c.Queued > 0 || !anyWaits(c.Readers) {
 		return
 	}
 	for _, w := range c.Writers {
 		known := func(x Diagnosis) bool { return x.Kind == HeldOpen && x.PID == w.PID }
-		why := keptBy(w, c, all)
+		why := whyNeedless(w, c, all)
 		if why == "" || slices.ContainsFunc(f.found, known) {
 			continue
 		}
@@ -408,13 +417,13 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// keptBy says why a writer is one too many: it inherited the end from a process that has use for it
-// itself, or that has closed it or is gone. It is "" if the writer may need the end.
-func keptBy(w Holder, c *Channel, all map[int]Proc) string {
+// whyNeedless says why w seems to hold the writing end needlessly: it inherited the end from an
+// ancestor that still has it, that has closed it, or that is gone. It returns "" if w may need it.
+func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
-		// It inherited the end from a process that still has it, and does not wait for it to end.
-		if reading && !other.awaits && descends(w.PID, other.PID, all) {
+		// An ancestor that waits for its child leaves the writing to the child.
+		if reading && !other.waitsForChild && descends(w.PID, other.PID, all) {
 			return fmt.Sprintf("which it has from %s", other)
 		}
 	}
@@ -423,23 +432,24 @@ func keptBy(w Holder, c *Channel, all map[int]Proc) string {
 	}
 	parent := all[w.PID].Parent
 	for _, r := range c.Readers {
-		switch {
-		case r.PID == w.PID || !r.Waits:
-		// It descends from the reader, and its own parent has closed the end.
-		case descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent):
+		if r.PID == w.PID || !r.Waits {
+			continue
+		}
+		if descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent) {
+			// The reader started the parent, which has closed the end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
-		// Its own parent is gone: the present one is a far ancestor of the reader.
-		case descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) &&
-			!startedReader(c, parent, all):
+		}
+		if descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) &&
+			!startedReader(c, parent, all) {
+			// When w's own parent ended, the kernel made a far ancestor its parent.
 			return "and whoever started it is gone"
 		}
 	}
 	return ""
 }
 
-// startedReader reports whether the process parent reads itself or is the parent of a reader, as a
-// shell is the parent of both ends of its pipelines. It is neither if it is the far ancestor to
-// which the kernel gave the writer when the writer's own parent ended.
+// startedReader reports whether the process parent reads the channel itself or is the parent of a
+// reader, as a shell is the parent of both ends of its pipelines.
 func startedReader(c *Channel, parent int, all map[int]Proc) bool {
 	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
 		return r.PID == parent || all[r.PID].Parent == parent
@@ -448,7 +458,7 @@ func startedReader(c *Channel, parent int, all map[int]Proc) bool {
 
 // descends reports whether a process was started by another, or by a descendant of that process.
 func descends(pid, ancestor int, all map[int]Proc) bool {
-	for range all { // not for ever: parents that changed meanwhile may form a circle
+	for range all { // a bound, because parents that changed meanwhile may form a circle
 		pid = all[pid].Parent
 		if pid == 0 {
 			return false
@@ -460,17 +470,19 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 	return false
 }
 
-// Thresholds of what two looks tell.
+// Thresholds for what a process did between two looks.
 const (
-	busyShare  = 0.9                   // of the look; a thread runnable for longer never rested
-	idleShare  = 0.5                   // of the time it could use; below this, it mostly rests
-	enoughCPU  = 50 * time.Millisecond // more than a program takes to start up and come to rest
-	manyCalls  = 100                   // calls that moved nothing
-	fewBytes   = 1024                  // what programs move to wake up their own threads
-	fullBlocks = 4                     // this many writes, all of whole blocks, are no accident
+	// A thread that was runnable for more than this share of the time did not rest.
+	busyShare = 0.9
+	// A thread that ran for no more than this share of the time that it could use mostly rested.
+	idleShare = 0.5
+	enoughCPU = 50 * time.Millisecond // more than a program takes to start up and come to rest
+	manyCalls = 100                   // more reads and writes that move nothing are no accident
+	fewBytes  = 1024                  // more than programs move to wake up their own threads
+	manyFull  = 4                     // so many writes, each of a whole block, are no accident
 )
 
-// checkProcess finds what is wrong with a process whatever its channels are.
+// checkProcess finds what is wrong with a process, except with its channels.
 func (f *finder) checkProcess(p Proc, r *Report) {
 	if p.Stopped {
 		const says = "is stopped, as by SIGSTOP or Ctrl-Z, " +
@@ -494,9 +506,16 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 	if how, sure := p.spins(r.Look); how != "" && sure {
 		f.addProcess(Spins, p, how)
 	}
+	f.checkBuffers(p, r)
+}
+
+// checkBuffers finds a process that holds back output until a block is full: it has written whole
+// blocks from the beginning, and mostly rests, but not because its standard output is full.
+func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
-	before := p.Total.since(p.Recent) // until the first look
-	if block == 0 || block != before.blockSize() || p.Recent.busy.share(r.Look) > idleShare {
+	untilFirstLook := p.Total.since(p.Recent)
+	rests := p.Recent.busy.share(r.Look) <= idleShare
+	if block == 0 || block != untilFirstLook.blockSize() || !rests {
 		return
 	}
 	output := r.outputOf(p.PID)
@@ -516,17 +535,18 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says what a process did between two looks instead of resting, by its busiest thread; "" if
-// it rested. It is sure only if that thread used enough CPU time: on a busy machine a program that
-// starts up waits for a CPU all the time, and so never sleeps either.
+// spins says how the busiest thread of a process spun in the time between two looks; "" if it did
+// not. It is sure only if that thread got enough CPU time: on a busy machine, a program that starts
+// up waits for a CPU all the time, so it does not rest either.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
 	calls := u.ReadCalls + u.WriteCalls
 	moved := u.ReadBytes + u.WriteBytes
+	inVain := calls > manyCalls && moved < calls/2
 	neverRested := float64(u.Runnable) > busyShare*float64(between) && u.busy.runnable
 	switch {
-	case calls > manyCalls && moved < calls/2 && u.busy.share(between) > idleShare:
+	case inVain && u.busy.share(between) > idleShare:
 		const says = "spins: %d reads and writes in %v moved %d bytes;" +
 			" it asks again where it should wait (poll)"
 		how = fmt.Sprintf(says, calls, look, moved)
@@ -537,22 +557,23 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns how much of the time in which a thread could have run it did run. The time that it
-// waited for a CPU is left out, because that depends on other programs.
-func (t turns) share(look time.Duration) float64 {
+// share returns the part of the time between two looks in which a thread ran. The time that it
+// waited for a CPU is left out, because it depends on other programs.
+func (t cpuTime) share(look time.Duration) float64 {
 	return float64(t.ran) / float64(max(look-t.waited, t.ran, 1))
 }
 
-// blockSize returns the size that all writes of a process had, if that is a usual size of a block
-// and its reads are smaller; else 0. A process that reads as large pieces just passes them on.
+// blockSize returns the size of the blocks in which a process writes; 0 if its writes differ in
+// size or have no usual block size, or if it reads pieces as large and just passes them on.
 func (u *Usage) blockSize() int64 {
-	if u.WriteCalls < fullBlocks {
+	if u.WriteCalls < manyFull {
 		return 0
 	}
 	size := u.WriteBytes / u.WriteCalls
-	gathers := u.ReadBytes < u.ReadCalls*size/2
+	sameSize := size*u.WriteCalls == u.WriteBytes
 	isBlock := size == 4<<10 || size == 8<<10
-	if !isBlock || !gathers || size*u.WriteCalls != u.WriteBytes {
+	passesOn := u.ReadBytes >= u.ReadCalls*size/2
+	if !sameSize || !isBlock || passesOn {
 		return 0
 	}
 	return size

@@ -120,43 +120,43 @@ func TestDiagnoseOfTwoLooks(t *testing.T) {
 		name    string
 		before  Usage
 		after   Usage
-		turns   turns // since, of its only thread
+		cpu     cpuTime // since, of its only thread
 		look    time.Duration
 		want    Problem // "" for none
 		inDoubt bool
 	}{
 		{name: "waits in a read", look: 500 * ms},
-		{name: "computes", look: 500 * ms, turns: turns{ran: 490 * ms, runnable: true}, want: Spins},
-		{name: "starts up on a busy machine", look: 36 * ms, turns: turns{ran: 3 * ms, waited: 33 * ms, runnable: true}, inDoubt: true},
-		{name: "starts up on an idle machine", look: 20 * ms, turns: turns{ran: 20 * ms, runnable: true}, inDoubt: true},
-		{name: "came to rest at last", look: 360 * ms, turns: turns{ran: 70 * ms, waited: 285 * ms}},
-		{name: "computes on a busy machine", look: 800 * ms, turns: turns{ran: 80 * ms, waited: 720 * ms, runnable: true}, want: Spins},
-		{name: "computes and passes on", look: 500 * ms, after: Usage{WriteCalls: 9, WriteBytes: 9000}, turns: turns{ran: 500 * ms, runnable: true}},
-		{name: "asks in vain", look: 500 * ms, after: Usage{ReadCalls: 9000}, turns: turns{ran: 300 * ms}, want: Spins},
-		{name: "asks in vain on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 9000}, turns: turns{ran: 60 * ms, waited: 400 * ms}, want: Spins},
-		{name: "asks now and then on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 400}, turns: turns{ran: 60 * ms, waited: 300 * ms}},
-		{name: "asked in vain as it started up", look: 20 * ms, after: Usage{ReadCalls: 200}, turns: turns{ran: 15 * ms}, inDoubt: true},
+		{name: "computes", look: 500 * ms, cpu: cpuTime{ran: 490 * ms, runnable: true}, want: Spins},
+		{name: "starts up on a busy machine", look: 36 * ms, cpu: cpuTime{ran: 3 * ms, waited: 33 * ms, runnable: true}, inDoubt: true},
+		{name: "starts up on an idle machine", look: 20 * ms, cpu: cpuTime{ran: 20 * ms, runnable: true}, inDoubt: true},
+		{name: "came to rest at last", look: 360 * ms, cpu: cpuTime{ran: 70 * ms, waited: 285 * ms}},
+		{name: "computes on a busy machine", look: 800 * ms, cpu: cpuTime{ran: 80 * ms, waited: 720 * ms, runnable: true}, want: Spins},
+		{name: "computes and passes on", look: 500 * ms, after: Usage{WriteCalls: 9, WriteBytes: 9000}, cpu: cpuTime{ran: 500 * ms, runnable: true}},
+		{name: "asks in vain", look: 500 * ms, after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 300 * ms}, want: Spins},
+		{name: "asks in vain on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 60 * ms, waited: 400 * ms}, want: Spins},
+		{name: "asks now and then on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 400}, cpu: cpuTime{ran: 60 * ms, waited: 300 * ms}},
+		{name: "asked in vain as it started up", look: 20 * ms, after: Usage{ReadCalls: 200}, cpu: cpuTime{ran: 15 * ms}, inDoubt: true},
 		{name: "holds its output back", look: 500 * ms, before: blocks, after: blocks, want: Buffers},
 		{name: "wrote its first blocks", look: 500 * ms, after: blocks},
 		{name: "wrote small pieces before", look: 500 * ms, before: Usage{WriteCalls: 1, WriteBytes: 4095}, after: blocks},
-		{name: "writes blocks as it computes them", look: 500 * ms, before: blocks, after: blocks, turns: turns{ran: 100 * ms, waited: 350 * ms}},
+		{name: "writes blocks as it computes them", look: 500 * ms, before: blocks, after: blocks, cpu: cpuTime{ran: 100 * ms, waited: 350 * ms}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			began := time.Now()
-			report := func(u Usage, at time.Time, threads map[int]turns) *Report {
+			report := func(u Usage, at time.Time, threads map[int]cpuTime) *Report {
 				u.threads = threads
 				return &Report{taken: at, Processes: []Proc{{PID: 2, Command: "server", Total: &u}}, Channels: []Channel{
 					{ID: "o", Writers: []Holder{{PID: 2, Command: "server", FD: 1}}, Readers: []Holder{{PID: 1, Waits: true}}},
 				}}
 			}
-			earlier := turns{ran: 5 * ms, waited: 7 * ms}
-			total := turns{earlier.ran + row.turns.ran, earlier.waited + row.turns.waited, row.turns.runnable}
+			earlier := cpuTime{ran: 5 * ms, waited: 7 * ms}
+			total := cpuTime{earlier.ran + row.cpu.ran, earlier.waited + row.cpu.waited, row.cpu.runnable}
 			row.after.ReadCalls += row.before.ReadCalls
 			row.after.ReadBytes += row.before.ReadBytes
 			row.after.WriteCalls += row.before.WriteCalls
 			row.after.WriteBytes += row.before.WriteBytes
-			r := report(row.after, began.Add(row.look), map[int]turns{2: total})
-			if inDoubt := r.compare(report(row.before, began, map[int]turns{2: earlier})); inDoubt != row.inDoubt {
+			r := report(row.after, began.Add(row.look), map[int]cpuTime{2: total})
+			if inDoubt := r.compare(report(row.before, began, map[int]cpuTime{2: earlier})); inDoubt != row.inDoubt {
 				t.Errorf("in doubt is %v, want %v", inDoubt, row.inDoubt)
 			}
 			if len(r.Diagnoses) > 0 != (row.want != "") || row.want != "" && r.Diagnoses[0].Kind != row.want {
@@ -175,7 +175,7 @@ func restingPair() *Report {
 			{ID: "b", Writers: []Holder{{PID: 2, Command: "server", FD: 1}},
 				Readers: []Holder{{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}}},
 		},
-		all: map[int]Proc{1: {PID: 1, threads: 1}, 2: {PID: 2, Parent: 1, threads: 5}},
+		all: map[int]Proc{1: {PID: 1, threadCount: 1}, 2: {PID: 2, Parent: 1, threadCount: 5}},
 	}
 }
 
@@ -190,7 +190,7 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 		{"certain", func(*Report) {},
 			"has read all that was sent; a message was swallowed, or its answer is not written"},
 		{"a client of several threads",
-			func(r *Report) { r.all[1] = Proc{PID: 1, threads: 2} },
+			func(r *Report) { r.all[1] = Proc{PID: 1, threadCount: 2} },
 			"if an answer is due"},
 		{"a client in poll", func(r *Report) { r.Channels[1].Readers[0].inCall = false },
 			"if an answer is due"},
@@ -198,7 +198,7 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 			func(r *Report) { r.all[2] = Proc{PID: 2, network: true} },
 			"and also waits for a socket"},
 		{"a server that waits for a child",
-			func(r *Report) { r.Channels[0].Readers[0].awaits = true }, ""},
+			func(r *Report) { r.Channels[0].Readers[0].waitsForChild = true }, ""},
 		{"a server at work", func(r *Report) { r.all[2] = Proc{PID: 2, running: true} }, ""},
 		{"a server that waits for a helper", func(r *Report) {
 			r.Channels = append(r.Channels, Channel{ID: "c", Writers: []Holder{{PID: 3, FD: 1}},

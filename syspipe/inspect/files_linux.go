@@ -21,8 +21,8 @@ type openFile struct {
 	nonBlocking   bool
 }
 
-// openFiles returns the pipes, FIFOs and sockets of a process. An error means that its descriptors
-// may not be listed.
+// openFiles returns the pipes, FIFOs and sockets of a process. An error says why its descriptors
+// cannot be listed.
 func openFiles(pid int) ([]openFile, error) {
 	fds, err := procfs.Descriptors(pid)
 	if err != nil {
@@ -37,8 +37,9 @@ func openFiles(pid int) ([]openFile, error) {
 	return list, nil
 }
 
-// readOpenFile reports false for a descriptor that is closed by now, or is something else. How the
-// file was opened is in /proc/PID/fdinfo/N: "flags:\t0100001", in octal.
+// readOpenFile reports false for a descriptor that is closed by now, or is something else. The name
+// of the file is "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO. How it was opened is in
+// /proc/PID/fdinfo/N: "flags:\t0100001", in octal.
 func readOpenFile(pid, fd int) (openFile, bool) {
 	link := procfs.Path(pid, "fd", strconv.Itoa(fd))
 	name, err := os.Readlink(link)
@@ -73,21 +74,22 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	return f, true
 }
 
-// ask finds out how full a pipe is, and whether the other side has gone. It asks the first of the
-// holders' ends that it may open: it opens the end a second time, without waiting, and closes it.
-func (c *Channel) ask(holders []Holder, mode int) {
+// measurePipe finds out how full a pipe is, and whether its other side has gone. For this it opens
+// one of the holders' ends a second time, without waiting, and closes it again. If it may not open
+// the end of one holder, it tries the next. The mode is O_WRONLY for writers, O_RDONLY for readers.
+func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))
 		fd, err := unix.Open(path, mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) {
+		if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) { // nobody reads this FIFO
 			c.Queued = -1
-			c.NoReader = true // ENXIO: nobody reads this FIFO
+			c.NoReader = true
 			return
 		}
 		if err != nil {
 			continue
 		}
-		err = c.askEnd(fd, mode)
+		err = c.measureEnd(fd, mode)
 		unix.Close(fd)
 		if err == nil {
 			return
@@ -95,7 +97,7 @@ func (c *Channel) ask(holders []Holder, mode int) {
 	}
 }
 
-func (c *Channel) askEnd(fd, mode int) error {
+func (c *Channel) measureEnd(fd, mode int) error {
 	capacity, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	if err != nil {
 		return err
@@ -105,7 +107,7 @@ func (c *Channel) askEnd(fd, mode int) error {
 		return err
 	}
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}
-	if _, err := unix.Poll(fds, 0); err != nil {
+	if _, err := unix.Poll(fds, 0 /* no wait */); err != nil {
 		return err
 	}
 	c.Capacity = capacity

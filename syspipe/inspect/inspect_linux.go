@@ -16,8 +16,8 @@ import (
 )
 
 // Process looks once at a process and its descendants. If the process is gone, the error wraps
-// [fs.ErrNotExist]; if it belongs to somebody else, the error wraps [fs.ErrPermission]. A
-// descendant whose descriptors may not be read is in the report, with the reason in Unreadable.
+// [fs.ErrNotExist]; if it belongs to somebody else, the error wraps [fs.ErrPermission]. If the
+// descriptors of a descendant cannot be read, the report gives the reason (Proc.Unreadable).
 func Process(pid int) (r *Report, err error) {
 	defer func() {
 		if err != nil {
@@ -49,7 +49,7 @@ func Process(pid int) (r *Report, err error) {
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
 		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
-			continue // this process only inherited descriptors from its shell: they explain nothing
+			continue // this program has no part in it: it inherited descriptors from its shell
 		}
 		s.read(other)
 	}
@@ -59,35 +59,36 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxDoubt is how long [Over] goes on looking if it cannot tell whether a process spins: on a busy
-// machine, the process may not have got enough CPU time to come to rest.
+// maxDoubt is the time after which [Over] no longer looks again because a process may spin or not.
+// On a busy machine, the process may not have got enough CPU time to come to rest.
 const maxDoubt = 5 * time.Second
 
-// Over looks at the processes twice, with a pause of look in between. It returns the second look,
-// and what the processes did in the pause. If it is in doubt whether a process spins or is just
-// coming to rest, it looks again after the same pause, for up to five seconds. A diagnosis that can
-// be made from one look counts only if both looks find it: a pipe may be full for a moment, and a
-// child holds all descriptors of its parent until it becomes another program. If the process ends
-// in the meantime, the error wraps [fs.ErrNotExist], as with [Process].
-func Over(ctx context.Context, pid int, look time.Duration) (*Report, error) {
+// Over looks at the processes twice, with a pause in between. It returns the second look, and what
+// the processes did in the pause. If a process may be spinning or just coming to rest, Over looks
+// again after another pause, for up to five seconds in all. A diagnosis that can be made from one
+// look counts only if the first look has it too: a pipe may be full for a moment, and a child holds
+// all descriptors of its parent until it becomes another program. If the process ends in the
+// meantime, the error wraps [fs.ErrNotExist], as with [Process].
+func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
-	for err == nil {
+	if err != nil {
+		return nil, err
+	}
+	for {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(look):
+		case <-time.After(pause):
 		}
-		var after *Report
-		after, err = Process(pid)
+		after, err := Process(pid)
 		if err != nil {
-			break
+			return nil, err
 		}
 		inDoubt := after.compare(before)
 		if !inDoubt || after.Look > maxDoubt {
 			return after, nil
 		}
 	}
-	return nil, err
 }
 
 // errGone is fs.ErrNotExist with a text that fits a process.
@@ -105,28 +106,29 @@ func processes() (map[int]Proc, error) {
 	}
 	all := map[int]Proc{}
 	for _, pid := range pids {
-		s, err := procfs.ReadStat(pid)
-		if err != nil || s.Ended() {
+		stat, err := procfs.ReadStat(pid)
+		if err != nil || stat.Ended() {
 			continue
 		}
-		p := Proc{PID: pid, Parent: s.Parent, Command: commandOf(pid, s.Command)}
-		p.Stopped = s.State == 'T' || s.State == 't'
-		p.ofKernel = s.OfKernel()
-		all[pid] = p
+		all[pid] = Proc{
+			PID: pid, Parent: stat.Parent, Command: commandOf(pid, stat.Command),
+			Stopped:  stat.State == 'T' || stat.State == 't',
+			ofKernel: stat.OfKernel(),
+		}
 	}
 	return all, nil
 }
 
 // A snapshot is what can be seen of all processes at about one time.
 type snapshot struct {
-	procs   map[int]Proc
-	threads map[int][]Thread
+	procs   map[int]Proc     // by PID
+	threads map[int][]Thread // by PID: the threads that wait
 	open    []openFile
-	sockets map[uint64]socket
+	sockets map[uint64]socket // by inode
 }
 
-// read adds what a process has open and waits for. A thread of the kernel makes no calls, though
-// its file says "read(0)".
+// read adds what a process has open and waits for. It leaves out the threads of the kernel: they
+// make no calls, though the kernel says that they are in call 0, which is read.
 func (s *snapshot) read(pid int) {
 	p := s.procs[pid]
 	files, err := openFiles(pid)
@@ -135,7 +137,7 @@ func (s *snapshot) read(pid int) {
 	} else {
 		s.open = append(s.open, files...)
 		if !p.ofKernel {
-			s.threads[pid] = threads(&p)
+			s.threads[pid] = readThreads(&p)
 		}
 	}
 	s.procs[pid] = p
@@ -149,8 +151,8 @@ func (s *snapshot) tree(root int) []Proc {
 	p.Total = readUsage(root)
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
-		if pid == root || pid == os.Getpid() {
-			continue // this program is not part of the answer
+		if pid == root || pid == os.Getpid() { // this program is left out
+			continue
 		}
 		if s.procs[pid].Parent == root {
 			tree = append(tree, s.tree(pid)...)
@@ -159,32 +161,32 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels that the processes of the tree hold an end of, with all their
-// holders: those that tell something of the tree, and those that it only inherited.
+// channels returns the channels of which the tree holds an end, with all their holders. Those that
+// the tree only inherited are apart (see Report.Inherited).
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
 		inTree[p.PID] = true
 	}
 	byID := map[string]*Channel{}
-	wanted := map[string]bool{}
+	heldByTree := map[string]bool{}
 	for _, f := range s.open {
-		for _, c := range s.endsOf(f) {
-			if into, ok := byID[c.ID]; ok {
-				into.Writers = append(into.Writers, c.Writers...)
-				into.Readers = append(into.Readers, c.Readers...)
+		for _, c := range s.channelsOf(f) {
+			if known, ok := byID[c.ID]; ok {
+				known.Writers = append(known.Writers, c.Writers...)
+				known.Readers = append(known.Readers, c.Readers...)
 			} else {
 				byID[c.ID] = &c
 			}
-			wanted[c.ID] = wanted[c.ID] || inTree[f.pid]
+			heldByTree[c.ID] = heldByTree[c.ID] || inTree[f.pid]
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		c := byID[id]
-		if !wanted[id] {
+		if !heldByTree[id] {
 			continue
 		}
-		s.measure(c)
+		c.measure()
 		if c.isInherited(inTree) {
 			inherited = append(inherited, *c)
 		} else {
@@ -199,19 +201,21 @@ func (c *Channel) isInherited(inTree map[int]bool) bool {
 	if c.Queued > 0 {
 		return false
 	}
-	outside := false
+	heldOutside := false
 	for _, h := range slices.Concat(c.Writers, c.Readers) {
-		if inTree[h.PID] && (h.Waits || h.FD <= 2) {
+		standardStream := h.FD <= 2
+		if inTree[h.PID] && (h.Waits || standardStream) {
 			return false
 		}
-		outside = outside || !inTree[h.PID]
+		heldOutside = heldOutside || !inTree[h.PID]
 	}
-	return outside
+	return heldOutside
 }
 
-// endsOf returns the channels that an open file is an end of, each with the process of the file as
-// its holder. A connected Unix socket is an end of two, one per direction.
-func (s *snapshot) endsOf(f openFile) []Channel {
+// channelsOf returns the channels of which an open file is an end, with the process of the file as
+// their only holder. These are two for a connected Unix socket, one per direction, and one for any
+// other file.
+func (s *snapshot) channelsOf(f openFile) []Channel {
 	p := s.procs[f.pid]
 	h := Holder{
 		PID: f.pid, Command: p.Command, FD: f.fd, NonBlocking: f.nonBlocking, stopped: p.Stopped,
@@ -223,42 +227,45 @@ func (s *snapshot) endsOf(f openFile) []Channel {
 			c.Kind = "fifo"
 		}
 		if f.writes {
-			c.Writers = []Holder{s.waitsIn(h, "write")}
+			c.Writers = []Holder{s.withWaits(h, "write")}
 		}
 		if f.reads {
-			c.Readers = []Holder{s.waitsIn(h, "read")}
+			c.Readers = []Holder{s.withWaits(h, "read")}
 		}
 		return []Channel{c}
 	}
 	own, ok := s.sockets[f.inode]
 	if !ok || own.peer == 0 && !own.peerClosed {
 		// It is not a Unix socket, not connected, or in another network namespace.
-		p.network = p.network || s.waitsIn(h, "read").Waits
+		p.network = p.network || s.withWaits(h, "read").Waits
 		s.procs[f.pid] = p
 		return nil
 	}
 	id := func(from, to uint64) string { return fmt.Sprintf("socket:[%d]>[%d]", from, to) }
-	out := Channel{ID: id(f.inode, own.peer), Kind: "socket", Queued: -1, NoReader: own.peerClosed}
-	out.Writers = []Holder{s.waitsIn(h, "write")}
-	in := Channel{ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread}
-	in.NoWriter = own.peerClosed
-	in.Readers = []Holder{s.waitsIn(h, "read")}
+	out := Channel{
+		ID: id(f.inode, own.peer), Kind: "socket", Queued: -1,
+		NoReader: own.peerClosed, Writers: []Holder{s.withWaits(h, "write")},
+	}
 	if peer, ok := s.sockets[own.peer]; ok {
 		out.Queued = peer.unread
+	}
+	in := Channel{
+		ID: id(own.peer, f.inode), Kind: "socket", Queued: own.unread,
+		NoWriter: own.peerClosed, Readers: []Holder{s.withWaits(h, "read")},
 	}
 	return []Channel{out, in}
 }
 
-// waitsIn notes whether a thread of the holder sleeps in a call on its descriptor, or waits in
-// another until such a call would return. A stopped process reads and writes nothing, whatever call
-// it was in.
-func (s *snapshot) waitsIn(h Holder, call string) Holder {
+// withWaits returns the holder with what it waits for: whether a thread of its process sleeps in
+// the call ("read" or "write") on the descriptor, or in poll or epoll until it may make the call. A
+// stopped process waits for nothing, whatever call it was in.
+func (s *snapshot) withWaits(h Holder, call string) Holder {
 	if h.stopped {
 		return h
 	}
 	for _, t := range s.threads[h.PID] {
 		h.inCall = h.inCall || t.In == call && t.FD == h.FD
-		h.awaits = h.awaits || t.In == "wait"
+		h.waitsForChild = h.waitsForChild || t.In == "wait"
 		for _, w := range t.watches {
 			if w.fd == h.FD && (call == "read" && w.in || call == "write" && w.out) {
 				h.Waits = true
@@ -271,15 +278,16 @@ func (s *snapshot) waitsIn(h Holder, call string) Holder {
 	return h
 }
 
-// measure asks the kernel how full a channel is, and whether it has lost a side.
-func (s *snapshot) measure(c *Channel) {
+// measure finds out how full a channel is, and whether it has lost a side. With that, it corrects
+// which holders wait.
+func (c *Channel) measure() {
 	if c.Kind == "socket" {
 		// No call tells how much room a socket has. But if a writer sleeps in it, it is full.
 		dropEdges(c.Writers)
 		c.Full = anyWaits(c.Writers) && c.Queued != 0
 	} else {
-		c.ask(c.Writers, unix.O_WRONLY)
-		c.ask(c.Readers, unix.O_RDONLY)
+		c.measurePipe(c.Writers, unix.O_WRONLY)
+		c.measurePipe(c.Readers, unix.O_RDONLY)
 		if !c.Full {
 			dropEdges(c.Writers)
 		}
@@ -289,7 +297,8 @@ func (s *snapshot) measure(c *Channel) {
 	}
 }
 
-// dropEdges marks those as not waiting that were told already of what they seem to wait for.
+// dropEdges marks the holders with an edge as not waiting: they were told before of the bytes or
+// the room that is there.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

@@ -2,6 +2,7 @@ package inspect
 
 import "golang.org/x/sys/unix"
 
+// Newer architectures have only later forms of these calls.
 func init() {
 	calls[unix.SYS_POLL] = "poll"
 	calls[unix.SYS_SELECT] = "select"

@@ -9,14 +9,16 @@
 //		fmt.Println(d.Sentence)
 //	}
 //
-// It reads /proc, needs no privilege for one's own processes, and does not disturb them: nothing is
-// traced, stopped, read from or written to. To ask how full a pipe is, it opens the pipe a second
-// time, for some microseconds and in a mode in which somebody has it open already. If a reader or
-// writer leaves in just that moment, the other side notices it some microseconds later.
+// The package reads /proc, needs no privilege for one's own processes, and does not disturb them:
+// it does not trace or stop them, and reads and writes none of their data. To ask how full a pipe
+// is, it opens the pipe a second time for some microseconds, in a mode in which somebody has it
+// open already. If a reader or writer leaves in just that moment, the other side notices it some
+// microseconds later.
 //
-// What it returns is no consistent picture: the processes go on while it looks. [Over] looks twice,
-// and so sees whether anything moves, and which process is busy without moving a byte. Only Linux
-// is supported; elsewhere the error wraps [errors.ErrUnsupported]. Calls may run concurrently.
+// The processes go on while [Process] looks at them, so its picture may not be consistent. [Over]
+// looks twice, and so sees whether anything moves, and which process is busy without moving a byte.
+// Only Linux is supported; elsewhere the error wraps [errors.ErrUnsupported]. Calls may run
+// concurrently.
 package inspect
 
 import (
@@ -29,16 +31,16 @@ type Report struct {
 	PID       int       `json:"pid"`
 	Processes []Proc    `json:"processes"` // the process first, then its descendants
 	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets, by ID
-	// Inherited are further channels, which tell nothing of these processes: they are empty, no
-	// thread of the tree waits there, none is a standard stream of the tree, and a process outside
-	// has an end, too.
+	// Inherited are channels that the tree (the process and its descendants) seems to have only
+	// inherited: they are empty, no thread of the tree waits there, none is a standard stream of
+	// the tree, and a process outside has an end, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks that the report rests on, 0 for one look.
+	// Look is the time between the two looks of Over; 0 for the single look of Process.
 	Look time.Duration `json:"look_ns"`
 
-	taken time.Time
-	all   map[int]Proc // all processes that can be seen
+	taken time.Time    // when the report was made
+	all   map[int]Proc // all processes that can be seen, by their PIDs
 }
 
 // A Proc is a process of the tree.
@@ -52,17 +54,17 @@ type Proc struct {
 	// SIGTERM says what the signal does to the process: it "ends" it, is "handled" or is "ignored";
 	// "" if not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total is what the process did since it started, Recent what it did between the looks; nil if
-	// that may not be read.
+	// Total is what the process did since it started, Recent what it did between the two looks;
+	// nil if not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
-	// Unreadable says why its descriptors could not be read; then nothing is known of them.
+	// Unreadable says why its descriptors could not be read; "" if they could.
 	Unreadable string `json:"unreadable,omitempty"`
 
-	ofKernel bool // a thread of the kernel
-	threads  int
-	running  bool // a thread of it has a CPU, or waits for one or for a disk
-	network  bool // it waits for a socket that is no channel, as of a network
+	ofKernel    bool // a thread of the kernel
+	threadCount int
+	running     bool // a thread of it has a CPU, or waits for one or for a disk
+	network     bool // it waits for a socket that is no channel, such as a network connection
 }
 
 // A Usage counts what a process did: its reads and writes of files and pipes of every kind, and how
@@ -74,15 +76,14 @@ type Usage struct {
 	WriteBytes int64         `json:"write_bytes"`
 	Runnable   time.Duration `json:"runnable_ns"`
 
-	threads map[int]turns
-	busy    turns // of the thread that was runnable longest
+	threads map[int]cpuTime // by TID
+	busy    cpuTime         // of the thread that was runnable longest
 }
 
-// turns tell how long a thread had a CPU, how long it waited for one, and whether it does either
-// now.
-type turns struct {
+// cpuTime says how long a thread ran on a CPU and how long it waited for one.
+type cpuTime struct {
 	ran, waited time.Duration
-	runnable    bool
+	runnable    bool // it is running or waiting for a CPU now
 }
 
 // A Thread is a thread that sleeps in the kernel because it waits for a descriptor, for a child, or
@@ -97,16 +98,17 @@ type Thread struct {
 	// Path is the path of the FIFO that it opens; "" if not known.
 	Path string `json:"path,omitempty"`
 
-	watches []watch // of a poll
+	watches []watch // what it waits for, if In is "poll"
 }
 
 // A watch is a descriptor that a thread waits for, perhaps among others, in an epoll call, poll or
 // select.
 type watch struct {
-	fd      int
-	in, out bool // for bytes, for room
-	// edge says that the thread is told of what is new there, and so may wait although there are
-	// bytes or room.
+	fd  int
+	in  bool // it waits for bytes to read
+	out bool // it waits for room to write
+	// edge says that the thread is told only of new bytes or room there (EPOLLET). So it may go on
+	// waiting although there are old ones.
 	edge bool
 }
 
@@ -134,10 +136,10 @@ type Holder struct {
 	// a read or write, in poll or select, or in a call on an epoll descriptor that watches it.
 	Waits bool `json:"waits"`
 
-	inCall  bool // it sleeps in the read or write itself
-	edge    bool // it waits for something new there, and need not want it
-	awaits  bool // a thread of it waits for a child
-	stopped bool
+	inCall        bool // it sleeps in the read or write itself
+	edge          bool // it waits for new bytes or room only (see watch)
+	waitsForChild bool // a thread of it waits for a child to end
+	stopped       bool
 }
 
 func (h Holder) String() string { return fmt.Sprintf("%d (%s)", h.PID, h.Command) }
@@ -155,8 +157,8 @@ func (h Holder) stream() string {
 	return fmt.Sprintf("descriptor %d", h.FD)
 }
 
-// Owner returns the process that is the only holder of the channel's ends: programs have such
-// channels to wake themselves up. It returns false if there are several holders.
+// Owner returns the process that is the only holder of the channel's ends. (Programs have such
+// channels to wake themselves up.) It returns false if the holders are several processes.
 func (c *Channel) Owner() (pid int, ok bool) {
 	for _, list := range [][]Holder{c.Writers, c.Readers} {
 		for _, h := range list {
@@ -169,7 +171,7 @@ func (c *Channel) Owner() (pid int, ok bool) {
 	return pid, pid != 0
 }
 
-// fill tells how full a channel is.
+// fill returns the channel's ID and how full it is.
 func (c *Channel) fill() string {
 	switch {
 	case c.Queued < 0:
@@ -185,17 +187,17 @@ func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil
 	}
-	d := &Usage{
+	diff := &Usage{
 		ReadCalls: u.ReadCalls - old.ReadCalls, WriteCalls: u.WriteCalls - old.WriteCalls,
 		ReadBytes: u.ReadBytes - old.ReadBytes, WriteBytes: u.WriteBytes - old.WriteBytes,
 	}
 	for tid, t := range u.threads {
 		t.ran -= old.threads[tid].ran
 		t.waited -= old.threads[tid].waited
-		if t.ran+t.waited >= d.Runnable {
-			d.Runnable = t.ran + t.waited
-			d.busy = t
+		if t.ran+t.waited >= diff.Runnable {
+			diff.Runnable = t.ran + t.waited
+			diff.busy = t
 		}
 	}
-	return d
+	return diff
 }

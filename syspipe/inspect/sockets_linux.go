@@ -14,15 +14,15 @@ type socket struct {
 	unread     int    // bytes received and not yet read
 }
 
-// The structures of linux/unix_diag.h, which x/sys lacks.
+// Constants of linux/unix_diag.h and others, which x/sys lacks.
 const (
 	diagShowPeer    = 4  // UDIAG_SHOW_PEER
 	diagShowQueue   = 16 // UDIAG_SHOW_RQLEN
 	diagPeer        = 2  // UNIX_DIAG_PEER
 	diagQueue       = 4  // UNIX_DIAG_RQLEN
 	diagShutdown    = 6  // UNIX_DIAG_SHUTDOWN
-	diagRequestSize = 24 // struct unix_diag_req
-	diagAnswerSize  = 16 // struct unix_diag_msg
+	diagRequestSize = 24 // of struct unix_diag_req
+	diagAnswerSize  = 16 // of struct unix_diag_msg
 	stateConnected  = 1  // TCP_ESTABLISHED
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
@@ -37,22 +37,13 @@ func unixSockets() map[uint64]socket {
 		return all
 	}
 	defer unix.Close(fd)
-	order := binary.NativeEndian
-	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize)
-	order.PutUint32(request[0:], uint32(len(request)))
-	order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)
-	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	body := request[unix.NLMSG_HDRLEN:]
-	body[0] = unix.AF_UNIX
-	order.PutUint32(body[4:], ^uint32(0)) // sockets in every state
-	order.PutUint32(body[12:], diagShowPeer|diagShowQueue)
-	err = unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
-	if err != nil {
+	toKernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
+	if err := unix.Sendto(fd, diagRequest(), 0 /* flags */, toKernel); err != nil {
 		return all
 	}
 	buf := make([]byte, 1<<16)
 	for {
-		n, _, err := unix.Recvfrom(fd, buf, 0)
+		n, _, err := unix.Recvfrom(fd, buf, 0 /* flags */)
 		if err == unix.EINTR {
 			continue
 		}
@@ -69,14 +60,29 @@ func unixSockets() map[uint64]socket {
 	}
 }
 
-// readSocket reads a struct unix_diag_msg and the attributes after it.
+// diagRequest asks for all Unix sockets: a struct nlmsghdr, then a struct unix_diag_req.
+func diagRequest() []byte {
+	order := binary.NativeEndian
+	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize)
+	order.PutUint32(request[0:], uint32(len(request)))               // nlmsg_len
+	order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)           // nlmsg_type
+	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP) // nlmsg_flags
+	body := request[unix.NLMSG_HDRLEN:]
+	body[0] = unix.AF_UNIX                                 // sdiag_family
+	order.PutUint32(body[4:], ^uint32(0))                  // udiag_states: every state
+	order.PutUint32(body[12:], diagShowPeer|diagShowQueue) // udiag_show
+	return request
+}
+
+// readSocket reads a struct unix_diag_msg and the attributes after it. It adds a stream socket that
+// is connected or was.
 func readSocket(b []byte, into map[uint64]socket) {
 	if len(b) < diagAnswerSize {
 		return
 	}
 	order := binary.NativeEndian
-	inode := uint64(order.Uint32(b[4:]))
-	connected := b[1] == unix.SOCK_STREAM && b[2] == stateConnected
+	inode := uint64(order.Uint32(b[4:]))                            // udiag_ino
+	connected := b[1] == unix.SOCK_STREAM && b[2] == stateConnected // udiag_type, udiag_state
 	var s socket
 	for rest := b[diagAnswerSize:]; len(rest) >= unix.SizeofRtAttr; {
 		size := int(order.Uint16(rest))
@@ -93,7 +99,8 @@ func readSocket(b []byte, into map[uint64]socket) {
 		case kind == diagShutdown && len(value) >= 1:
 			s.peerClosed = value[0] == bothWays
 		}
-		rest = rest[min(len(rest), (size+3)&^3):]
+		padded := (size + 3) &^ 3 // the next attribute begins at a multiple of 4
+		rest = rest[min(len(rest), padded):]
 	}
 	s.peerClosed = s.peerClosed && s.peer == 0
 	if connected || s.peerClosed {

@@ -12,9 +12,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// calls are the system calls in which a thread waits for a descriptor, for a child, or for somebody
-// to open the other end of a FIFO. The first argument of a read or write is the descriptor. An init
-// adds the calls that only some architectures have. Reports call select and epoll "poll", too.
+// calls names the system calls in which a thread waits for a descriptor, for a child, or for
+// somebody to open the other end of a FIFO. The first argument of a "read" or "write" is the
+// descriptor. An init adds the calls that only some architectures have.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -26,29 +26,29 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// threads returns the threads of a process that wait in one of the calls, as far as that may be
-// read, and adds to p how many threads there are and whether one of them is running.
-func threads(p *Proc) []Thread {
+// readThreads returns the threads of a process that wait in one of the calls, as far as this can be
+// read. It sets p.threadCount and p.running.
+func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
 		return nil
 	}
-	p.threads = len(tids)
+	p.threadCount = len(tids)
 	var list []Thread
 	for _, tid := range tids {
 		if t, ok := readThread(p.PID, tid); ok {
 			list = append(list, t)
 			continue
 		}
-		s, err := procfs.ReadThread(p.PID, tid)
-		p.running = p.running || err == nil && (s.State == 'R' || s.State == 'D')
+		stat, err := procfs.ReadThread(p.PID, tid)
+		p.running = p.running || err == nil && (stat.State == 'R' || stat.State == 'D')
 	}
 	return list
 }
 
-// readThread describes a thread, and reports whether it waits. It reads /proc/PID/task/TID/syscall,
-// "0 0x3 0x7ffd...": the number of the call and its arguments, or "running". If that may not be
-// read, the kernel function that the thread sleeps in tells which call it was.
+// readThread describes a thread, and reports whether it waits in one of the calls. The number and
+// the arguments of the call are in /proc/PID/task/TID/syscall: "0 0x3 0x7ffd..." (or "running"). If
+// this may not be read, the kernel function in which the thread sleeps tells the call.
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
@@ -59,10 +59,10 @@ func readThread(pid, tid int) (Thread, bool) {
 	text, err := procfs.Text(pid, "task", task, "syscall")
 	if err != nil {
 		t.In = callOf(t.At)
-		if t.In == "wait" {
+		switch t.In {
+		case "wait":
 			t.Child = onlyChild(pid)
-		}
-		if t.In == "poll" {
+		case "poll":
 			t.watches = anyEpoll(pid)
 		}
 		return t, t.In != ""
@@ -74,9 +74,9 @@ func readThread(pid, tid int) (Thread, bool) {
 		t.FD = int(args[0])
 	case "epoll", "poll", "select":
 		t.watches = watched(pid, t.In, args)
-		t.In = "poll"
+		t.In = "poll" // a report does not tell the three apart
 	case "wait":
-		t.Child = awaited(pid, number, args)
+		t.Child = awaitedChild(pid, number, args)
 	case "open":
 		if t.At != "" && callOf(t.At) != "open" {
 			return t, false // it waits for a disk, not for another process
@@ -90,8 +90,8 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf names the call that sleeps in a function of the kernel. The names of these functions
-// changed over time: pipe_read became anon_pipe_read.
+// callOf names the call that sleeps in a function of the kernel; "" if it is none of the calls. The
+// functions have changed their names over time: pipe_read became anon_pipe_read.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -112,7 +112,8 @@ func callOf(function string) string {
 	return ""
 }
 
-// parseCall returns the number of a call and its first arguments, -1 for none.
+// parseCall returns the number of a call and its first arguments. The number is -1 if there is no
+// call in the text.
 func parseCall(text string) (number int, args [3]uint64) {
 	fields := strings.Fields(text)
 	if len(fields) <= len(args) {
@@ -131,8 +132,8 @@ func parseCall(text string) (number int, args [3]uint64) {
 	return number, args
 }
 
-// awaited returns the child that a call waits for; 0 if it may be any of several.
-func awaited(pid, number int, args [3]uint64) int {
+// awaitedChild returns the child that a call waits for; 0 if it may be any of several.
+func awaitedChild(pid, number int, args [3]uint64) int {
 	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
 		return int(args[0])
 	}
@@ -142,7 +143,7 @@ func awaited(pid, number int, args [3]uint64) int {
 	return onlyChild(pid)
 }
 
-// onlyChild returns the child of a process that has one, else 0.
+// onlyChild returns the child of a process that has exactly one, else 0.
 func onlyChild(pid int) int {
 	if children := procfs.Children(pid); len(children) == 1 {
 		return children[0]
@@ -170,12 +171,12 @@ func readMemory(pid int, address uint64, size int) []byte {
 	}
 	defer f.Close()
 	buf := make([]byte, size)
-	n, _ := f.ReadAt(buf, int64(address)) // no error: the memory may end right behind a text
+	n, _ := f.ReadAt(buf, int64(address)) // an error is normal: the memory may end before size
 	return buf[:n]
 }
 
-// onSIGTERM reads what the signal does from the masks in /proc/PID/status:
-// "SigIgn:\t0000000000004000".
+// onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has masks of
+// the signals that are ignored and that are caught: "SigIgn:\t0000000000004000".
 func onSIGTERM(pid int) string {
 	status, err := procfs.Text(pid, "status")
 	if err != nil {
@@ -202,7 +203,7 @@ func readUsage(pid int) *Usage {
 	if err != nil {
 		return nil
 	}
-	u := &Usage{threads: map[int]turns{}}
+	u := &Usage{threads: map[int]cpuTime{}}
 	_, err = fmt.Sscanf(text, "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d",
 		&u.ReadBytes, &u.WriteBytes, &u.ReadCalls, &u.WriteCalls)
 	if err != nil {
@@ -210,17 +211,17 @@ func readUsage(pid int) *Usage {
 	}
 	tids, _ := procfs.Threads(pid)
 	for _, tid := range tids {
-		t := readTurns(pid, tid)
+		t := readCPUTime(pid, tid)
 		u.threads[tid] = t
 		u.Runnable = max(u.Runnable, t.ran+t.waited)
 	}
 	return u
 }
 
-// readTurns reads "<ns with a CPU> <ns waiting for one> <turns>"; zeroes if the kernel does not
-// count them.
-func readTurns(pid, tid int) turns {
-	var t turns
+// readCPUTime reads a thread's schedstat, "<ns on a CPU> <ns waiting for one> <slices>", and its
+// state. The times are 0 if the kernel does not count them.
+func readCPUTime(pid, tid int) cpuTime {
+	var t cpuTime
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {
 		var ran, waited int64
 		if _, err := fmt.Sscan(text, &ran, &waited); err == nil {
@@ -228,8 +229,8 @@ func readTurns(pid, tid int) turns {
 			t.waited = time.Duration(waited)
 		}
 	}
-	if s, err := procfs.ReadThread(pid, tid); err == nil {
-		t.runnable = s.State == 'R'
+	if stat, err := procfs.ReadThread(pid, tid); err == nil {
+		t.runnable = stat.State == 'R'
 	}
 	return t
 }

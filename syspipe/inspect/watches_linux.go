@@ -12,19 +12,11 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-func newWatch(fd int, events uint32) watch {
-	return watch{
-		fd:   fd,
-		in:   events&unix.EPOLLIN != 0, // also the value of POLLIN
-		out:  events&unix.EPOLLOUT != 0,
-		edge: events&unix.EPOLLET != 0,
-	}
-}
-
 // maxWatches bounds what is read of the arguments of a call. A select takes no more.
 const maxWatches = 1024
 
-// watched returns what a thread in one of the calls waits for; nothing if that may not be read.
+// watched returns the descriptors for which a thread waits in "epoll", "poll" or "select"; none if
+// they may not be read.
 func watched(pid int, call string, args [3]uint64) []watch {
 	if call == "epoll" {
 		return epollWatches(pid, int(args[0]))
@@ -36,15 +28,25 @@ func watched(pid int, call string, args [3]uint64) []watch {
 		polled = selectWatches(pid, args)
 	}
 	list := polled
-	for _, w := range polled {
+	for _, w := range polled { // each may be an epoll descriptor
 		list = append(list, epollWatches(pid, w.fd)...)
 	}
 	return list
 }
 
+// newWatch reads the events of epoll. Those of poll have the same values.
+func newWatch(fd int, events uint32) watch {
+	return watch{
+		fd:   fd,
+		in:   events&unix.EPOLLIN != 0,
+		out:  events&unix.EPOLLOUT != 0,
+		edge: events&unix.EPOLLET != 0,
+	}
+}
+
 // pollWatches reads the arguments of poll: an array of struct pollfd, and its length.
 func pollWatches(pid int, args [3]uint64) []watch {
-	const size = 8 // an int and two shorts
+	const size = 8 // of struct pollfd: the descriptor (4 bytes), events and revents (2 each)
 	var list []watch
 	b := readMemory(pid, args[0], size*int(min(args[1], maxWatches)))
 	for ; len(b) >= size; b = b[size:] {
@@ -55,17 +57,18 @@ func pollWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// selectWatches reads the arguments of select: how many bits there are in a set of descriptors, the
-// set to read, and the set to write.
+// selectWatches reads the arguments of select: the number of bits in each set of descriptors, the
+// set to read, and the set to write. A set is an array of 64-bit words.
 func selectWatches(pid int, args [3]uint64) []watch {
-	const word = 8
+	const wordBits, wordBytes = 64, 8
 	var list []watch
 	bits := int(min(args[0], maxWatches))
+	words := (bits + wordBits - 1) / wordBits
 	for i, events := range []uint32{unix.EPOLLIN, unix.EPOLLOUT} {
-		b := readMemory(pid, args[1+i], (bits+8*word-1)/(8*word)*word)
-		for fd := 0; fd < bits && fd/(8*word)*word < len(b); fd++ {
-			set := binary.NativeEndian.Uint64(b[fd/(8*word)*word:])
-			if set&(1<<(fd%(8*word))) != 0 {
+		b := readMemory(pid, args[1+i], words*wordBytes)
+		for fd := range min(bits, len(b)/wordBytes*wordBits) {
+			word := binary.NativeEndian.Uint64(b[fd/wordBits*wordBytes:])
+			if word&(1<<(fd%wordBits)) != 0 {
 				list = append(list, newWatch(fd, events))
 			}
 		}
@@ -73,15 +76,15 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches reads what an epoll descriptor watches, and what the epoll descriptors among that
-// watch. In /proc/PID/fdinfo/N each is a line, with its events in hexadecimal:
-// "tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f". Another
-// descriptor has no such lines.
-func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, mostNested) }
+// epollWatches reads what an epoll descriptor watches. If one of these is an epoll descriptor too,
+// it adds what that watches, and so on. /proc/PID/fdinfo/N has a line for each, with its events in
+// hexadecimal: "tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f".
+// For a descriptor of another type there is no such line.
+func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
 
-// mostNested is how many epoll descriptors Linux lets watch each other. A number in /proc may stand
-// for another file by now, even for the one that is read, so the kernel's bound is needed here too.
-const mostNested = 5
+// maxNested is Linux's bound for epoll descriptors that watch each other in a chain. It is needed
+// here too: meanwhile a number in /proc may stand for another file, so there may be a circle.
+const maxNested = 5
 
 func nestedWatches(pid, fd, depth int) []watch {
 	if depth == 0 {
@@ -103,8 +106,8 @@ func nestedWatches(pid, fd, depth int) []watch {
 	return list
 }
 
-// anyEpoll returns what the epoll descriptors of a process watch, if it is not known which of them
-// a thread waits for. So none of that is certain.
+// anyEpoll returns what all epoll descriptors of a process watch, if it is not known for which of
+// them a thread waits. Their edge is set, because none of these watches is certain.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)

@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// A pair is two processes that wait for each other's bytes, with nothing in the channels between
-// them.
+// A pair is a client and a server that wait for each other's bytes, with nothing in the channels
+// between them.
 type pair struct {
 	client, server Holder
 	there, back    *Channel // to the server, and from it
 }
 
-// pairAtRest returns a, which writes to there, and b, which reads it, if both wait. The server is
-// the one whose standard input is a channel of the two, else the one that the other has started.
-func (r *Report) pairAtRest(there, back *Channel, a, b Holder) (pair, bool) {
-	switch {
-	case there.Queued != 0 || back.Queued != 0,
-		!pidWaits(there.Readers, b.PID) || !pidWaits(back.Readers, a.PID),
-		r.all[a.PID].running || r.all[b.PID].running:
+// waitingPair returns a and b as a pair, if both wait. The channel there leads from a to b, back
+// from b to a. The server is the process whose standard input is one of the two channels; if this
+// tells nothing, it is the process that the other has started.
+func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
+	empty := there.Queued == 0 && back.Queued == 0
+	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
+	running := r.all[a.PID].running || r.all[b.PID].running
+	if !empty || !bothWait || running {
 		return pair{}, false
 	}
 	toStdinOfA := hasFD(back.Readers, a.PID, 0)
 	toStdinOfB := hasFD(there.Readers, b.PID, 0)
 	if toStdinOfA && !hasFD(there.Writers, a.PID, 1) ||
 		toStdinOfB && !hasFD(back.Writers, b.PID, 1) {
-		return pair{}, false // what answers standard input is standard output
+		return pair{}, false // a server answers its standard input by its standard output
 	}
 	aServes := toStdinOfA
 	if toStdinOfA == toStdinOfB {
@@ -38,12 +39,13 @@ func (r *Report) pairAtRest(there, back *Channel, a, b Holder) (pair, bool) {
 	return pair{client: a, server: b, there: there, back: back}, true
 }
 
+// hasFD reports whether the process pid is among the holders, with this descriptor.
 func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
 
-// A chain is a client, the servers that it waits for, and the relays in between. A relay waits for
-// its client and for servers of its own.
+// A chain is what lies behind a client: the servers that it waits for, and the relays in between. A
+// relay waits for its client and for servers of its own.
 type chain struct {
 	servers  []Holder
 	relays   []Holder
@@ -51,12 +53,13 @@ type chain struct {
 	network  bool // a server waits for a socket, too
 }
 
-// checkRest finds clients that wait for servers that wait for them. It is certain that an answer is
-// missing only of a client that can do nothing else. Others may be idle, like their servers.
-func (f *finder) checkRest(certain bool) {
+// checkMutualRead finds clients that wait for servers that wait for them. It is certain that an
+// answer is missing if the client can do nothing but read it. Other clients may be idle, like their
+// servers. Each call looks for one of the two sorts.
+func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
-		if f.canOnlyRead(p) != certain || f.hasClient(p) || !f.follow(p, &c) {
+		if f.canOnlyRead(p) != certain || f.isRelay(p) || !f.follow(p, &c) {
 			continue
 		}
 		has := "has"
@@ -78,33 +81,35 @@ func (f *finder) checkRest(certain bool) {
 	}
 }
 
-// canOnlyRead reports whether the client of a pair is a single thread in a read of what the server
-// writes.
+// canOnlyRead reports whether the client of a pair has a single thread, which is in a read from the
+// server.
 func (f *finder) canOnlyRead(p pair) bool {
 	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
-	return f.report.all[p.client.PID].threads == 1 && slices.ContainsFunc(p.back.Readers, inCall)
+	return f.report.all[p.client.PID].threadCount == 1 &&
+		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
-// hasClient reports whether the client of a pair is a server itself, and waits for its own client:
-// then it is nobody's turn here.
-func (f *finder) hasClient(p pair) bool {
+// isRelay reports whether the client of a pair also waits for a client of its own, at its standard
+// input. Then it need not be waiting for an answer of this server.
+func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
-		_, own := c.Owner()
-		return !own && !holds(c.Writers, p.server.PID) && hasFD(c.Readers, p.client.PID, 0) &&
-			pidWaits(c.Readers, p.client.PID)
+		_, oneHolder := c.Owner()
+		return !oneHolder && !holds(c.Writers, p.server.PID) &&
+			hasFD(c.Readers, p.client.PID, 0) && pidWaits(c.Readers, p.client.PID)
 	})
 }
 
-// follow adds a pair to the chain, and those behind it if its server is a relay. It reports false
-// if the server also waits for a process that is not at rest, which may be the one to answer.
+// follow adds a pair to the chain and, if its server is a relay, the pairs of the relay and its
+// servers. It reports false if the server also waits for a process that is in no pair with it: that
+// process may be the one to answer.
 func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)
 	var behind []pair
 	for i := range f.report.Channels {
 		in := &f.report.Channels[i]
-		_, own := in.Owner()
-		if own || !pidWaits(in.Readers, server) || holds(in.Writers, p.client.PID) {
+		_, oneHolder := in.Owner()
+		if oneHolder || !pidWaits(in.Readers, server) || holds(in.Writers, p.client.PID) {
 			continue
 		}
 		next := slices.IndexFunc(f.pairs, func(q pair) bool {
@@ -115,18 +120,18 @@ func (f *finder) follow(p pair, c *chain) bool {
 		}
 		q := f.pairs[next]
 		known := func(b pair) bool { return b.server.PID == q.server.PID }
-		if !slices.ContainsFunc(behind, known) { // else it is standard error of the same
+		if !slices.ContainsFunc(behind, known) { // else in is another stream of the same server
 			behind = append(behind, q)
 		}
 	}
 	if len(behind) == 0 {
 		c.servers = append(c.servers, p.server)
 		c.network = c.network || f.report.all[server].network
-		return !p.server.awaits
+		return !p.server.waitsForChild
 	}
-	relay := func(h Holder) bool { return h.PID == server }
-	if slices.ContainsFunc(c.relays, relay) {
-		return false // they form a circle
+	known := func(h Holder) bool { return h.PID == server }
+	if slices.ContainsFunc(c.relays, known) {
+		return false // the relays form a circle
 	}
 	c.relays = append(c.relays, p.server)
 	for _, q := range behind {
