@@ -12,16 +12,16 @@ import (
 )
 
 var (
-	adopting atomic.Bool
-	starting sync.RWMutex // held for writing while own children are told from adopted ones
-	children sync.Map     // the numbers of the children that we started and have not waited for
+	adopting    atomic.Bool  // Adopt was called
+	starting    sync.RWMutex // held for writing while nobody may start a child
+	ownChildren sync.Map     // numbers of the children that we started and have not waited for
 )
 
 // Adopt makes this process the parent of every descendant whose own parent has ended, whatever
 // session, group or environment the descendant has moved to. So no daemon escapes [EndAdopted].
 // This holds until this process ends. Adopt reports whether the system can do that: Linux can.
 func Adopt() bool {
-	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1 /* on */, 0, 0, 0) != nil {
 		return false
 	}
 	adopting.Store(true)
@@ -37,14 +37,14 @@ func adopted() (list []int, known bool) {
 	starting.Lock()
 	defer starting.Unlock()
 	for _, pid := range procfs.Children(os.Getpid()) {
-		if _, ours := children.Load(pid); ours {
+		if _, ours := ownChildren.Load(pid); ours {
 			continue
 		}
-		s, err := procfs.ReadStat(pid)
+		stat, err := procfs.ReadStat(pid)
 		if err != nil {
 			continue
 		}
-		if s.Ended() {
+		if stat.Ended() {
 			unix.Wait4(pid, nil, unix.WNOHANG, nil)
 			continue
 		}
@@ -58,21 +58,21 @@ func adopted() (list []int, known bool) {
 // Known is false without [Adopt]. Nothing tells which of our children an adopted process came from,
 // so call EndAdopted when no other child of ours may leave something behind.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
-	return endAll(patience, func() ([]int, bool, bool) {
-		pids, known := adopted()
+	return endAll(patience, func() (pids []int, unclear, known bool) {
+		pids, known = adopted()
 		return pids, false, known
 	})
 }
 
-// startChild starts the process, and notes that it is ours.
+// startChild starts the process, and notes that it is our own child, not an adopted one.
 func (p *Process) startChild() error {
 	starting.RLock()
 	defer starting.RUnlock()
 	if err := p.start(); err != nil {
 		return err
 	}
-	children.Store(p.Cmd.Process.Pid, true)
+	ownChildren.Store(p.Cmd.Process.Pid, true)
 	return nil
 }
 
-func forgetChild(pid int) { children.Delete(pid) }
+func forgetChild(pid int) { ownChildren.Delete(pid) }

@@ -10,8 +10,8 @@ import (
 )
 
 // Marked lists the living processes that were started with a variable, "NAME=value", in their
-// environment. Unclear says that some process is just becoming another program: it has memory, but
-// no environment and arguments yet. Known is false if the system does not show the environments of
+// environment. Unclear is true if some process is just becoming another program, so that its
+// environment cannot be read yet. Known is false if the system does not show the environments of
 // other processes.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
@@ -27,14 +27,14 @@ func Marked(variable string) (list []int, unclear, known bool) {
 		if slices.Contains(environ, variable) {
 			list = append(list, pid)
 		}
-		unclear = unclear || len(environ) == 0 && isBeingRun(pid)
+		unclear = unclear || len(environ) == 0 && isBecoming(pid)
 	}
 	return list, unclear, known
 }
 
-// isBeingRun reports whether a process without an environment is just becoming another program. A
-// zombie or a thread of the kernel has no environment either, but no memory.
-func isBeingRun(pid int) bool {
+// isBecoming reports whether a process without an environment is just becoming another program: it
+// has memory, but no arguments yet. A zombie or a thread of the kernel has neither.
+func isBecoming(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
 		return false
@@ -52,49 +52,48 @@ func EndMarked(variable string, patience time.Duration) (left []string, known bo
 }
 
 const (
-	leftPoll    = 20 * time.Millisecond
-	mostKilling = 5 * time.Second // then endAll gives up: some fork faster than they are killed
-	mostUnclear = 50              // looks while a process is just becoming another program
+	listInterval = 20 * time.Millisecond
+	maxKilling   = 5 * time.Second // then endAll gives up: some fork faster than they are killed
+	enoughEmpty  = 2               // lists in a row: a single one may miss a process that forks
+	maxUnclear   = 50              // the same, if each list is unclear
 )
 
-// endAll waits until list finds no process any more. Processes that it finds after patience are
-// killed, again and again, since a process that forks may be faster than the list. Two looks in a
-// row must find nobody, since one look may miss a process that forks or is just becoming another
-// program.
+// endAll calls list until it finds no process any more. After patience, endAll kills the processes
+// that list finds, again and again, because they may fork between list and kill.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {
 	deadline := time.Now().Add(patience)
-	none := 0 // looks that found nobody
+	empty := 0 // lists in a row
 	for {
 		pids, unclear, known := list()
 		if !known {
 			return left, false
 		}
-		if len(pids) == 0 {
-			none++
-			if none >= 2 && (!unclear || none >= mostUnclear) {
-				return left, true
-			}
+		if len(pids) > 0 {
+			empty = 0
 		} else {
-			none = 0
+			empty++
 		}
-		if len(pids) > 0 && !time.Now().Before(deadline) {
+		if empty >= maxUnclear || empty >= enoughEmpty && !unclear {
+			return left, true
+		}
+		if !time.Now().Before(deadline) {
 			for _, pid := range pids {
 				left = kill(pid, left)
 			}
 		}
-		if time.Since(deadline) > mostKilling {
+		if time.Since(deadline) > maxKilling {
 			return left, true
 		}
-		time.Sleep(leftPoll)
+		time.Sleep(listInterval)
 	}
 }
 
 // kill ends a process and adds its number and name to left.
 func kill(pid int, left []string) []string {
-	if s, err := procfs.ReadStat(pid); err == nil {
-		name := fmt.Sprintf("%d (%s)", pid, s.Command)
+	if stat, err := procfs.ReadStat(pid); err == nil {
+		name := fmt.Sprintf("%d (%s)", pid, stat.Command)
 		if !slices.Contains(left, name) {
 			left = append(left, name)
 		}

@@ -25,12 +25,14 @@
 //
 // # How a process ends
 //
-// By itself; when the context of [Process.Start] ends; by [Process.Stop], which asks before it
-// kills; by [Process.Kill]. Whatever the way, what the process leaves in its group is killed too,
-// unless it is Attached. When we die, even by SIGKILL, our children end, too. Children that do
-// named work hold a leash: a pipe from us, at whose end of file they exit. Linux sends other
-// children SIGKILL (only them, not what they started); Windows ends them with the last handle to
-// their job. On other systems they only see the end of their standard input.
+// A process ends by itself, by the end of the context of [Process.Start], by [Process.Stop] (which
+// asks before it kills), or by [Process.Kill]. In each case, what the process leaves in its group
+// is killed too, unless it is Attached.
+//
+// If we die, even by SIGKILL, our children end too. Children that do named work hold a leash: a
+// pipe from us, at whose end of file they exit. Linux sends SIGKILL to the other children (not to
+// what they have started); Windows ends them with the last handle to their job. On other systems
+// they see the end of their standard input, nothing else.
 //
 // # Who may call concurrently
 //
@@ -73,29 +75,32 @@ type Process struct {
 	name      string
 	work      *assignment // nil if another program is started
 	stderr    Tail
-	childOnly []io.Closer // what only the child needs, closed once it has started or cannot start
-	ours      []io.Closer // ends of pipes to its standard streams, and of its reports
+	childOnly []io.Closer // what only the child needs; Start closes it
+	ours      []io.Closer // our ends of the pipes to the child; Close closes them
 
-	leash  *syspipe.End  // closing it ends named work
-	decode *json.Decoder // of its reports
-	hello  bool          // the work is known to have begun
+	// For named work only:
+	leash    *syspipe.End  // closing it ends the work
+	decode   *json.Decoder // reads its reports
+	hasBegun bool          // its first report was read
 
 	group group
 
-	mu      sync.Mutex // guards what follows, and starting and signalling the process
+	mu      sync.Mutex // guards started, closed, reaped and done, and starting and signalling
 	started bool
 	closed  bool
-	reaped  bool          // from here on, another group may have the number of this one
-	done    chan struct{} // closed when the process was waited for; nil before Start
-	exit    error         // valid once done is closed
-	counts  Counts        // the same
-	counted bool          // counts are known
+	reaped  bool          // the group was killed; another one may get its number
+	done    chan struct{} // closed after the process was waited for; nil before Start
 
-	peak    atomic.Int64
+	// What follows may be read after done is closed.
+	exit    error
+	counts  Counts
+	counted bool // counts are known
+
+	peak    atomic.Int64 // the largest resident memory seen so far, in bytes
 	closing sync.Once
 }
 
-// Command readies a program, looked up in PATH if its name holds no separator.
+// Command prepares a program. Its name is looked up in PATH if it contains no separator.
 func Command(path string, args ...string) *Process {
 	return &Process{Cmd: exec.Command(path, args...), name: path}
 }
@@ -111,9 +116,9 @@ func ShellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Pipe connects a standard stream of the child, 0 to 2, with a pipe and returns our end, which
-// Close closes if the caller has not. If Pipe fails, it closes the process, as Start does. Call it
-// before Start.
+// Pipe connects a standard stream of the child (0, 1 or 2) with a pipe and returns our end. Close
+// closes it if the caller has not. Call Pipe before Start. If Pipe fails, it closes the process, as
+// Start does.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -150,7 +155,7 @@ func (p *Process) Connect(
 func connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, file *os.File, err error) {
-	// The child's end is in the mode that the child gets from the start.
+	// Not Poller, the default: it would make the child's end non-blocking.
 	options := syspipe.Options{Capacity: capacity, IO: syspipe.Blocking}
 	theirs, ours, err := syspipe.Open(kind, options)
 	if err != nil {
@@ -176,7 +181,7 @@ func connect(
 	return ours, file, nil
 }
 
-// give makes a file a standard stream of the child.
+// give makes f a standard stream of the child.
 func (p *Process) give(stream int, f *os.File) {
 	switch stream {
 	case 0:

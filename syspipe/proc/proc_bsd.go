@@ -15,8 +15,8 @@ const TellsOfOthers = false
 // endWithUs does nothing: these systems do not tell a process that its parent is gone.
 func (p *Process) endWithUs() {}
 
-// awaitExit does not wait: x/sys has no call that leaves a zombie. The group is killed right after
-// its leader was waited for, before its number can be used again.
+// awaitExit returns false without waiting: x/sys has no call that waits and leaves a zombie. The
+// group is killed right after its leader was waited for, before its number is used again.
 func (p *Process) awaitExit() bool { return false }
 
 // runningCPU returns false: x/sys has no call that tells about another process.

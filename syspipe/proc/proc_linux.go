@@ -14,12 +14,12 @@ import (
 // TellsOfOthers says whether /proc tells about other processes.
 const TellsOfOthers = true
 
-// endWithUs makes the kernel kill the process when the thread that starts it ends: see run, which
-// keeps that thread.
+// endWithUs makes the kernel kill the process when the thread that starts it ends. This thread
+// stays in run until the process has ended.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
-// awaitExit waits until the process has ended and leaves it a zombie: so nobody else can get its
-// number, or that of its group, yet.
+// awaitExit waits until the process has ended and leaves it a zombie, so that nobody else gets its
+// number or that of its group yet. It reports whether that worked.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -31,9 +31,11 @@ func (p *Process) awaitExit() bool {
 
 // runningCPU reads the clock of another process, to the nanosecond; /proc counts in ticks of 10 ms.
 func runningCPU(pid int) (time.Duration, bool) {
-	const ofProcess = 2 // CPUCLOCK_SCHED, all threads
+	// The number of the clock is made as in clock_getcpuclockid(3).
+	const allThreads = 2 // CPUCLOCK_SCHED
+	clock := int32(^uint32(pid)<<3 | allThreads)
 	var ts unix.Timespec
-	if unix.ClockGettime(int32(^uint32(pid)<<3|ofProcess), &ts) != nil {
+	if unix.ClockGettime(clock, &ts) != nil {
 		return 0, false
 	}
 	return time.Duration(ts.Nano()), true
@@ -43,9 +45,8 @@ func runningCPU(pid int) (time.Duration, bool) {
 // the system does not tell.
 func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
-// peakOf returns the peak of a process that has ended. The kernel begins with the peak of the
-// process that it was forked from, which is us. So a value that is not above our own peak says
-// nothing.
+// peakOf returns the peak of a process that has ended. The kernel gives a process the peak of the
+// process that forked it, which is us. So a peak that is not above our own says nothing.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -56,8 +57,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts reads what the kernel counted of a zombie, its threads, and the children that it
-// waited for.
+// readCounts reads the calls and bytes that the kernel counted for a zombie, its threads, and the
+// children that it waited for.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {
@@ -79,7 +80,7 @@ func readCounts(pid int) (c Counts, ok bool) {
 	return c, true
 }
 
-// addUsage adds what the kernel tells about a process once it was waited for.
+// addUsage adds the counts that the kernel tells to whoever waits for the process.
 func (p *Process) addUsage() {
 	if p.Cmd.ProcessState == nil {
 		return

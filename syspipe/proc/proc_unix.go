@@ -10,14 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group has the number of the process that leads it.
+// A group of processes has the number of its leader.
 type group struct{ leader int }
 
-// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C reaches
-// only us, and we can end a wrapper such as npx together with what it wraps. The leader of a
-// session leads a group already.
+// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C reaches us
+// but not the group, and so that we can end a wrapper such as npx together with what it wraps.
 func (p *Process) start() error {
-	p.Cmd.SysProcAttr.Setsid = p.Session
+	p.Cmd.SysProcAttr.Setsid = p.Session // a session's leader leads a group as well
 	p.Cmd.SysProcAttr.Setpgid = !p.Session
 	p.endWithUs()
 	if err := p.Cmd.Start(); err != nil {
@@ -27,8 +26,10 @@ func (p *Process) start() error {
 	return nil
 }
 
+// signalGroup reports whether the group got the signal.
 func (p *Process) signalGroup(s syscall.Signal) bool {
-	return syscall.Kill(-p.group.leader, s) == nil
+	group := -p.group.leader // kill(2) takes a negative number for a group
+	return syscall.Kill(group, s) == nil
 }
 
 // releaseGroup does nothing: a group on Unix is only a number.

@@ -15,10 +15,10 @@ import (
 // tells nothing of use.
 const TellsOfOthers = false
 
-// A group is a job, which ends with its last handle: nothing in it outlives us even if we crash.
-// A process that does named work (see [Main]) has no job, since it may have to start processes that
-// outlive it: it exits when we close the pipe that it was given for that, its leash.
-type group struct{ job windows.Handle }
+// A group is a job. Windows ends the processes in it with its last handle, so that none of them
+// outlives us even if we crash. A process that does named work (see [Main]) has no job, because it
+// may have to start processes that outlive it. It exits when we close its leash, a pipe.
+type group struct{ job windows.Handle } // 0: none
 
 // start starts the process suspended, so that it is in its job before it can start others.
 func (p *Process) start() error {
@@ -37,14 +37,16 @@ func (p *Process) start() error {
 		p.releaseGroup()
 		return err
 	}
-	var inJob error
+	var jobErr error
 	err := p.Cmd.Process.WithHandle(func(h uintptr) {
-		inJob = windows.AssignProcessToJobObject(p.group.job, windows.Handle(h))
-		if status, _, _ := resumeProcess.Call(h); inJob == nil && status != 0 {
-			inJob = windows.NTStatus(status)
+		jobErr = windows.AssignProcessToJobObject(p.group.job, windows.Handle(h))
+		status, _, _ := resumeProcess.Call(h)
+		if jobErr == nil && status != 0 {
+			jobErr = windows.NTStatus(status)
 		}
 	})
-	if err = errors.Join(err, inJob); err != nil {
+	err = errors.Join(err, jobErr)
+	if err != nil {
 		p.Cmd.Process.Kill()
 		p.Cmd.Wait()
 		p.releaseGroup()
@@ -53,7 +55,7 @@ func (p *Process) start() error {
 	return nil
 }
 
-// awaitExit does not wait: a job is ours even after its process was waited for.
+// awaitExit returns false without waiting: a job is ours even after its process was waited for.
 func (p *Process) awaitExit() bool { return false }
 
 // resumeProcess lets a suspended process run. Go keeps no handle to the first thread, which
@@ -61,7 +63,8 @@ func (p *Process) awaitExit() bool { return false }
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 func (g *group) open() (err error) {
-	if g.job, err = windows.CreateJobObject(nil, nil); err != nil {
+	g.job, err = windows.CreateJobObject(nil, nil)
+	if err != nil {
 		return os.NewSyscallError("CreateJobObject", err)
 	}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
@@ -75,8 +78,8 @@ func (g *group) open() (err error) {
 	return nil
 }
 
-// signalGroup kills, or sends CTRL_BREAK. That is the only request to end that can go to a single
-// group of processes; sender and group have to share a console.
+// signalGroup kills the group if s is SIGKILL. For any other signal it sends CTRL_BREAK, the only
+// request to end that can go to a single group; this works if we share a console with the group.
 func (p *Process) signalGroup(s syscall.Signal) bool {
 	if s != syscall.SIGKILL {
 		if p.Attached {
@@ -88,7 +91,7 @@ func (p *Process) signalGroup(s syscall.Signal) bool {
 	if p.group.job == 0 {
 		return p.Cmd.Process.Kill() == nil
 	}
-	return windows.TerminateJobObject(p.group.job, 1) == nil
+	return windows.TerminateJobObject(p.group.job, 1 /* exit code */) == nil
 }
 
 func (p *Process) releaseGroup() {
@@ -109,7 +112,8 @@ func OwnCPU() (time.Duration, bool) { return cpuTimes(windows.CurrentProcess()) 
 func ChildrenCPU() (time.Duration, bool) { return 0, false }
 
 func runningCPU(pid int) (time.Duration, bool) {
-	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	const access = windows.PROCESS_QUERY_LIMITED_INFORMATION
+	h, err := windows.OpenProcess(access, false /* inherit */, uint32(pid))
 	if err != nil {
 		return 0, false
 	}

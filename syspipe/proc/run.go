@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// errNotStarted is the error of waiting for a process that was never started.
-var errNotStarted = errors.New("it was not started")
+var (
+	errNotStarted = errors.New("it was not started")
+	errStarted    = errors.New("it was started already")
+)
 
 // Start starts the process, in a process group or job of its own. When ctx ends, the process is
-// ended. Start closes what was opened only for the child, whether the child starts or not. A
-// process can be started once, and not after Close.
+// ended. A process can be started once, and not after Close. If its start fails, it is closed.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -36,10 +37,8 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-var errStarted = errors.New("it was started already")
-
-// run starts the process and waits for it, on one thread, because Linux ends a child with the
-// thread that started it.
+// run starts the process, sends the result to started, and waits for the process. It does all this
+// on one thread, because Linux ends a child with the thread that started it (see endWithUs).
 func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -55,7 +54,7 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	})
 	defer stop()
 	started <- nil
-	if p.awaitExit() { // its number and its group's are still its own
+	if p.awaitExit() { // a zombie keeps its number, and that of its group
 		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
 		p.reap()
 		p.exit = p.Cmd.Wait()
@@ -101,7 +100,7 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	return p.done, nil
 }
 
-// reap ends what the process left behind. From then on nobody signals its group any more.
+// reap ends what the process left behind in its group. After that, nobody may signal the group.
 func (p *Process) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +111,7 @@ func (p *Process) reap() {
 	p.releaseGroup()
 }
 
-// Done returns a channel that is closed when the process has ended and was waited for; nil before
+// Done returns a channel that is closed after the process has ended and was waited for; nil before
 // Start.
 func (p *Process) Done() <-chan struct{} {
 	p.mu.Lock()
@@ -137,13 +136,13 @@ func (p *Process) Ended(d time.Duration) bool {
 	if done == nil {
 		return false
 	}
-	if d > 0 { // without a wait no timer is made: drive asks after every message
+	if d > 0 { // no timer without a wait: some callers ask after every message
 		select {
 		case <-done:
 		case <-time.After(d):
 		}
 	}
-	select { // both may have happened while we had no CPU
+	select { // if both happened, the first select may have seen the timer
 	case <-done:
 		return true
 	default:
@@ -151,9 +150,9 @@ func (p *Process) Ended(d time.Duration) bool {
 	}
 }
 
-// Wait waits until the process has ended and returns how: nil for exit code 0, else an error that
-// wraps [exec.ExitError] and holds what [Process.Stderr] kept. It may be called more than once. For
-// a process that was not started it returns an error.
+// Wait waits until the process has ended and says how: it returns nil for exit code 0, else an
+// error that wraps [exec.ExitError] and contains what [Process.Stderr] kept. It may be called more
+// than once. For a process that was not started it returns an error.
 func (p *Process) Wait() error {
 	done := p.Done()
 	if done == nil {
@@ -190,23 +189,23 @@ func (p *Process) signal(s syscall.Signal) bool {
 }
 
 // Stop ends a process that the caller has already asked to end, for example by closing its standard
-// input. If the process still runs after the delay ask, Stop calls Terminate; after another delay,
-// terminate, it kills. It reports whether any of that was needed, and returns when the process is
-// gone. A process that was not started needs nothing.
-func (p *Process) Stop(ask, terminate time.Duration) (forced bool) {
+// input. If the process still runs after untilTerminate, Stop calls Terminate; if it still runs
+// after another untilKill, Stop kills it. Stop returns when the process is gone, and reports
+// whether it had to do anything. For a process that was not started it does nothing.
+func (p *Process) Stop(untilTerminate, untilKill time.Duration) (forced bool) {
 	done := p.Done()
-	if done == nil || p.Ended(ask) {
+	if done == nil || p.Ended(untilTerminate) {
 		return false
 	}
-	if !p.Terminate() || !p.Ended(terminate) {
+	if !p.Terminate() || !p.Ended(untilKill) {
 		p.Kill()
 		<-done
 	}
 	return true
 }
 
-// Close ends what is left of the process, waits until it is gone, and closes what belongs to it. It
-// may be called more than once, and also if the process was not started.
+// Close kills the process and its group, waits until the process is gone, and closes our ends of
+// its pipes. It may be called more than once, and also if the process was not started.
 func (p *Process) Close() {
 	p.closing.Do(func() {
 		p.mu.Lock()

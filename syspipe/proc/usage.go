@@ -28,8 +28,8 @@ func (p *Process) CPU() (time.Duration, bool) {
 }
 
 // TreeCPU returns the processor time that the process and its descendants have used so far; false
-// if the system does not tell. Processes that are no longer its descendants do not count. It takes
-// longer than [Process.CPU].
+// if the system does not tell. Processes that are no longer its descendants do not count. TreeCPU
+// takes longer than [Process.CPU].
 func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -40,9 +40,8 @@ func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 			sum += spent
 			known = true
 		}
-		// The time of descendants that have ended and were waited for.
-		if s, err := procfs.ReadStat(pid); err == nil {
-			sum += time.Duration(s.ChildTicks) * 10 * time.Millisecond
+		if stat, err := procfs.ReadStat(pid); err == nil { // add the children that have ended
+			sum += time.Duration(stat.ChildTicks) * 10 * time.Millisecond
 		}
 	}
 	return sum, known
@@ -64,9 +63,9 @@ func (p *Process) Resident() (sum int64, known bool) {
 	return sum, known
 }
 
-// PeakAddresses returns the largest address space of the process so far, in bytes. That includes
-// memory that was allocated but never touched. It is false if not known, or if the process does not
-// run.
+// PeakAddresses returns the largest address space of the process so far, in bytes. This includes
+// memory that was allocated but never touched. PeakAddresses returns false if the system does not
+// tell, or if the process does not run.
 func (p *Process) PeakAddresses() (int64, bool) {
 	pid, ok := p.running()
 	if !ok {
@@ -76,8 +75,8 @@ func (p *Process) PeakAddresses() (int64, bool) {
 }
 
 // PeakMemory returns the largest resident memory of the process so far, in bytes; false if not
-// known. Some systems do not tell it after the process has ended; then the value of an earlier call
-// counts.
+// known. If the system does not tell it of a process that has ended, PeakMemory returns the value
+// of an earlier call.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool
@@ -93,8 +92,8 @@ func (p *Process) PeakMemory() (int64, bool) {
 	return n, n > 0
 }
 
-// Runnable reports whether a thread of the process, or of its descendants, has a CPU or waits for
-// one, or for a disk; false if the system does not tell.
+// Runnable reports whether a thread of the process or of its descendants has a CPU, waits for one,
+// or waits for a disk; false if the system does not tell.
 func (p *Process) Runnable() bool {
 	root, ok := p.running()
 	if !ok {
@@ -103,8 +102,8 @@ func (p *Process) Runnable() bool {
 	for _, pid := range procfs.Tree(root) {
 		threads, _ := procfs.Threads(pid)
 		for _, tid := range threads {
-			s, err := procfs.ReadThread(pid, tid)
-			if err == nil && (s.State == 'R' || s.State == 'D') {
+			stat, err := procfs.ReadThread(pid, tid)
+			if err == nil && (stat.State == 'R' || stat.State == 'D') {
 				return true
 			}
 		}
@@ -114,11 +113,11 @@ func (p *Process) Runnable() bool {
 
 // Name returns the name of a process; "" if it was waited for, or if the system does not tell.
 func Name(pid int) string {
-	s, err := procfs.ReadStat(pid)
+	stat, err := procfs.ReadStat(pid)
 	if err != nil {
 		return ""
 	}
-	return s.Command
+	return stat.Command
 }
 
 // OpenFiles returns what each descriptor of a process refers to, such as "pipe:[4711]"; nothing if

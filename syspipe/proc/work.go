@@ -15,19 +15,19 @@ import (
 // workEnv is the environment variable that gives a process work to do: an assignment, as JSON.
 const workEnv = "PIPEBENCH_WORK"
 
-// workerProcs is the GOMAXPROCS of a worker. A thread in a raw system call keeps one of these
-// places. Two ends may be in such a call at a time, and the rest of the runtime has to go on
-// meanwhile.
+// workerProcs is set in the environment of a worker. Two of its threads may be in raw system calls
+// at a time (see [syspipe.Blocking]), and each of them occupies one of the GOMAXPROCS slots. The
+// runtime needs others to go on.
 const workerProcs = "GOMAXPROCS=4"
 
 // An assignment is a piece of work as it travels in the environment.
 type assignment struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
-	Ends []string        `json:"ends"` // references: leash, reports, the work's own
+	Ends []string        `json:"ends"` // references (see End.Pass): leash, reports, then Work.Ends
 }
 
-// begun is the first report of every worker. A process that never sends it does not call [Main].
+// begun is the first report of every worker. A process that does not send it does not call [Main].
 const begun = "begun"
 
 // ErrNotBegun is returned if a process that was started to work ended before it began. Usually main
@@ -35,11 +35,11 @@ const begun = "begun"
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
-// Self prepares another process of this program, to do the work of that name with args (any JSON,
-// at most some 30 KiB) and pipe ends, which it inherits. The ends stay open in this process too:
-// the caller closes them after Start. The standard streams are not used, so the work may use them.
+// Self prepares another process of this program, to do the work of that name. It gets args (as
+// JSON, at most some 30 KiB) and inherits the ends. The ends stay open in this process too, so the
+// caller closes them after Start. The work may use the standard streams.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
-	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself without end
+	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself again and again
 		return nil, errors.New("this process was started to work and does not: " +
 			"call proc.Main first in main and in TestMain")
 	}
@@ -53,7 +53,7 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	}
 	p := &Process{Cmd: exec.Command(program), name: name}
 	p.work = &assignment{Name: name, Args: text}
-	theirs, err := p.openLeash()
+	theirs, err := p.openPipes()
 	if err == nil {
 		err = p.pass(append(theirs, ends...))
 	}
@@ -64,24 +64,24 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openLeash opens the worker's leash, a pipe at whose end of file the worker exits, and the pipe of
+// openPipes opens the worker's leash, a pipe at whose end of file the worker exits, and the pipe of
 // its reports. It returns the worker's ends of both.
-func (p *Process) openLeash() ([]*syspipe.End, error) {
+func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
-	leash, held, err := syspipe.Open(syspipe.Anonymous, options)
+	ourLeash, theirLeash, err := syspipe.Open(syspipe.Anonymous, options)
 	if err != nil {
 		return nil, err
 	}
-	p.leash = leash
-	p.childOnly = append(p.childOnly, held)
-	report, reports, err := syspipe.Open(syspipe.Anonymous, options)
+	p.leash = ourLeash
+	p.childOnly = append(p.childOnly, theirLeash)
+	theirReports, ourReports, err := syspipe.Open(syspipe.Anonymous, options)
 	if err != nil {
 		return nil, err
 	}
-	p.ours = append(p.ours, reports)
-	p.childOnly = append(p.childOnly, report)
-	p.decode = json.NewDecoder(reports)
-	return []*syspipe.End{held, report}, reports.UsePoller()
+	p.ours = append(p.ours, ourReports)
+	p.childOnly = append(p.childOnly, theirReports)
+	p.decode = json.NewDecoder(ourReports)
+	return []*syspipe.End{theirLeash, theirReports}, ourReports.UsePoller()
 }
 
 // pass makes the worker inherit ends.
@@ -98,17 +98,17 @@ func (p *Process) pass(ends []*syspipe.End) error {
 
 // Begun waits until the work has begun.
 func (p *Process) Begun() error {
-	if p.hello {
+	if p.hasBegun {
 		return nil
 	}
-	var word string
-	if err := p.decode.Decode(&word); err != nil {
+	var first string
+	if err := p.decode.Decode(&first); err != nil {
 		if done := p.Done(); done != nil {
 			<-done // it has closed its reports, so it ends soon
 		}
 		return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
 	}
-	p.hello = true
+	p.hasBegun = true
 	return nil
 }
 
@@ -137,16 +137,17 @@ type Work struct {
 	Ends []*syspipe.End // in the order in which they were given to [Self]
 
 	args      json.RawMessage
-	report    *syspipe.End
-	reporting sync.Mutex // several goroutines may report
+	reports   *syspipe.End
+	reporting sync.Mutex // guards reports
 }
 
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work of this process and exits, if the process was started by [Self]; an error of
+// Main does the work of this process and exits, if the process was started by [Self]. An error of
 // the work goes to standard error and makes the exit code 1. In any other process Main returns at
-// once. Call it first in main and in TestMain of every program that calls [Self].
+// once. Call it first in main and in TestMain of every program that calls [Self]. Each map has jobs
+// by their names.
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
@@ -166,6 +167,7 @@ func Main(jobs ...map[string]Job) {
 		"main and TestMain give their work to proc.Main", a.Name))
 }
 
+// exit ends this process, with exit code 1 if there is an error.
 func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -174,8 +176,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// do takes up what was handed over, and does the work.
-func (a assignment) do(work Job) (err error) {
+// do takes up the ends that were handed over, and does the job.
+func (a assignment) do(job Job) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", a.Name, err)
@@ -193,19 +195,19 @@ func (a assignment) do(work Job) (err error) {
 		return errors.New("it was given no leash, or no way to report")
 	}
 	leash := w.Ends[0]
-	w.report = w.Ends[1]
+	w.reports = w.Ends[1]
 	w.Ends = w.Ends[2:]
 	if err := leash.UsePoller(); err != nil {
 		return err
 	}
-	go func() { // ends the process when the holder of the leash closes it, or is gone
-		leash.Read(make([]byte, 1)) // nothing is ever written: it returns at the end
+	go func() { // ends this process when the other one closes its end of the leash, or is gone
+		leash.Read(make([]byte, 1)) // nothing is ever written, so it returns at the end of file
 		os.Exit(0)
 	}()
 	if err := w.Report(begun); err != nil {
 		return err
 	}
-	return work(w)
+	return job(w)
 }
 
 // Args fills in the arguments that were given to [Self].
@@ -220,7 +222,7 @@ func (w *Work) Args(v any) error {
 func (w *Work) Report(v any) error {
 	w.reporting.Lock()
 	defer w.reporting.Unlock()
-	if err := json.NewEncoder(w.report).Encode(v); err != nil {
+	if err := json.NewEncoder(w.reports).Encode(v); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
