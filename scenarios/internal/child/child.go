@@ -14,11 +14,11 @@
 // No message is dropped: each waits for [Conn.Next]. When more than 64 MiB wait, reading stops
 // until some were taken.
 //
-// There is one rule for deadlines: [Conn.Patient] makes a context that ends once the program has
-// neither taken, sent nor computed anything for a while. Any other context works as well.
+// Deadlines are contexts. [Conn.Patient] makes one that ends when the program has neither taken,
+// sent nor computed anything for a while.
 //
-// Send, Close and the counters may be called by several goroutines at once; Next and Expect
-// belong to one.
+// Send, Close and the counters may be called by several goroutines at once; Next and Expect may be
+// called by one.
 package child
 
 import (
@@ -57,15 +57,16 @@ type Options struct {
 
 	WriteChunk int // bytes per write; 0 is a whole message
 
-	Held bool // nothing is read before Out.Resume
+	Held bool // nothing is read until Out.Resume is called
 
 	// Respond makes the answer to a request of the program's own, or returns nil to leave the
-	// request to Next. The reading goroutine calls it; another one sends the answer, since a
-	// program may wait for its output to be read before it reads. Nil leaves all requests to Next.
+	// request to Next. The reading goroutine calls it. Another goroutine sends the answer, because
+	// the program may read it only after we have read more of its output. Without Respond, Next
+	// returns all requests.
 	Respond func(Message) []byte
 
-	// Divert sees every message before anybody else. A message for which it returns true goes no
-	// further. The message is valid during the call, which the reading goroutine makes.
+	// Divert gets every message before Respond and Next, and keeps it by returning true. The
+	// reading goroutine calls it; the message is valid during the call.
 	Divert  func(Message) bool
 	Reading []framers.Option // further options of the framing's reader
 
@@ -76,18 +77,18 @@ type Options struct {
 // A Watcher sees both sides of one conversation, and changes nothing of it. Several goroutines call
 // it. Messages are valid during the call.
 type Watcher interface {
-	Sent(msg []byte) // before Send writes it
-	Heard(Message)   // before anybody else gets it
+	Sent(msg []byte) // called before Send writes the message
+	Heard(Message)   // called before Divert, Respond and Next get the message
 }
 
-// A Message is what the program sent.
+// A Message is what the program sent: a message, or a frame that could not be read.
 type Message struct {
-	Raw      []byte
+	Raw      []byte           // of a frame that could not be read, its beginning
 	Envelope jsonrpc.Envelope // from a scan of Raw; its Kind is None if Raw is no JSON-RPC
 	At       time.Time        // when all of it had come
-	// why a frame could not be read; the frame was skipped, and Raw is its beginning
-	Err error
-	// it came in chunks, where LinesOrChunks reads; false if Reading has a WithProgress of its own
+	Err      error            // why the frame could not be read; nil if it could
+	// InChunks says that the message came in chunks (see LinesOrChunks). It is false if
+	// Options.Reading has a WithProgress.
 	InChunks bool
 }
 
@@ -106,7 +107,7 @@ type Conn struct {
 	batch   *bufio.Writer  // gathers messages that are written together; nil before the first
 	batched framers.Writer // writes into batch
 
-	whole   atomic.Int64 // bytes that had come when the last message was complete, or skipped
+	read    atomic.Int64 // bytes of output up to the end of the last message
 	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call
 	divert  func(Message) bool
 	respond func(Message) []byte
@@ -114,26 +115,26 @@ type Conn struct {
 	replies inbox   // to the program's own requests
 	replied sync.WaitGroup
 
-	inbox  inbox
-	closed chan struct{} // closed when nothing more is read
-	ended  error         // why, once closed is closed
+	inbox   inbox
+	closed  chan struct{} // closed when nothing more is read
+	readErr error         // why nothing more is read; valid after closed is closed
 
-	// of the goroutine that reads: the chunk that came last is the last one of its message
+	// lastChunk says that the last chunk of a message has come. The goroutine that reads uses it.
 	lastChunk bool
 }
 
 const (
-	usualMessage = 256 << 20
-	tailBytes    = 8 << 10
+	defaultMaxMessage = 256 << 20
+	tailBytes         = 8 << 10 // of standard error
 )
 
-// Start starts a program and begins to read what it says. It is killed when ctx ends. On an error
-// nothing of it is left.
+// Start starts a program and begins to read what it says. The program is killed when ctx ends. If
+// Start fails, nothing is left of the program.
 func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (*Conn, error) {
 	if o.Pipe == "" {
 		o.Pipe = syspipe.Anonymous
 	}
-	in, err := p.Connect(0, o.Pipe, o.Capacity, false)
+	in, err := p.Connect(0, o.Pipe, o.Capacity, false /* non-blocking */)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,8 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	stderr, err := p.Connect(2, syspipe.Anonymous, 0, false)
+	stderr, err := p.Connect(
+		2, syspipe.Anonymous, 0 /* default capacity */, false /* non-blocking */)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +152,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	}
 	c := &Conn{Process: p, stderr: stderr}
 	c.begin(out, in, f, o)
-	go c.drain(o)
+	go c.drainStderr(o)
 	return c, nil
 }
 
@@ -166,7 +168,7 @@ func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn
 // begin sets the conversation up and starts to read.
 func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) {
 	if o.MaxMessage <= 0 {
-		o.MaxMessage = usualMessage
+		o.MaxMessage = defaultMaxMessage
 	}
 	c.In.w = w
 	c.In.chunk = o.WriteChunk
@@ -186,22 +188,22 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	c.replies.init()
 	c.divert = o.Divert
 	c.sending = make(chan struct{}, 1)
-	c.writer = f.NewWriter(c.In.wire(), framers.WithMaxMessage(-1), framers.WithVerbatim(),
-		framers.WithWriteSize(mostWritten))
+	c.writer = f.NewWriter(c.In.frameWriter(), framers.WithMaxMessage(unlimited),
+		framers.WithVerbatim(), framers.WithWriteSize(maxWrite))
 	reading := []framers.Option{framers.WithMaxMessage(o.MaxMessage), framers.WithVerbatim()}
 	if _, mixed := f.(linesOrChunks); mixed {
 		reading = append(reading, framers.WithProgress(func(chunk framers.Chunk) {
 			c.lastChunk = chunk.Received == chunk.Total
 		}))
 	}
-	go c.read(f.NewReader(limited{c}, append(reading, o.Reading...)...))
+	go c.readAll(f.NewReader(limited{c}, append(reading, o.Reading...)...))
 	if c.respond != nil {
 		c.replied.Go(c.sendReplies)
 	}
 }
 
-// drain reads standard error until it ends.
-func (c *Conn) drain(o Options) {
+// drainStderr reads standard error until it ends, unless o says that nobody does.
+func (c *Conn) drainStderr(o Options) {
 	defer close(c.drained)
 	to := io.Writer(&c.said)
 	if o.Stderr != nil {
@@ -225,7 +227,7 @@ func (c *Conn) StderrUnread() (int, bool) {
 	return n, err == nil
 }
 
-// Framing returns how messages are told apart.
+// Framing returns the framing of both directions.
 func (c *Conn) Framing() framers.Framing { return c.framing }
 
 // Closed returns a channel that is closed when nothing more is read of the program's output.
@@ -235,14 +237,11 @@ func (c *Conn) Closed() <-chan struct{} { return c.closed }
 func (c *Conn) Drained() <-chan struct{} { return c.drained }
 
 // Partial returns how many bytes have come of a message that is not complete yet.
-func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.whole.Load() }
+func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.read.Load() }
 
-// SetMaxMessage lowers the limit on the size of a message from now on. It holds also for a message
-// that has come in part.
+// SetMaxMessage lowers the limit on the size of a message to n bytes. The new limit also holds for
+// a message that has come in part.
 func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
-
-// Err says why nothing more is read, once Closed is closed: ErrLeft or ErrEndless.
-func (c *Conn) Err() error { return c.end() }
 
 // CloseInput ends the program's standard input.
 func (c *Conn) CloseInput() error { return c.In.w.Close() }
@@ -250,8 +249,8 @@ func (c *Conn) CloseInput() error { return c.In.w.Close() }
 // CloseOutput closes our end of the program's standard output, as a reader does when it leaves.
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
-// Left reports whether the program closed its output and ended, and waits for its end as
-// [Conn.Ended] does.
+// Left reports whether the program has closed its output and ended. If it has closed its output,
+// Left waits for its end as [Conn.Ended] does.
 func (c *Conn) Left(d time.Duration) bool {
 	select {
 	case <-c.closed:
@@ -261,23 +260,21 @@ func (c *Conn) Left(d time.Duration) bool {
 	}
 }
 
-// longestEnd is how long a program that waits for a CPU may take to end.
-const longestEnd = 30 * time.Second
-
-// Ended reports whether the program has ended, and waits at most d for it, or longer while it waits
-// for a CPU: on a busy machine the end of a process may take seconds.
+// Ended reports whether the program has ended, and waits for its end at most d. It waits longer, up
+// to half a minute, while the program waits for a CPU: on a busy machine the end of a process may
+// take seconds.
 func (c *Conn) Ended(d time.Duration) bool {
 	began := time.Now()
 	for !c.Process.Ended(d) {
-		if !c.Process.Runnable() || time.Since(began) > longestEnd {
+		if !c.Process.Runnable() || time.Since(began) > 30*time.Second {
 			return c.Process.Ended(0)
 		}
 	}
 	return true
 }
 
-// leaveTime is how long Close waits for the standard error of a killed program to end: a process
-// that has left the program's group may still hold it open.
+// leaveTime bounds the wait of Close for the end of a killed program's standard error, because a
+// process that has left the program's group may hold it open.
 const leaveTime = time.Second
 
 // Close ends the program and everything in its group, and returns when nothing is read any more.
@@ -305,7 +302,7 @@ func Within(ch <-chan struct{}, d time.Duration) bool {
 		return true
 	case <-time.After(d):
 	}
-	select { // both may have come while we had no CPU
+	select { // if both happened, the first select may have seen the timer
 	case <-ch:
 		return true
 	default:

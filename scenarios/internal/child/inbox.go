@@ -2,10 +2,10 @@ package child
 
 import "sync"
 
-// mostQueued is how many bytes of messages wait to be taken before reading stops.
-const mostQueued = 64 << 20
+// maxQueued bytes of messages, or more, make an inbox full.
+const maxQueued = 64 << 20
 
-// An inbox holds messages that wait to be taken, in their order. One goroutine puts and one takes.
+// An inbox is a queue of messages. One goroutine puts and one takes.
 type inbox struct {
 	mu     sync.Mutex
 	queue  []Message
@@ -30,13 +30,14 @@ func (b *inbox) put(m Message) {
 	ring(b.come)
 }
 
+// add returns false if the inbox is full.
 func (b *inbox) add(m Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return true
 	}
-	if b.bytes > mostQueued {
+	if b.bytes > maxQueued {
 		return false
 	}
 	b.queue = append(b.queue, m)
@@ -52,14 +53,14 @@ func (b *inbox) take() (Message, bool) {
 		return Message{}, false
 	}
 	m := b.queue[0]
-	b.queue[0] = Message{}
+	b.queue[0] = Message{} // so that the message can be collected
 	b.queue = b.queue[1:]
 	b.bytes -= len(m.Raw)
 	ring(b.room)
 	return m, true
 }
 
-// close wakes the goroutine that waits for room. Messages that were put before can still be taken.
+// close wakes both goroutines. Messages that were put before can still be taken.
 func (b *inbox) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -68,6 +69,7 @@ func (b *inbox) close() {
 	ring(b.come)
 }
 
+// ring puts an element into a channel that can hold one, unless there is one already.
 func ring(bell chan struct{}) {
 	select {
 	case bell <- struct{}{}:

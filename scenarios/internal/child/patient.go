@@ -6,38 +6,38 @@ import (
 	"time"
 )
 
-// busy is the share of a CPU above which a program is at work, not asleep.
-const busy = 0.2
+// A program is at work, not asleep, if it uses more than this share of a CPU.
+const busyShare = 0.2
 
-// longestLook is how long a program is looked at, at most, to see whether it computes.
-const longestLook = time.Second / 2
+// maxInterval bounds the time between two readings that show whether a program computes.
+const maxInterval = time.Second / 2
 
-// A reading says how many bytes were sent and received, and how long the program had computed, at a
-// time.
+// A patience is a wait for a program to do something.
+type patience struct {
+	c     *Conn
+	limit time.Duration // the wait ends if the program does nothing for so long
+	most  time.Duration // the wait ends after this in any case
+	began time.Time
+	last  reading
+
+	ctx    context.Context // ends with the wait
+	cancel context.CancelCauseFunc
+	mu     sync.Mutex // guards timer
+	timer  *time.Timer
+}
+
+// A reading says what a program had done at a time.
 type reading struct {
 	at             time.Time
-	sent, received int64
+	sent, received int64         // bytes, seen from us
 	cpu            time.Duration // of the program and all that it started
 	known          bool          // cpu was read, and the system tells
 }
 
-// A patience is a wait for a program to do something.
-type patience struct {
-	c           *Conn
-	limit, most time.Duration
-	began       time.Time
-	last        reading
-
-	ctx    context.Context // of the wait
-	cancel context.CancelCauseFunc
-	mu     sync.Mutex
-	timer  *time.Timer
-}
-
-// Patient returns a context that ends with ErrSilent once the program has neither taken, sent nor
-// computed anything for limit, and after most at the latest. A program whose output we have not
-// read yet, or that waits for a CPU, is not silent either. The program's CPU time is read only once
-// limit is over, and then again after a while: that costs nothing while all goes well.
+// Patient returns a context that ends with ErrSilent when the program has neither taken, sent nor
+// computed anything for limit, and after most at the latest. A program is not silent either if we
+// have not read all its output yet, or if it waits for a CPU. While all goes well this costs
+// nothing: the CPU time of the program is not read before limit is over.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
 ) (context.Context, context.CancelFunc) {
@@ -47,13 +47,13 @@ func (c *Conn) Patient(
 	p.last.received = c.Out.Bytes()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(limit, p.look)
+	p.timer = time.AfterFunc(limit, p.check)
 	return patient, p.stop
 }
 
-// look is called when the limit is over. It takes time to see what the program does. If the wait
-// ends meanwhile, the timer is not set again.
-func (p *patience) look() {
+// check is called by the timer. It ends the wait or sets the timer again, unless the wait ends while
+// it finds out what the program does.
+func (p *patience) check() {
 	more := p.more()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,21 +82,21 @@ func (p *patience) more() time.Duration {
 	last := p.last
 	p.last = now
 	moved := now.sent > last.sent || now.received > last.received
-	// an answer that was read while we looked is neither in now nor unread
+	// The last condition finds what was read after progress and before hasMore.
 	if moved || p.c.hasMore() || p.c.Out.Bytes() > now.received {
 		return p.limit
 	}
 	worked := now.cpu - last.cpu
 	switch {
-	case now.known && !last.known:
-		return min(p.limit/4, longestLook)
-	case now.known && float64(worked) > busy*float64(now.at.Sub(last.at)):
+	case now.known && !last.known: // a second reading will tell whether the program computes
+		return min(p.limit/4, maxInterval)
+	case now.known && float64(worked) > busyShare*float64(now.at.Sub(last.at)):
 		return p.limit
 	}
 	return 0
 }
 
-// progress returns how far both sides are.
+// progress reads what the program has done so far.
 func (c *Conn) progress() reading {
 	r := reading{at: time.Now(), sent: c.In.Bytes(), received: c.Out.Bytes()}
 	if c.Process != nil {
@@ -108,6 +108,6 @@ func (c *Conn) progress() reading {
 // hasMore reports whether the program has said something that we have not read, or would go on if
 // it had a CPU.
 func (c *Conn) hasMore() bool {
-	waits, _ := c.Out.Unread()
-	return waits > 0 || c.Process != nil && c.Process.Runnable()
+	unread, _ := c.Out.Unread()
+	return unread > 0 || c.Process != nil && c.Process.Runnable()
 }

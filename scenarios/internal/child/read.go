@@ -14,9 +14,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns f unless it is NDJSON. For NDJSON it returns a framing that writes lines
-// and reads both lines and chunks: a server that is sent lines may answer in chunks if its answer
-// is long.
+// LinesOrChunks returns, for NDJSON, a framing that writes lines and reads both lines and chunks: a
+// server that is sent lines may answer in chunks if its answer is long. It returns any other f as
+// it is.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -34,8 +34,8 @@ func (f linesOrChunks) NewReader(r io.Reader, opts ...framers.Option) framers.Re
 	return f.chunks.NewReader(r, opts...)
 }
 
-// read takes messages until the output ends, or cannot be read on.
-func (c *Conn) read(r framers.Reader) {
+// readAll passes on the messages of the program until its output ends or cannot be read any more.
+func (c *Conn) readAll(r framers.Reader) {
 	defer close(c.closed)
 	defer c.replies.close()
 	for {
@@ -51,24 +51,24 @@ func (c *Conn) read(r framers.Reader) {
 		if err != nil {
 			skipped, ok := badFrame(err)
 			if !ok {
-				c.ended = err
+				c.readErr = err
 				return
 			}
 			m = skipped
 		}
-		c.whole.Store(c.Out.Bytes()) // Partial counts from here
+		c.read.Store(c.Out.Bytes())
 		c.pass(m)
 	}
 }
 
-// limited reads the output, and fails if the message that is coming grows beyond the limit. The
-// framing's reader has only the limit that it was made with, limited also one that SetMaxMessage
-// set later. The reader asks for bytes only while its message is incomplete, so all bytes since the
-// last message belong to this one or to its framing.
+// limited reads the output, and fails if the message that is coming grows beyond a limit that
+// SetMaxMessage set. (The framing's reader checks the limit that it was made with.) The framing's
+// reader asks for bytes only while its message is incomplete, so all bytes since the last message
+// belong to this one or to its framing.
 type limited struct{ c *Conn }
 
-// framingShare is how many bytes a framing may add to a message of n bytes: one part in 64, and 8
-// KiB for a header.
+// framingShare returns the bytes that a framing may add to a message of n bytes: one part in 64,
+// and 8 KiB for a header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
@@ -96,7 +96,7 @@ func badFrame(err error) (Message, bool) {
 }
 
 // pass shows a message to the watcher, and hands it to Divert, to Respond or to Next. Respond and
-// Next get a copy of m.Raw, which is valid only until pass returns.
+// Next get a copy, because m.Raw is valid only until pass returns.
 func (c *Conn) pass(m Message) {
 	if c.watcher != nil {
 		c.watcher.Heard(m)
@@ -104,9 +104,9 @@ func (c *Conn) pass(m Message) {
 	if c.divert != nil && c.divert(m) {
 		return
 	}
-	m.Raw = bytes.Clone(m.Raw) // the framing's reader uses its buffer again
+	m.Raw = bytes.Clone(m.Raw)
 	if m.Err == nil {
-		m.Envelope = jsonrpc.Scan(m.Raw) // its slices pointed into that buffer
+		m.Envelope = jsonrpc.Scan(m.Raw) // its slices have to point into the copy
 	}
 	if m.Envelope.Kind() == jsonrpc.Request && c.respond != nil {
 		reply := c.respond(m)
@@ -118,8 +118,8 @@ func (c *Conn) pass(m Message) {
 	c.inbox.put(m)
 }
 
-// Next returns the next message that neither Divert nor Respond took. Its error is ErrLeft after
-// the last, ErrEndless for a message beyond the limit, or the cause that ended ctx.
+// Next returns the next message that neither Divert nor Respond took. Its error is that of Err
+// after the last message, or the cause that ended ctx.
 func (c *Conn) Next(ctx context.Context) (Message, error) {
 	for {
 		if m, ok := c.inbox.take(); ok {
@@ -135,11 +135,11 @@ func (c *Conn) Next(ctx context.Context) (Message, error) {
 		if m, ok := c.inbox.take(); ok { // it came just before the end
 			return m, nil
 		}
-		return Message{}, c.end()
+		return Message{}, c.Err()
 	}
 }
 
-// Expect returns the next message that is wanted. The messages before it are dropped.
+// Expect returns the next message that is wanted, and drops the messages before it.
 func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, error) {
 	for {
 		m, err := c.Next(ctx)
@@ -149,22 +149,19 @@ func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, 
 	}
 }
 
-// end says why nothing more is read, once closed is closed.
-func (c *Conn) end() error {
-	if large, ok := errors.AsType[*framers.TooLargeError](c.ended); ok {
-		return fmt.Errorf(
-			"%w within %s B: %w",
-			ErrEndless,
-			results.FormatGrouped(large.Limit),
-			large,
-		)
+// Err says why nothing more is read: ErrLeft, or ErrEndless for a message beyond the limit. Call it
+// after Closed is closed.
+func (c *Conn) Err() error {
+	if large, ok := errors.AsType[*framers.TooLargeError](c.readErr); ok {
+		limit := results.FormatGrouped(large.Limit)
+		return fmt.Errorf("%w within %s B: %w", ErrEndless, limit, large)
 	}
 	return ErrLeft
 }
 
 // ReadAnswer decodes an answer. If the answer is an error, ReadAnswer returns that as a
-// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: a server whose answers lack their
-// version, or hold a null error beside a result, is understood all the same.
+// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: it also understands an answer that lacks
+// its version, or that has a null error beside a result.
 func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {

@@ -15,18 +15,17 @@ import (
 )
 
 // A Stream is our end of one of the program's streams. It counts bytes and calls, so that another
-// goroutine can see how far a call is that is under way.
+// goroutine can see how far a read or write has come.
 type Stream struct {
-	r     io.ReadCloser
-	w     io.WriteCloser
+	r     io.ReadCloser  // nil if we write
+	w     io.WriteCloser // nil if we read
 	bytes atomic.Int64
 	calls atomic.Int64
 
-	chunk int // bytes per write; 0 is all of them
+	chunk int // bytes per write; 0 is maxWrite
 
-	// closed when reading may go on; nil if nothing holds it up
-	hold   atomic.Pointer[chan struct{}]
-	copyTo atomic.Pointer[proc.Tail] // gets a copy of what is read; nil for none
+	hold   atomic.Pointer[chan struct{}] // reads wait until this is closed; nil if they need not
+	copyTo atomic.Pointer[proc.Tail]     // gets a copy of what is read; nil for none
 }
 
 // Bytes returns how many bytes went through so far.
@@ -35,10 +34,10 @@ func (s *Stream) Bytes() int64 { return s.bytes.Load() }
 // Calls returns how many reads or writes there were so far.
 func (s *Stream) Calls() int64 { return s.calls.Load() }
 
-// Hold stops the reading from the next read on, until Resume.
+// Hold lets the next read wait until Resume is called.
 func (s *Stream) Hold() { s.hold.Store(new(make(chan struct{}))) }
 
-// Resume goes on with the reading. It may be called if nothing was held.
+// Resume lets reads go on. It may be called without a Hold.
 func (s *Stream) Resume() {
 	if held := s.hold.Swap(nil); held != nil {
 		close(*held)
@@ -73,7 +72,7 @@ func (s *Stream) count(n int64) {
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
 	if size <= 0 {
-		size = mostWritten
+		size = maxWrite
 	}
 	done := 0
 	for done < len(p) {
@@ -87,28 +86,27 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// mostWritten is how many bytes of a frame are written in one call at most, so that those that a
-// slow program has taken are counted while the rest waits. It is twice the usual capacity of a
-// pipe: a larger call waits for the program anyway.
-const mostWritten = 128 << 10
+// maxWrite bounds the bytes of a frame in one call, so that the bytes that a slow program has taken
+// are counted while the others wait. It is twice the usual capacity of a pipe: a larger call waits
+// for the program anyway.
+const maxWrite = 128 << 10
 
-// wire returns the writer for frames. It takes gather lists if the stream does, and no pieces were
-// asked for.
-func (s *Stream) wire() io.Writer {
+// frameWriter returns the writer for frames: it takes header, message and terminator in one call,
+// if the stream does and Options.WriteChunk does not ask for smaller pieces.
+func (s *Stream) frameWriter() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
 	}
 	return s
 }
 
-// A gatherStream takes header, message and terminator in one call.
 type gatherStream struct {
 	*Stream
-	v framers.Vectored
+	vectored framers.Vectored // the same stream
 }
 
 func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
-	n, err := s.v.Writev(bufs)
+	n, err := s.vectored.Writev(bufs)
 	s.count(n)
 	return n, err
 }
@@ -144,8 +142,8 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 	return pipe, ok
 }
 
-// Send writes one message, and waits until the program has taken it, or ctx ends. Its error is
-// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. Once a message was sent only in part,
+// Send writes one message, and waits until the program has taken it or ctx ends. Its error is
+// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. After a message that was sent in part
 // nothing more can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
@@ -154,14 +152,14 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch calls put, which writes several messages; they go out in as few calls as possible. It
-// returns the same errors as Send.
+// Batch sends the messages that put writes, in as few calls as possible. It returns the same errors
+// as Send.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
-			c.batch = bufio.NewWriterSize(c.In.wire(), 64<<10)
+			c.batch = bufio.NewWriterSize(c.In.frameWriter(), 64<<10)
 			c.batched = c.framing.NewWriter(
-				c.batch, framers.WithMaxMessage(-1), framers.WithVerbatim())
+				c.batch, framers.WithMaxMessage(unlimited), framers.WithVerbatim())
 		}
 		err := put(c.batched)
 		if err != nil {
@@ -170,6 +168,8 @@ func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error 
 		return c.batch.Flush()
 	})
 }
+
+const unlimited = -1 // for WithMaxMessage
 
 // SendRaw writes bytes that are not a message of the framing. It returns the same errors as Send.
 func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
@@ -196,8 +196,8 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 		c.In.interrupt()
 	})
 	err := do()
-	if !stop() {
-		<-interrupted // else it would end the next write
+	if !stop() { // ctx has ended; without this wait, the interrupt could hit the next write
+		<-interrupted
 		c.In.allow()
 	}
 	if err == nil {
@@ -212,7 +212,7 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	return inputClosed{err}
 }
 
-// inputClosed is an ErrLeft that a write met.
+// An inputClosed is the ErrLeft of a write, with a text of its own.
 type inputClosed struct{ error }
 
 func (e inputClosed) Error() string {
@@ -222,10 +222,10 @@ func (e inputClosed) Error() string {
 func (e inputClosed) Is(target error) bool { return target == ErrLeft }
 func (e inputClosed) Unwrap() error        { return e.error }
 
-// A deadlineWriter is a stream whose writes can be ended.
 type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
 
-// interrupt ends a write that is under way; a stream without deadlines is closed.
+// interrupt ends a write that is under way, by a deadline in the past. It closes a stream that has
+// no deadlines.
 func (s *Stream) interrupt() {
 	d, ok := s.w.(deadlineWriter)
 	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {
@@ -240,8 +240,8 @@ func (s *Stream) allow() {
 	}
 }
 
-// sendReplies answers the program's own requests until its output ends. It ignores errors, since
-// the next message that is sent meets them, too.
+// sendReplies answers the program's own requests until its output ends. It ignores errors, because
+// the next message that is sent meets them too.
 func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()
