@@ -28,7 +28,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -72,6 +71,7 @@ const (
 // Answers reports whether a message of that kind answers a request.
 func (k Kind) Answers() bool { return k == Result || k == Failure }
 
+// kindOf returns the kind of a message from the members that it has.
 func kindOf(method, id, failure, result bool) Kind {
 	switch {
 	case method && id:
@@ -95,8 +95,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// ParseError reads the member "error" of an answer. If it is not of JSON-RPC's form, it becomes the
-// data of an error with code 0.
+// ParseError reads the member "error" of an answer. If the member is not of JSON-RPC's form,
+// ParseError returns an error with code 0 and the text as its data.
 func ParseError(text []byte) *Error {
 	var e Error
 	err := json.Unmarshal(text, &e)
@@ -197,7 +197,7 @@ type FormError struct {
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
 // Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. It accepts an escape of
-// half a surrogate pair, such as "\ud83d", since JSON's grammar allows it: encoders of other
+// half a surrogate pair, such as "\ud83d". JSON's grammar allows this, and encoders of other
 // languages write it for a text that was cut there.
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
@@ -205,15 +205,15 @@ func Parse(line []byte) (Message, error) {
 	}
 	dec := decoder(line)
 	kind := dec.PeekKind()
-	var e members
+	var found members
 	var err error
 	if kind == '{' {
-		err = e.object(dec)
+		err = found.read(dec)
 	} else {
 		_, err = dec.ReadValue()
 	}
-	_, end := dec.ReadToken()
-	if err == nil && end != io.EOF {
+	_, endErr := dec.ReadToken()
+	if err == nil && endErr != io.EOF {
 		err = errors.New("more than one value")
 	}
 	switch {
@@ -226,7 +226,7 @@ func Parse(line []byte) (Message, error) {
 	case kind != '{':
 		return Message{}, &FormError{Why: "not an object"}
 	}
-	m, why := e.message()
+	m, why := found.message()
 	if why != "" {
 		return Message{}, &FormError{ID: m.ID, Why: why}
 	}
@@ -234,84 +234,101 @@ func Parse(line []byte) (Message, error) {
 }
 
 // decoder reads b, which it neither copies nor changes. It does not look for names that come twice,
-// since that would cost a set for each object: members.set does, for the members of a message. It
-// does not check UTF-8, since half a surrogate pair would not pass; Parse has checked it.
+// which would cost a set for each object; members.set does so for the members of a message. It does
+// not check UTF-8, because it would refuse half a surrogate pair; Parse has checked it.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// object reads the members of the object that dec is at.
-func (e *members) object(dec *jsontext.Decoder) error {
-	_, err := dec.ReadToken()
+// members are the members of the outermost object that JSON-RPC knows; nil for one that is missing.
+type members struct {
+	version, id, method, params, result, failure jsontext.Value
+	twice                                        string // a member that came twice
+}
+
+// read reads the object that dec is at.
+func (found *members) read(dec *jsontext.Decoder) error {
+	_, err := dec.ReadToken() // the brace
 	if err != nil {
 		return err
 	}
 	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
+		token, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		key := name.String()
+		name := token.String()
 		value, err := dec.ReadValue()
 		if err != nil {
 			return err
 		}
-		e.set(key, value)
+		found.set(name, value)
 	}
 	_, err = dec.ReadToken()
 	return err
 }
 
-// members holds the values of the members that memberNames lists, in the same order.
-type members struct {
-	values [6]jsontext.Value
-	twice  string // a member that came twice
-}
-
-var memberNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
-
-func (e *members) set(name string, value jsontext.Value) {
-	i := slices.Index(memberNames, name)
-	if i < 0 {
+func (found *members) set(name string, value jsontext.Value) {
+	member := found.member(name)
+	if member == nil {
 		return
 	}
-	if e.values[i] != nil {
-		e.twice = name
+	if *member != nil {
+		found.twice = name
 	}
-	e.values[i] = value
+	*member = value
+}
+
+// member returns the member of that name; nil if JSON-RPC has none.
+func (found *members) member(name string) *jsontext.Value {
+	switch name {
+	case "jsonrpc":
+		return &found.version
+	case "id":
+		return &found.id
+	case "method":
+		return &found.method
+	case "params":
+		return &found.params
+	case "result":
+		return &found.result
+	case "error":
+		return &found.failure
+	}
+	return nil
 }
 
 // message returns the message, and what is wrong with it; "" for nothing.
-func (e *members) message() (m Message, why string) {
-	version, id, method := e.values[0], e.values[1], e.values[2]
-	m = Message{Params: e.values[3], Result: e.values[4], Failure: e.values[5]}
-	if answerable(id.Kind()) {
-		m.ID = ID(id)
+func (found *members) message() (m Message, why string) {
+	m = Message{Params: found.params, Result: found.result, Failure: found.failure}
+	if answerable(found.id.Kind()) {
+		m.ID = ID(found.id)
 	}
-	if method.Kind() == '"' {
-		text, _ := jsontext.AppendUnquote(nil, method) // it is valid
+	if found.method.Kind() == '"' {
+		text, _ := jsontext.AppendUnquote(nil, found.method) // it is valid
 		m.Method = string(text)
 		m.named = true
 	}
 	answer := m.Result != nil || m.Failure != nil
 	switch {
-	case e.twice != "":
-		why = fmt.Sprintf("member %q comes twice", e.twice)
-	case string(version) != `"2.0"`:
+	case found.twice != "":
+		why = fmt.Sprintf("member %q comes twice", found.twice)
+	case string(found.version) != `"2.0"`:
 		why = `member "jsonrpc" is not "2.0"`
-	case method != nil && !m.named:
+	case found.method != nil && !m.named:
 		why = `member "method" is not a string`
-	case m.named && id != nil && m.ID == "":
+	case m.named && found.id != nil && m.ID == "":
 		why = `member "id" is neither a number nor a string`
 	case !m.named && !answer:
 		why = `neither a method nor a result`
 	case m.named && answer:
 		why = `both a method and a result`
-	case !m.named && id == nil:
+	case !m.named && found.id == nil:
 		why = `a result without an id`
 	}
 	return m, why
 }
 
+// answerable reports whether an id of that kind, a string or a number, can be answered.
 func answerable(k jsontext.Kind) bool { return k == '"' || k == '0' }

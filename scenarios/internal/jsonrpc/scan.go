@@ -7,15 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxKept is how many bytes of an id or a method are kept and shown: a sender may send any number.
+// maxKept bounds the bytes of an id or a method that are kept and shown.
 const maxKept = 128
 
 // An Envelope is what Scan finds in a message. Its slices point into the message, except a Method
 // that was not valid UTF-8.
 type Envelope struct {
-	// Raw JSON, quotes and all; empty if there is none, or it is longer than 128 bytes.
+	// ID is JSON, with the quotes of a string. It is empty if there is none, or if the id is null,
+	// an object, an array, or longer than 128 bytes.
 	ID []byte
-	// Without its quotes. Escapes stay as they are, invalid UTF-8 becomes U+FFFD; cut at 128 bytes.
+	// Method is the text between the quotes. It is cut at 128 bytes; escapes stay as they are, and
+	// invalid UTF-8 becomes U+FFFD.
 	Method []byte
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
@@ -38,9 +40,9 @@ func Scan(msg []byte) Envelope {
 	if len(text) == 0 || text[0] != '{' {
 		return e
 	}
-	depth := 1
+	depth := 1        // of nested objects and arrays; the members that count are at depth 1
 	naming := true    // at depth 1, the name of a member comes next
-	var member []byte // the name of the member whose value is read
+	var member []byte // the name of the member whose value comes next
 	value := 0        // where that value begins
 	for i := 1; i < len(text) && depth > 0; i++ {
 		switch text[i] {
@@ -111,7 +113,7 @@ func (e *Envelope) mark(member []byte) {
 	}
 }
 
-// setText takes the value of a member that is a string, quotes and all.
+// setText takes the value of a member, if the value is a string. It has its quotes.
 func (e *Envelope) setText(member, value []byte) {
 	if string(member) == "method" {
 		e.Method = validText(value[1 : len(value)-1])
@@ -149,8 +151,8 @@ func validText(text []byte) []byte {
 	return []byte(string([]rune(string(text))))
 }
 
-// FindID returns the id of the message that begins with head: the top-level member "id", if the
-// whole of it stands in head and it is a number or a string.
+// FindID returns the id of the message that begins with head, if the whole id is in head and is a
+// number or a string.
 func FindID(head []byte) (ID, bool) {
 	id := jsontext.Value(Scan(head).ID)
 	if !answerable(id.Kind()) || !id.IsValid() {
