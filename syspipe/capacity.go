@@ -2,8 +2,7 @@ package syspipe
 
 // Capacity returns the bytes that the pipe holds before a writer waits. This is what the kernel
 // states (pipes of Linux), what was asked for (Windows), or how much a new pipe of the same kind
-// accepts (everything else). The kernel counts space in its own units, so writes of some sizes fill
-// a pipe with fewer bytes.
+// accepts (everything else). Writes of some sizes fill a pipe with fewer bytes.
 func (e *End) Capacity() (n int, err error) {
 	err = e.briefly("read capacity of", func() (err error) {
 		n, err = e.capacity()
@@ -12,8 +11,7 @@ func (e *End) Capacity() (n int, err error) {
 	return max(n, 0), err
 }
 
-// SetCapacity asks for n bytes and returns the capacity that the pipe has then. A refusal is a
-// [*CapacityError].
+// SetCapacity asks for n bytes and returns the new capacity. A refusal is a [*CapacityError].
 func (e *End) SetCapacity(n int) (now int, err error) {
 	err = e.briefly("set capacity of", func() error {
 		err := e.setCapacity(n)

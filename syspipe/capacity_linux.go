@@ -13,9 +13,8 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-// setPipeCapacity asks the kernel for a capacity of n bytes. If the kernel refuses, the error says
-// why. EPERM comes from the limit of one pipe if n is above it, else from the limit of all pipes of
-// this user.
+// setPipeCapacity asks the kernel for n bytes. If the kernel refuses, the error says why: EPERM
+// comes from the limit of one pipe if n is above it, else from that of all pipes of this user.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
 	if n <= maxPipe {

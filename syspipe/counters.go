@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Counters tell what an end did since it was opened. They are counted at each system call, not
-// inferred.
+// Counters tell what an end did since it was opened. They are counted at each system call.
 type Counters struct {
 	Calls    uint64        // system calls that moved bytes or tried to, also those that met EAGAIN
 	Bytes    uint64        // bytes the kernel took from this end or gave to it
@@ -46,8 +45,7 @@ func (c *counter) endWait() {
 	c.waiting = false
 }
 
-// account counts a call by its outcome. A call that a signal interrupted did nothing and is not
-// counted.
+// account counts a call by its outcome, but not a call that a signal interrupted.
 func (c *counter) account(asked, n int, errno syscall.Errno) {
 	switch errno {
 	case 0:

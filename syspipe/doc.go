@@ -35,6 +35,5 @@
 //
 // # Not promised
 //
-// Two writers of one pipe get through in any order. A message is not kept whole: the caller has to
-// mark where each one ends.
+// Two writers of one pipe get through in any order. Messages are not told apart.
 package syspipe

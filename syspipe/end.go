@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Options say what [Open] makes. The zero Options make a pipe as the system's default has it, which
-// is safe in any program.
+// Options say what [Open] makes. The zero Options make a default pipe, safe in any program.
 type Options struct {
 	// Capacity is how many bytes to ask for; 0 leaves the system's default. The system may round
 	// it; [End.Capacity] tells the result. A refusal is a [*CapacityError].
@@ -108,8 +107,7 @@ func (e *End) SetIO(io IO) error {
 }
 
 // UsePoller calls SetIO with [Poller]. If the system has no poller for this end, it sets what comes
-// closest: a pause of 1 ms between two tries, or on Windows a call that blocks its own thread and
-// no other.
+// closest: a pause of 1 ms between two tries, or on Windows a call that blocks its own thread only.
 func (e *End) UsePoller() error {
 	err := e.SetIO(Poller)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -211,8 +209,7 @@ func (e *End) read(p []byte) (int, error) {
 	}
 }
 
-// readDone turns the result of a system call into that of Read. The call was neither refused nor
-// interrupted.
+// readDone turns the result of a call, neither refused nor interrupted, into that of Read.
 func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return 0, e.readFailed(errno)
@@ -277,8 +274,7 @@ func (e *End) writeFailed(n int64, err error) error {
 	return e.failed("write", err)
 }
 
-// wait waits after EAGAIN in the way that the end's io says: in poll(2), for a pause, or (Spin) not
-// at all.
+// wait waits after EAGAIN as the end's io says: in poll(2), for a pause, or (Spin) not at all.
 func (e *End) wait(toward direction) error {
 	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
@@ -306,8 +302,7 @@ func (e *End) SetReadDeadline(t time.Time) error {
 	})
 }
 
-// SetWriteDeadline is SetReadDeadline for writes. A write that fails then returns how many bytes
-// were accepted.
+// SetWriteDeadline is SetReadDeadline for writes. Write still returns what the kernel accepted.
 func (e *End) SetWriteDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {

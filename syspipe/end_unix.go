@@ -14,8 +14,7 @@ import (
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
 // pollerSubstitute is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
-// tries. Close could not end a read that waits in the kernel, and poll(2) cannot watch such an end
-// either.
+// tries. Poll(2) cannot watch it either, and Close could not end a read that waits in the kernel.
 const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -28,8 +27,7 @@ type descriptor struct {
 	gather     gather
 }
 
-// A polledRead is the state of one read through Go's poller. Each End has one, so that a Read
-// allocates nothing.
+// A polledRead is the state of a read through Go's poller. Each End keeps one, to allocate nothing.
 type polledRead struct {
 	try   func(fd uintptr) bool // readOnce, for Go's poller
 	buf   []byte                // the caller's
@@ -89,8 +87,7 @@ func (e *End) setIO(want IO) error {
 	return nil
 }
 
-// countersSeen reports which counters are known. The waits of a blocking call are not: they happen
-// inside the kernel.
+// countersSeen reports which counters are known. A blocking call waits unseen, inside the kernel.
 func (e *End) countersSeen() (eagain, waits bool) { return true, e.io != Blocking }
 
 func (e *End) readPolled(p []byte) (int, error) {
@@ -160,8 +157,7 @@ func (e *End) closeDescriptor() error {
 	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
-			// The calls go on until the other end acts. Until then e.fd stays open, so that no new
-			// file gets its number.
+			// The calls go on until the other end acts. So long, no other file may get the number.
 			go func() {
 				awaitNone(&e.calls)
 				unix.Close(e.fd)

@@ -102,8 +102,7 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(n, 0)
 }
 
-// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by reporting success with 0
-// bytes written.
+// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by a success with 0 bytes.
 func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.writing, func(o *windows.Overlapped) error {
 		return windows.WriteFile(e.handle, p, &e.writing.done, o)
@@ -173,8 +172,7 @@ func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, e
 	return int(r.done), err
 }
 
-// writev copies the buffers into one and writes that: Windows has gathering writes for files but
-// not for pipes.
+// writev copies the buffers into one and writes that: Windows has no gathering writes for pipes.
 func (e *End) writev(bufs [][]byte) (int64, error) {
 	e.joined = e.joined[:0]
 	for _, b := range bufs {

@@ -31,8 +31,7 @@ func (e *CapacityError) Error() string {
 func (e *CapacityError) Unwrap() error { return e.Err }
 
 // A BrokenPipeError is returned by a write when nobody holds the reading end any more.
-// errors.Is(err, syscall.EPIPE) holds for it on every system; the caller has no signal to deal
-// with.
+// errors.Is(err, syscall.EPIPE) holds for it on every system. The caller gets no signal.
 type BrokenPipeError struct {
 	Kind Kind
 	// Accepted counts the bytes of this call that the kernel took before the error; the reader need

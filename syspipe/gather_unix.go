@@ -40,8 +40,7 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	return g.n, e.writeFailed(g.n, err)
 }
 
-// writeGathered returns an error if waiting for room failed. The error of a failed write is left in
-// e.gather.errno.
+// writeGathered returns the error of waiting for room; that of a write is in e.gather.errno.
 func (e *End) writeGathered() error {
 	if e.file != nil {
 		return e.conn.Write(e.gather.try)
@@ -72,8 +71,7 @@ func (g *gather) load(bufs [][]byte) {
 	g.vecs = g.store
 }
 
-// tryWritev writes until everything is accepted or a call fails; it reports false if the call was
-// refused for now.
+// tryWritev writes until everything is accepted or a call fails; it reports false after EAGAIN.
 func (e *End) tryWritev(uintptr) bool {
 	g := &e.gather
 	for g.left > 0 {

@@ -2,11 +2,7 @@
 
 package syspipe
 
-// grow changes nothing: no other system lets a program choose the capacity of an open pipe.
-func (e *End) grow(n int) (int, error) {
-	now, err := e.capacity()
-	if err == nil && now < n {
-		err = unsupported("growing a " + e.kind.noun())
-	}
-	return now, err
+// growFrom changes nothing: no system but Linux can change the capacity of an open pipe.
+func (e *End) growFrom(now, _ int) (int, error) {
+	return now, unsupported("growing a " + e.kind.noun())
 }

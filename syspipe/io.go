@@ -37,8 +37,7 @@ func Sleep(d time.Duration) IO {
 // Pause returns how long an end sleeps between two tries; 0 for an end that does not sleep.
 func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
 
-// IOs returns every way to wait that pipebench knows, always in the same order, with [DefaultPause]
-// for sleep.
+// IOs returns every way to wait, always in the same order, with [DefaultPause] for sleep.
 func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
 
 // String returns what ParseIO reads: "poller", "blocking", "poll", "spin", "sleep=10ms".

@@ -21,8 +21,7 @@ const (
 	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM): what Node.js gives its children as standard
 	// streams. It has two directions.
 	SocketPair Kind = "socketpair"
-	// Named is a Windows named pipe opened for overlapped operation, so that deadlines and Go's
-	// poller work on it.
+	// Named is a Windows named pipe in overlapped mode, for which deadlines and Go's poller work.
 	Named Kind = "named"
 	// PTY is a pseudo-terminal that passes bytes on unchanged: a program writes to its side, and
 	// the program that shows the terminal reads from the other. Linux only.
@@ -91,8 +90,7 @@ func System() string {
 	return runtime.GOOS
 }
 
-// IsGVisor reports whether a text is that of gVisor's /proc/version, which is the same in all of
-// its releases.
+// IsGVisor reports whether a text is gVisor's /proc/version, the same in all of its releases.
 func IsGVisor(version string) bool {
 	return strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
 }

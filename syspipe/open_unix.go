@@ -86,8 +86,7 @@ func makeFIFO(path string) (w, r *End, err error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		return nil, nil, &fs.PathError{Op: "mkfifo", Path: path, Err: err}
 	}
-	// The reader is opened first, without waiting. The writer then finds a reader, so it need not
-	// wait either.
+	// The reader is opened first, without waiting. Then the writer finds a reader and succeeds.
 	const flags = unix.O_NONBLOCK | unix.O_CLOEXEC
 	read, err := unix.Open(path, flags|unix.O_RDONLY, 0)
 	if err != nil {
@@ -263,8 +262,7 @@ func copyOption(from int, to [2]int, option int) error {
 	return nil
 }
 
-// fillAndClose counts the bytes that w accepts in large writes until it refuses one, then closes
-// both ends.
+// fillAndClose counts the bytes that w accepts in large writes, and closes both ends.
 func fillAndClose(w, r *End) (total int, err error) {
 	defer func() { err = errors.Join(err, w.Close(), r.Close()) }()
 	if err := unix.SetNonblock(w.fd, true); err != nil {

@@ -66,8 +66,7 @@ func (h handle) Close() error {
 	return os.NewSyscallError("CloseHandle", windows.CloseHandle(windows.Handle(h)))
 }
 
-// passTo gives the child a duplicate, which has the same number in the child, and returns the
-// number.
+// passTo gives the child a duplicate and returns its number, which is the same in the child.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if e.file != nil {
 		return 0, errors.New("it is bound to this process's completion port; " +

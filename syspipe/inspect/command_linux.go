@@ -9,8 +9,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// interpreters are programs whose name says less than that of the script they run. A version may
-// follow the name.
+// interpreters are programs whose script is what matters. A version may follow their names.
 var interpreters = []string{
 	"bash", "bun", "dash", "deno", "java", "node", "nodejs", "perl", "php", "python", "ruby", "sh",
 	"zsh",

@@ -13,8 +13,7 @@ type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // their IDs
-	// PID is the process that the diagnosis is about, 0 if it is about several. MutualRead names
-	// the server.
+	// PID is the process that the diagnosis is about (the server of MutualRead), 0 for several.
 	PID int `json:"pid,omitempty"`
 
 	queued int // unread bytes, if Kind is Unread
@@ -119,8 +118,7 @@ func (r *Report) moves(pid int) bool {
 	})
 }
 
-// same reports whether earlier, a diagnosis of the first look, is about the same problem. Figures
-// in the sentences may differ.
+// same reports whether earlier, a diagnosis of the first look, is about the same problem.
 func (d Diagnosis) same(earlier Diagnosis) bool {
 	if d.Kind != earlier.Kind || d.PID != earlier.PID {
 		return false
@@ -306,16 +304,11 @@ func heldOnlyBy(list []Holder, pid int) bool {
 
 // firstWaiting returns the first holder that waits, or the first of all if none does.
 func firstWaiting(list []Holder) Holder {
-	for _, h := range list {
-		if h.Waits {
-			return h
-		}
-	}
-	return list[0]
+	i := slices.IndexFunc(list, func(h Holder) bool { return h.Waits })
+	return list[max(i, 0)]
 }
 
-// describeIdle says who holds the reading end and does not read; if it is one process, also what it
-// waits for instead.
+// describeIdle says who holds the reading end and does not read, and what it waits for instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -356,13 +349,13 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount channels that lead nowhere, or more, are a leak. Fewer are none: programs have some to
-// wake themselves up.
+// leakCount channels that lead nowhere are a leak. Programs have some to wake themselves up.
 const leakCount = 16
 
 // checkLeaks finds processes with many channels that lead nowhere.
 func (f *finder) checkLeaks(channels []Channel) {
-	owned := map[int][]*Channel{}
+	owned := map[int][]*Channel{} // by process
+	closedOf := map[int]int{}     // how many of these have lost the other end
 	for i := range channels {
 		c := &channels[i]
 		pid, oneHolder := c.Owner()
@@ -371,6 +364,9 @@ func (f *finder) checkLeaks(channels []Channel) {
 		if oneHolder && (closed || toItself) {
 			owned[pid] = append(owned[pid], c)
 		}
+		if oneHolder && closed {
+			closedOf[pid]++
+		}
 	}
 	for _, pid := range slices.Sorted(maps.Keys(owned)) {
 		list := owned[pid]
@@ -378,12 +374,7 @@ func (f *finder) checkLeaks(channels []Channel) {
 			continue
 		}
 		holder := slices.Concat(list[0].Writers, list[0].Readers)[0]
-		closed := 0
-		for _, c := range list {
-			if c.NoReader || c.NoWriter {
-				closed++
-			}
-		}
+		closed := closedOf[pid]
 		const says = "%s holds %d pipes or sockets that lead nowhere: " +
 			"of %d both ends are its own, of %d the other end is closed; " +
 			"it leaks descriptors if they grow in number"
@@ -472,10 +463,8 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 
 // Thresholds for what a process did between two looks.
 const (
-	// A thread that was runnable for more than this share of the time did not rest.
-	busyShare = 0.9
-	// A thread that ran for no more than this share of the time that it could use mostly rested.
-	idleShare = 0.5
+	busyShare = 0.9                   // a thread that is runnable for more of the time never rests
+	idleShare = 0.5                   // a thread that uses less of its possible time mostly rests
 	enoughCPU = 50 * time.Millisecond // more than a program takes to start up and come to rest
 	manyCalls = 100                   // more reads and writes that move nothing are no accident
 	fewBytes  = 1024                  // more than programs move to wake up their own threads
@@ -579,8 +568,7 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns the process as the holder of its standard output, if that is a channel; else
-// nil.
+// outputOf returns a process as the holder of its standard output; nil if that is no channel.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

@@ -21,8 +21,7 @@ type openFile struct {
 	nonBlocking   bool
 }
 
-// openFiles returns the pipes, FIFOs and sockets of a process. An error says why its descriptors
-// cannot be listed.
+// openFiles returns the pipes, FIFOs and sockets of a process.
 func openFiles(pid int) ([]openFile, error) {
 	fds, err := procfs.Descriptors(pid)
 	if err != nil {

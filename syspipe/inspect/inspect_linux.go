@@ -97,8 +97,7 @@ type errGone struct{}
 func (errGone) Error() string { return "no such process: it has ended, or never was" }
 func (errGone) Unwrap() error { return fs.ErrNotExist }
 
-// processes returns every process that can be seen and has not ended, except the threads of the
-// kernel.
+// processes returns every process that can be seen and has not ended.
 func processes() (map[int]Proc, error) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -212,9 +211,8 @@ func (c *Channel) isInherited(inTree map[int]bool) bool {
 	return heldOutside
 }
 
-// channelsOf returns the channels of which an open file is an end, with the process of the file as
-// their only holder. These are two for a connected Unix socket, one per direction, and one for any
-// other file.
+// channelsOf returns the channels of which an open file is an end: two for a connected Unix socket,
+// one per direction, else one. Their only holder is the process of the file.
 func (s *snapshot) channelsOf(f openFile) []Channel {
 	p := s.procs[f.pid]
 	h := Holder{
@@ -278,8 +276,7 @@ func (s *snapshot) withWaits(h Holder, call string) Holder {
 	return h
 }
 
-// measure finds out how full a channel is, and whether it has lost a side. With that, it corrects
-// which holders wait.
+// measure finds out how full a channel is and whether it has lost a side, and corrects who waits.
 func (c *Channel) measure() {
 	if c.Kind == "socket" {
 		// No call tells how much room a socket has. But if a writer sleeps in it, it is full.
@@ -297,8 +294,7 @@ func (c *Channel) measure() {
 	}
 }
 
-// dropEdges marks the holders with an edge as not waiting: they were told before of the bytes or
-// the room that is there.
+// dropEdges marks holders with an edge as not waiting: they know of the bytes or the room already.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A pair is a client and a server that wait for each other's bytes, with nothing in the channels
-// between them.
+// A pair is a client and a server that wait for each other's bytes, with empty channels between.
 type pair struct {
 	client, server Holder
 	there, back    *Channel // to the server, and from it
@@ -81,8 +80,7 @@ func (f *finder) checkMutualRead(certain bool) {
 	}
 }
 
-// canOnlyRead reports whether the client of a pair has a single thread, which is in a read from the
-// server.
+// canOnlyRead reports whether the client of a pair has one thread, which reads from the server.
 func (f *finder) canOnlyRead(p pair) bool {
 	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
 	return f.report.all[p.client.PID].threadCount == 1 &&

@@ -17,8 +17,7 @@
 //
 // The processes go on while [Process] looks at them, so its picture may not be consistent. [Over]
 // looks twice, and so sees whether anything moves, and which process is busy without moving a byte.
-// Only Linux is supported; elsewhere the error wraps [errors.ErrUnsupported]. Calls may run
-// concurrently.
+// Only Linux is supported; elsewhere the error wraps [errors.ErrUnsupported].
 package inspect
 
 import (
@@ -54,8 +53,7 @@ type Proc struct {
 	// SIGTERM says what the signal does to the process: it "ends" it, is "handled" or is "ignored";
 	// "" if not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total is what the process did since it started, Recent what it did between the two looks;
-	// nil if not known.
+	// Total is what the process did since its start, Recent between the two looks; nil: not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
 	// Unreadable says why its descriptors could not be read; "" if they could.

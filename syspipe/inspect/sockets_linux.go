@@ -27,8 +27,7 @@ const (
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace by their inodes; none if the
-// kernel does not tell.
+// unixSockets returns the Unix sockets of this network namespace by inode, if the kernel tells.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
 	const kind = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC
@@ -37,8 +36,17 @@ func unixSockets() map[uint64]socket {
 		return all
 	}
 	defer unix.Close(fd)
+	order := binary.NativeEndian
+	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize)
+	order.PutUint32(request[0:], uint32(len(request)))               // nlmsg_len
+	order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)           // nlmsg_type
+	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP) // nlmsg_flags
+	body := request[unix.NLMSG_HDRLEN:]
+	body[0] = unix.AF_UNIX                                 // sdiag_family
+	order.PutUint32(body[4:], ^uint32(0))                  // udiag_states: every state
+	order.PutUint32(body[12:], diagShowPeer|diagShowQueue) // udiag_show
 	toKernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
-	if err := unix.Sendto(fd, diagRequest(), 0 /* flags */, toKernel); err != nil {
+	if err := unix.Sendto(fd, request, 0 /* flags */, toKernel); err != nil {
 		return all
 	}
 	buf := make([]byte, 1<<16)
@@ -60,22 +68,8 @@ func unixSockets() map[uint64]socket {
 	}
 }
 
-// diagRequest asks for all Unix sockets: a struct nlmsghdr, then a struct unix_diag_req.
-func diagRequest() []byte {
-	order := binary.NativeEndian
-	request := make([]byte, unix.NLMSG_HDRLEN+diagRequestSize)
-	order.PutUint32(request[0:], uint32(len(request)))               // nlmsg_len
-	order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)           // nlmsg_type
-	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP) // nlmsg_flags
-	body := request[unix.NLMSG_HDRLEN:]
-	body[0] = unix.AF_UNIX                                 // sdiag_family
-	order.PutUint32(body[4:], ^uint32(0))                  // udiag_states: every state
-	order.PutUint32(body[12:], diagShowPeer|diagShowQueue) // udiag_show
-	return request
-}
-
-// readSocket reads a struct unix_diag_msg and the attributes after it. It adds a stream socket that
-// is connected or was.
+// readSocket reads a struct unix_diag_msg and its attributes, and adds a socket that is connected
+// or was.
 func readSocket(b []byte, into map[uint64]socket) {
 	if len(b) < diagAnswerSize {
 		return

@@ -112,8 +112,7 @@ func callOf(function string) string {
 	return ""
 }
 
-// parseCall returns the number of a call and its first arguments. The number is -1 if there is no
-// call in the text.
+// parseCall returns the number of a call, -1 if the text has none, and its first arguments.
 func parseCall(text string) (number int, args [3]uint64) {
 	fields := strings.Fields(text)
 	if len(fields) <= len(args) {

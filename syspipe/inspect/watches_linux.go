@@ -15,8 +15,7 @@ import (
 // maxWatches bounds what is read of the arguments of a call. A select takes no more.
 const maxWatches = 1024
 
-// watched returns the descriptors for which a thread waits in "epoll", "poll" or "select"; none if
-// they may not be read.
+// watched returns the descriptors for which a thread waits in a call, as far as they can be read.
 func watched(pid int, call string, args [3]uint64) []watch {
 	if call == "epoll" {
 		return epollWatches(pid, int(args[0]))

@@ -23,8 +23,7 @@ import (
 // patience is how long Check waits for goroutines and children that are about to end.
 const patience = 20 * time.Second
 
-// checked has the names of the tests that are being checked. It needs no lock: these tests run one
-// after another.
+// checked has the names of the tests that are being checked. They run one after another.
 var checked = make(map[string]bool)
 
 // Check fails t if anything is left when the test and its cleanups are done. Call it first in the
@@ -76,8 +75,7 @@ func descriptors() int {
 	return len(list)
 }
 
-// children returns the process ids of this process's children, zombies included; none on a system
-// that does not list them.
+// children returns the numbers of this process's children and zombies, if the system lists them.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")

@@ -4,8 +4,7 @@ package proc
 
 import "time"
 
-// Adopt reports false: only on Linux can a process become the parent of what its descendants leave
-// behind.
+// Adopt reports false: only on Linux can a process adopt what its descendants leave behind.
 func Adopt() bool { return false }
 
 // EndAdopted does nothing and returns false.

@@ -11,8 +11,7 @@ import (
 
 // Marked lists the living processes that were started with a variable, "NAME=value", in their
 // environment. Unclear is true if some process is just becoming another program, so that its
-// environment cannot be read yet. Known is false if the system does not show the environments of
-// other processes.
+// environment cannot be read yet. Known is false if the system shows no environments of others.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {

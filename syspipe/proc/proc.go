@@ -62,14 +62,12 @@ type Process struct {
 	// Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none of
 	// Cmd's methods.
 	Cmd *exec.Cmd
-	// When the context of Start ends, the process is interrupted, and killed after Grace. If Grace
-	// is 0, it is killed at once.
+	// When the context of Start ends, the process is interrupted, and killed after Grace, if not 0.
 	Grace time.Duration
 	// Attached says that this process is only a wrapper of the child: what the child leaves behind
 	// goes on when it ends, and on Windows a console's Ctrl-C reaches the child as it reaches us.
 	Attached bool
-	// Session says that the child has a session of its own, without our terminal. It changes
-	// nothing on Windows.
+	// Session gives the child a session of its own, without our terminal. Windows ignores it.
 	Session bool
 
 	name      string
@@ -116,9 +114,8 @@ func ShellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Pipe connects a standard stream of the child (0, 1 or 2) with a pipe and returns our end. Close
-// closes it if the caller has not. Call Pipe before Start. If Pipe fails, it closes the process, as
-// Start does.
+// Pipe connects a standard stream of the child (0, 1 or 2) with a pipe and returns our end, which
+// Process.Close closes too. Call Pipe before Start. If Pipe fails, it closes the process.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

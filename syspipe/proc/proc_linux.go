@@ -57,8 +57,7 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts reads the calls and bytes that the kernel counted for a zombie, its threads, and the
-// children that it waited for.
+// readCounts reads the calls and bytes of a zombie and of the children that it waited for.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TellsOfOthers says whether /proc tells about other processes. Windows has no /proc, and Wine's
-// tells nothing of use.
+// TellsOfOthers says whether /proc tells about other processes. (Wine's does not.)
 const TellsOfOthers = false
 
 // A group is a job. Windows ends the processes in it with its last handle, so that none of them

@@ -111,8 +111,7 @@ func (p *Process) reap() {
 	p.releaseGroup()
 }
 
-// Done returns a channel that is closed after the process has ended and was waited for; nil before
-// Start.
+// Done returns a channel that is closed after the end of the process; nil before Start.
 func (p *Process) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +128,7 @@ func (p *Process) pid() (int, bool) {
 	return p.Cmd.Process.Pid, true
 }
 
-// Ended reports whether the process has ended, and waits for that at most d. A process that was not
-// started has not ended.
+// Ended reports whether the process was started and has ended. It waits at most d for that.
 func (p *Process) Ended(d time.Duration) bool {
 	done := p.Done()
 	if done == nil {
@@ -171,12 +169,10 @@ func (p *Process) Wait() error {
 // Stderr returns the end of what the process wrote to standard error, if Cmd.Stderr was not set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
-// Interrupt sends the group SIGINT, as Ctrl-C would; on Windows it sends CTRL_BREAK. It reports
-// whether that was possible.
+// Interrupt sends the group SIGINT (Windows: CTRL_BREAK) and reports whether that was possible.
 func (p *Process) Interrupt() bool { return p.signal(syscall.SIGINT) }
 
-// Terminate asks the group to end: by SIGTERM, on Windows by CTRL_BREAK. It reports whether that
-// was possible.
+// Terminate sends the group SIGTERM (Windows: CTRL_BREAK) and reports whether that was possible.
 func (p *Process) Terminate() bool { return p.signal(syscall.SIGTERM) }
 
 // Kill ends the group at once. It does not wait.
@@ -231,8 +227,7 @@ func (p *Process) closeChildOnly() {
 	p.childOnly = nil
 }
 
-// ExitCode returns the exit code of a process that has ended, or 128 + the signal that ended it; -1
-// for one that has not ended.
+// ExitCode returns the exit code, or 128 + the signal that ended the process; -1 before its end.
 func (p *Process) ExitCode() int {
 	if !p.Ended(0) {
 		return -1

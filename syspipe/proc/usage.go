@@ -75,8 +75,7 @@ func (p *Process) PeakAddresses() (int64, bool) {
 }
 
 // PeakMemory returns the largest resident memory of the process so far, in bytes; false if not
-// known. If the system does not tell it of a process that has ended, PeakMemory returns the value
-// of an earlier call.
+// known. If the system tells nothing after the end, PeakMemory returns what it knew before.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool

@@ -112,8 +112,7 @@ func (p *Process) Begun() error {
 	return nil
 }
 
-// Report waits for the next report of the work. If the work ended without another report, the error
-// wraps io.EOF.
+// Report waits for the next report of the work. The error wraps io.EOF if there is none any more.
 func (p *Process) Report(v any) error {
 	if err := p.Begun(); err != nil {
 		return err
@@ -146,8 +145,7 @@ type Job func(*Work) error
 
 // Main does the work of this process and exits, if the process was started by [Self]. An error of
 // the work goes to standard error and makes the exit code 1. In any other process Main returns at
-// once. Call it first in main and in TestMain of every program that calls [Self]. Each map has jobs
-// by their names.
+// once. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {

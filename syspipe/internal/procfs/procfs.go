@@ -57,8 +57,7 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// Children returns the children of a process: those that its threads have started or adopted, and
-// have not waited for yet.
+// Children returns the children of a process that it has not waited for.
 func Children(pid int) []int {
 	var list []int
 	threads, _ := Threads(pid)
@@ -101,8 +100,7 @@ const kernelThread = 0x00200000
 // OfKernel reports whether s is of a thread of the kernel itself, which makes no system calls.
 func (s Stat) OfKernel() bool { return s.Flags&kernelThread != 0 }
 
-// Ended reports whether the process has ended. (If its first thread has ended and others run, its
-// state is 'Z' too.)
+// Ended reports whether the process has ended, not just its first thread, which is a 'Z' too.
 func (s Stat) Ended() bool { return s.State == 'Z' && s.Threads < 2 || s.State == 'X' }
 
 // ReadStat reads the state of a process.
@@ -113,9 +111,8 @@ func ReadThread(pid, tid int) (Stat, error) {
 	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
 }
 
-// parseStat reads "1 (a command) S 0 …"; the order of the fields is that of proc_pid_stat(5). The
-// command may contain any characters, also blanks and brackets. An err from reading the file is
-// returned as it is.
+// parseStat reads "1 (a command) S 0 …", fields in the order of proc_pid_stat(5), unless there is
+// an error already. The command may contain any characters, also blanks and brackets.
 func parseStat(text string, err error) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
@@ -145,8 +142,7 @@ func number(field string) int {
 	return n
 }
 
-// Field returns the value in the line "name:\tvalue" of a text like /proc/PID/status; "" if there is
-// no such line.
+// Field returns the value in a line "name:\tvalue" of a text like /proc/PID/status; "" for none.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
@@ -163,8 +159,7 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment that a process was started with; none for a process that is just
-// becoming another program.
+// Environ returns the environment of a process at its start; none if it is just being started.
 func Environ(pid int) ([]string, error) {
 	text, err := Text(pid, "environ")
 	if err != nil || text == "" {
