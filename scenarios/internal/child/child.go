@@ -17,8 +17,7 @@
 // Deadlines are contexts. [Conn.Patient] makes one that ends when the program has neither taken,
 // sent nor computed anything for a while.
 //
-// Send, Close and the counters may be called by several goroutines at once; Next and Expect may be
-// called by one.
+// Send, Close and the counters are for any goroutine, Next and Expect for one at a time.
 package child
 
 import (
@@ -44,8 +43,7 @@ var (
 	ErrEndless  = errors.New("no message end")
 )
 
-// Options say how a program is connected and read. The zero Options mean anonymous pipes of the
-// system's capacity.
+// Options say how a program is connected and read. The zero Options mean usual anonymous pipes.
 type Options struct {
 	MaxMessage int // bytes of a message from the program; 0 is 256 MiB
 
@@ -61,8 +59,7 @@ type Options struct {
 
 	// Respond makes the answer to a request of the program's own, or returns nil to leave the
 	// request to Next. The reading goroutine calls it. Another goroutine sends the answer, because
-	// the program may read it only after we have read more of its output. Without Respond, Next
-	// returns all requests.
+	// the program may not read before we have read more. If Respond is nil, Next gets all requests.
 	Respond func(Message) []byte
 
 	// Divert gets every message before Respond and Next, and keeps it by returning true. The
@@ -156,8 +153,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	return c, nil
 }
 
-// Over holds a conversation over streams that exist already: it reads from r what the other side
-// says.
+// Over holds a conversation over streams that exist already.
 func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
 	c := &Conn{}
 	c.begin(r, w, f, o)
@@ -217,8 +213,7 @@ func (c *Conn) drainStderr(o Options) {
 // Stderr returns the end of what the program wrote to standard error.
 func (c *Conn) Stderr() *proc.Tail { return &c.said }
 
-// StderrUnread returns how many bytes wait in standard error for us to read, and false if the
-// system does not tell.
+// StderrUnread returns how many bytes wait in standard error; false if the system does not tell.
 func (c *Conn) StderrUnread() (int, bool) {
 	if c.stderr == nil {
 		return 0, false
@@ -260,9 +255,8 @@ func (c *Conn) Left(d time.Duration) bool {
 	}
 }
 
-// Ended reports whether the program has ended, and waits for its end at most d. It waits longer, up
-// to half a minute, while the program waits for a CPU: on a busy machine the end of a process may
-// take seconds.
+// Ended reports whether the program has ended, and waits for its end at most d, or up to half a
+// minute while the program waits for a CPU: on a busy machine the end may take seconds.
 func (c *Conn) Ended(d time.Duration) bool {
 	began := time.Now()
 	for !c.Process.Ended(d) {

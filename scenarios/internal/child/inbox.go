@@ -21,8 +21,7 @@ func (b *inbox) init() {
 	b.room = make(chan struct{}, 1)
 }
 
-// put adds a message. If the inbox is full it waits until some were taken; after close it drops the
-// message.
+// put adds a message; if the inbox is full it waits. After close it drops the message.
 func (b *inbox) put(m Message) {
 	for !b.add(m) {
 		<-b.room

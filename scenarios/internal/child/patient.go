@@ -51,8 +51,8 @@ func (c *Conn) Patient(
 	return patient, p.stop
 }
 
-// check is called by the timer. It ends the wait or sets the timer again, unless the wait ends while
-// it finds out what the program does.
+// check, called by the timer, ends the wait or sets the timer again. While it looks at the program,
+// the wait may end by itself.
 func (p *patience) check() {
 	more := p.more()
 	p.mu.Lock()
@@ -105,8 +105,7 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// hasMore reports whether the program has said something that we have not read, or would go on if
-// it had a CPU.
+// hasMore reports whether there is output to read, or the program would go on if it had a CPU.
 func (c *Conn) hasMore() bool {
 	unread, _ := c.Out.Unread()
 	return unread > 0 || c.Process != nil && c.Process.Runnable()

@@ -15,8 +15,7 @@ import (
 )
 
 // LinesOrChunks returns, for NDJSON, a framing that writes lines and reads both lines and chunks: a
-// server that is sent lines may answer in chunks if its answer is long. It returns any other f as
-// it is.
+// server that is sent lines may answer in chunks if its answer is long. Any other f stays as it is.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -67,8 +66,7 @@ func (c *Conn) readAll(r framers.Reader) {
 // belong to this one or to its framing.
 type limited struct{ c *Conn }
 
-// framingShare returns the bytes that a framing may add to a message of n bytes: one part in 64,
-// and 8 KiB for a header.
+// framingShare returns what a framing may add to n bytes: one part in 64, and 8 KiB for a header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
@@ -80,8 +78,7 @@ func (l limited) Read(p []byte) (int, error) {
 	return l.c.Out.Read(p)
 }
 
-// badFrame returns the message for a frame that was skipped; false for an error that ends the
-// stream.
+// badFrame returns the message for a skipped frame; false for an error that ends the stream.
 func badFrame(err error) (Message, bool) {
 	m := Message{At: time.Now(), Err: err}
 	if header, ok := errors.AsType[*framers.HeaderError](err); ok {

@@ -86,9 +86,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// maxWrite bounds the bytes of a frame in one call, so that the bytes that a slow program has taken
-// are counted while the others wait. It is twice the usual capacity of a pipe: a larger call waits
-// for the program anyway.
+// maxWrite bounds the bytes in one call, so that those that a slow program has taken are counted
+// while the others wait. A larger call waits anyway: this is twice the usual capacity of a pipe.
 const maxWrite = 128 << 10
 
 // frameWriter returns the writer for frames: it takes header, message and terminator in one call,
@@ -143,8 +142,7 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 }
 
 // Send writes one message, and waits until the program has taken it or ctx ends. Its error is
-// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. After a message that was sent in part
-// nothing more can be sent.
+// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. After either, nothing can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
 		c.watcher.Sent(msg)
@@ -152,8 +150,7 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch sends the messages that put writes, in as few calls as possible. It returns the same errors
-// as Send.
+// Batch sends the messages that put writes, in as few calls as possible. Its errors are Send's.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
@@ -224,8 +221,7 @@ func (e inputClosed) Unwrap() error        { return e.error }
 
 type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
 
-// interrupt ends a write that is under way, by a deadline in the past. It closes a stream that has
-// no deadlines.
+// interrupt ends a write by a deadline in the past. It closes a stream that has no deadlines.
 func (s *Stream) interrupt() {
 	d, ok := s.w.(deadlineWriter)
 	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {

@@ -43,8 +43,7 @@ const (
 	CodeInternal       = -32603
 )
 
-// An ID is the JSON text of a request's id, a number or a string: `1` and `"1"` differ. The zero ID
-// stands for none.
+// An ID is the JSON text of an id, a number or a string: `1` and `"1"` differ; "" stands for none.
 type ID string
 
 // Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC says null;
@@ -258,7 +257,7 @@ func (found *members) read(dec *jsontext.Decoder) error {
 		if err != nil {
 			return err
 		}
-		name := token.String()
+		name := token.String() // the token is valid until the next read
 		value, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -270,33 +269,27 @@ func (found *members) read(dec *jsontext.Decoder) error {
 }
 
 func (found *members) set(name string, value jsontext.Value) {
-	member := found.member(name)
-	if member == nil {
+	var member *jsontext.Value
+	switch name {
+	case "jsonrpc":
+		member = &found.version
+	case "id":
+		member = &found.id
+	case "method":
+		member = &found.method
+	case "params":
+		member = &found.params
+	case "result":
+		member = &found.result
+	case "error":
+		member = &found.failure
+	default:
 		return
 	}
 	if *member != nil {
 		found.twice = name
 	}
 	*member = value
-}
-
-// member returns the member of that name; nil if JSON-RPC has none.
-func (found *members) member(name string) *jsontext.Value {
-	switch name {
-	case "jsonrpc":
-		return &found.version
-	case "id":
-		return &found.id
-	case "method":
-		return &found.method
-	case "params":
-		return &found.params
-	case "result":
-		return &found.result
-	case "error":
-		return &found.failure
-	}
-	return nil
 }
 
 // message returns the message, and what is wrong with it; "" for nothing.

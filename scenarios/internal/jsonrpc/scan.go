@@ -151,8 +151,7 @@ func validText(text []byte) []byte {
 	return []byte(string([]rune(string(text))))
 }
 
-// FindID returns the id of the message that begins with head, if the whole id is in head and is a
-// number or a string.
+// FindID returns the id of a message that begins with head, if the whole id is there and valid.
 func FindID(head []byte) (ID, bool) {
 	id := jsontext.Value(Scan(head).ID)
 	if !answerable(id.Kind()) || !id.IsValid() {
