@@ -34,7 +34,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	s.Shutdown(true) // this start only found out the protocol: each situation starts its own server
+	s.Shutdown() // this start only found out the protocol: each situation starts its own server
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began)
 	usual.Start = max(patience, beside)
@@ -196,7 +196,7 @@ func treat(ctx context.Context, c *serverCase) error {
 // endServer ends the server, if one was started.
 func (c *serverCase) endServer() {
 	if c.server != nil {
-		c.server.Shutdown(false)
+		c.server.Close()
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) 
 	if err != nil {
 		return err
 	}
-	defer s.Shutdown(false)
+	defer s.Close()
 	alone, err := s.Trip(ctx, c.asked, 1)
 	if err == nil && alone.Verdict != target.OK {
 		size := results.FormatSize(int64(c.asked.Size()))

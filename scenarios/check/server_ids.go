@@ -171,7 +171,7 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	defer s.Shutdown(false)
+	defer s.Close()
 	other := *c
 	other.server = s
 	answer, _ := other.ask(ctx, "8", withParams("8", `{"pad":`+charactersID+`}`))

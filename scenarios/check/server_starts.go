@@ -61,7 +61,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 		if s.Process.Stop(wait, target.LeaveAtTerm) {
 			forced++
 		}
-		s.Shutdown(false)
+		s.Close()
 		all.files = append(all.files, float64(filesIn(c.temp)))
 	}
 	c.judgeStarts(all)

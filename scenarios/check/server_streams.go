@@ -293,7 +293,7 @@ func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) 
 		return out, err
 	}
 	paces := c.server.Paces
-	c.server.Shutdown(false)
+	c.server.Close()
 	c.server, err = target.Start(ctx, c.o, c.protocol)
 	if err == nil {
 		c.server.Paces = paces

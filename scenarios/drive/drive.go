@@ -127,7 +127,11 @@ func (d *Driver) Close() error {
 func (d *Driver) end(politely bool) {
 	if d.s != nil {
 		d.inChunks = d.inChunks || d.s.InChunks()
-		d.s.Shutdown(politely)
+		if politely {
+			d.s.Shutdown()
+		} else {
+			d.s.Close()
+		}
 	}
 	d.s = nil
 }

@@ -16,6 +16,7 @@ import (
 
 var fine = Outcome{Verdict: OK}
 
+// wrong is the outcome of an answer that differs from what was sent at offset bytes of the payload.
 func wrong(v Verdict, offset int, format string, args ...any) Outcome {
 	return Outcome{Verdict: v, offset: new(int64(offset)), Why: fmt.Sprintf(format, args...)}
 }
@@ -23,12 +24,12 @@ func wrong(v Verdict, offset int, format string, args ...any) Outcome {
 // Check judges the answer to the request's message.
 func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	switch {
-	case r.id < 0 && r.Echoes:
+	case !r.Numbered() && r.Echoes:
 		return r.checkLine(reply)
 	case r.Heard != nil:
 		r.Heard(reply)
 		return fine
-	case r.id < 0:
+	case !r.Numbered():
 		return fine
 	case e.Kind() == jsonrpc.Failure:
 		return r.checkRefusal(reply)
@@ -36,11 +37,12 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 		return fine
 	}
 	payload := r.Payload()
-	if r.at+len(payload) <= len(reply) && bytes.Equal(reply[r.at:r.at+len(payload)], payload) {
+	end := r.echoAt + len(payload)
+	if end <= len(reply) && bytes.Equal(reply[r.echoAt:end], payload) {
 		return fine
 	}
 	if at := bytes.Index(reply, payload); at >= 0 {
-		r.at = at
+		r.echoAt = at
 		return fine
 	}
 	return r.explain(reply)
@@ -66,15 +68,16 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 		code = strconv.FormatInt(failure.Error.Code, 10)
 		message = failure.Error.Message
 	}
-	if r.errs && (r.refusal == "" || r.refusal == code) {
+	expected := r.refusal == "" || r.refusal == code
+	if r.errs && expected {
 		return Outcome{Verdict: OK, code: code}
 	}
 	why := view.Truncate(code+" "+message, quotedText)
 	return Outcome{Verdict: ErrorReply, code: code, Why: why}
 }
 
-// explain judges an answer that does not hold the payload as it was sent: the payload may be
-// escaped, cut, or altered.
+// explain judges an answer that does not contain the payload as it was sent: the payload may be
+// escaped, which is fine, or cut or altered.
 func (r *Request) explain(reply []byte) Outcome {
 	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)
@@ -102,10 +105,10 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
-// headBytes is how many bytes of a payload are searched for, to find where it begins in an answer.
+// headBytes of a payload are enough to find where it begins in an answer.
 const headBytes = 16
 
-// compare compares the payload with a text that begins like it. The text may be longer.
+// compare compares the payload with a text that should begin with it.
 func compare(payload, text []byte) Outcome {
 	if bytes.HasPrefix(text, payload) {
 		return fine
@@ -130,11 +133,8 @@ func compare(payload, text []byte) Outcome {
 // texts yields every string of a JSON value, the names of members included.
 func texts(value []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		dec := jsontext.NewDecoder(
-			bytes.NewReader(value),
-			jsontext.AllowDuplicateNames(true),
-			jsontext.AllowInvalidUTF8(true),
-		)
+		dec := jsontext.NewDecoder(bytes.NewReader(value),
+			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 		for {
 			token, err := dec.ReadToken()
 			if err != nil || token.Kind() == '"' && !yield(token.String()) {

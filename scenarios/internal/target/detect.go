@@ -10,19 +10,63 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// headstart is how long the first attempt runs alone before the second begins beside it. Most
-// servers answer sooner, and a server that waits for headers would wait for ever.
+// detect starts the server and finds out what it speaks by speaking to it: in lines first, because
+// most servers speak in lines, then with headers. Each attempt has a server of its own and all the
+// time that a handshake may take. When one attempt succeeds, the server of the other is ended.
+func detect(ctx context.Context, o Options) (*Server, error) {
+	trying, cancel := context.WithCancel(ctx)
+	defer cancel()
+	attempts := make(chan attempt, 2)
+	try := func(wire framers.Framing, speak speaker) {
+		s, err := approach(trying, o, o.framing(wire), speak)
+		withHeaders := wire.String() == "content-length"
+		attempts <- attempt{server: s, err: err, withHeaders: withHeaders}
+	}
+	var linesErr, headersErr error // how each attempt failed; nil if it has not
+	go try(framers.NDJSON(), speakMCP)
+	select {
+	case a := <-attempts:
+		if a.settles() {
+			return a.server, a.err
+		}
+		linesErr = a.err
+	case <-time.After(min(headstart, o.Start/2)):
+	}
+	go try(framers.ContentLength(), speakLSP)
+	for linesErr == nil || headersErr == nil {
+		a := <-attempts
+		if a.settles() {
+			cancel()
+			if linesErr == nil && headersErr == nil { // the other one still runs
+				(<-attempts).end()
+			}
+			return a.server, a.err
+		}
+		if a.withHeaders {
+			headersErr = a.err
+		} else {
+			linesErr = a.err
+		}
+	}
+	if s := tryOthers(ctx, o); s != nil {
+		return s, nil
+	}
+	return nil, bothFailed(linesErr, headersErr)
+}
+
+// headstart is the time for which the attempt in lines runs alone. Most servers answer sooner. It
+// is bounded because a server that waits for headers would not answer at all.
 const headstart = 1500 * time.Millisecond
 
 // An attempt is the result of speaking to a server whose protocol is not known.
 type attempt struct {
-	s       *Server // that was greeted; nil if err is set
-	err     error
-	headers bool // it was spoken to with headers
+	server      *Server // that was greeted; nil if err is set
+	err         error
+	withHeaders bool
 }
 
-// settles reports whether nothing else need be tried: the server was greeted, or refused to be, or
-// it speaks MCP and sends frames, or a message without end, which another framing would not change.
+// settles reports whether nothing else need be tried: the server was greeted, or it failed in a way
+// that another framing would not change.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	if !ok {
@@ -35,63 +79,18 @@ func (a attempt) settles() bool {
 	return false
 }
 
-// detect starts the server and finds out what it speaks by speaking to it: in lines first, since
-// most speak in lines, then with headers. Each attempt has a server of its own and all the time
-// that a handshake may take; when one succeeds, the other's server is ended before detect returns.
-func detect(ctx context.Context, o Options) (*Server, error) {
-	trying, cancel := context.WithCancel(ctx)
-	defer cancel()
-	over := make(chan attempt, 2)
-	try := func(wire framers.Framing, speak speaker) {
-		s, err := approach(trying, o, o.framing(wire), speak)
-		over <- attempt{s, err, wire.String() == "content-length"}
-	}
-	var lines, headers error // how each attempt failed; nil before it has
-	go try(framers.NDJSON(), speakMCP)
-	select {
-	case a := <-over:
-		if a.settles() {
-			return a.s, a.err
-		}
-		lines = a.err
-	case <-time.After(min(headstart, o.Start/2)):
-	}
-	go try(framers.ContentLength(), speakLSP)
-	for lines == nil || headers == nil {
-		a := <-over
-		if a.settles() {
-			cancel()
-			if lines == nil && headers == nil {
-				endOther(over)
-			}
-			return a.s, a.err
-		}
-		if a.headers {
-			headers = a.err
-		} else {
-			lines = a.err
-		}
-	}
-	if s := tryOthers(ctx, o); s != nil {
-		return s, nil
-	}
-	return nil, bothFailed(lines, headers)
-}
-
-// endOther ends the server of an attempt that comes too late.
-func endOther(over <-chan attempt) {
-	a := <-over
-	if a.s != nil {
-		a.s.Shutdown(false)
-		a.s.Protocol().Close()
+// end ends the server of an attempt that comes too late.
+func (a attempt) end() {
+	if a.server != nil {
+		a.server.Close()
+		a.server.Protocol().Close()
 	}
 }
 
-// otherFramings are the framings that no protocol has as its own. They are tried last, when a
-// server that speaks in lines or with headers would have answered.
+// otherFramings are those of no protocol. Few servers have them, so they are tried last.
 var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 
-// otherTime is how long a server has to answer in a framing that few servers have.
+// otherTime bounds the time to answer in one of otherFramings.
 const otherTime = 2 * time.Second
 
 // tryOthers speaks to the server in otherFramings, one after another; nil if it answers in none.
@@ -121,17 +120,17 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	return approach(ctx, o, f, speakMCP)
 }
 
-// bothFailed joins the errors of two attempts. It prefers an attempt in which the server did
-// something, since that says more than silence.
-func bothFailed(lines, headers error) error {
-	e, _ := errors.AsType[*HandshakeError](lines)
-	other, _ := errors.AsType[*HandshakeError](headers)
-	why := e.Why + "; and " + other.Why
-	if e.Verdict == Deaf {
-		e = other
+// bothFailed joins the errors of two attempts, which did not settle. The verdict is that of the
+// first one, unless the server was silent then.
+func bothFailed(linesErr, headersErr error) error {
+	lines, _ := errors.AsType[*HandshakeError](linesErr)
+	headers, _ := errors.AsType[*HandshakeError](headersErr)
+	joined := *lines
+	if lines.Verdict == Deaf {
+		joined = *headers
 	}
-	e.Why = why
-	return e
+	joined.Why = lines.Why + "; and " + headers.Why
+	return &joined
 }
 
 // A speaker speaks to a server that has just been started, and returns the protocol that it found.
@@ -155,11 +154,11 @@ func approach(
 		return s, nil
 	}
 	if other, ok := errors.AsType[*otherFraming](err); ok {
-		s.Shutdown(false)
+		s.Close()
 		return tryFraming(ctx, o, other.spec)
 	}
 	if errors.Is(err, errSpeaksMCP) { // it was greeted as by an editor: start it again
-		s.Shutdown(false)
+		s.Close()
 		return approach(ctx, o, wire, speakMCP)
 	}
 	return nil, g.handshakeError(err)
@@ -170,22 +169,23 @@ type otherFraming struct{ spec string }
 
 func (e *otherFraming) Error() string { return "it answers in " + e.spec }
 
-// speakMCP speaks as an MCP client of the newest revision does, and tells the protocol by the
-// answer.
+// speakMCP speaks as an MCP client does, and tells the protocol by the answer.
 func speakMCP(g greeting) (*Protocol, error) {
 	o, err := g.open()
-	reply := o.reply
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("a JSON-RPC request in %s: %w", g.Framing(), err)
-	case reply.InChunks && reply.Envelope.Kind().Answers():
+	}
+	reply := o.reply
+	kind := reply.Envelope.Kind()
+	switch {
+	case reply.InChunks && kind.Answers():
 		return nil, &otherFraming{"chunked"}
-	case reply.InChunks:
+	case reply.InChunks: // compressed, so it is not read as an answer
 		return nil, &otherFraming{"chunked+zstd"}
-	case reply.Envelope.Kind() == jsonrpc.Request:
-		return newLines(g.Framing(), true), nil
-	case reply.Raw != nil && reply.Envelope.Kind() == jsonrpc.None:
-		return newLines(g.Framing(), false), g.checkFilter(o.sent)
+	case kind == jsonrpc.Request: // our own request came back
+		return newEcho(g.Framing()), nil
+	case kind == jsonrpc.None && reply.Raw != nil:
+		return newFilter(g.Framing()), g.checkFilter(o.sent)
 	}
 	m := newMCP(g.o, g.Framing())
 	g.protocol.Store(&m.Protocol)
@@ -197,8 +197,7 @@ func speakMCP(g greeting) (*Protocol, error) {
 }
 
 // knowsNoInitialize reports whether a server refused initialize as a method that it does not have.
-// Then it speaks JSON-RPC without a protocol above it. A server that refuses for another reason is
-// not ready to be driven, whatever else it answers.
+// Then it speaks JSON-RPC without a protocol above it.
 func knowsNoInitialize(err error) bool {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
@@ -219,7 +218,7 @@ func speakLSP(g greeting) (*Protocol, error) {
 }
 
 // checkFilter returns nil for a filter, which gives one line for each line that was sent, and an
-// error for a program that just writes.
+// error for a program that writes lines unasked.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Results of the small request that is sent after a failure.
+// Results of a probe, the small request that is sent after a failure.
 const (
 	probeAnswered = "answered"
 	probeSilent   = "silent"
@@ -22,8 +22,7 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed: whether it lives, how it ended, and what it has used since
-// the Usage before.
+// Explain finds out how a server failed: whether it lives, how it ended, what it used since before.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
@@ -36,7 +35,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	switch out.Verdict {
 	case Deaf:
 		s.explainSilence(ctx, before, out)
-	case Endless: // nobody reads any more what it answers
+	case Endless: // no probe: nobody would read the answer
 	default:
 		e.Probe = s.probe(ctx)
 	}
@@ -63,23 +62,23 @@ func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStderr = ifKnown(s.StderrUnread())
 }
 
-// explainSilence finds a more exact verdict for a server that did not answer.
+// explainSilence finds a more exact verdict for a server that gave no answer.
 func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome) {
 	e := out.Evidence
 	switch {
 	case s.Left(LeaveAtTerm):
 		e.Probe = probeGone
 		out.Verdict = s.ExitVerdict()
-		n := s.Partial()
-		if s.Strays.endsInHalf() { // a line framing delivers what it had when the stream ended
-			n = s.Out.Bytes() - before.Received
+		partial := s.Partial()
+		if s.Strays.endsInHalf() { // a line framing took the rest of the stream for a message
+			partial = s.Out.Bytes() - before.Received
 		}
-		if n > 0 {
+		if partial > 0 {
 			out.Why = fmt.Sprintf(
 				"the answer broke off after %d bytes, and the server ended with %s",
-				n, out.Verdict)
+				partial, out.Verdict)
 			out.Verdict = Truncated
-			e.Partial = n
+			e.Partial = partial
 		}
 	case e.Unsent:
 		e.Probe = probeRefused
@@ -125,8 +124,7 @@ func (o *Outcome) cameLate() bool {
 	}
 }
 
-// explainFull gives the verdict Deadlock if a server takes no request while it waits for somebody
-// to read what it wrote.
+// explainFull gives the verdict Deadlock if a server takes no request and waits for us to read.
 func explainFull(out *Outcome) {
 	stream := "standard error"
 	unread := out.Evidence.UnreadStderr
@@ -146,12 +144,12 @@ func (s *Server) probe(ctx context.Context) string {
 	if s.Process.Ended(0) {
 		return probeGone
 	}
-	before := s.receive.Load() // of a request that may still be answered
+	before := s.receive.Load() // the receiver of a request that may still be answered
 	defer s.receive.Store(before)
-	const number = manyIDs - 1 // of no other request
+	const number = manyIDs - 1 // no other request gets as far
 	out := s.exchange(ctx, s.Protocol().Smallest(Transport), number, s.o.Patience)
 	switch {
-	case out.Verdict == OK, out.Verdict == ErrorReply:
+	case out.Verdict == OK || out.Verdict == ErrorReply:
 		return probeAnswered
 	case s.Process.Ended(0) || s.Left(LeaveAtTerm):
 		return probeGone
@@ -170,7 +168,7 @@ func (s *Server) ExitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// How much of standard error a record quotes.
+// A record quotes at most so much of standard error.
 const (
 	quotedLines = 5
 	quotedText  = 300 // characters of a line
@@ -179,16 +177,13 @@ const (
 // Lines of standard error that say what went wrong, and those that only say where.
 var (
 	errorLine = regexp.MustCompile(
-		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`,
-	)
+		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
 	stackLine = regexp.MustCompile(
-		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`,
-	)
+		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
 )
 
 // StderrLines returns the last lines on standard error, shortened, without those of a stack trace.
-// The last line that looks like an error is always among them, even if the program wrote much after
-// it.
+// The last line that looks like an error is always among them.
 func (s *Server) StderrLines() []string {
 	var out []string
 	failure := -1 // the last line that looks like one
@@ -203,7 +198,7 @@ func (s *Server) StderrLines() []string {
 		out = append(out, view.Truncate(line, quotedText))
 	}
 	last := max(0, len(out)-quotedLines)
-	if failure >= 0 && failure < last {
+	if failure >= 0 && failure < last { // it would be cut off: quote it first
 		out[last] = out[failure]
 	}
 	return out[last:]

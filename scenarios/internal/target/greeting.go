@@ -34,11 +34,10 @@ const slowStarts = 3
 type greeting struct {
 	*Server
 	ctx    context.Context
-	within time.Duration // for each answer
+	within time.Duration // the usual time for each answer
 }
 
-// decode reads the result of an answer. If the answer is an error, decode returns that, a
-// *jsonrpc.Error.
+// decode reads the result of an answer. If it is an error, decode's wraps this *jsonrpc.Error.
 func decode(m child.Message, result any) error {
 	a, err := child.ReadAnswer(m)
 	if a.Failure != nil {
@@ -70,8 +69,8 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and waits for the answer, the next message that comes. It drops a late answer
-// to server/discover, for which initialize does not wait. Errors call the message by name.
+// ask sends a message and waits for the answer, the next message that comes. A late answer to
+// server/discover, which initialize does not wait for, is dropped. Errors name the message.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
@@ -93,13 +92,11 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	return m, nil
 }
 
-// settle is how long to wait for the answer after a line that is no answer: some servers greet in
-// words first.
+// settle is the wait for an answer after a line that is none: some servers greet in words first.
 const settle = time.Second
 
 // askFirst sends the first request to a server that nothing is known about, and waits for its
-// answer. Lines before it are strays, unless nothing else comes: then the first of them is
-// returned.
+// answer. Lines before the answer are strays. If no answer comes, askFirst returns the first line.
 func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
 		return child.Message{}, err
@@ -125,8 +122,7 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	}
 }
 
-// isTo reports whether a message answers a request, or is the request itself, as a filter of lines
-// gives it back.
+// isTo reports whether a message is an answer, or the request itself, which a filter gives back.
 func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }
@@ -148,7 +144,7 @@ func (g greeting) hear(ctx context.Context) (child.Message, error) {
 // handshakeError explains why a server could not be greeted, and ends it.
 func (g greeting) handshakeError(why error) error {
 	if g.ctx.Err() != nil {
-		g.Shutdown(false)
+		g.Close()
 		return context.Cause(g.ctx)
 	}
 	e := &HandshakeError{Command: g.o.Command, Why: why.Error(), Verdict: ErrorReply}
@@ -167,13 +163,13 @@ func (g greeting) handshakeError(why error) error {
 	case errors.Is(why, errFrames):
 		e.Verdict = InFrames
 	}
-	g.Shutdown(false)
+	g.Close()
 	e.Stderr = g.StderrLines()
 	e.Wrote = g.Out.Bytes() > 0 || g.Stderr().Total() > 0
 	return e
 }
 
-// answersAtEnd ends the server's input, and reports whether it says something then.
+// answersAtEnd ends the server's input, and reports whether the server sends a message then.
 func (g greeting) answersAtEnd() bool {
 	g.CloseInput()
 	ctx, cancel := context.WithTimeout(g.ctx, LeaveAtEnd)

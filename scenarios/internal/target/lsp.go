@@ -41,8 +41,7 @@ var (
 	errNotLSP    = errors.New("it is no language server")
 )
 
-// makeRoot makes an empty folder to be opened: some servers look around in it, and some refuse an
-// editor that opens none.
+// makeRoot makes the empty folder: some servers look around in it, some refuse to go without.
 func (l *lsp) makeRoot() error {
 	folder, err := os.MkdirTemp("", "pipebench-documents-")
 	if err != nil {
@@ -54,6 +53,7 @@ func (l *lsp) makeRoot() error {
 	return nil
 }
 
+// greet opens the folder and completes the handshake.
 func (l *lsp) greet(g greeting) error {
 	g.protocol.Store(&l.Protocol)
 	if l.root == "" {
@@ -121,29 +121,29 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text that a language server can be given in an editor's place, with one symbol in
-// it and room for as many bytes as a request is to have.
+// A document is a text in one language, with one symbol. Between before and after, inside a comment
+// or a value, there is room for a payload.
 type document struct {
-	language      string // as LSP calls it, its languageId
+	language      string // its languageId in LSP
 	suffix        string // of its file
-	before, after string // around the room, which is inside a comment or a value
+	before, after string
 }
 
 var documents = []document{
-	{"json", "json", `{"pipebench":"`, `"}`},
-	{"css", "css", ".pipebench {} /* ", " */\n"},
-	{"html", "html", `<p id="pipebench"></p><!-- `, " -->\n"},
-	{"shellscript", "sh", "pipebench() { :; } # ", "\n"},
-	{"go", "go", "package p\n\nfunc pipebench() {}\n\n// ", "\n"},
-	{"typescript", "ts", "function pipebench() {} // ", "\n"},
-	{"python", "py", "def pipebench(): pass # ", "\n"},
-	{"yaml", "yaml", "pipebench: ", "\n"},
-	{"c", "c", "void pipebench(void) {} // ", "\n"},
-	{"rust", "rs", "fn pipebench() {} // ", "\n"},
-	{"java", "java", "class pipebench {} // ", "\n"},
+	{language: "json", suffix: "json", before: `{"pipebench":"`, after: `"}`},
+	{language: "css", suffix: "css", before: ".pipebench {} /* ", after: " */\n"},
+	{language: "html", suffix: "html", before: `<p id="pipebench"></p><!-- `, after: " -->\n"},
+	{language: "shellscript", suffix: "sh", before: "pipebench() { :; } # ", after: "\n"},
+	{language: "go", suffix: "go", before: "package p\n\nfunc pipebench() {}\n\n// ", after: "\n"},
+	{language: "typescript", suffix: "ts", before: "function pipebench() {} // ", after: "\n"},
+	{language: "python", suffix: "py", before: "def pipebench(): pass # ", after: "\n"},
+	{language: "yaml", suffix: "yaml", before: "pipebench: ", after: "\n"},
+	{language: "c", suffix: "c", before: "void pipebench(void) {} // ", after: "\n"},
+	{language: "rust", suffix: "rs", before: "fn pipebench() {} // ", after: "\n"},
+	{language: "java", suffix: "java", before: "class pipebench {} // ", after: "\n"},
 }
 
-// documentOf returns the document of a language. For an unknown language it is a text of letters.
+// documentOf returns the document of a language; for an unknown language, just the payload.
 func documentOf(language string) *document {
 	for _, d := range documents {
 		if d.language == language {
@@ -162,21 +162,21 @@ func Languages() []string {
 	return slices.Clip(names)
 }
 
-// template makes a message of exactly size bytes that opens the document, a query for its symbols,
-// and a message that closes it once they have come. There is no such file in the folder, since the
-// text of the document is sent.
+// template makes a message of exactly size bytes that opens the document, then a query for its
+// symbols, and a message that closes the document after they have come. There is no file of that
+// name in the folder: the message has the text.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
-	at := `{"textDocument":{"uri":` + quoted(uri)
+	params := `{"textDocument":{"uri":` + quoted(uri)
 	const room = "…"
 	opening, closing, _ := strings.Cut(quoted(d.before+room+d.after), room)
-	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + at +
+	before := `{"jsonrpc":"2.0","method":"textDocument/didOpen","params":` + params +
 		`,"languageId":` + quoted(d.language) + `,"version":1,"text":` + opening
 	r := newRequest(before, closing+`}}}`, size)
 	query := `{"jsonrpc":"2.0","id":` + idMark +
-		`,"method":"textDocument/documentSymbol","params":` + at + `}}}`
-	r.Query = newRequest(query, "", 0)
-	release := `{"jsonrpc":"2.0","method":"textDocument/didClose","params":` + at + `}}}`
-	r.Release = newRequest(release, "", 0)
+		`,"method":"textDocument/documentSymbol","params":` + params + `}}}`
+	r.Query = newRequest(query, "", asSmallAsCanBe)
+	release := `{"jsonrpc":"2.0","method":"textDocument/didClose","params":` + params + `}}}`
+	r.Release = newRequest(release, "", asSmallAsCanBe)
 	return r
 }

@@ -20,21 +20,20 @@ import (
 // initialize; a server that does not know server/discover is greeted with initialize.
 type mcp struct {
 	Protocol
-	known bool     // its revision and tools are known
-	kind  string   // one of Requests
-	tool  ToolCall // that takes the payload; zero if there is none
-	sized ToolCall // that answers with as many bytes as it is asked for, if there is one
+	known     bool     // its revision and tools are known
+	exercises string   // one of Requests
+	tool      ToolCall // takes the payload; zero if there is none
+	replyTool ToolCall // answers with as many bytes as it is asked for; zero if there is none
 }
 
-// A ToolCall is a tool and the name of the argument that we fill: with text, or with a number of
-// bytes.
+// A ToolCall is a tool and the argument that we fill: with text, or with a number of bytes.
 type ToolCall struct {
 	Name, Arg string
-	Others    string // arguments besides, each followed by a comma
+	Others    string // JSON members of the other arguments, each followed by a comma
 }
 
 func newMCP(o Options, wire framers.Framing) *mcp {
-	m := &mcp{kind: o.Request, tool: o.Tool, sized: o.ReplyTool}
+	m := &mcp{exercises: o.Request, tool: o.Tool, replyTool: o.ReplyTool}
 	m.Protocol = Protocol{
 		Name: "mcp", Framing: wire, requests: []string{RequestAuto, RequestUnknown, RequestTool},
 		JSONRPC: true, answers: map[string]json.RawMessage{"ping": []byte("{}")},
@@ -43,8 +42,8 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	return m
 }
 
-// discoverParams are the params of server/discover: the _meta that each request carries from the
-// revision without a handshake on.
+// discoverParams are the params of server/discover: the _meta that each request carries in the
+// revisions that have no initialize.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
 func (m *mcp) greet(g greeting) error {
@@ -61,12 +60,12 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter completes the handshake, with initialize if the server's revision has that. o is what the
+// enter completes the handshake, with initialize if the server's revision has it. o is what the
 // server said so far; it is empty if the revision is known from an earlier start.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
-	if decode(o.reply, &about) == nil &&
-		slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
+	err := decode(o.reply, &about)
+	if err == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
 		m.meta = mcpstdio.Meta(mcpstdio.FirstWithout) + ","
 		m.Name = "mcp " + mcpstdio.FirstWithout
 	}
@@ -78,7 +77,7 @@ func (m *mcp) enter(g greeting, o opening) error {
 	if m.known {
 		return nil
 	}
-	m.ignores = o.reply.Raw == nil
+	m.ignores = o.reply.Raw == nil // it did not answer server/discover
 	return m.chooseTools(g)
 }
 
@@ -99,10 +98,9 @@ func (m *mcp) initialize(g greeting, reply child.Message) error {
 	}
 	if hello.ProtocolVersion == "" {
 		return errors.New(
-			"initialize: the answer names no protocolVersion, so this is no MCP server",
-		)
+			"initialize: the answer names no protocolVersion, so this is no MCP server")
 	}
-	if !m.known { // servers that are started side by side share this
+	if !m.known { // later, several servers may share m and be started at once
 		m.Name = "mcp " + hello.ProtocolVersion
 	}
 	return g.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
@@ -117,12 +115,12 @@ type tool struct {
 	}
 }
 
-// argument returns the name of an argument of one of the types: the first that is required, or else
-// the first, both by the alphabet; "" if there is none.
-func (t tool) argument(kinds ...any) string {
+// argument returns the name of an argument of one of the JSON types: in the order of the alphabet,
+// the first that is required, or else the first; "" if there is none.
+func (t tool) argument(types ...any) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
-		if !slices.Contains(kinds, t.InputSchema.Properties[name].Type) {
+		if !slices.Contains(types, t.InputSchema.Properties[name].Type) {
 			continue
 		}
 		if slices.Contains(t.InputSchema.Required, name) {
@@ -133,8 +131,8 @@ func (t tool) argument(kinds ...any) string {
 	return first
 }
 
-// chooseTools finds the tools to call. A tool may do anything. So only these are called: one that
-// was asked for, one named echo and, for replies, one that only makes bytes.
+// chooseTools finds the tools to call. A tool may do anything, so only those are called that were
+// asked for, one named echo and, for replies, one that just makes bytes.
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call(listID, "tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if err != nil {
@@ -147,8 +145,8 @@ func (m *mcp) chooseTools(g greeting) error {
 		return fmt.Errorf("tools/list: %w", err)
 	}
 	m.known = true
-	demanded := m.tool.Name != "" || m.kind == RequestTool
-	if m.tool.Name == "" && m.kind != RequestUnknown {
+	demanded := m.tool.Name != "" || m.exercises == RequestTool
+	if m.tool.Name == "" && m.exercises != RequestUnknown {
 		m.tool.Name = "echo"
 	}
 	m.tool, err = m.tool.complete(list.Tools, demanded, "string")
@@ -159,13 +157,14 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.sends = "tool " + m.tool.Name
 		m.tryEcho = true
 	}
-	if m.sized.Name != "" {
+	if m.replyTool.Name != "" {
 		m.Demand = m.askFor
-		m.sized, err = m.sized.complete(list.Tools, true, "integer", "number")
+		m.replyTool, err = m.replyTool.complete(
+			list.Tools, true /* demanded */, "integer", "number")
 		return err
 	}
-	m.sized = bytesTool(list.Tools)
-	if m.sized.Name != "" {
+	m.replyTool = bytesTool(list.Tools)
+	if m.replyTool.Name != "" {
 		m.Demand = m.askFor
 	}
 	return nil
@@ -182,19 +181,20 @@ var (
 func bytesTool(tools []tool) ToolCall {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")
+		isUsual := slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg)
 		required := t.InputSchema.Required
-		if slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg) &&
-			(len(required) == 0 || slices.Equal(required, []string{arg})) {
+		needsNoOther := len(required) == 0 || slices.Equal(required, []string{arg})
+		if isUsual && needsNoOther {
 			return ToolCall{Name: t.Name, Arg: arg}
 		}
 	}
 	return ToolCall{}
 }
 
-// complete finds the tool among the tools of the server, and its first argument of a type if no
-// argument is named. If there is no such tool, that is an error if the tool is demanded; else
-// complete returns the zero ToolCall.
-func (call ToolCall) complete(tools []tool, demanded bool, kinds ...any) (ToolCall, error) {
+// complete finds the tool among those of the server and, if the call names no argument, its first
+// argument of one of the JSON types. If the server has no such tool, complete returns an error if
+// the tool is demanded, else the zero ToolCall.
+func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
@@ -207,16 +207,15 @@ func (call ToolCall) complete(tools []tool, demanded bool, kinds ...any) (ToolCa
 	if i < 0 {
 		return ToolCall{}, nil
 	}
-	call.Arg = cmp.Or(call.Arg, tools[i].argument(kinds...))
+	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
 	if call.Arg == "" {
 		return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled",
-			call.Name, kinds[0])
+			call.Name, types[0])
 	}
 	return call, nil
 }
 
-// template makes a call of size bytes, or of as few as it takes. Its argument is before, the
-// payload and after.
+// template makes a call of a size (see newRequest). Its argument is before, a payload and after.
 func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,
@@ -224,8 +223,9 @@ func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	return newRequest(start, after+"}}}", size)
 }
 
+// askFor makes a call that asks for an answer of n bytes.
 func (m *mcp) askFor(n int) *Request {
-	r := m.template(m.sized, strconv.Itoa(n), "", 0)
+	r := m.template(m.replyTool, strconv.Itoa(n), "", asSmallAsCanBe)
 	r.Demands = n
 	return r
 }
@@ -234,5 +234,6 @@ func (m *mcp) request(kind Kind, size int) *Request {
 	if kind == Transport || m.tool.Name == "" {
 		return m.plain(size)
 	}
-	return m.template(m.tool, `"`, `"`, size)
+	const quote = `"`
+	return m.template(m.tool, quote, quote, size)
 }

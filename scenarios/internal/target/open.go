@@ -27,14 +27,14 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	if err == nil {
 		s, err = s.learn(ctx)
 	}
-	if err != nil && s != nil {
-		s.Shutdown(false)
+	if err == nil {
+		return s, nil
 	}
-	if err != nil {
-		p.Close()
-		return nil, err
+	if s != nil {
+		s.Close()
 	}
-	return s, nil
+	p.Close()
+	return nil, err
 }
 
 // Start starts another server of a protocol that is known, and shakes hands.
@@ -91,17 +91,19 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p.refusal = out.code
 	p.Paces[Tool] = p.Paces[Transport]
 	s.Paces = p.Paces
-	if p.Echoes || p.sends == "" && !p.tryEcho {
-		return s, nil // it is known to echo, or has nothing that could
+	hasNoTool := p.sends == "" && !p.tryEcho
+	if p.Echoes || hasNoTool {
+		return s, nil
 	}
-	p.Echoes = p.tryEcho // then the answer to the tool's first request is held against the request
+	p.Echoes = p.tryEcho // so that the answer is compared with the request
 	out, s, err = s.first(ctx, Tool)
 	p.Echoes = p.Echoes && out.Verdict == OK && out.code == ""
 	p.ToolFails = out.Verdict != OK && out.Verdict != ErrorReply
 	return s, err
 }
 
-// first makes one small request of a kind that was not tried before.
+// first makes one small request of a kind that was not tried before. If the server fails, first
+// starts another one. It returns the server that can be asked next.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)
@@ -125,7 +127,7 @@ func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error)
 	if out.Lives() {
 		return out, s, nil
 	}
-	s.Shutdown(false)
+	s.Close()
 	s, err = Start(ctx, s.o, p)
 	return out, s, err
 }

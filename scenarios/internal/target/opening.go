@@ -16,8 +16,9 @@ type opening struct {
 	sent  int64         // how many requests there were
 }
 
-// open asks a server for server/discover. If that meets silence, initialize is sent as well: some
-// servers ignore methods that they do not know, and some ignore everything before initialize.
+// open sends server/discover, the first request of MCP's newest revision. If the server is silent,
+// open sends initialize as well: some servers ignore methods that they do not know, and some ignore
+// everything before initialize.
 func (g greeting) open() (opening, error) {
 	o := opening{sent: 1}
 	discover := g
@@ -38,9 +39,9 @@ func (g greeting) open() (opening, error) {
 	return o, err
 }
 
-// hearBoth waits for the answer to initialize. If the answer to server/discover comes first, it
-// keeps that, too. A filter of lines answers with two lines that are no JSON-RPC: hearBoth keeps
-// the first of them, and gives up soon after it if no answer to initialize comes.
+// hearBoth waits for the answer to initialize. It keeps the first message that comes before it in
+// o.reply: the answer to server/discover, or a line that is no JSON-RPC. A filter sends such lines
+// and no answer, so hearBoth gives up soon after one.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -21,7 +21,7 @@ type Protocol struct {
 	// Demand makes a request for an answer of about n bytes; nil if there is no such request.
 	Demand    func(n int) *Request
 	ToolFails bool // the tool did not answer a first, small request
-	// how long the first requests took, by kind; other servers of the protocol may go on from there
+	// Paces tells by Kind how long the first requests took. Every further server begins with it.
 	Paces [2]Pace
 
 	sends    string   // what requests exercise, in words; "" for unknownMethod
@@ -29,10 +29,10 @@ type Protocol struct {
 	tryEcho  bool     // a first request is to find out whether answers hold what was sent
 	refusal  string   // the code of the error for an unknown method
 	ignores  bool     // it does not answer an unknown method
-	meta     string   // what each request carries, followed by a comma; "" in most protocols
-	// results of requests that servers make of clients, by method
+	meta     string   // JSON members of all params, followed by a comma; "" in most protocols
+	// answers has the results of requests that servers make of clients, by method.
 	answers map[string]json.RawMessage
-	folder  string // that servers are told of, ours to remove; "" if there is none
+	folder  string // an empty one that servers are told of, removed by Close; "" if there is none
 
 	greet   func(greeting) error // shakes hands with a server; nil if nothing is said
 	request func(kind Kind, size int) *Request
@@ -93,17 +93,17 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 	r := p.request(kind, size)
 	r.Kind = kind
 	r.refusal = p.refusal
-	// if there are tools, nothing else echoes
-	r.Echoes = p.Echoes && (kind == Tool || !p.HasTools())
+	r.Echoes = p.Echoes && (kind == Tool || !p.HasTools()) // if there are tools, only they echo
 	return r
 }
 
 // Smallest makes a request that any server takes, with room for its number.
 func (p *Protocol) Smallest(kind Kind) *Request {
-	return p.Request(kind, p.Request(kind, 0).Size()+4*StampDigits)
+	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
-// plain makes a request, padded to size, that exercises no tool.
+// plain makes a request, padded to size, that exercises no tool: for a method that is refused or,
+// if the server ignores such methods, for its list of tools.
 func (p *Protocol) plain(size int) *Request {
 	if p.ignores {
 		before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + listMethod +
@@ -113,12 +113,10 @@ func (p *Protocol) plain(size int) *Request {
 	return refusable(size, p.meta)
 }
 
-// Unknown makes a request for a method that no server knows, even if the server ignores such
-// methods.
-func (p *Protocol) Unknown() *Request { return refusable(0, p.meta) }
+// Unknown makes a request for a method that no server knows.
+func (p *Protocol) Unknown() *Request { return refusable(asSmallAsCanBe, p.meta) }
 
-// check returns an error if the options ask for a request or a tool that the protocol does not
-// have.
+// check returns an error if the options ask for a request or a tool that the protocol lacks.
 func (p *Protocol) check(o Options) error {
 	request := o.Request
 	if request == "" {
@@ -163,7 +161,7 @@ func named(o Options) *Protocol {
 	case "jsonrpc":
 		return newBare(o.framing(framers.NDJSON()))
 	case "lines":
-		return newLines(o.framing(framers.NDJSON()), true)
+		return newEcho(o.framing(framers.NDJSON()))
 	}
 	return nil
 }
@@ -177,18 +175,21 @@ func newBare(wire framers.Framing) *Protocol {
 	}
 }
 
-// newLines is the protocol of a filter that answers each line with a line, the same one (cat) or
-// another. It is not tried first: the handshake has shown it, or the user asked for it. The lines
-// are JSON, since a filter of any text takes that as well.
-func newLines(wire framers.Framing, echoes bool) *Protocol {
-	p := &Protocol{
+// newEcho is the protocol of a filter that answers each line with the same line, as cat does. The
+// lines are JSON, because a filter of any text takes JSON as well.
+func newEcho(wire framers.Framing) *Protocol {
+	return &Protocol{
 		Name: "lines", sends: "lines", Framing: wire, requests: []string{RequestAuto},
-		Echoes:  echoes,
+		Echoes:  true,
 		request: func(_ Kind, size int) *Request { return newRequest(`"`, `"`, size) },
 	}
-	if !echoes {
-		p.Name = "lines (answers with others)"
-	}
+}
+
+// newFilter is the protocol of a filter that answers each line with another line.
+func newFilter(wire framers.Framing) *Protocol {
+	p := newEcho(wire)
+	p.Name = "lines (answers with others)"
+	p.Echoes = false
 	return p
 }
 
@@ -198,4 +199,5 @@ const unknownMethod = "pipebench/unknown"
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.
 const listMethod = "tools/list"
 
-func quoted(s string) string { return string(jsonrpc.AppendString(nil, s)) }
+// quoted returns a text as a JSON string.
+func quoted(text string) string { return string(jsonrpc.AppendString(nil, text)) }

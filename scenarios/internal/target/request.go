@@ -11,23 +11,22 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Request is a request of one exact size. Every copy has its own number in its id, or wherever
-// else it is marked, and at both ends of its payload. So an answer to another copy is noticed.
+// A Request is a request of one exact size, to be sent many times. Each copy has its own number in
+// its id and at both ends of its payload, so that an answer to another copy is noticed.
 //
 //	{"jsonrpc":"2.0","id":1000000007,"method":"…","params":{"pad":"00000007…00000007"}}
 //	 before                                              payload            after
 type Request struct {
-	Kind   Kind
-	Echoes bool // the answer holds the payload
-	Silent bool // nobody answers it
-	// bytes of payload that the answer is to have; 0 if it is to have those of the message
-	Demands int
-	Query   *Request // sent after a message that gets no answer, for its own answer; nil for none
-	Release *Request // sent when the answer has come; nil if nothing is due
+	Kind    Kind
+	Echoes  bool     // the answer is to contain the payload
+	Silent  bool     // nobody answers it
+	Demands int      // bytes that the answer is to have as its payload; 0 if none are asked for
+	Query   *Request // sent right after a message that gets no answer, to get one; nil for none
+	Release *Request // sent after the answer has come; nil for none
 
 	// Lead are messages that nobody answers, sent right before this one and in one write with it.
 	Lead [][]byte
-	// Least is how long to wait for the answer at least.
+	// Least is the shortest time to wait for the answer.
 	Least time.Duration
 
 	// Heard, if set, gets an answer that is no echo. The reading goroutine calls it, and the answer
@@ -35,15 +34,15 @@ type Request struct {
 	Heard func(answer []byte)
 
 	msg      []byte
-	marks    []int  // where the number stands
-	id       int    // the first of them; -1 if there is none
-	from, to int    // the payload
-	at       int    // where in an answer the payload stood last time
+	marks    []int  // where in msg the number of the copy is, beside the payload
+	id       int    // where in msg the id is, the first of marks; -1 if there is none
+	from, to int    // where in msg the payload is
+	echoAt   int    // where the payload was in the last answer
 	errs     bool   // an error is a right answer
 	refusal  string // the code of that error; "" is any
 	wants    []byte // the id of a message that was recorded; nil if it has none
 
-	// held to number a copy and to check an answer: another goroutine checks late ones
+	// mu is held to number a copy and to check an answer: another goroutine checks late answers.
 	mu *sync.Mutex
 }
 
@@ -59,14 +58,17 @@ const (
 // StampDigits is the width of the number at both ends of a payload.
 const StampDigits = 8
 
+// letters need no escape in any encoding.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// A payload repeats after period bytes. That is a prime, so that a chunk in the place of another is
-// noticed.
+// A payload repeats after period bytes, a prime, so that exchanged chunks of a round size show.
 const period = 65521
 
-// newRequest makes a request of size bytes, or of as few as it takes; before holds idMark wherever
-// the number belongs, if the request has one.
+// asSmallAsCanBe is the size of a request without a payload.
+const asSmallAsCanBe = 0
+
+// newRequest makes a request of size bytes, or of as few as it takes: before, a payload and after.
+// In before, idMark stands for the number of the copy.
 func newRequest(before, after string, size int) *Request {
 	size = max(size, len(before)+len(after))
 	r := &Request{
@@ -80,15 +82,14 @@ func newRequest(before, after string, size int) *Request {
 	}
 	copy(r.msg, before)
 	copy(r.msg[r.to:], after)
-	// letters that need no escape in any encoding; which ones depends on the length alone
-	b := r.Payload()
-	random := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
-	first := b[:min(len(b), period)]
+	payload := r.Payload() // the same for all requests of a size
+	random := rand.New(rand.NewPCG(uint64(len(payload)), uint64(len(payload))))
+	first := payload[:min(len(payload), period)]
 	for i := range first {
 		first[i] = letters[random.IntN(len(letters))]
 	}
-	for n := len(first); n < len(b); {
-		n += copy(b[n:], first)
+	for n := len(first); n < len(payload); {
+		n += copy(payload[n:], first)
 	}
 	return r
 }
@@ -103,14 +104,14 @@ func refusable(size int, meta string) *Request {
 }
 
 // Unanswerable makes a notification of size bytes, or of as few as it takes. MCP and LSP both say
-// that unknown ones are ignored.
+// that a server ignores unknown notifications.
 func Unanswerable(size int) *Request {
 	r := newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
 	r.Silent = true
 	return r
 }
 
-// Again makes a request of a recorded message. id is the message's own, nil if it has none. An
+// Again makes a request of a recorded message and its id, which is nil if the message has none. An
 // error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
@@ -119,8 +120,8 @@ func Again(msg, id []byte) *Request {
 // Size returns the bytes of the message, without the framing's.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that has no other purpose than its size. It may be
-// altered, but for the number at either end.
+// Payload returns the part of the message that has no other purpose than its size. The caller may
+// change it, except StampDigits bytes at either end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
 // Numbered reports whether answers tell which copy of the request they are to.
@@ -144,18 +145,18 @@ func (r *Request) Number(i int64) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, at := range r.marks {
-		decimals(r.msg[at:at+idDigits], firstID+i%manyIDs)
+		writeDigits(r.msg[at:at+idDigits], firstID+i%manyIDs)
 	}
-	p := r.Payload()
-	if len(p) >= 2*StampDigits {
-		decimals(p[:StampDigits], i)
-		decimals(p[len(p)-StampDigits:], i)
+	payload := r.Payload()
+	if len(payload) >= 2*StampDigits {
+		writeDigits(payload[:StampDigits], i)
+		writeDigits(payload[len(payload)-StampDigits:], i)
 	}
 	return r.msg
 }
 
-// decimals writes the last digits of n, as many as b takes.
-func decimals(b []byte, n int64) {
+// writeDigits fills b with the last digits of n.
+func writeDigits(b []byte, n int64) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = '0' + byte(n%10)
 		n /= 10
@@ -168,13 +169,11 @@ func NumberOf(id []byte) (int64, bool) {
 	return n - firstID, err == nil && len(id) == idDigits && n >= firstID
 }
 
-// answeredBy reports whether the message answers the request, and not another one.
+// answeredBy reports whether a message answers the request. Without an id, any message does.
 func (r *Request) answeredBy(e jsonrpc.Envelope) bool {
-	switch {
-	case r.wants != nil:
-		return e.Kind().Answers() && bytes.Equal(e.ID, r.wants)
-	case r.id < 0:
-		return true
+	id := r.wants
+	if id == nil && r.Numbered() {
+		id = r.msg[r.id : r.id+idDigits]
 	}
-	return e.Kind().Answers() && bytes.Equal(e.ID, r.msg[r.id:r.id+idDigits])
+	return id == nil || e.Kind().Answers() && bytes.Equal(e.ID, id)
 }

@@ -12,11 +12,10 @@ type Search struct {
 	First  int // the size that is tried first
 	Factor int // by which sizes grow until one fails
 	Most   int // the largest size that is tried
-	// the smallest possible size, tried if First fails; 0: there is none to try
-	Least int
+	Least  int // the smallest possible size, tried if First fails; 0 if there is none
 
 	Low  int // the largest size so far that worked; 0 if none did
-	High int // the smallest that did not; 0 if there is none
+	High int // the smallest size so far that failed; 0 if none did
 }
 
 // roundSizes are sizes at which programmers put limits.
@@ -27,9 +26,9 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run tries sizes until Low and High are a byte apart, the largest works, or until has passed; a
-// zero until sets no end. Round sizes come first: a wrong guess costs no more than a step of
-// bisection that is a little off the middle.
+// Run tries sizes until Low and High are a byte apart, Most works, or the time is up; a zero until
+// sets no time. Between Low and High, Run tries round sizes first: a wrong guess costs no more than
+// a step of bisection that is a little off the middle.
 func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
 	size := min(s.First, s.Most)
 	for until.IsZero() || time.Now().Before(until) {
@@ -42,8 +41,10 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 		} else {
 			s.High = size
 		}
+		allWork := s.High == 0 && s.Low >= s.Most
+		found := s.High > 0 && s.High-s.Low <= 1
 		switch {
-		case s.High == 0 && s.Low >= s.Most, s.High > 0 && s.High-s.Low <= 1:
+		case allWork || found:
 			return nil
 		case s.High == 0:
 			size = min(s.Factor*s.Low, s.Most)
@@ -59,11 +60,11 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 	return nil
 }
 
-// IsLate reports whether the time was up before a size failed, or the largest worked.
+// IsLate reports whether the time was up before any size failed and before Most worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
-// between returns a size between Low and High: the round size that is nearest to their geometric
-// mean; or, for a limit that is a byte or two off, a neighbour of a round size; or else the middle.
+// between returns a size between Low and High: a round size, the nearest to their geometric mean
+// first; or a neighbour of a round size, because a limit may be a byte or two off; or the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

@@ -15,20 +15,21 @@ type Strays struct {
 
 	mu    sync.Mutex
 	lines came // messages that are no JSON-RPC
-	cut   bool // the last line began as JSON and did not end as such
+	cut   bool // the last of these lines began like JSON, so it may be half a message
 	since came // all that came since a request was sent, except the answer to it
 }
 
-// came is how many messages came, and the beginning of the first.
+// came says how many messages came, and how the first one began.
 type came struct {
 	n       int64
 	first   string
 	foreign bool // the first is no JSON-RPC
 }
 
-// strayText bounds how much of a message is kept, in characters.
+// strayText is the number of characters of a message that are kept.
 const strayText = 120
 
+// add counts a message; foreign says that it is no JSON-RPC.
 func (c *came) add(msg []byte, foreign bool) {
 	c.n++
 	if c.n == 1 {
@@ -46,7 +47,7 @@ func (c came) String() string {
 	return results.FormatCount(n, "other message") + ": " + c.first
 }
 
-// add counts a line that does not belong on standard output.
+// add counts a line that is no JSON-RPC and does not belong on standard output.
 func (s *Strays) add(msg []byte) {
 	s.note(msg, true)
 	s.mu.Lock()
@@ -62,7 +63,7 @@ func (s *Strays) note(msg []byte, foreign bool) {
 	s.since.add(msg, foreign)
 }
 
-// takeCame returns what came since it was called before.
+// takeCame returns what came since the last call of takeCame.
 func (s *Strays) takeCame() came {
 	s.mu.Lock()
 	defer s.mu.Unlock()

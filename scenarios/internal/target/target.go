@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	defer s.Shutdown(true)
+//	defer s.Shutdown()
 //	request := s.Protocol().Request(target.Tool, 64<<10)
 //	out, err := s.Trip(ctx, request, 1) // out says how the server met it
 package target
@@ -30,7 +30,7 @@ type Options struct {
 	Command []string
 	Env     []string // of the server; nil is ours
 	Dir     string   // where it runs; "" is where we run
-	// New readies a process for a start; nil starts Command with Env in Dir.
+	// New prepares a process for a start; nil stands for Command with Env in Dir.
 	New    func() *proc.Process
 	Behind bool // the process of New is the server's client, and starts the server itself
 
@@ -39,8 +39,9 @@ type Options struct {
 	Lenient  bool   // malformed lines of a header are skipped
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	Tool, ReplyTool ToolCall // MCP: one takes a payload, one makes it; zero is a usual tool
-	Language        string   // of LSP's documents
+	Tool      ToolCall // for MCP: takes a payload; zero is a tool of the usual name
+	ReplyTool ToolCall // for MCP: makes a payload; zero is a tool of a usual name
+	Language  string   // for LSP: that of the documents
 
 	Pipes    child.Options // Respond, Divert and Reading are ours
 	Start    time.Duration // for each answer of the handshake
@@ -56,8 +57,8 @@ func (o Options) observe(step string) {
 	}
 }
 
-// framing returns the framing that was asked for, or else the standard one. A server that is sent
-// lines may answer in lines, and in chunks where they are long.
+// framing returns the framing that was asked for, or else the standard one. If it is lines, long
+// answers may come in chunks.
 func (o Options) framing(standard framers.Framing) framers.Framing {
 	f, err := framers.Parse(o.Framing)
 	if o.Framing != "" && err == nil {
@@ -88,8 +89,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// A Server is a running server. Its Conn's Next returns answers that nobody else waits for, until
-// Ignore is called.
+// A Server is a running server. Next returns answers that nobody waits for, until Ignore is called.
 type Server struct {
 	*child.Conn
 	o        Options
@@ -97,7 +97,7 @@ type Server struct {
 	protocol atomic.Pointer[Protocol] // nil until it is known
 	receive  atomic.Pointer[Receiver]
 	ignoring atomic.Bool
-	inChunks atomic.Bool // it has sent a message in chunks where it is sent lines
+	inChunks atomic.Bool // it is sent lines and has sent a message in chunks
 
 	// These belong to the goroutine that makes requests.
 	served int64
@@ -110,11 +110,10 @@ type Server struct {
 // message is valid during the call.
 type Receiver func(child.Message)
 
-// MostInflight is how many requests may be under way at once.
+// MostInflight is the largest number of requests under way at once.
 const MostInflight = 1 << 16
 
-// launch starts a server that nothing is known about yet. The server does not end with ctx, only
-// when it is told to.
+// launch starts a server that nothing is known about yet. It does not end with ctx.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}
@@ -123,8 +122,8 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 	pipes.Divert = s.divert
 	pipes.Reading = []framers.Option{framers.WithExpiry(0)}
 	if pipes.MaxMessage > 0 {
-		most := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
-		pipes.Reading = append(pipes.Reading, most)
+		inFlight := framers.WithMaxInFlight(MostInflight, pipes.MaxMessage)
+		pipes.Reading = append(pipes.Reading, inFlight)
 	}
 	if o.Lenient {
 		pipes.Reading = append(pipes.Reading, framers.WithLenient())
@@ -143,7 +142,7 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 // Protocol returns what the server speaks.
 func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 
-// InChunks reports whether the server has sent a message in chunks where it is sent lines.
+// InChunks reports whether the server is sent lines and has sent a message in chunks.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
 // OtherFraming reports whether the server speaks MCP in a framing that no client of MCP reads, and
@@ -178,18 +177,16 @@ func (s *Server) Receive(f Receiver) {
 	s.receive.Store(&f)
 }
 
-// Ignore has answers that nobody waits for counted and dropped from now on. Next no longer returns
-// them.
+// Ignore lets the server count and drop answers that nobody waits for. Next no longer returns them.
 func (s *Server) Ignore() { s.ignoring.Store(true) }
 
-// ourMethods are the methods of requests that only a client makes: a server that sends one echoes
-// it.
+// ourMethods are those of a client's requests: a server that sends such a request echoes it.
 var ourMethods = []string{
 	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
 	"textDocument/documentSymbol",
 }
 
-// respond answers a request of the server's own, once it is known to speak JSON-RPC.
+// respond answers a request of the server's own, if the server is known to speak JSON-RPC.
 func (s *Server) respond(m child.Message) []byte {
 	p := s.protocol.Load()
 	if p == nil || !p.JSONRPC || slices.Contains(ourMethods, string(m.Envelope.Method)) {
@@ -198,9 +195,9 @@ func (s *Server) respond(m child.Message) []byte {
 	return p.respond(m.Raw, m.Envelope)
 }
 
-// divert sees each message first, and reports whether it took the message. It takes a message that
-// is known to be no answer, and gives one that may be an answer to the receiver. It leaves the rest
-// to respond and Next.
+// divert gets each message first, and reports whether it took the message. It counts a message that
+// cannot be an answer, and gives one that may be an answer to the receiver. It leaves the server's
+// own requests to respond, and everything else to Next.
 func (s *Server) divert(m child.Message) bool {
 	if m.InChunks {
 		s.inChunks.Store(true)
@@ -237,19 +234,16 @@ func (s *Server) divert(m child.Message) bool {
 }
 
 // The patience with a server that is asked to leave: at the end of its input it may finish its
-// work, at SIGTERM it should only tidy up.
+// work, at SIGTERM it should just tidy up.
 const (
 	LeaveAtEnd  = 2 * time.Second
 	LeaveAtTerm = time.Second
 )
 
-// Shutdown ends the server and everything in its process group. If politely is set, the server may
-// leave by itself first.
-func (s *Server) Shutdown(politely bool) {
+// Shutdown lets the server leave by itself, then ends everything in its group, as Close does.
+func (s *Server) Shutdown() {
 	s.Out.Resume()
-	if politely {
-		s.CloseInput()
-		s.Process.Stop(LeaveAtEnd, LeaveAtTerm)
-	}
+	s.CloseInput()
+	s.Process.Stop(LeaveAtEnd, LeaveAtTerm)
 	s.Close()
 }

@@ -21,12 +21,13 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
-	// the answer came in frames that no client of MCP reads, and that were not asked for
+	// InFrames says that the answer came in frames that no client of MCP reads, and that were not
+	// asked for.
 	InFrames bool
-	// how the server failed; nil if it did not, or nobody looked yet
+	// Evidence tells how the server failed; nil if it did not, or before Explain.
 	Evidence *results.FailureEvidence
 
-	came     came           // in place of the answer
+	came     came           // what came in place of the answer
 	answer   <-chan Outcome // holds an answer that came too late
 	code     string         // of the error in the answer
 	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
@@ -39,15 +40,15 @@ func (o *Outcome) Lives() bool {
 		o.Verdict == ErrorReply && o.Evidence != nil && o.Evidence.Probe == probeAnswered
 }
 
-// fail makes the outcome one that needs an explanation.
+// fail makes the outcome one that Explain has to explain.
 func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Verdict = v
 	o.Why = fmt.Sprintf(format, args...)
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// mostPatience is how many times its limit a server gets while it is at work.
-const mostPatience = 10
+// A server that is at work gets up to maxPatience times its limit.
+const maxPatience = 10
 
 // LimitOf returns how long the server may take to accept so many bytes of requests of a kind, and
 // as long again to answer them.
@@ -59,9 +60,9 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	return limit
 }
 
-// Trip sends the request's i-th copy and waits for its answer, longer than the limit if the server
-// is at work. It returns an error only if ctx ended. The outcome holds all that the server does
-// wrong; unless the outcome Lives, nothing else can be asked of the server.
+// Trip sends the request's i-th copy and waits for its answer. It returns an error only if ctx
+// ended; the outcome says whatever the server did wrong. If the outcome does not live (see Lives),
+// nothing else can be asked of the server.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	size := r.Size()
@@ -83,7 +84,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		s.Explain(ctx, before, &out)
 	}
 	if r.Release != nil && out.Lives() {
-		// if it is not taken, the next request fails, too
+		// An error does not matter: the next request meets it too.
 		_ = s.SendWithin(ctx, limit, r.Release.Number(i))
 	}
 	return out, nil
@@ -91,7 +92,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 
 // SendWithin sends messages. The server has to take them within limit, or later if it is at work.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
-	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
+	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
 	for _, msg := range msgs {
 		if err := s.Send(patient, msg); err != nil {
@@ -101,31 +102,29 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// sendTogether is SendWithin in one write, so that a server that reads the end of one message reads
-// the next with it.
+// sendTogether is SendWithin in one write: one read of the server may get several messages.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
 	var all bytes.Buffer
 	w := s.Protocol().Framing.NewWriter(
-		&all, framers.WithMaxMessage(-1), framers.WithVerbatim())
+		&all, framers.WithMaxMessage(-1 /* no limit */), framers.WithVerbatim())
 	for _, msg := range msgs {
 		if err := w.WriteMessage(msg); err != nil {
 			return err
 		}
 	}
-	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
+	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
 	return s.SendRaw(patient, all.Bytes())
 }
 
-// exchange sends the request and waits for its answer. If none came, the verdict is provisional:
-// Explain finds out why, and a late answer is still received meanwhile. The caller ends the
-// receiving.
+// exchange sends the request and waits for its answer. If none comes, the verdict is provisional:
+// Explain finds out why. A late answer goes to out.answer, until the caller stops receiving.
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
 		msgs = append(msgs, r.Query.Number(i))
 	}
-	s.Strays.takeCame() // that was before the request
+	s.Strays.takeCame() // forget what came before the request
 	sent := s.In.Bytes()
 	began := time.Now()
 	got := s.expect(r, began)
@@ -176,8 +175,7 @@ func WhyNotTaken(err error, accepted int64) string {
 }
 
 // expect returns a channel that gets the next answer to the request, checked. began is when the
-// sending of the request began. An answer to another request goes to the receiver that was set
-// before.
+// sending began. An answer to another request goes to the receiver that was set before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	before := s.receive.Load()
@@ -205,10 +203,11 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
+// await waits for the outcome in got, longer than limit if the server is at work.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {
-	patient, stop := s.Patient(ctx, limit, mostPatience*limit)
+	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
 	var out Outcome
 	select {
@@ -226,7 +225,7 @@ func (s *Server) await(
 	return lastAnswer(got, out)
 }
 
-// lastAnswer returns an answer that came at the last moment; without one, out is what is known.
+// lastAnswer returns an answer that came at the last moment, or out if none did.
 func lastAnswer(got <-chan Outcome, out Outcome) Outcome {
 	select {
 	case answer := <-got:

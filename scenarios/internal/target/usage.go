@@ -5,16 +5,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Usage is what both sides had done at a time. Processor times are in ns; nil if the system does
-// not tell.
+// A Usage is what both sides had done at a time.
 type Usage struct {
-	Sent, Received int64  // bytes of ours that the pipe took, and bytes that came
-	Calls          int64  // our calls, to write and to read
-	Stderr         int64  // bytes that the server wrote there
-	CPU            *int64 // that the server used
+	Sent, Received int64 // bytes of ours that the pipe took, and bytes that came
+	Calls          int64 // our calls, to write and to read
+	Stderr         int64 // bytes that the server wrote to standard error
 
-	TreeCPU *int64 // that the server and all that it started used; read by Account alone
-	OwnCPU  *int64 // that we used; read by Account alone
+	// Processor times in ns; nil if the system does not tell.
+	CPU     *int64 // of the server
+	TreeCPU *int64 // of the server and all that it started; nil without Account
+	OwnCPU  *int64 // of this process; nil without Account
 }
 
 // Usage returns what both sides have done so far.
@@ -34,8 +34,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample says what both sides did since. The writer is this process, the reader is the server. How
-// many calls the server made is not known.
+// Sample says what both sides have done since before. The writer is this process, the reader is the
+// server. The server's number of calls is not known.
 func (s *Server) Sample(before Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - before.Sent
@@ -57,7 +57,7 @@ func (s *Server) Sample(before Usage) results.Sample {
 	return sample
 }
 
-// ifKnown returns what a system told of a process, nil if it did not.
+// ifKnown returns a number that the system told, or nil if it did not tell.
 func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	if !known {
 		return nil
@@ -65,7 +65,7 @@ func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	return new(int64(n))
 }
 
-// difference returns by how much a figure went up; nil if it is not known.
+// difference returns now - before; nil if either is not known.
 func difference(now, before *int64) *int64 {
 	if now == nil || before == nil {
 		return nil

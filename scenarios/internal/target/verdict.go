@@ -9,35 +9,32 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Verdict says how a server dealt with a request. Two of them carry a number: "exit 3", "signal
-// SIGKILL".
+// A Verdict says how a server dealt with a request. If the server ended, the verdict says how:
+// "exit 3", "signal SIGKILL".
 type Verdict string
 
-// Verdicts.
+// Verdicts on one request.
 const (
-	OK Verdict = results.VerdictOK
-	// answered, but after over ten times what the size before it suggests
-	Slow       Verdict = results.VerdictSlow
+	OK         Verdict = results.VerdictOK
+	Slow       Verdict = results.VerdictSlow       // took ten times what the size before suggests
 	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
-	// lives and answers others; this request got nothing
-	Unanswered Verdict = "unanswered"
-	// lives, and answered this request only after its time
-	Late Verdict = "answered late"
-	Deaf Verdict = "deaf" // lives and answers nothing
-	// both ends wait to write into a pipe that the other does not read
-	Deadlock  Verdict = "deadlock"
-	Corrupt   Verdict = "corrupt"   // the answer is not what was sent
-	Truncated Verdict = "truncated" // the answer ends too early
-	Buffered  Verdict = "answers only at the end of input"
-	InFrames  Verdict = "in frames"      // the answer is right, and no client of MCP reads it
-	Endless   Verdict = "endless answer" // no end of a message within the largest that is read
-	// of a load: requests that were due could not be sent
-	Overloaded Verdict = "rate not reached"
-	Differs    Verdict = "differs"     // of a replay: answers are not as recorded
-	CannotTell Verdict = "cannot-tell" // of a replay: what was recorded is redacted
+	Unanswered Verdict = "unanswered"              // answers other requests, but not this one
+	Late       Verdict = "answered late"           // answered after its time was up
+	Deaf       Verdict = "deaf"                    // lives and answers nothing
+	Deadlock   Verdict = "deadlock"                // waits for us to read, and does not read
+	Corrupt    Verdict = "corrupt"                 // the answer is not what was sent
+	Truncated  Verdict = "truncated"               // the answer ends too early
+	Buffered   Verdict = "answers only at the end of input"
+	InFrames   Verdict = "in frames"      // the answer is right, and no client of MCP reads it
+	Endless    Verdict = "endless answer" // longer than the largest message that is read
+)
 
-	// Superlinear is of a whole sweep: time grows faster than size, and not by chance.
-	Superlinear Verdict = results.VerdictSuperlinear
+// Verdicts on more than one request.
+const (
+	Superlinear Verdict = results.VerdictSuperlinear // in a sweep, time grows faster than size
+	Overloaded  Verdict = "rate not reached"         // requests of a load could not be sent in time
+	Differs     Verdict = "differs"                  // answers of a replay are not as recorded
+	CannotTell  Verdict = "cannot-tell"              // what a replay would compare is redacted
 )
 
 const (
@@ -62,7 +59,7 @@ func (v Verdict) Signal() string {
 // Text is the verdict as people read it.
 func (v Verdict) Text() string { return view.VerdictText(string(v)) }
 
-// advice is what to look at first, by verdict.
+// advice says what a verdict usually means and what to look at first.
 var advice = map[Verdict]string{
 	Slow: "something changes at this size: a buffer that is copied or searched again for every " +
 		"read, or a timer that is waited for",
@@ -99,7 +96,7 @@ var advice = map[Verdict]string{
 		"JSON-RPC error instead",
 }
 
-// Advice of verdicts that carry a number.
+// Advice for a server that ended.
 const (
 	adviceExit = "the server ended itself: its last words on standard error, if any, are in the " +
 		"record"
@@ -125,10 +122,9 @@ func (v Verdict) Advice() string {
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
-// Advice returns the advice of the verdict. For a request without an answer it says how long that
-// was waited for, and what came instead. For a server that lives and is silent it says where the
-// server stopped reading, and to run command: that repeats the request and waits long enough to
-// inspect the server.
+// Advice returns the advice of the verdict. For an unanswered request it adds how long the answer
+// was waited for, and what came instead. For a deaf server it says where the server stopped, and
+// how to inspect it: with command, which repeats the request and waits long enough.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
@@ -167,8 +163,7 @@ func readingText(e *results.FailureEvidence) string {
 // A HandshakeError is returned for a command that starts and cannot be spoken to.
 type HandshakeError struct {
 	Command []string
-	// how it ended or failed: "exit 1", "deaf", "error reply", "corrupt" for garbage
-	Verdict Verdict
+	Verdict Verdict  // how it ended or failed; Corrupt if it writes what is no answer
 	Why     string   // what was tried
 	Stderr  []string // its last lines on standard error
 	Wrote   bool     // whether it wrote to its output or its standard error
@@ -183,8 +178,8 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Advice says what to look at first. The advice of its verdict would not fit: that is about
-// messages of a size, and none was sent yet.
+// Advice says what to look at first. The advice of most verdicts is about messages of a certain
+// size, and would not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	switch e.Verdict {
 	case Corrupt:
