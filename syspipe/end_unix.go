@@ -14,7 +14,7 @@ import (
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
 // pollerSubstitute is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
-// tries. Poll(2) cannot watch it either, and Close could not end a read that waits in the kernel.
+// tries. Neither can poll(2), and Close could not end a read that waits in the kernel.
 const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -157,7 +157,7 @@ func (e *End) closeDescriptor() error {
 	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
-			// The calls go on until the other end acts. So long, no other file may get the number.
+			// The calls go on until the other end acts. Until then, no new file may get e.fd.
 			go func() {
 				awaitNone(&e.calls)
 				unix.Close(e.fd)

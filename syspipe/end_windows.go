@@ -14,8 +14,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// pollerSubstitute is how an end of an anonymous pipe waits: it is synchronous, so Go's poller does
-// not take it. The Go scheduler sees these calls, and a call blocks its own thread only.
+// pollerSubstitute is how an end of an anonymous pipe waits: Go's poller does not take such a pipe,
+// which is synchronous. The Go scheduler sees these calls, and a call blocks its own thread only.
 const pollerSubstitute = Blocking
 
 // descriptor is what an end consists of on Windows.

@@ -34,8 +34,8 @@ func Kinds() []Kind { return append(StreamKinds(), PTY) }
 // StreamKinds returns the kinds that programs get as standard streams when these are no terminal.
 func StreamKinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// IsPipe reports whether the kind is a pipe, not a socket pair or a terminal. Where the system can
-// state or change a capacity, or be lent pages (see [End.Vmsplice]), it can for pipes.
+// IsPipe reports whether the kind is a pipe, not a socket pair or a terminal. Some calls are for
+// pipes alone, such as [End.Vmsplice].
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
 // Supported returns nil if this operating system has the kind, else an error that wraps

@@ -50,8 +50,8 @@ func (e *End) mayTry(op string) error {
 	return nil
 }
 
-// Writable reports whether poll(2) calls the end writable now. A write may be refused even so, and
-// may succeed though poll(2) does not call the end writable.
+// Writable reports whether poll(2) calls the end writable now. This predicts nothing: a write may
+// be refused even so, and may succeed otherwise.
 func (e *End) Writable() (can bool, err error) {
 	err = e.briefly("poll", func() (err error) {
 		can, err = e.writable()

@@ -71,7 +71,7 @@ func (kind Problem) rank() int {
 	return len(problems)
 }
 
-// needsTwoLooks reports whether the problem shows only in what changed between two looks.
+// needsTwoLooks reports whether the problem shows only in what changed between the looks of [Over].
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
 // Problems describes the problems that the report could find: fewer after one look than after two.
@@ -188,7 +188,7 @@ func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagn
 	return &f.found[len(f.found)-1]
 }
 
-// explains reports whether a diagnosis so far tells why a program hangs.
+// explains reports whether a diagnosis found so far explains why a program hangs.
 func (f *finder) explains() bool {
 	return slices.ContainsFunc(f.found, func(x Diagnosis) bool {
 		return x.Kind.rank() <= Unread.rank()
@@ -284,7 +284,7 @@ func (f *finder) checkUnread(c *Channel) {
 	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) {
 		return
 	}
-	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == 0 })
+	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == stdin })
 	if i < 0 {
 		return
 	}
@@ -430,9 +430,9 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			// The reader started the parent, which has closed the end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		if descends(r.PID, parent, all) && !descends(r.PID, w.PID, all) &&
-			!startedReader(c, parent, all) {
-			// When w's own parent ended, the kernel made a far ancestor its parent.
+		// When its own parent ended, w got a far ancestor, also of the reader, as its parent.
+		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
+		if isOrphan && !descends(r.PID, w.PID, all) {
 			return "and whoever started it is gone"
 		}
 	}
@@ -549,7 +549,8 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 // share returns the part of the time between two looks in which a thread ran. The time that it
 // waited for a CPU is left out, because it depends on other programs.
 func (t cpuTime) share(look time.Duration) float64 {
-	return float64(t.ran) / float64(max(look-t.waited, t.ran, 1))
+	possible := max(look-t.waited, t.ran, 1) // above zero
+	return float64(t.ran) / float64(possible)
 }
 
 // blockSize returns the size of the blocks in which a process writes; 0 if its writes differ in
@@ -572,7 +573,7 @@ func (u *Usage) blockSize() int64 {
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {
-			if h.PID == pid && h.FD == 1 {
+			if h.PID == pid && h.FD == stdout {
 				return &h
 			}
 		}

@@ -202,7 +202,7 @@ func (c *Channel) isInherited(inTree map[int]bool) bool {
 	}
 	heldOutside := false
 	for _, h := range slices.Concat(c.Writers, c.Readers) {
-		standardStream := h.FD <= 2
+		standardStream := h.FD <= stderr
 		if inTree[h.PID] && (h.Waits || standardStream) {
 			return false
 		}

@@ -22,10 +22,10 @@ func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	if !empty || !bothWait || running {
 		return pair{}, false
 	}
-	toStdinOfA := hasFD(back.Readers, a.PID, 0)
-	toStdinOfB := hasFD(there.Readers, b.PID, 0)
-	if toStdinOfA && !hasFD(there.Writers, a.PID, 1) ||
-		toStdinOfB && !hasFD(back.Writers, b.PID, 1) {
+	toStdinOfA := hasFD(back.Readers, a.PID, stdin)
+	toStdinOfB := hasFD(there.Readers, b.PID, stdin)
+	if toStdinOfA && !hasFD(there.Writers, a.PID, stdout) ||
+		toStdinOfB && !hasFD(back.Writers, b.PID, stdout) {
 		return pair{}, false // a server answers its standard input by its standard output
 	}
 	aServes := toStdinOfA
@@ -93,7 +93,7 @@ func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
 		_, oneHolder := c.Owner()
 		return !oneHolder && !holds(c.Writers, p.server.PID) &&
-			hasFD(c.Readers, p.client.PID, 0) && pidWaits(c.Readers, p.client.PID)
+			hasFD(c.Readers, p.client.PID, stdin) && pidWaits(c.Readers, p.client.PID)
 	})
 }
 

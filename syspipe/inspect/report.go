@@ -142,14 +142,17 @@ type Holder struct {
 
 func (h Holder) String() string { return fmt.Sprintf("%d (%s)", h.PID, h.Command) }
 
+// The standard streams.
+const stdin, stdout, stderr = 0, 1, 2
+
 // stream names a descriptor as its user would.
 func (h Holder) stream() string {
 	switch h.FD {
-	case 0:
+	case stdin:
 		return "stdin"
-	case 1:
+	case stdout:
 		return "stdout"
-	case 2:
+	case stderr:
 		return "stderr"
 	}
 	return fmt.Sprintf("descriptor %d", h.FD)

@@ -104,7 +104,7 @@ type Conn struct {
 	batch   *bufio.Writer  // gathers messages that are written together; nil before the first
 	batched framers.Writer // writes into batch
 
-	read    atomic.Int64 // bytes of output up to the end of the last message
+	read    atomic.Int64 // bytes of output up to the end of the last complete message
 	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call
 	divert  func(Message) bool
 	respond func(Message) []byte

@@ -51,10 +51,9 @@ func (c *Conn) Patient(
 	return patient, p.stop
 }
 
-// check, called by the timer, ends the wait or sets the timer again. While it looks at the program,
-// the wait may end by itself.
+// check is called by the timer. It ends the wait or sets the timer again.
 func (p *patience) check() {
-	more := p.more()
+	more := p.more() // takes time, so the wait may end meanwhile
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
