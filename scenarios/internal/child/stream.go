@@ -142,7 +142,7 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 }
 
 // Send writes one message, and waits until the program has taken it or ctx ends. Its error is
-// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. After either, nothing can be sent.
+// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. Nothing can follow half a message.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
 		c.watcher.Sent(msg)

@@ -85,7 +85,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		explainFull(out)
 	default:
 		partial := s.Partial() // read before the probe, whose answer would end the message
-		out.came = s.Strays.takeCame()
+		out.arrivals = s.Strays.takeArrivals()
 		e.Probe = s.probe(ctx)
 		if out.cameLate() {
 			return
@@ -93,8 +93,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		switch {
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
-			if out.came.n > 0 {
-				out.Why += ", but " + out.came.String()
+			if out.arrivals.n > 0 {
+				out.Why += ", but " + out.arrivals.String()
 			}
 		case s.Process.Ended(0):
 			out.Verdict = s.ExitVerdict()

@@ -14,13 +14,13 @@ type Strays struct {
 	Unasked atomic.Int64 // answers that nobody waited for
 
 	mu    sync.Mutex
-	lines came // messages that are no JSON-RPC
-	cut   bool // the last of these lines began like JSON, so it may be half a message
-	since came // all that came since a request was sent, except the answer to it
+	lines arrivals // messages that are no JSON-RPC
+	cut   bool     // the last of these lines began like JSON, so it may be half a message
+	since arrivals // all that came since a request was sent, except the answer to it
 }
 
-// came says how many messages came, and how the first one began.
-type came struct {
+// arrivals say how many messages came, and how the first one began.
+type arrivals struct {
 	n       int64
 	first   string
 	foreign bool // the first is no JSON-RPC
@@ -30,29 +30,29 @@ type came struct {
 const strayText = 120
 
 // add counts a message; foreign says that it is no JSON-RPC.
-func (c *came) add(msg []byte, foreign bool) {
-	c.n++
-	if c.n == 1 {
+func (a *arrivals) add(msg []byte, foreign bool) {
+	a.n++
+	if a.n == 1 {
 		text := strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD")
-		c.first = view.Truncate(text, strayText)
-		c.foreign = foreign
+		a.first = view.Truncate(text, strayText)
+		a.foreign = foreign
 	}
 }
 
-func (c came) String() string {
-	n := int(c.n)
-	if c.foreign {
-		return results.FormatCount(n, "line") + " without a whole JSON-RPC message: " + c.first
+func (a arrivals) String() string {
+	n := int(a.n)
+	if a.foreign {
+		return results.FormatCount(n, "line") + " without a whole JSON-RPC message: " + a.first
 	}
-	return results.FormatCount(n, "other message") + ": " + c.first
+	return results.FormatCount(n, "other message") + ": " + a.first
 }
 
 // add counts a line that is no JSON-RPC and does not belong on standard output.
 func (s *Strays) add(msg []byte) {
-	s.note(msg, true)
+	s.note(msg, true /* foreign */)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines.add(msg, true)
+	s.lines.add(msg, true /* foreign */)
 	s.cut = len(msg) > 0 && msg[0] == '{'
 }
 
@@ -63,13 +63,13 @@ func (s *Strays) note(msg []byte, foreign bool) {
 	s.since.add(msg, foreign)
 }
 
-// takeCame returns what came since the last call of takeCame.
-func (s *Strays) takeCame() came {
+// takeArrivals returns what came since the last call of takeArrivals.
+func (s *Strays) takeArrivals() arrivals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.since
-	s.since = came{}
-	return c
+	since := s.since
+	s.since = arrivals{}
+	return since
 }
 
 // Lines returns how many lines were no message, and the first of them.
@@ -90,6 +90,6 @@ func (s *Strays) endsInHalf() bool {
 func (s *Strays) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = came{}
+	s.lines = arrivals{}
 	s.cut = false
 }

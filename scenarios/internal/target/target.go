@@ -210,7 +210,7 @@ func (s *Server) divert(m child.Message) bool {
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
-			s.Strays.note(m.Raw, false)
+			s.Strays.note(m.Raw, false /* foreign */)
 			return true
 		case jsonrpc.None:
 			s.Strays.add(m.Raw)

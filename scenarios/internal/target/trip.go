@@ -27,7 +27,7 @@ type Outcome struct {
 	// Evidence tells how the server failed; nil if it did not, or before Explain.
 	Evidence *results.FailureEvidence
 
-	came     came           // what came in place of the answer
+	arrivals arrivals       // what came in place of the answer
 	answer   <-chan Outcome // holds an answer that came too late
 	code     string         // of the error in the answer
 	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
@@ -124,7 +124,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	if r.Query != nil {
 		msgs = append(msgs, r.Query.Number(i))
 	}
-	s.Strays.takeCame() // forget what came before the request
+	s.Strays.takeArrivals() // forget what came before the request
 	sent := s.In.Bytes()
 	began := time.Now()
 	got := s.expect(r, began)
@@ -187,7 +187,7 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 				(*before)(m)
 			} else {
 				s.Strays.Unasked.Add(1)
-				s.Strays.note(m.Raw, false)
+				s.Strays.note(m.Raw, false /* foreign */)
 			}
 			return
 		}

@@ -16,7 +16,7 @@ type Verdict string
 // Verdicts on one request.
 const (
 	OK         Verdict = results.VerdictOK
-	Slow       Verdict = results.VerdictSlow       // took ten times what the size before suggests
+	Slow       Verdict = results.VerdictSlow       // took over ten times what was predicted
 	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
 	Unanswered Verdict = "unanswered"              // answers other requests, but not this one
 	Late       Verdict = "answered late"           // answered after its time was up
@@ -128,7 +128,7 @@ const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
-	case o.Verdict == Unanswered && o.came.n > 0:
+	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + adviceInPieces
 	case o.Verdict == Unanswered:
 		return o.Why + "; " + o.Verdict.Advice()
