@@ -68,8 +68,7 @@ func unixSockets() map[uint64]socket {
 	}
 }
 
-// readSocket reads a struct unix_diag_msg and its attributes, and adds a socket that is connected
-// or was.
+// readSocket reads a struct unix_diag_msg and its attributes. It adds a socket that has had a peer.
 func readSocket(b []byte, into map[uint64]socket) {
 	if len(b) < diagAnswerSize {
 		return

@@ -62,10 +62,11 @@ type Process struct {
 	// Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none of
 	// Cmd's methods.
 	Cmd *exec.Cmd
-	// When the context of Start ends, the process is interrupted, and killed after Grace, if not 0.
+	// Grace is the time between an interrupt and the kill when the context of Start ends. With a
+	// Grace of 0, the process is killed at once.
 	Grace time.Duration
-	// Attached says that this process is only a wrapper of the child: what the child leaves behind
-	// goes on when it ends, and on Windows a console's Ctrl-C reaches the child as it reaches us.
+	// Attached says that we are just a wrapper of the child: when the child ends, what it leaves
+	// behind goes on, and on Windows a console's Ctrl-C reaches the child as it reaches us.
 	Attached bool
 	// Session gives the child a session of its own, without our terminal. Windows ignores it.
 	Session bool
