@@ -19,7 +19,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// answer sends msg, which finishes r.
+// answer finishes r: it sends msg, unless the client has cancelled r.
 func (s *Server) answer(r *request, msg []byte) error {
 	wanted := s.pending.release(r)
 	msg, done := s.fault.reply(r, msg)
@@ -46,8 +46,9 @@ func (s *Server) send(msg []byte) error {
 		return context.Cause(s.failed)
 	}
 	priority := 0
-	if frames(s.opts.Framing, msg, 2) == 1 {
-		priority = 1 // before the rest of a large answer
+	isOneFrame := countFrames(s.opts.Framing, msg, 2) == 1 // counting up to 2 tells
+	if isOneFrame {
+		priority = 1 // goes before the remaining frames of a large answer
 	}
 	err := s.mux.Send(context.Background(), priority, msg)
 	if err == nil {
@@ -56,9 +57,9 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// frames counts the frames of a message, up to most; 0 for a framing without frames. Counting a
-// frame takes as long as making it.
-func frames(f framers.Framing, msg []byte, most int) int {
+// countFrames counts the frames of a message, up to most, since counting a frame takes as long as
+// making it. It returns 0 for a framing without frames.
+func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
 	if !ok {
@@ -88,13 +89,13 @@ func (l ChunkLog) Received(c framers.Chunk) {
 	}
 }
 
-// Sent takes a message that has been written, and when the writing began.
+// Sent takes a message that has been written, and the time when the writing began.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
 	took := time.Since(began)
-	n := frames(l.Framing, msg, math.MaxInt)
+	n := countFrames(l.Framing, msg, math.MaxInt)
 	if n > 1 {
 		l.Logger.Debug("Chunked message sent", "bytes", len(msg), "frames", n, "took", took)
 	}
@@ -121,9 +122,10 @@ func (s *Server) record(dir string, msg []byte) {
 	if len(msg) <= maxRecorded {
 		m.Body = string(msg)
 	}
-	_ = s.keep(m) // the last record fails, too, and that error is logged
+	_ = s.keep(m) // if this fails, the last record fails, too, and that error is logged
 }
 
+// keep writes a line of the recording.
 func (s *Server) keep(l results.Line) error {
 	s.recording.Lock()
 	defer s.recording.Unlock()
@@ -136,7 +138,7 @@ func closedByPeer(err error) bool {
 		errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
-// maxErrorText is how many bytes of the client's text an error repeats at most.
+// maxErrorText is the most bytes of the client's text that an error repeats.
 const maxErrorText = 256
 
 // clip shortens a text of the client, which may be of any length. It cuts between characters.

@@ -19,12 +19,12 @@ import (
 // at once, except for the writing of a short answer: what may take long runs in another goroutine.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
-	handshake := r.method == "initialize" || r.method == "ping"
-	early := s.opts.StrictLifecycle && !r.stateless && !handshake && !s.initialized.Load()
+	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"
+	tooEarly := s.opts.StrictLifecycle && !s.initialized.Load() && !allowedEarly
 	switch {
 	case err != nil:
 		s.answerError(r, err)
-	case early:
+	case tooEarly:
 		why := fmt.Sprintf("method %q is invalid during session initialization", r.method)
 		s.answerError(r, invalidRequest(why))
 	case r.method == "tools/call":
@@ -40,8 +40,8 @@ func (s *Server) serve(r *request) {
 	}
 }
 
-// dispatch answers the methods that take no time. A revision without a handshake has no ping and no
-// levels of logs.
+// dispatch returns the result of a method that takes no time. A revision without a handshake has no
+// ping and no levels of logs.
 func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	switch {
 	case r.method == "initialize" && !r.stateless:
@@ -49,7 +49,7 @@ func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	case r.method == "ping" && !r.stateless:
 		return struct{}{}, nil
 	case r.method == "server/discover" && r.stateless:
-		return mayBeKept(map[string]any{
+		return notCached(map[string]any{
 			"supportedVersions": newestFirst(), "capabilities": s.capabilities(),
 		}), nil
 	case r.method == "server/discover" && !s.initialized.Load():
@@ -71,7 +71,7 @@ func decode(r *request, into any) *jsonrpc.Error {
 		return invalidParams(r.method + " needs params")
 	}
 	err := jsonv2.Unmarshal(r.params, into,
-		// Half a surrogate pair is not valid UTF-8.
+		// A client may send half a surrogate pair, which is not valid UTF-8.
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return invalidParams("those of " + r.method + " have another form")
@@ -79,8 +79,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// findRevision finds out whether the params of a request name a revision, as they do in a revision
-// without a handshake. It returns an error if this server does not speak that revision.
+// findRevision sets r.stateless if the params name a revision, as they do in a revision without a
+// handshake. It returns an error if this server does not speak that revision.
 func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
@@ -157,8 +157,9 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// mayBeKept adds how long a client may keep a result that belongs to no session: not at all.
-func mayBeKept(result map[string]any) map[string]any {
+// notCached adds to a result that a client may not keep it. Without a session, a result has to say
+// how long it may be kept.
+func notCached(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
 	return result
@@ -180,7 +181,7 @@ func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	}
 	result := map[string]any{"tools": s.offers}
 	if r.stateless {
-		result = mayBeKept(result)
+		result = notCached(result)
 	}
 	return result, nil
 }
@@ -217,7 +218,7 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 		return
 	}
 	if r.stateless {
-		text = s.withResultType(text, "")
+		text = s.withResultType(text, "" /* no subscription */)
 	}
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer logs its error
 }
@@ -242,8 +243,8 @@ func (s *Server) answerError(r *request, err *jsonrpc.Error) {
 }
 
 // listen serves a subscription until the client or the server ends it. If the client asks for
-// nothing that changes, it ends at once. The client is told of all changes that come after the
-// acknowledgement, and of none before.
+// nothing that can change, the subscription ends at once. The client is told of all changes that
+// come after the acknowledgement, and of none before.
 func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {

@@ -35,7 +35,7 @@ type Fault struct {
 
 // ParseFault reads a spec.
 func ParseFault(spec string) (Fault, error) {
-	name, sign, size := catalogue.Cut(spec)
+	name, sign, size := catalogue.Cut(spec) // sign is '@', '=', or 0 if there is no size
 	kind, err := catalogue.Find(catalogue.Faults(), name)
 	if err != nil {
 		return Fault{}, fmt.Errorf("unknown fault %q: %w", name, err)
@@ -74,12 +74,13 @@ func (f Fault) String() string {
 type faultInjector struct {
 	Fault
 	s      *Server
-	deaf   bool
+	deaf   bool        // the fault "deaf" has begun: no message is served any more
 	past   atomic.Bool // the answer that is being sent comes after the handshake
 	order  reverser
 	parent int // the process that started this one
 }
 
+// reader returns the reader of the server's input.
 func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	in := f.s.in
 	limit := f.s.opts.MaxMessage
@@ -88,8 +89,8 @@ func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 		in = &chunkDecoder{r: in, piece: int(f.Bytes)}
 	case "quadratic":
 		return &quadraticReader{r: in, chunk: make([]byte, 4096)}
-	case "never-read":
-		limit = cmp.Or(int(f.Bytes), 16<<10) // more than the messages of a handshake have
+	case "never-read": // reading stops at the first message above the limit
+		limit = cmp.Or(int(f.Bytes), 16<<10) // the messages of a handshake are smaller
 	}
 	return f.s.opts.Framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
@@ -107,8 +108,9 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// truncate writes to w until the first frame that is larger than Bytes. It writes only the
-// beginning of that frame, and ends the server.
+// truncate returns a stream that writes to w until the first frame that is larger than Bytes. It
+// writes only the beginning of that frame, and ends the server. If Bytes is 0, it cuts the first
+// frame after the handshake in half.
 func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	gone := false
 	at := int(f.Bytes)
@@ -117,7 +119,8 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 			return len(p), nil
 		}
 		fits := len(p) <= at+1 // the terminator is no part of the message
-		if fits || at == 0 && !f.past.Load() {
+		isHandshake := !f.past.Load()
+		if fits || at == 0 && isHandshake {
 			return w.Write(p)
 		}
 		if at == 0 {
@@ -133,8 +136,8 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	})
 }
 
-// handle gets each message that was read, and its size, and serves it unless the fault says
-// otherwise.
+// handle gets each message that was read, and has the server handle it unless the fault says
+// otherwise. The parameters are those of [Server.handle].
 func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	s := f.s
 	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
@@ -183,7 +186,7 @@ func (f *faultInjector) stopReading() {
 // these faults refuse server/discover, which clients may send instead.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// reply gets each answer before it is sent; done must be called after that.
+// reply returns what to send in place of msg, the answer to r. The caller calls done after sending.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
 	case "stderr-flood":
@@ -205,14 +208,14 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 }
 
 // A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the
-// bytes arrive: a character that lies across such an end is lost, as it is for a program that turns
-// each chunk it reads into text by itself.
+// bytes arrive. A character that lies across such an end is lost, as in a program that turns each
+// chunk it reads into text by itself.
 type chunkDecoder struct {
 	r     io.Reader
-	piece int
-	at    int    // in the piece
+	piece int    // bytes of a piece
+	at    int    // bytes of the current piece that were read
 	tail  []byte // the beginning of a character that the piece may still complete
-	ready []byte
+	ready []byte // decoded, and not read yet
 	err   error
 }
 
@@ -223,14 +226,14 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 		d.err = err
 		d.at += size
 		text := append(d.tail, raw[:size]...)
-		whole := len(text)
+		end := len(text)
 		if d.at < d.piece && err == nil {
-			whole = lastBoundary(text)
+			end = lastBoundary(text)
 		} else {
 			d.at = 0
 		}
-		d.tail = append([]byte(nil), text[whole:]...)
-		d.ready = bytes.ToValidUTF8(text[:whole], []byte("\uFFFD"))
+		d.tail = bytes.Clone(text[end:])
+		d.ready = bytes.ToValidUTF8(text[:end], []byte("\uFFFD"))
 	}
 	n := copy(p, d.ready)
 	d.ready = d.ready[n:]
@@ -240,8 +243,8 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBoundary returns where the last character of text begins if it is incomplete, else the length
-// of text.
+// lastBoundary returns where the last character of text begins if that character is incomplete,
+// else the length of text.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		at := len(text) - i
@@ -256,8 +259,8 @@ func lastBoundary(text []byte) int {
 // and searches the whole for a newline. The time per byte grows with the message.
 type quadraticReader struct {
 	r     io.Reader
-	chunk []byte
-	held  []byte
+	chunk []byte // the buffer of a read
+	held  []byte // what was read and not returned yet
 	err   error
 }
 
@@ -298,7 +301,8 @@ var dirtyLines = []string{
 func dirty(w io.Writer) io.Writer {
 	count := 0
 	return writerFunc(func(p []byte) (int, error) {
-		if _, err := io.WriteString(w, dirtyLines[count%len(dirtyLines)]); err != nil {
+		_, err := io.WriteString(w, dirtyLines[count%len(dirtyLines)])
+		if err != nil {
 			return 0, err
 		}
 		count++
@@ -306,6 +310,7 @@ func dirty(w io.Writer) io.Writer {
 	})
 }
 
+// trickle writes at most piece bytes per call.
 func trickle(w io.Writer, piece int) io.Writer {
 	return writerFunc(func(p []byte) (n int, err error) {
 		for n < len(p) && err == nil {
@@ -317,8 +322,8 @@ func trickle(w io.Writer, piece int) io.Writer {
 	})
 }
 
-// flood writes n bytes of lines to w, as a server that logs too much does: it waits until they are
-// taken.
+// flood writes n bytes of lines to w, and waits until they are taken, as a server does that logs
+// too much.
 func flood(w io.Writer, n int64) {
 	line := []byte("DEBUG handling a request and saying so at some length, again\n")
 	block := bytes.Repeat(line, 1+int(min(n, 32<<10))/len(line))
@@ -337,7 +342,7 @@ func corrupt(msg []byte) {
 	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
 	for i := max(len(msg)/2, text); i < len(msg); i++ {
 		switch c := msg[i]; {
-		case msg[i-1] == '\\':
+		case msg[i-1] == '\\': // part of an escape: altering it could break the JSON
 		case c >= 'a' && c < 'z', c >= 'A' && c < 'Z', c >= '1' && c < '9':
 			msg[i]++
 			return
@@ -352,15 +357,15 @@ func corrupt(msg []byte) {
 // microseconds between requests that are sent together, short compared with a client's timeout.
 const reorderWindow = 20 * time.Millisecond
 
-// A reverser sends the answers of a window in the reverse order, one at a time.
+// A reverser collects the answers that come within a reorderWindow, and then lets them be sent in
+// the reverse order, one at a time.
 type reverser struct {
 	mu sync.Mutex
-	// last belongs to the answer that came last in the window, which is sent when last is closed.
-	// It is nil if no answer waits.
+	// last is closed to let the answer that came last be sent. It is nil if no answer waits.
 	last chan struct{}
 }
 
-// wait returns when the caller may send its answer; done lets the next one send.
+// wait returns when the caller may send its answer; done lets the answer that came before be sent.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()

@@ -35,17 +35,18 @@ var OpeningMethods = []string{
 // scope begins the names of those members of _meta that the protocol gives a meaning.
 const scope = "io.modelcontextprotocol/"
 
-const clientInfo = `"clientInfo":{"name":"pipebench","version":"1"}`
+// client names the client in the texts that InitializeParams and Meta return.
+const client = `{"name":"pipebench","version":"1"}`
 
 // InitializeParams are the params of initialize, of a client that asks for a revision.
 func InitializeParams(version string) string {
-	return `{"protocolVersion":"` + version + `","capabilities":{},` + clientInfo + `}`
+	return `{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":` + client + `}`
 }
 
 // Meta is the member of params by which a request without a session says its revision.
 func Meta(version string) string {
 	return `"_meta":{"` + scope + `protocolVersion":"` + version + `",` +
-		`"` + scope + clientInfo[1:] + `,` +
+		`"` + scope + `clientInfo":` + client + `,` +
 		`"` + scope + `clientCapabilities":{}}`
 }
 

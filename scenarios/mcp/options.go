@@ -86,7 +86,7 @@ func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "pipebench")
 	o.Version = cmp.Or(o.Version, "(devel)")
 	if o.Fault.Kind != "" {
-		// clients are to meet the fault's threshold, not this limit
+		// A limit could refuse messages before they reach the threshold of the fault.
 		o.MaxMessage = cmp.Or(o.MaxMessage, -1)
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)

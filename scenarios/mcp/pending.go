@@ -26,7 +26,7 @@ type request struct {
 	id     jsonrpc.ID // as the client wrote it
 	method string
 	params []byte // JSON text; nil for none
-	// the request itself names its revision, and there was no handshake
+	// stateless: the request itself names its revision, in place of a handshake.
 	stateless bool
 	size      int   // bytes of the message
 	weight    int64 // in the server's inFlight, while it is served
@@ -34,7 +34,7 @@ type request struct {
 
 	ctx      context.Context // ends by cancel; nil if the answer is known already
 	cancel   context.CancelFunc
-	unwanted bool // the client has cancelled it, and gets no answer; the table's mu guards it
+	unwanted bool // the client has cancelled the request; the table's mu guards this
 }
 
 // A pendingTable keeps what was read and is not answered yet, and the server's state.
@@ -44,10 +44,10 @@ type pendingTable struct {
 	byID    map[jsonrpc.ID]*request // what can be cancelled
 	waiting int                     // requests that wait for an answer
 	idle    chan struct{}           // closed when none waits and the server drains
-	flushed int                     // answered since it drains
+	flushed int                     // requests answered while draining
 }
 
-// advance goes from one state to another, and reports whether the server was in the first.
+// advance changes the state if it is from, and reports whether it was.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *pendingTable) advance(from, to State) bool {
 	return true
 }
 
-// add takes r in. It reports whether the server still reads, and whether the id was free.
+// add counts r as waiting. It reports whether the server still reads, and whether the id was free.
 func (t *pendingTable) add(r *request) (reading, free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +79,8 @@ func (t *pendingTable) add(r *request) (reading, free bool) {
 	return true, true
 }
 
-// renounce returns the request of an id, or nil. The request will get no answer, so its id is free.
+// renounce marks the request of an id as unwanted and returns it; nil if there is none. The request
+// gets no answer, so its id is free.
 func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,8 +92,8 @@ func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	return r
 }
 
-// release lets the client use the id again, which it may do as soon as it has the answer: so call
-// it before that is sent. It reports whether the client still wants the answer.
+// release frees the id of r, and reports whether the client still wants the answer. It must be
+// called before the answer is sent: as soon as the client has that, it may use the id again.
 func (t *pendingTable) release(r *request) (wanted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,8 +103,8 @@ func (t *pendingTable) release(r *request) (wanted bool) {
 	return !r.unwanted
 }
 
-// finish counts a request as answered. A request whose answer could not be sent stays open, and so
-// counts as dropped.
+// finish counts a request as answered. A request whose answer could not be sent goes on waiting, so
+// that close counts it as dropped.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,6 +120,7 @@ func (t *pendingTable) finish(answered bool) {
 	}
 }
 
+// cancel cancels all requests that can be cancelled.
 func (t *pendingTable) cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

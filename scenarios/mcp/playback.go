@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server: a request with the same
-// method and params as a recorded request gets the answer to that. Any other request gets the next
-// answer to its method, and after the last the first again.
+// A Playback answers requests from a recording of a client and a server. A request with the same
+// method and params as a recorded request gets the recorded answer. Any other request gets the next
+// of the recorded answers to its method, and the first again after the last.
 //
 // If the recording has no bodies, each answer has as many bytes as the recorded one. The answers
 // that open a session need content that a client understands, so in that case the server makes
@@ -22,13 +22,13 @@ import (
 // It may be used by many goroutines.
 type Playback struct {
 	mu sync.Mutex
-	// By method, and by exact request. The first answer of a list is the next to be given.
+	// answers has each answer under two keys: its method, and its exactKey. The first answer of a
+	// list is the next to be given.
 	answers map[string][]recordedAnswer
 }
 
-// exact returns the key for a request with these params, which are hashed since they may be large.
-// The key for any params is the method alone.
-func exact(m jsonrpc.Message) string {
+// exactKey returns the key of a request with its params, which are hashed since they may be large.
+func exactKey(m jsonrpc.Message) string {
 	hash := sha256.Sum256(m.Params)
 	return m.Method + "\n" + string(hash[:])
 }
@@ -44,10 +44,10 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{answers: map[string][]recordedAnswer{}}
 	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
 	for _, recorded := range messages {
-		m, _ := jsonrpc.Parse(recorded.Body) // one that is no JSON-RPC neither asks nor answers
+		m, _ := jsonrpc.Parse(recorded.Body) // what cannot be parsed neither asks nor answers
 		asks := m.Kind() == jsonrpc.Request
 		answers := m.Kind().Answers()
-		if recorded.Body == nil && len(recorded.ID) > 0 {
+		if recorded.Body == nil && len(recorded.ID) > 0 { // the body was not recorded
 			m = jsonrpc.Message{ID: jsonrpc.ID(recorded.ID), Method: recorded.Method}
 			asks = m.Method != ""
 			answers = !asks
@@ -59,7 +59,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 			requests[m.ID] = m
 		case answers && recorded.Dir != "request" && known:
 			delete(requests, m.ID)
-			p.add(request, recordedAnswer{m.Result, m.Failure, recorded.Size})
+			answer := recordedAnswer{result: m.Result, failure: m.Failure, size: recorded.Size}
+			p.add(request, answer)
 		}
 	}
 	if len(p.answers) == 0 {
@@ -74,7 +75,7 @@ func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return
 	}
-	for _, key := range []string{request.Method, exact(request)} {
+	for _, key := range []string{request.Method, exactKey(request)} {
 		p.answers[key] = append(p.answers[key], a)
 	}
 }
@@ -86,7 +87,7 @@ func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := exact(m)
+	key := exactKey(m)
 	if p.answers[key] == nil {
 		key = m.Method
 	}
@@ -98,7 +99,8 @@ func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	return list[0], true
 }
 
-// message returns the answer to r as it goes out.
+// message returns the answer to r as it goes out. If only the size of the answer is known, message
+// pads it to that size.
 func (a recordedAnswer) message(r *request) []byte {
 	switch {
 	case a.failure != nil:

@@ -38,14 +38,13 @@ func (s *Server) read() error {
 			s.fault.stopReading()
 		case errors.As(err, &large):
 			s.sendOversizeError(large)
-		// Without the line, which may hold anything.
 		case errors.As(err, &header), errors.As(err, &chunk):
-			s.sendParseError("Parse error: " + errors.Unwrap(err).Error())
+			why := errors.Unwrap(err).Error() // without the line, which may hold anything
+			s.sendParseError("Parse error: " + why)
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			s.sendParseError("Parse error: the input ends inside a message")
 			return nil
-		// This server has set the deadline that ended the read.
-		case err == io.EOF, s.State() != Running:
+		case err == io.EOF, s.State() != Running: // after Running, drain's deadline ends the read
 			return nil
 		default:
 			return fmt.Errorf("read request: %w", err)
@@ -54,7 +53,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handle takes one message that was parsed. size is that of its text.
+// handle does what a message asks for. size is that of its text; malformed is what jsonrpc.Parse
+// found wrong with it, or nil.
 func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	form, misformed := errors.AsType[*jsonrpc.FormError](malformed)
 	switch {
@@ -69,10 +69,10 @@ func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	} // other notifications change nothing, and there are no answers: this server asks nothing
 }
 
-// handleRequest has a request served in its turn, or answered from the recording that is played.
+// handleRequest queues a request, to be served or to be answered from the recording that is played.
 func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	recorded, found := s.opts.Playback.reply(m)
-	if bytes.Equal(m.Params, []byte("null")) {
+	if bytes.Equal(m.Params, []byte("null")) { // some clients write this for no params
 		m.Params = nil
 	}
 	r := &request{id: m.ID, method: m.Method, params: m.Params, size: size}
@@ -85,22 +85,22 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	case !free:
 		s.refuse(r, invalidRequest("the id is that of a request in flight"))
 	case found:
-		s.enqueue(size, func() { _ = s.answer(r, recorded.message(r)) })
+		s.enqueue(size, func() { _ = s.answer(r, recorded.message(r)) }) // answer logs its error
 	default:
-		s.enqueue(size, func() { s.take(r) })
+		s.enqueue(size, func() { s.admit(r) })
 	}
 }
 
 const (
-	// maxWaiting is how many bytes are read ahead of the requests being served. Reading ahead is
-	// needed to see the end of the input, and cancellations, behind requests that wait.
+	// maxWaiting bounds the bytes that are read ahead of the requests being served. Reading ahead
+	// is needed to see the end of the input, and cancellations, behind requests that wait.
 	maxWaiting = 1 << 20
 	// itemOverhead is added to the bytes of each message that waits, so that room bounds the number
 	// of messages, too.
 	itemOverhead = 512
-	// A request in flight weighs as much as it has bytes, but at least requestWeight: so one
-	// semaphore bounds the number of requests and their bytes. MaxInFlight × requestWeight is how
-	// many bytes of requests are served at a time, and how many bytes their answers may have.
+	// A request in flight weighs as much as it has bytes, but at least requestWeight. So one
+	// semaphore of MaxInFlight × requestWeight bounds the number of these requests and their bytes.
+	// Another of the same capacity bounds the bytes of their answers.
 	requestWeight = 256 << 10
 )
 
@@ -110,9 +110,9 @@ type waitingItem struct {
 	do   func()
 }
 
-// enqueue puts do in the queue, to be called in its turn. If too much waits already, enqueue waits
-// as well. It drops the message if the client has left and nothing was taken from the queue within
-// stallTime: the request then counts as unanswered.
+// enqueue puts do in the queue, to be called in its turn. If the queue has no room, enqueue waits.
+// It drops the message if nothing was taken from the queue within stallTime and the client has
+// left, or if the server has drained. A dropped request counts as unanswered.
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
 	for taken := s.room.TryAcquire(item.size); !taken; {
@@ -144,8 +144,8 @@ func (s *Server) takeTurns() {
 	}
 }
 
-// take serves a request as soon as few enough are being served.
-func (s *Server) take(r *request) {
+// admit waits until few enough requests are being served, and then serves r.
+func (s *Server) admit(r *request) {
 	weight := min(max(int64(r.size), requestWeight), s.capacity)
 	if s.inFlight.Acquire(s.drained, weight) != nil {
 		return
@@ -190,7 +190,8 @@ func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 
 // logOversize logs a message beyond the limit, whose size is known.
 func (s *Server) logOversize(e *framers.TooLargeError) {
-	mib := strconv.FormatFloat(float64(e.Size*100>>20)/100, 'f', -1, 64) // to two digits
+	hundredths := e.Size * 100 >> 20 // of a MiB
+	mib := strconv.FormatFloat(float64(hundredths)/100, 'f', -1, 64)
 	what := fmt.Sprintf("Request exceeded size limit: %sMB", mib)
 	s.log.Error(what, "bytes", e.Size, "limit", e.Limit)
 }

@@ -26,32 +26,41 @@ func Samples() []Tool {
 	}
 	return []Tool{
 		NewTool("get-alerts", "Get weather alerts for a state", Schema(
-			Param{"state", "two-letter code of the state, such as CA", String, false},
+			required("state", String, "two-letter code of the state, such as CA"),
 		), alerts),
 		NewTool("get-forecast", "Get the weather forecast for a place", Schema(
-			Param{"latitude", "degrees north", Number.Between(-90, 90), false},
-			Param{"longitude", "degrees east", Number.Between(-180, 180), false},
+			required("latitude", Number.Between(-90, 90), "degrees north"),
+			required("longitude", Number.Between(-180, 180), "degrees east"),
 		), forecast),
 		NewTool("echo", "Return the message unchanged", Schema(
-			Param{"message", "what to return", String, false},
+			required("message", String, "what to return"),
 		), echo),
 		largeDataTool(),
 		NewTool("datetime", "Return the time, in UTC and the form of RFC 3339", nil, now),
 		NewTool("string", "Change a text", Schema(
-			Param{"operation", "what to do with it",
-				OneOf("uppercase", "lowercase", "trim", "reverse", "length"), false},
-			Param{"input", "the text", String, false},
+			required("operation", OneOf("uppercase", "lowercase", "trim", "reverse", "length"),
+				"what to do with it"),
+			required("input", String, "the text"),
 		), changeString),
 		NewTool("sleep", "Answer after a while; can be cancelled", Schema(
-			Param{"seconds", "how long", Number.Between(0, 86400), false},
+			required("seconds", Number.Between(0, 86400), "how long"),
 		), sleep),
 		NewTool("fail", "Fail, to see how a failure looks", Schema(
-			Param{"message", "what went wrong", String, true},
+			optional("message", String, "what went wrong"),
 		), fail),
 	}
 }
 
-// largeDataTool makes up to 64 MiB, the most that the measured servers were asked for.
+func required(name string, of Type, description string) Param {
+	return Param{Name: name, Type: of, Description: description}
+}
+
+func optional(name string, of Type, description string) Param {
+	return Param{Name: name, Type: of, Description: description, Optional: true}
+}
+
+// largeDataTool returns a tool that answers with up to 64 MiB, the most that any measured server
+// was asked for.
 func largeDataTool() Tool {
 	type in struct{ Bytes *int }
 	size := func(a in) int {
@@ -60,7 +69,7 @@ func largeDataTool() Tool {
 		}
 		return *a.Bytes
 	}
-	schema := Schema(Param{"bytes", "how many", Integer.Between(0, 64<<20), true})
+	schema := Schema(optional("bytes", Integer.Between(0, 64<<20), "how many"))
 	does := "Return the given number of bytes of X, by default 100000"
 	tool := NewTool("get_large_data", does, schema, func(_ context.Context, a in) (string, error) {
 		return strings.Repeat("X", size(a)), nil

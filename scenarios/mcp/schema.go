@@ -1,6 +1,9 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // A Param is an argument of a tool, or a member of an argument that is an object.
 type Param struct {
@@ -31,7 +34,7 @@ func OneOf(texts ...string) Type {
 
 // ArrayOf is the type of a list.
 func ArrayOf(element Type) Type {
-	return Type{map[string]any{"type": "array", "items": element.with("")}}
+	return Type{map[string]any{"type": "array", "items": element.copySchema()}}
 }
 
 // Object is the type of an object with members.
@@ -39,7 +42,11 @@ func Object(members ...Param) Type {
 	properties := map[string]any{}
 	required := []string{}
 	for _, m := range members {
-		properties[m.Name] = m.Type.with(m.Description)
+		property := m.Type.copySchema()
+		if m.Description != "" {
+			property["description"] = m.Description
+		}
+		properties[m.Name] = property
 		if !m.Optional {
 			required = append(required, m.Name)
 		}
@@ -53,21 +60,16 @@ func Object(members ...Param) Type {
 
 // Between is the type of the numbers of t from least to most.
 func (t Type) Between(least, most float64) Type {
-	bounded := t.with("")
+	bounded := t.copySchema()
 	bounded["minimum"] = least
 	bounded["maximum"] = most
 	return Type{bounded}
 }
 
-// with returns a copy of the schema of t, with a description if that is not empty.
-func (t Type) with(description string) map[string]any {
+// copySchema returns a copy of the schema of t, which is never nil.
+func (t Type) copySchema() map[string]any {
 	schema := map[string]any{}
-	for key, value := range t.schema {
-		schema[key] = value
-	}
-	if description != "" {
-		schema["description"] = description
-	}
+	maps.Copy(schema, t.schema)
 	return schema
 }
 

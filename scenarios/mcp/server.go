@@ -7,21 +7,21 @@
 //	err = s.Wait() // until the client closes stdin, or Stop
 //
 // An oversized, malformed or half message gets one error as its answer and never ends the session.
-// An answer has the id in the same text as its request. Answers never interleave. After the end of
-// stdin the requests that were read are still answered, for a bounded time.
+// An answer repeats the id of its request byte for byte. Answers never interleave. After the end of
+// stdin, the server still answers the requests that it has read, for a bounded time.
 //
 //	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
 //	stdout <- framers.Mux <------------------------------'-----------'
 //
-// Reading waits for neither tools nor the output, up to [maxWaiting] bytes: so the end of the input
-// and cancellations are seen behind requests that wait. If more waits, the server asks the system
-// whether the client still holds its end of stdin.
+// The server goes on reading while tools run and while the output blocks, up to [maxWaiting] bytes
+// ahead. So it sees cancellations and the end of the input behind requests that wait. When that
+// many bytes wait, it asks the system whether the client still holds its end of stdin.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test theirs. Package client is the other end.
 //
-// All methods of a Server may be called concurrently. Not promised: resources, prompts, batches,
-// and that a tool which ignores its context ends with the server.
+// All methods of a Server may be called concurrently. There are no resources, prompts or batches. A
+// tool that ignores its context may outlive the server.
 package mcp
 
 import (
@@ -59,34 +59,35 @@ type Server struct {
 
 	stopping context.Context // ends by Stop
 	stop     context.CancelFunc
-	// Ends when the output fails, or by abort: nothing can be answered then.
+	// failed ends when the output fails, or by abort: nothing can be answered then.
 	failed   context.Context
 	fail     context.CancelCauseFunc
 	drained  context.Context // ends when nothing more is to be answered
 	endDrain context.CancelFunc
-	stopped  chan struct{} // closed when all is over
+	over     chan struct{} // closed when the server has ended
 	fault    *faultInjector
 
 	waiting  chan waitingItem    // what was read and has not had its turn
 	room     *semaphore.Weighted // bounds the bytes of what waits
 	taken    atomic.Int64        // items that have had their turn
-	inFlight *semaphore.Weighted // the weights of requests that are served
-	answers  *semaphore.Weighted // bytes that tools say their answers have, until those are written
+	inFlight *semaphore.Weighted // bounds the weights of requests that are being served
+	answers  *semaphore.Weighted // bounds the bytes of answers (Tool.Size) until they are written
 	capacity int64               // of inFlight and of answers
 
 	initialized atomic.Bool // initialize was answered
 	listening   sync.Mutex
 	subscribed  []*request // subscriptions that are told of changes; listening guards it
 
-	// the client has left, but its messages are not all read; of the reading goroutine
+	// deserted: the client has left, but not all of its messages are read. Only the reading
+	// goroutine uses it.
 	deserted bool
 	workers  sync.WaitGroup
 
 	began     time.Time
-	recording sync.Mutex
+	recording sync.Mutex // held while a line is recorded
 
 	pending pendingTable
-	err     error // what Wait returns; set before stopped is closed
+	err     error // what Wait returns; set before over is closed
 }
 
 // NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out.
@@ -99,11 +100,12 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: opts, in: in, out: out, log: opts.Logger,
-		chunks:   ChunkLog{opts.Logger, opts.Framing},
-		tools:    map[string]*offered{},
-		stopped:  make(chan struct{}),
-		waiting:  make(chan waitingItem, maxWaiting/itemOverhead),
-		room:     semaphore.NewWeighted(maxWaiting),
+		chunks:  ChunkLog{opts.Logger, opts.Framing},
+		tools:   map[string]*offered{},
+		over:    make(chan struct{}),
+		waiting: make(chan waitingItem, maxWaiting/itemOverhead),
+		room:    semaphore.NewWeighted(maxWaiting),
+		// 1<<30 keeps the product within an int64.
 		capacity: requestWeight * int64(min(opts.MaxInFlight, 1<<30)),
 		pending:  pendingTable{byID: map[jsonrpc.ID]*request{}, idle: make(chan struct{})},
 	}
@@ -140,11 +142,6 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// EndOfInput is the verdict in the last record of a session whose client closed the input. A
-// session that was told to stop has another verdict there; one that a signal killed has no such
-// record.
-const EndOfInput = "end of input"
-
 // State returns where the server is in its life.
 func (s *Server) State() State {
 	s.pending.mu.Lock()
@@ -152,18 +149,18 @@ func (s *Server) State() State {
 	return s.pending.state
 }
 
-// Stop makes the server read no more and end as at the end of its input. It returns at once; Wait
-// waits for the end.
+// Stop makes the server read no more, and then end as it does at the end of its input. Stop returns
+// at once; Wait waits for the end.
 func (s *Server) Stop() { s.stop() }
 
-// ErrLost is in the error of a server whose client did not take all answers.
+// ErrLost is wrapped in the error of Wait if the client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
 // Wait returns when the server, which must have been started, has ended. It returns nil after the
 // end of the input, after Stop, or if the client closed the output. Else it returns why reading or
 // writing failed, or ErrLost with the number of answers that could not be given in time.
 func (s *Server) Wait() error {
-	<-s.stopped
+	<-s.over
 	return s.err
 }
 
@@ -181,7 +178,7 @@ func (s *Server) supervise(ctx context.Context) {
 	case <-s.failed.Done():
 	}
 	s.drain()
-	if reading && boundRead(s.in, time.Unix(1, 0)) {
+	if reading && boundRead(s.in, longPast) {
 		<-ended
 	}
 	flushed, dropped := s.pending.close()
@@ -200,7 +197,7 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 	boundRead(s.in, time.Time{}) // the streams are given back without deadlines
 	boundWrite(s.out, time.Time{})
-	close(s.stopped)
+	close(s.over)
 }
 
 // ending returns what Wait returns: failure is that of the output, if it failed, and dropped counts
@@ -212,6 +209,8 @@ func (s *Server) ending(failure error, dropped int) error {
 		return abort.err
 	case failure != nil && closedByPeer(failure): // the client has left
 		return s.err
+	// A deadline is none of these failures: drain sets it, and the answers that it cuts off count
+	// as dropped.
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
 		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
@@ -220,6 +219,11 @@ func (s *Server) ending(failure error, dropped int) error {
 	}
 	return s.err
 }
+
+// EndOfInput is the verdict in the last record of a session whose client closed the input. If the
+// server was told to stop, the verdict is another; if a signal killed the server, there is no last
+// record.
+const EndOfInput = "end of input"
 
 // recordEnd writes the last record of a session, if it is recorded.
 func (s *Server) recordEnd(endOfInput bool) {
@@ -239,7 +243,8 @@ func (s *Server) recordEnd(endOfInput bool) {
 	}
 }
 
-// whyOver says in the log's words why the server ends; failure is that of the output, if it failed.
+// whyOver says for the log why the server ends. reading says that the input has not ended; failure
+// is that of the output, if it failed.
 func (s *Server) whyOver(reading bool, failure error) string {
 	switch {
 	case !reading && s.err == nil:
@@ -252,19 +257,21 @@ func (s *Server) whyOver(reading bool, failure error) string {
 	return "Stopped"
 }
 
-// drain answers what was read, in a bounded time:
+// drain answers what was read, in a bounded time. It has three phases, and ends early when nothing
+// is left to answer:
 //
-//	reading ends   queue stuck     grace     cancelled    flush      over
-//	     |--------------|------------|-----------|----------|----------|
-//	                    <--------- ShutdownTimeout at most ----------->
+//	while requests wait and move up | EOFGrace      | FlushTimeout
+//	serve the requests that wait    | finish served | cancel the rest, write answers
+//	                                <-- at most ShutdownTimeout -->
 //
-// Requests that wait are still taken up: a client may send more than are served at a time, and
-// close its end at once. The queue is stuck if none was taken from it for stallTime.
+// The first phase is needed because a client may send more requests than are served at a time, and
+// close its end at once. It ends if no request was taken up for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
-	boundRead(s.in, time.Unix(1, 0)) // long past: a read that blocks ends at once
+	boundRead(s.in, longPast)
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
-	for before := int64(-1); len(s.waiting) > 0 && s.taken.Load() != before; {
+	before := int64(-1) // so that there is a first round
+	for len(s.waiting) > 0 && s.taken.Load() != before {
 		before = s.taken.Load()
 		latest = time.Now().Add(s.opts.ShutdownTimeout)
 		if s.awaitAnswers(stallTime, latest) {
@@ -286,23 +293,24 @@ func (s *Server) drain() {
 	if !bounded && s.pending.unanswered() { // a write may block, and nothing but its reader ends it
 		return
 	}
-	over := make(chan struct{})
+	idle := make(chan struct{})
 	go func() {
 		s.workers.Wait() // workers end when their writes end
-		close(over)
+		close(idle)
 	}()
 	select {
-	case <-over:
+	case <-idle:
 	case <-time.After(time.Until(latest)):
 	}
 }
 
-// If nothing that waits is taken up within stallTime, the server ends without it.
+// stallTime is how long the server waits for a request to be taken from the queue before it gives
+// up the requests in it.
 const stallTime = time.Second
 
 // awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports
-// false if time is up. After a failed output or an abort nothing more will be answered, so it waits
-// no longer then.
+// false if time is up. It returns true at once after a failed output or an abort, because then
+// nothing more will be answered.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	select {
 	case <-s.pending.idle:
@@ -313,7 +321,7 @@ func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	return true
 }
 
-// abort ends the server without a further word; err is what Wait returns.
+// abort ends the server, which answers nothing more; err is what Wait returns.
 func (s *Server) abort(err error) {
 	s.fail(&abortError{err})
 	s.pending.advance(Running, Draining)
@@ -324,6 +332,9 @@ type abortError struct{ err error }
 
 func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 
+// longPast is a deadline that ends a blocked read at once.
+var longPast = time.Unix(1, 0)
+
 // boundRead sets the time at which a blocked read ends, and reports whether in has deadlines. Stdin
 // of most programs has none; then the read ends with the process.
 func boundRead(in any, at time.Time) bool {
@@ -331,8 +342,8 @@ func boundRead(in any, at time.Time) bool {
 	return ok && d.SetReadDeadline(at) == nil
 }
 
-// boundWrite ends a write that still blocks at the time at, and reports whether it can: out needs
-// deadlines. An inherited pipe or terminal has none.
+// boundWrite sets the time at which a blocked write ends, and reports whether out has deadlines. An
+// inherited pipe or terminal has none.
 func boundWrite(out any, at time.Time) bool {
 	d, ok := out.(interface{ SetWriteDeadline(time.Time) error })
 	return ok && d.SetWriteDeadline(at) == nil

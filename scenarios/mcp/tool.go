@@ -20,7 +20,7 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // of its arguments, an object; nil: it takes any, and needs none
+	Schema      json.RawMessage // of the arguments, an object; nil: any are taken, none needed
 	// Size returns how many bytes the answer to args may have; nil: few. The server bounds the
 	// answers that wait for the client by this size, so a tool must set it if its answers are
 	// larger than its arguments.
@@ -83,6 +83,7 @@ func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
 	return schema.Resolve(nil)
 }
 
+// callTool answers a request of the method tools/call.
 func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Name      string         `json:"name"`
@@ -109,14 +110,14 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	}
 	if t.Size != nil {
 		r.bytes = min(int64(t.Size(args)), s.capacity)
-		full := s.answers.Acquire(ctx, r.bytes)
-		if full != nil {
+		noRoom := s.answers.Acquire(ctx, r.bytes) // the error of ctx
+		if noRoom != nil {
 			r.bytes = 0
-			return s.outcome(t.Tool, "", full)
+			return s.toolAnswer(t.Tool, "", noRoom)
 		}
 	}
-	text, failed := s.call(ctx, t.Tool, args)
-	return s.outcome(t.Tool, text, failed)
+	text, failed := s.runTool(ctx, t.Tool, args)
+	return s.toolAnswer(t.Tool, text, failed)
 }
 
 // arguments checks and returns the arguments of the client: an object, empty if there are none.
@@ -135,8 +136,8 @@ func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Err
 	return args, nil
 }
 
-// call runs a tool until it is done, cancelled or out of time. A tool that panics has failed.
-func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
+// runTool runs a tool until it is done, cancelled or out of time. A tool that panics has failed.
+func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
 	type outcome struct {
 		text string
 		err  error
@@ -165,8 +166,8 @@ func (s *Server) call(ctx context.Context, t Tool, args json.RawMessage) (string
 	return o.text, o.err
 }
 
-// outcome returns the answer to a call that returned a text, or failed.
-func (s *Server) outcome(t Tool, text string, err error) (any, *jsonrpc.Error) {
+// toolAnswer returns the answer to a call that returned a text, or failed with err.
+func (s *Server) toolAnswer(t Tool, text string, err error) (any, *jsonrpc.Error) {
 	var coded *jsonrpc.Error
 	switch {
 	case err == nil:
