@@ -16,9 +16,9 @@ import (
 // it is a nil of any type, no params are sent.
 //
 // The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if the
-// server was lost before it answered, and a [*FrameError] if the request is too large, or under
-// ErrorOnOversize the answer. Else it is ErrClosed, or the error of ctx or of the RequestTimeout;
-// after one of these two, the server is told that the answer is not wanted any more.
+// server was lost before it answered, and a [*FrameError] if the request is too large, or if the
+// answer is and the policy is ErrorOnOversize. Otherwise it is ErrClosed, or says that ctx or the
+// RequestTimeout ended the call: then the server is told that the answer is not wanted any more.
 //
 // A subscription, made with [mcp.Listen], lasts until the server answers it or is lost, or ctx
 // ends.
@@ -48,16 +48,15 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
 }
 
-// marshal returns params as JSON. If they are a nil of any type, it returns nil, for no params:
-// servers drop a request whose params are null. Only a json.RawMessage that says null is sent as it
-// is.
+// marshal returns params as JSON. For a nil of any type it returns nil, so that no params are sent:
+// servers drop a request whose params are null. A json.RawMessage that says null is sent as it is.
 func marshal(params any) ([]byte, error) {
-	if text, ok := params.(json.RawMessage); ok && len(text) == 0 {
+	raw, isRaw := params.(json.RawMessage)
+	if isRaw && len(raw) == 0 {
 		return nil, nil
 	}
 	text, err := json.Marshal(params)
-	_, verbatim := params.(json.RawMessage)
-	if string(text) == "null" && !verbatim {
+	if string(text) == "null" && !isRaw {
 		return nil, err
 	}
 	return text, err
@@ -95,8 +94,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up, and tells the server why if the server has the request. A late answer
-// is dropped.
+// abandon gives a call up; its answer is dropped if it still comes. The server is told why, unless
+// why is nil: then the server does not have the request.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +108,8 @@ func (c *Conn) abandon(p *pendingCall, why error) {
 	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
-// withMeta adds to the params of a request the _meta that each request carries in a revision
-// without a handshake.
+// withMeta adds the member _meta to the params of a request, if the revision has no handshake: then
+// each request carries it.
 func (c *Conn) withMeta(params []byte) []byte {
 	if !c.opts.stateless() {
 		return params
@@ -149,8 +148,8 @@ func (c *Conn) addCall() *pendingCall {
 	return p
 }
 
-// remove takes a call off the table. If it is not there, late reports whether it was there once:
-// all ids from 1 to lastID were.
+// remove removes the call with an id from pending and returns it. If there is none, late reports
+// whether there was one before: all ids from 1 to lastID had one.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {

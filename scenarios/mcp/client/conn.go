@@ -50,10 +50,10 @@ type Conn struct {
 	pending map[jsonrpc.ID]*pendingCall
 	lastID  int64 // ids count up and are never used again
 	retry   backoff
-	timer   func() bool     // stops the timer that was set last
 	lost    *TransportError // why the state is Backoff or Closing
 
-	tasks sync.WaitGroup
+	stopTimer func() bool // stops the timer that was set last; mu guards it
+	tasks     sync.WaitGroup
 }
 
 // Open starts the server and returns at once. Requests wait until it is ready.
@@ -65,7 +65,7 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	c := &Conn{
 		opts: opts, launcher: launcher,
 		ready: make(chan struct{}), over: make(chan struct{}),
-		pending: map[jsonrpc.ID]*pendingCall{}, timer: func() bool { return false },
+		pending: map[jsonrpc.ID]*pendingCall{}, stopTimer: func() bool { return false },
 		retry: backoff{first: opts.BackoffFirst, most: opts.BackoffMost, random: opts.Random},
 	}
 	c.mu.Lock()
@@ -78,7 +78,7 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 // error of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
-// whenReady waits as Wait does, and then calls do while it holds the lock.
+// whenReady waits as Wait does, and then calls do with the lock held.
 func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	for {
 		c.mu.Lock()
@@ -109,9 +109,9 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	}
 }
 
-// Close ends the connection: requests in flight fail, the server's stdin is closed, and the server
-// gets time to end before it is told to end, and then is killed. Close returns when the server is
-// gone.
+// Close ends the connection: requests in flight fail, and the server's stdin is closed. A server
+// that does not end in time is told to end, and if that is not enough, killed. Close returns when
+// the server is gone.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
@@ -122,8 +122,8 @@ func (c *Conn) Close() error {
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
 // Exit returns how the server that was started last has ended. code is its exit code, or 128 + the
-// signal that ended it; -1 if it has not ended, or never ran. forced is set if closing its stdin
-// was not enough, and it had to be told to end, or killed.
+// signal that ended it; -1 if it has not ended, or never ran. forced says that closing its stdin
+// was not enough: it had to be told to end, or killed.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last
@@ -133,7 +133,7 @@ func (c *Conn) Exit() (code int, forced bool) {
 	}
 	select {
 	case <-last.ended:
-		return last.proc.ExitCode(), last.force
+		return last.proc.ExitCode(), last.forced
 	default:
 		return -1, false
 	}

@@ -18,9 +18,9 @@ func TestTheOutputOfAServerThatEndedIsReadToItsEnd(t *testing.T) {
 		took   time.Duration
 	}{
 		{"read late", 3 * time.Second, 7, true, true, 3 * time.Second},
-		{"held by another", 0, 0, true, false, drainTimeout},
-		{"held and full", 0, 7, true, false, mostDrains * drainTimeout},
-		{"no way to tell", 3 * time.Second, 7, false, false, drainTimeout},
+		{"held by another", 0, 0, true, false, drainInterval},
+		{"held and full", 0, 7, true, false, maxDrainChecks * drainInterval},
+		{"no way to tell", 3 * time.Second, 7, false, false, drainInterval},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			over := make(chan struct{})
@@ -28,7 +28,7 @@ func TestTheOutputOfAServerThatEndedIsReadToItsEnd(t *testing.T) {
 				time.AfterFunc(row.after, func() { close(over) })
 			}
 			began := time.Now()
-			got := ends(over, func() (int, bool) { return row.unread, row.known })
+			got := awaitEnd(over, func() (int, bool) { return row.unread, row.known })
 			if took := time.Since(began); got != row.want || took != row.took {
 				t.Errorf("%s: %v after %v, want %v after %v",
 					row.name, got, took, row.want, row.took)

@@ -12,7 +12,7 @@ import (
 )
 
 // stateless reports whether the revision has no handshake: then each request says what initialize
-// would have said.
+// would have said. Revisions are dates, so they compare as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }
 
 // opening is the method of the first request.
@@ -41,7 +41,7 @@ func (o *Options) hello() []byte {
 			scope + "clientInfo":         about,
 		}}
 	}
-	text, _ := json.Marshal(says) // strings and numbers marshal always
+	text, _ := json.Marshal(says) // strings and numbers always marshal
 	return text
 }
 
@@ -55,7 +55,7 @@ func (c *Conn) startHandshake(l *link) {
 	l.queue <- jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())
 	limit := c.opts.InitTimeout
 	if limit > 0 {
-		c.timer = c.opts.AfterFunc(limit, func() {
+		c.stopTimer = c.opts.AfterFunc(limit, func() {
 			why := fmt.Errorf("no answer to %s after %v", opening, limit.Round(time.Millisecond))
 			l.fail(refused, ReasonHandshake, why)
 		})
@@ -65,7 +65,7 @@ func (c *Conn) startHandshake(l *link) {
 	l.tasks.Go(l.watch)
 }
 
-// finishHandshake takes the answer to the first request.
+// finishHandshake handles m, the answer to the first request.
 func (l *link) finishHandshake(m jsonrpc.Message) {
 	c := l.c
 	server, err := c.opts.readServerInfo(m)
@@ -81,9 +81,9 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		}
 		l.proc.Conn.SetMaxMessage(l.limit)
 	}
-	if !c.opts.stateless() { // the queue has room for it, as it comes before any request
-		done := jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
-		l.queue <- done
+	if !c.opts.stateless() {
+		// The queue has room: it keeps a place for this message.
+		l.queue <- jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
 	}
 	c.dispatch(l, initialized, eventData{})
 }

@@ -20,16 +20,17 @@ type link struct {
 	c     *Conn
 	proc  *Process
 	queue chan []byte   // messages to be written
-	down  chan struct{} // closed when the link is left
+	down  chan struct{} // closed when the connection gives this link up
 	ended chan struct{} // closed when the process is gone
-	force bool          // it did not go by itself; set before ended is closed
 	init  jsonrpc.ID    // id of the first request
 	limit int           // of requests, in bytes; negative: none
-	noise int           // lines in a row that were no message; of the reading goroutine
+	noise int           // lines in a row that were no message; for the reading goroutine only
 	tasks sync.WaitGroup
+
+	forced bool // the process did not end by itself; set before ended is closed
 }
 
-// queueSize is how many requests wait to be written; a further one waits for a place.
+// queueSize is how many requests can be queued for writing. Further calls wait for a place.
 const queueSize = 64
 
 // newLink starts a server, whose output is not read before the handshake begins.
@@ -55,7 +56,7 @@ func (l *link) pipes() child.Options {
 	o := &l.c.opts
 	policy := framers.Close
 	if o.Policy == ErrorOnOversize {
-		policy = framers.Resync // which waits for the first KiB, where the id is looked for
+		policy = framers.Resync // its error has the first KiB of the frame, which may hold the id
 	}
 	chunks := mcp.ChunkLog{Logger: o.Logger}
 	progress := func(c framers.Chunk) {
@@ -71,25 +72,28 @@ func (l *link) pipes() child.Options {
 	if o.Lenient {
 		reading = append(reading, framers.WithLenient())
 	}
-	return child.Options{Divert: l.take, Reading: reading, Held: true, Stderr: stderrSink{o.Stderr}}
+	return child.Options{
+		Divert: l.take, Reading: reading, Stderr: stderrSink{o.Stderr},
+		Held: true, // until the handshake begins
+	}
 }
 
-// Once a process has ended, all that it wrote is in the pipe, but a process that it left behind may
-// hold the other end open. So ends looks every drainTimeout, and gives up if there is nothing to be
-// read, or after mostDrains looks.
+// awaitEnd checks every drainInterval whether a process that has ended left output to read, at most
+// maxDrainChecks times.
 const (
-	drainTimeout = 250 * time.Millisecond
-	mostDrains   = 40
+	drainInterval  = 250 * time.Millisecond
+	maxDrainChecks = 40
 )
 
-// ends waits for the end of the output of a process that has ended, and reports whether the end
-// came. over is closed at the end; unread says how many bytes are still to be read.
-func ends(over <-chan struct{}, unread func() (n int, known bool)) bool {
-	for range mostDrains {
+// awaitEnd waits for the end of the output of a process that has ended, and reports whether the end
+// came: another process that it left behind may hold the pipe open. awaitEnd gives up if nothing is
+// left to read. over is closed at the end; unread says how many bytes are still to be read.
+func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
+	for range maxDrainChecks {
 		select {
 		case <-over:
 			return true
-		case <-time.After(drainTimeout):
+		case <-time.After(drainInterval):
 		}
 		n, known := unread()
 		if !known || n == 0 {
@@ -105,7 +109,7 @@ func (l *link) watch() {
 	select {
 	case <-over:
 	case <-l.proc.Done:
-		if !ends(over, l.proc.Conn.Out.Unread) {
+		if !awaitEnd(over, l.proc.Conn.Out.Unread) {
 			l.proc.Conn.CloseOutput()
 			<-over
 		}
@@ -141,13 +145,13 @@ func (l *link) write() {
 	}
 }
 
-// fail reports by an event that the link can be used no more.
+// fail tells the connection by the event e that the link can be used no more.
 func (l *link) fail(e event, reason string, err error) {
 	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
-// take takes a message that has come. A link that is left is still read to its end, so that the
-// server can finish what it writes, but its events are dropped.
+// take handles a message from the server. A link that was given up is still read to its end, so
+// that the server can finish what it writes, but dispatch drops the events.
 func (l *link) take(m child.Message) bool {
 	switch {
 	case m.Err != nil:
@@ -179,20 +183,20 @@ func (l *link) invalidMessage(err error) {
 
 // rejectOversized ends the link because of a frame beyond the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
-	size := &FrameError{Size: e.Size, Limit: e.Limit}
+	tooLarge := &FrameError{Size: e.Size, Limit: e.Limit}
 	if !e.Declared {
-		size.Size = max(e.Size, l.proc.Conn.Partial()) // so far: there may be more
+		tooLarge.Size = max(e.Size, l.proc.Conn.Partial()) // so far: there may be more
 	}
-	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: size}}
+	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: tooLarge}}
 	if l.c.opts.Policy == ErrorOnOversize {
 		data.id, _ = jsonrpc.FindID(e.Head)
-		l.sendOversizeError(data.id, size)
+		l.sendOversizeError(data.id, tooLarge)
 	}
 	l.c.dispatch(l, oversized, data)
 }
 
 // sendOversizeError tells the server that its frame was too large. It waits at most
-// oversizeErrorTimeout until the server takes that: the connection ends in any case.
+// oversizeErrorTimeout for the server to take the message: the connection ends in any case.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -206,8 +210,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink passes the server's stderr on to Options.Stderr. An error of that writer does not end
-// the reading: a server that logs into a full pipe stands still.
+// stderrSink passes the server's stderr on to Options.Stderr. It ignores errors of that writer:
+// stderr has to be read on, because a server that logs into a full pipe stands still.
 type stderrSink struct{ to io.Writer }
 
 func (s stderrSink) Write(p []byte) (int, error) {

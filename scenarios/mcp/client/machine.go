@@ -44,7 +44,8 @@ type eventData struct {
 	id  jsonrpc.ID       // found in an oversized frame, if any
 }
 
-// An action is what is done when an event happens. Several are done in the order of the constants.
+// An action is a set of things to do when an event happens, one bit for each. They are done in the
+// order of the constants.
 type action int
 
 const (
@@ -105,8 +106,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the state machine. It drops events of a server that is not the current one; l is
-// nil for events of no server.
+// dispatch runs the state machine for an event of the server l; l is nil for an event of no server.
+// It drops events of a server that is not the current one.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -115,9 +116,9 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 		return
 	}
 	st := transition(c.state, e)
-	var after func()
-	for do := report; do <= drop; do <<= 1 {
-		f := c.act(st.do&do, l, data)
+	var after func() // of all actions, at most one returns a function
+	for bit := report; bit <= drop; bit <<= 1 {
+		f := c.act(st.do&bit, l, data)
 		if f != nil {
 			after = f
 		}
@@ -150,9 +151,10 @@ func (c *Conn) setState(next State) {
 	}
 }
 
-// act does one action of the table, and returns what is to be done without the lock.
-func (c *Conn) act(do action, l *link, data eventData) (after func()) {
-	switch do {
+// act does one action, or nothing if the action is 0. The caller holds the lock, and calls after
+// without it.
+func (c *Conn) act(one action, l *link, data eventData) (after func()) {
+	switch one {
 	case report:
 		return func() { c.tellViolation(data.err.Err.(*FrameError)) }
 	case disconnect: // from the current server, or from one that has started too late
@@ -162,15 +164,15 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 		if l == c.link {
 			c.link = nil
 		}
-		c.timer()
-		polite := data.err == nil || data.err.Reason == ReasonClosed
-		c.tasks.Go(func() { l.leave(polite) })
+		c.stopTimer()
+		politely := data.err == nil || data.err.Reason == ReasonClosed
+		c.tasks.Go(func() { l.leave(politely) })
 	case failAll:
 		c.failPending(data)
 	case resetBackoff:
 		c.lost = nil
 		c.retry.failures = 0
-		c.timer()
+		c.stopTimer()
 	case schedule:
 		c.schedule(data.err)
 	case launch:
@@ -186,12 +188,12 @@ func (c *Conn) act(do action, l *link, data eventData) (after func()) {
 // leave ends the server. If politely is set, what the server still writes is read.
 func (l *link) leave(politely bool) {
 	close(l.down)
-	l.proc.Conn.Out.Resume() // the handshake may not have begun
+	l.proc.Conn.Out.Resume() // reading is still held if the handshake has not begun
 	l.proc.Conn.CloseInput()
 	if !politely {
 		l.proc.Conn.CloseOutput()
 	}
-	l.force = l.proc.Stop()
+	l.forced = l.proc.Stop()
 	l.proc.Conn.Close()
 	l.tasks.Wait()
 	close(l.ended)
@@ -224,18 +226,20 @@ func (c *Conn) tellViolation(e *FrameError) {
 
 // schedule sets the timer of the next start, or gives the server up.
 func (c *Conn) schedule(lost *TransportError) {
-	c.timer()
-	if c.opts.Restarts < 0 || c.opts.Restarts > 0 && c.retry.failures >= c.opts.Restarts {
+	c.stopTimer()
+	never := c.opts.Restarts < 0
+	tooOften := c.opts.Restarts > 0 && c.retry.failures >= c.opts.Restarts
+	if never || tooOften {
 		c.tasks.Go(func() { c.dispatch(nil, exhausted, eventData{err: lost}) })
 		return
 	}
 	wait := c.retry.next()
 	c.opts.Logger.Warn("Server lost",
 		"reason", lost.Reason, "error", lost.Err, "restart", wait.Round(time.Millisecond))
-	c.timer = c.opts.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
+	c.stopTimer = c.opts.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
 }
 
-// start starts the server, once the process before is gone.
+// start starts the server as soon as the previous process is gone. It does not wait for that.
 func (c *Conn) start() {
 	c.opts.Logger.Debug("Starting the server")
 	before := c.last

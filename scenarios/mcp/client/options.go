@@ -15,9 +15,8 @@ import (
 
 // Defaults of Options.
 const (
-	// Bytes: room for a document or an image. HTTP/2's default for a frame is a thousandth of that.
-	DefaultMaxMessage     = 16 << 20
-	DefaultMaxNoise       = 10_000 // lines in a row
+	DefaultMaxMessage     = 16 << 20 // bytes: room for a document or an image
+	DefaultMaxNoise       = 10_000   // lines in a row
 	DefaultRequestTimeout = 60 * time.Second
 	DefaultInitTimeout    = 30 * time.Second
 	DefaultBackoffFirst   = 100 * time.Millisecond
@@ -29,8 +28,8 @@ const (
 type Policy int
 
 const (
-	// CloseOnOversize closes the connection without a word. It is the default: nothing of the frame
-	// is looked at.
+	// CloseOnOversize closes the connection without an answer. It is the default, because it looks
+	// at nothing in the frame.
 	CloseOnOversize Policy = iota
 	// Unlimited takes frames of every size.
 	Unlimited
@@ -40,8 +39,8 @@ const (
 	ErrorOnOversize
 	// Negotiate is CloseOnOversize with a limit that both ends agree on in the handshake. Each
 	// names a number in capabilities.experimental.maxFrameSize, and the smaller one holds; if the
-	// server names none, the client's holds. It bounds requests, too. MCP wants an object where
-	// that number stands, so a strict server may refuse it.
+	// server names none, the client's holds. The limit bounds requests, too. A strict server may
+	// refuse such a handshake, because MCP wants an object in place of the number.
 	Negotiate
 )
 
@@ -67,9 +66,10 @@ type Options struct {
 	// Restarts is how often in a row the server is started again; 0: without end, negative: never.
 	// A handshake that succeeds begins the count anew.
 	Restarts int
-	// Upper bound of the first wait before a start: DefaultBackoffFirst. It doubles each time.
+	// The wait before a start is random. Its bound is BackoffFirst at first (DefaultBackoffFirst),
+	// and doubles each time up to BackoffMost (DefaultBackoffMost).
 	BackoffFirst time.Duration
-	BackoffMost  time.Duration  // the largest bound: DefaultBackoffMost
+	BackoffMost  time.Duration
 	Random       func() float64 // in [0, 1), for the backoff: a random one
 
 	// AfterFunc sets the timers of the backoff and the handshake: time.AfterFunc. stop may be
@@ -121,8 +121,8 @@ func (o *Options) complete() error {
 	return errors.Join(faults...)
 }
 
-// A backoff computes the time before the next start: full jitter, so that many clients of one
-// machine do not come back together.
+// A backoff computes the time before the next start. The time is random between 0 and its bound
+// ("full jitter"), so that many clients of one machine do not come back together.
 type backoff struct {
 	first, most time.Duration
 	random      func() float64 // in [0, 1)

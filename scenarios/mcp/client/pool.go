@@ -39,9 +39,9 @@ func (p *Pool) Wait(ctx context.Context) error {
 // Done is closed when all connections have given their servers up, or were closed.
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
-// Call sends a request to the server that is ready and has the fewest in flight; if none is, to the
-// first that becomes ready. Errors are those of [Conn.Call]; the RequestTimeout is the first
-// connection's. A request is sent once: if it fails because its server does, it is not tried on
+// Call sends a request to the ready server with the fewest requests in flight, or, if none is
+// ready, to the first that becomes ready. Errors are those of [Conn.Call]; the RequestTimeout is
+// the first connection's. A request is sent only once: if its server fails, Call does not try
 // another.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
@@ -57,7 +57,7 @@ func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMes
 	return c.Call(ctx, method, params)
 }
 
-// Notify sends a notification to every server: each has a session of its own that it may concern.
+// Notify sends a notification to every server, because it may concern the session of each.
 func (p *Pool) Notify(ctx context.Context, method string, params any) error {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Launcher starts servers. Their messages are framed by f, and they are read as o says.
+// A Launcher starts servers. f frames the messages to and from them, and o says how they are read.
 type Launcher interface {
 	Launch(f framers.Framing, o child.Options) (*Process, error)
 }
@@ -23,8 +23,9 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop ends the process, whose stdin has been closed: it waits, asks, waits again and kills. It
-	// reports whether waiting was not enough, and returns when the process is gone.
+	// Stop ends the process, whose stdin has been closed: it waits for the process to end, then
+	// tells it to end, waits again and kills it. It returns when the process is gone. forced says
+	// that the first wait was not enough.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when it has ended
 	ExitCode func() int      // once it has ended: the code, or 128 + the signal
@@ -48,7 +49,8 @@ type Command struct {
 // has started.
 type Limits struct {
 	Memory uint64 // bytes of address space
-	// Of all its threads, in whole seconds, rounded up; beyond it the child is killed.
+	// CPU is the time of all threads together, rounded up to seconds. Beyond it the child is
+	// killed.
 	CPU   time.Duration
 	Files uint64 // descriptors
 }
@@ -72,7 +74,7 @@ func NewCommand(path string, args ...string) Command {
 // Launch starts the child in a process group or job of its own: what the child starts ends with the
 // child, and Ctrl-C reaches only this process.
 func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
-	if runtime.GOOS != "linux" && c.Limits != (Limits{}) { // before anything runs without them
+	if runtime.GOOS != "linux" && c.Limits != (Limits{}) {
 		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",
 			c.Path, errors.ErrUnsupported, runtime.GOOS)
 	}

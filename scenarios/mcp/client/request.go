@@ -16,11 +16,11 @@ type Request struct {
 	Method string
 	Params json.RawMessage // nil for none
 	Notice bool            // wants no answer
-	id     jsonrpc.ID      // for the line of the answer; the request on the wire has another
+	id     jsonrpc.ID      // of the answer that Send returns; the server sees another id
 }
 
-// ParseRequest reads a line: a message, a method with params, or a tool with arguments. A method
-// and a tool get the number of the line as their id.
+// ParseRequest reads a line: a message, a method with params, or a tool with arguments. For a
+// method or a tool, the number of the line is the id.
 func ParseRequest(line []byte, number int64) (Request, error) {
 	if bytes.HasPrefix(line, []byte("{")) {
 		m, err := jsonrpc.Parse(line)
@@ -57,8 +57,8 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 }
 
 // Send makes the request and returns the message that answers it. If the server gives no answer,
-// Send makes an error of its own, so that each request still has an answer. failed is also set if a
-// tool failed.
+// Send returns an error message of its own. failed says that the answer is an error, or the result
+// of a tool that failed.
 func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
 	result, err := c.Call(ctx, q.Method, q.Params)
 	if err == nil {
@@ -76,7 +76,8 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 // codeOfOurOwn is the first of the codes that JSON-RPC leaves to implementations.
 const codeOfOurOwn = -32000
 
-// Notification puts the message together again that OnNotification was called with.
+// Notification returns the message that came as this method and these params to
+// Options.OnNotification.
 func Notification(method string, params []byte) []byte {
 	return jsonrpc.AppendRequest(nil, "", method, params)
 }

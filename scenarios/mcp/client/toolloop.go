@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A Model answers a conversation, or asks for tools to be called. One that is reached over a
-// network is not part of this package.
+// A Model answers a conversation, or asks for tools to be called. This package has none.
 type Model interface {
 	Chat(ctx context.Context, conversation []Turn, tools []mcp.ToolInfo) (Turn, error)
 }
