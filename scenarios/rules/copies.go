@@ -9,9 +9,6 @@ import (
 	"unsafe"
 )
 
-// A processor may copy much slower if source and destination lie some bytes apart, counted modulo
-// the size of a page. The kernel puts a write at the start of a page of the pipe, so where a
-// reader's buffer begins decides whether its copies are in that zone.
 const (
 	copyPage   = 4096
 	copyBytes  = 32 << 10 // per copy; a pipe made larger holds more than that
@@ -28,7 +25,10 @@ func copyOffsets() []int {
 		2500, 3000, 3072, 3500, 4000, 4032, 4060, 4064, 4065, 4072, 4080, 4088, 4095)
 }
 
-// findCopyZone times reads into buffers at many offsets.
+// findCopyZone times reads into buffers at many offsets in a page. A processor may copy much slower
+// at some differences between the addresses of source and destination, modulo the size of a page:
+// these differences are the zone. The kernel puts a write at the start of a page of the pipe, so
+// the difference is the offset of the reader's buffer.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -81,9 +81,9 @@ func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Durat
 // A zone describes the differences, destination less source modulo copyPage, at which copies are
 // slow.
 type zone struct {
-	slow    []int         // differences at which copies are slow, ascending
-	usual   time.Duration // of a copy outside the zone
-	typical time.Duration // of a copy inside the zone
+	slow    []int         // these differences, ascending
+	inside  time.Duration // median time of a copy in the zone
+	outside time.Duration // median time of the other copies
 }
 
 // zoneOf finds the offsets at which a copy takes at least twice the median time. If most offsets
@@ -100,17 +100,18 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 		z.slow = append(z.slow, offsets[i])
 		inside = append(inside, took)
 	}
-	z.usual = median(outside) // the zone is compared with this
-	z.typical = median(inside)
+	z.inside = median(inside)
+	z.outside = median(outside)
 	return z
 }
 
-// slowdown returns how many times the usual time a copy takes in the zone, to one decimal.
+// slowdown returns how many times as long a copy takes in the zone as outside, to one decimal.
 func (z zone) slowdown() float64 {
-	if z.usual == 0 {
+	if z.outside == 0 {
 		return 0
 	}
-	return float64(10*z.typical/z.usual) / 10
+	tenths := 10 * z.inside / z.outside
+	return float64(tenths) / 10
 }
 
 // String writes the zone as ranges: "1..31", "4, 8..16", "none".

@@ -26,7 +26,7 @@ func Documented(os string) []Rule {
 	return found
 }
 
-// documentedRule returns the rule of a system, or of all, that covers a step.
+// documentedRule returns the most specific rule that covers a step, of a system or of all systems.
 func documentedRule(os, step string) (best Rule, ok bool) {
 	for _, r := range slices.Concat(Documented(os), Documented("")) {
 		covers := step == r.About || strings.HasPrefix(step, r.About+"/")
@@ -45,7 +45,7 @@ const (
 	gvisorPipe   = "gVisor pkg/sentry/kernel/pipe, and observed under runsc"
 )
 
-var documented = []Rule{
+var documented = []Rule{ // each with its OS, About, Says and Source
 	{"linux", "capacity/stated",
 		"16 slots of a page each: 64 KiB with 4 KiB pages, 256 KiB with 16 KiB, 1 MiB with 64 " +
 			"KiB",

@@ -10,6 +10,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
+// breakPipes finds out what a write gets if its reader has closed, or closes while the write waits.
 func breakPipes(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -43,9 +44,9 @@ func (t *trial) breakWrite(taken int) {
 	signals := syspipe.CountSIGPIPE()
 	written := make(chan brokenWrite, 1)
 	go func() {
-		runtime.LockOSThread()
+		runtime.LockOSThread() // package syspipe asks for this where an end blocks
 		n, err := w.Write(make([]byte, capacity+100*1000))
-		written <- brokenWrite{n, err, syspipe.Now()}
+		written <- brokenWrite{accepted: n, err: err, ended: syspipe.Now()}
 	}()
 	awaitSteady(r)
 	if taken > 0 {
@@ -72,29 +73,30 @@ func (t *trial) breakWrite(taken int) {
 // awaitSteady waits until the number of bytes in a pipe has not changed for a while: then its
 // writer is blocked. It waits a second at most.
 func awaitSteady(r *syspipe.End) {
-	const still = 25 * time.Millisecond
+	const steady = 25 * time.Millisecond
 	last := -1
 	began := time.Now()
-	since := began
+	changed := began
 	for time.Since(began) < time.Second {
 		n, err := r.Buffered()
 		if err != nil || n != last {
 			last = n
-			since = time.Now()
+			changed = time.Now()
 		}
-		if n > 0 && time.Since(since) > still {
+		if n > 0 && time.Since(changed) > steady {
 			return
 		}
 		time.Sleep(50 * time.Microsecond)
 	}
 }
 
+// foundSignal reports whether SIGPIPE came. signals is what syspipe.CountSIGPIPE has returned.
 func (t *trial) foundSignal(step string, signals func() *int) {
 	n := signals()
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold keeps the pipe ends that it was given open until it is released.
+// hold is the work of a process that keeps the pipe ends it was given open until it is killed.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err
@@ -102,6 +104,8 @@ func hold(w *proc.Work) error {
 	select {}
 }
 
+// findEOF finds out when a reader sees the end of file: another process holds a copy of the writing
+// end longer than this one.
 func findEOF(t *trial) {
 	w, r := t.openNonBlocking()
 	holder := t.Start(workHold, nil, w)
@@ -109,7 +113,7 @@ func findEOF(t *trial) {
 		return
 	}
 	var holds bool
-	t.Check(holder.Report(&holds))
+	t.Check(holder.Report(&holds)) // waits until the holder runs
 	w.Close()
 	_, first := r.TryRead(make([]byte, 1))
 	how := "close the writing end while another process holds a copy of it, and read"

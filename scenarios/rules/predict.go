@@ -6,6 +6,134 @@ import (
 	"strings"
 )
 
+// Predict returns what the documented rules of a system say that a step of [Run] finds on its
+// anonymous pipes, made without asking for a capacity: a number, a string or a bool. Predict
+// assumes that Linux has pages of 4 KiB. ok is false if no rule predicts a value.
+func Predict(os, step string) (value any, ok bool) {
+	if Documented(os) == nil {
+		return nil, false
+	}
+	const page = 4 << 10
+	return system{os: os, page: page, capacity: linuxSlots * page}.predict(step)
+}
+
+// A system holds what predictions depend on.
+type system struct {
+	os       string // as in a [Rule]; "" if only the rules for all systems hold
+	page     int    // bytes
+	capacity int    // of a new pipe, in bytes
+}
+
+// predict returns what the documented rules say that a step finds; false if they predict no value.
+func (s system) predict(step string) (any, bool) {
+	name, n := splitStep(step)
+	if strings.HasSuffix(name, "/sigpipe") {
+		// FreeBSD, too: after a write that was taken in part, it sends SIGPIPE for the next write,
+		// of the rest.
+		return s.os != "windows", s.os != ""
+	}
+	value, ok := s.values(n)[name]
+	return value, ok
+}
+
+// splitStep splits a step into its name and its size: "capacity/fill/4096" is "capacity/fill" with
+// 4096, "interleave/512/read-4096" is "interleave" with 512, and "broken/after-100/error" is
+// "broken/after/error" with 100.
+func splitStep(step string) (name string, n int) {
+	var names []string
+	for _, part := range strings.Split(step, "/") {
+		if strings.HasPrefix(part, "read-") {
+			continue
+		}
+		digits, isAfter := strings.CutPrefix(part, "after-")
+		size, err := strconv.Atoi(digits)
+		if err != nil {
+			names = append(names, part)
+			continue
+		}
+		n = size
+		if isAfter {
+			names = append(names, "after")
+		}
+	}
+	return strings.Join(names, "/"), n
+}
+
+// values returns what the steps of a size n find, by their names.
+func (s system) values(n int) map[string]any {
+	values := map[string]any{
+		// POSIX says this. Windows does the same in its own words, which syspipe translates.
+		"full/write":         "EAGAIN",
+		"empty/read":         "EAGAIN",
+		"broken/no-reader":   "EPIPE",
+		"eof/another-writer": "EAGAIN",
+		"eof/last-writer":    "EOF",
+	}
+	if m := s.model(); m != nil && n > 0 {
+		values["capacity/fill"], values["short-write"] = fillModel(m, n)
+		values["one-byte-after"] = m(1) == 1
+	}
+	if s.os == "windows" || n <= s.atomic() {
+		values["interleave"] = false // longer writes may be cut, but perhaps not within the time
+	}
+	switch s.os {
+	case "linux":
+		values["capacity/stated"] = linuxSlots * s.page
+		values["slot"] = s.page
+		values["all-or-nothing"] = s.page
+		values["poll/writable-after"] = s.page
+		values["poll/after"] = false
+		values["growth/first-write"] = s.capacity
+		values["growth/stated"] = 0
+		emptied := n / s.page * s.page // a slot takes bytes again only when it was read empty
+		values["broken/after/accepted"] = s.capacity + emptied
+		if n > 0 { // rounded up to a power of two
+			values["settable"] = 1 << bits.Len(uint(max(n, s.page)-1))
+		}
+	case "gvisor":
+		values["capacity/stated"] = grownBSD
+		values["slot"] = 1
+		values["all-or-nothing"] = s.atomic()
+		values["poll/writable-after"] = 1
+		values["growth/first-write"] = grownBSD
+		values["growth/stated"] = 0
+	case "darwin", "freebsd": // what both have inherited from the same ancestor
+		values["slot"] = 1
+		values["all-or-nothing"] = s.atomic()
+		values["poll/writable-after"] = s.atomic()
+		values["growth/first-write"] = grownBSD
+		if n > 0 {
+			values["settable"] = "unsupported"
+		}
+	}
+	return values
+}
+
+// atomic returns the size, in bytes, up to which the system's pipe takes a write whole or not at
+// all; 0 if no such limit is known here.
+func (s system) atomic() int {
+	switch s.os {
+	case "linux":
+		return s.page
+	case "gvisor":
+		return 4096
+	case "darwin", "freebsd":
+		return 512
+	}
+	return 0
+}
+
+// model returns a model of how the system's pipe takes writes; nil if that is not documented.
+func (s system) model() model {
+	switch s.os {
+	case "linux":
+		return ring(s.page, s.capacity/s.page)
+	case "darwin", "freebsd", "gvisor":
+		return buffer(grownBSD, s.atomic())
+	}
+	return nil
+}
+
 // A model answers a non-blocking write of n bytes as a pipe does: a real pipe, or one that follows
 // a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
 type model func(n int) (accepted int)
@@ -45,11 +173,9 @@ func buffer(free, atomic int) model {
 	}
 }
 
-// grownBSD is how many bytes a pipe of macOS or FreeBSD holds once it has grown (BIG_PIPE_SIZE).
-// linuxSlots is how many slots a new pipe of Linux has (PIPE_DEF_BUFFERS).
 const (
-	grownBSD   = 64 << 10
-	linuxSlots = 16
+	grownBSD   = 64 << 10 // bytes that a pipe of macOS or FreeBSD holds when grown (BIG_PIPE_SIZE)
+	linuxSlots = 16       // slots of a new pipe of Linux (PIPE_DEF_BUFFERS)
 )
 
 // fillModel writes n bytes at a time to m until it refuses. It returns how many bytes m accepted,
@@ -60,132 +186,4 @@ func fillModel(m model, n int) (total, last int) {
 		last = k % n // 0 if the whole write was accepted
 	}
 	return total, last
-}
-
-// A system holds what predictions depend on.
-type system struct {
-	os       string // as in a [Rule]; "" if only the rules for all systems hold
-	page     int    // bytes
-	capacity int    // of a new pipe, in bytes
-}
-
-// Predict returns what the documented rules of a system say that a step of [Run] finds on its
-// anonymous pipes, made without asking for a capacity: a number, a string or a bool. Predict
-// assumes that Linux has pages of 4 KiB. ok is false if no rule predicts a value.
-func Predict(os, step string) (value any, ok bool) {
-	if Documented(os) == nil {
-		return nil, false
-	}
-	return system{os, 4 << 10, linuxSlots * 4 << 10}.predict(step)
-}
-
-// atomic returns the size, in bytes, up to which the system's pipe takes a write whole or not at
-// all; 0 if no such limit is known here.
-func (s system) atomic() int {
-	switch s.os {
-	case "linux":
-		return s.page
-	case "gvisor":
-		return 4096
-	case "darwin", "freebsd":
-		return 512
-	}
-	return 0
-}
-
-// model returns a model of how the system's pipe takes writes; nil if that is not documented.
-func (s system) model() model {
-	switch s.os {
-	case "linux":
-		return ring(s.page, s.capacity/s.page)
-	case "darwin", "freebsd", "gvisor":
-		return buffer(grownBSD, s.atomic())
-	}
-	return nil
-}
-
-// number splits a step into its name and its size: "capacity/fill/4096" is "capacity/fill" with
-// 4096, "interleave/512/read-4096" is "interleave" with 512, and "broken/after-100/error" is
-// "broken/after/error" with 100.
-func number(step string) (name string, n int) {
-	var names []string
-	for _, part := range strings.Split(step, "/") {
-		if strings.HasPrefix(part, "read-") {
-			continue
-		}
-		digits, isAfter := strings.CutPrefix(part, "after-")
-		v, err := strconv.Atoi(digits)
-		if err == nil {
-			n = v
-		}
-		switch {
-		case err != nil:
-			names = append(names, part)
-		case isAfter:
-			names = append(names, "after")
-		}
-	}
-	return strings.Join(names, "/"), n
-}
-
-// predict returns what the documented rules say that a step finds; false if they predict no value.
-func (s system) predict(step string) (any, bool) {
-	name, n := number(step)
-	if strings.HasSuffix(name, "/sigpipe") {
-		// If part of a write was taken, FreeBSD sends no SIGPIPE for it, only for the next write,
-		// which writes the rest.
-		return s.os != "windows", s.os != ""
-	}
-	value, ok := s.values(n)[name]
-	return value, ok
-}
-
-// values returns what the steps of a size n find, by their names.
-func (s system) values(n int) map[string]any {
-	values := map[string]any{
-		// This is what POSIX says. Windows does the same, as far as syspipe translates what it
-		// does into these words.
-		"full/write":         "EAGAIN",
-		"empty/read":         "EAGAIN",
-		"broken/no-reader":   "EPIPE",
-		"eof/another-writer": "EAGAIN",
-		"eof/last-writer":    "EOF",
-	}
-	if m := s.model(); m != nil && n > 0 {
-		values["capacity/fill"], values["short-write"] = fillModel(m, n)
-		values["one-byte-after"] = m(1) == 1
-	}
-	if s.os == "windows" || n <= s.atomic() {
-		values["interleave"] = false // longer writes may be cut, but perhaps not within the time
-	}
-	switch s.os {
-	case "linux":
-		values["capacity/stated"] = linuxSlots * s.page
-		values["slot"] = s.page
-		values["all-or-nothing"] = s.page
-		values["poll/writable-after"] = s.page
-		values["poll/after"] = false
-		values["growth/first-write"] = s.capacity
-		values["growth/stated"] = 0
-		values["broken/after/accepted"] = s.capacity + n/s.page*s.page
-		if n > 0 { // rounded up to a power of two
-			values["settable"] = 1 << bits.Len(uint(max(n, s.page)-1))
-		}
-	case "gvisor":
-		values["capacity/stated"] = grownBSD
-		values["slot"] = 1
-		values["all-or-nothing"] = s.atomic()
-		values["poll/writable-after"] = 1
-		values["growth/first-write"] = grownBSD
-		values["growth/stated"] = 0
-	case "darwin", "freebsd": // what both have inherited from the same ancestor
-		values["slot"] = 1
-		values["all-or-nothing"] = s.atomic()
-		values["poll/writable-after"] = s.atomic()
-		values["growth/first-write"] = grownBSD
-		if n > 0 {
-			values["settable"] = "unsupported"
-		}
-	}
-	return values
 }

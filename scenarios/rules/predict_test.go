@@ -68,10 +68,10 @@ func TestAVerdictNeedsMessages(t *testing.T) {
 		want                   any
 	}{
 		{1, 1, 0, "too few"},
-		{fewMessages - 1, fewMessages, 0, "too few"},
-		{100 * fewMessages, 0, 0, "too few"}, // all of one writer, beside whom no other wrote
-		{100 * fewMessages, fewRuns - 1, 0, "too few"},
-		{fewMessages, fewRuns, 0, false},
+		{leastMessages - 1, leastMessages, 0, "too few"},
+		{100 * leastMessages, 0, 0, "too few"}, // all of one writer, beside whom no other wrote
+		{100 * leastMessages, leastRuns - 1, 0, "too few"},
+		{leastMessages, leastRuns, 0, false},
 		{1, 1, 1, true}, // one that is broken is enough
 	} {
 		found := emitted(t, func(t *trial) {

@@ -6,10 +6,10 @@
 //		return err
 //	})
 //
-// Nothing is assumed: the size of a slot, the capacity and the limits are measured, and the
-// predictions of the documented rules are computed from them. Several runs at once disturb each
-// other's times. The documented rules of other systems are in [Documented]. They were read, not
-// measured.
+// Nothing is assumed: the size of a slot (a unit of the pipe's buffer), the capacity and the limits
+// are measured, and the predictions of the documented rules are computed from them. Several runs at
+// once disturb each other's times. [Documented] returns the rules of other systems, too. They were
+// read, not measured.
 package rules
 
 import (
@@ -29,14 +29,14 @@ import (
 // Work is the name of the job that the process of an experiment does.
 const Work = "rules/experiment"
 
-// An inquiry is an experiment that can be made with several kinds of pipe.
+// An inquiry is an experiment that can be made with several kinds of pipe. Each of its findings is
+// about a step, such as "capacity/fill/512".
 type inquiry struct {
 	name string
 	how  string // what is done, in a line
 	do   func(*trial)
-	// once says that the answer does not depend on the kind of pipe.
-	once bool
-	also []string // other beginnings of its steps, beside name; the first inquiry that fits counts
+	once bool     // it is made with one kind only: its findings hold for every kind
+	also []string // how the names of its steps may begin, beside name
 }
 
 func inquiries() []inquiry {
@@ -87,7 +87,8 @@ func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	return "", step, ok
 }
 
-// about returns the experiment that makes the inquiry with a kind of pipe.
+// about returns the experiment that makes the inquiry with a kind of pipe, or, if kind is empty,
+// with one kind for all.
 func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	return experiment.Experiment{
 		ID:    ID(kind, i.name),
@@ -106,12 +107,12 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment that finds this step, or the steps that begin
-// with it; "" if none does.
+// ExperimentOf returns the name of the experiment that has findings about a step, or about steps
+// that begin with it; "" if none has.
 func ExperimentOf(step string) string {
-	for _, i := range inquiries() {
-		for _, found := range append(i.also, i.name) {
-			if step == found || strings.HasPrefix(step, found+"/") {
+	for _, i := range inquiries() { // "capacity/fill" begins as "capacity" does: the first counts
+		for _, begins := range append(i.also, i.name) {
+			if step == begins || strings.HasPrefix(step, begins+"/") {
 				return i.name
 			}
 		}
@@ -200,7 +201,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 }
 
 // kinds returns the kinds of pipe to look at, and a finding for each that this system lacks.
-func (o Options) kinds() (there []syspipe.Kind, lacking []results.Finding) {
+func (o Options) kinds() (supported []syspipe.Kind, lacking []results.Finding) {
 	kinds := o.Kinds
 	if kinds == nil {
 		kinds = slices.DeleteFunc(syspipe.StreamKinds(), func(k syspipe.Kind) bool {
@@ -208,16 +209,16 @@ func (o Options) kinds() (there []syspipe.Kind, lacking []results.Finding) {
 		})
 	}
 	for _, kind := range kinds {
-		if err := opens(kind); errors.Is(err, errors.ErrUnsupported) {
+		if err := tryOpen(kind); errors.Is(err, errors.ErrUnsupported) {
 			lacking = append(lacking, results.Finding{
 				ID: ID(kind, "kind"), Title: "make a pipe of this kind",
 				Verdict: results.Unsupported, Value: "unsupported", Found: err.Error(),
 			})
 			continue
 		}
-		there = append(there, kind)
+		supported = append(supported, kind)
 	}
-	return there, lacking
+	return supported, lacking
 }
 
 // experiments returns the experiments that were asked for, about these kinds of pipe.
@@ -226,18 +227,23 @@ func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
 		return o.Steps != nil && !slices.Contains(o.Steps, i.name)
 	})
 	var all []experiment.Experiment
-	for _, kind := range append(slices.Clone(kinds), "") {
+	for _, kind := range kinds {
 		for _, i := range wanted {
-			if i.once == (kind == "") {
+			if !i.once {
 				all = append(all, i.about(kind))
 			}
+		}
+	}
+	for _, i := range wanted {
+		if i.once {
+			all = append(all, i.about("" /* all kinds */))
 		}
 	}
 	return all
 }
 
-// opens tries to make a pipe of a kind: a kernel that imitates another may lack some of it.
-func opens(kind syspipe.Kind) error {
+// tryOpen tries to make a pipe of a kind: a kernel that imitates another may lack the kind.
+func tryOpen(kind syspipe.Kind) error {
 	w, r, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
 		return err

@@ -191,7 +191,7 @@ func TestTheNumberOfAStep(t *testing.T) {
 		"broken/after-0/accepted":   "broken/after/accepted 0",
 		"broken/after-8192/sigpipe": "broken/after/sigpipe 8192",
 	} {
-		name, n := number(step)
+		name, n := splitStep(step)
 		if got := fmt.Sprint(name, " ", n); got != want {
 			t.Errorf("%s: %s, want %s", step, got, want)
 		}

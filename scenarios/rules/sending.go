@@ -21,6 +21,7 @@ type sending struct {
 	write    int // bytes per write at most; 0: the whole message
 }
 
+// The other sendings are compared with the first.
 var sendings = []sending{
 	{name: "whole"},
 	{name: "8KiB", write: 8 << 10},
@@ -39,7 +40,7 @@ func (s sending) String() string {
 	return text
 }
 
-// cell returns the cell of raw bytes that are sent this way.
+// cell returns the cell, one thing to measure, of raw bytes that are sent this way.
 func (s sending) cell(place string) results.Cell {
 	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity
@@ -47,11 +48,12 @@ func (s sending) cell(place string) results.Cell {
 	return c
 }
 
-// sendingForks is how many times the workers are started for each cell. On two CPUs one start may
-// be several times as fast as the next: it depends on whether the ends come to wait for each other.
+// sendingForks is how many times the measuring processes are started for each cell. On two CPUs one
+// start may be several times as fast as the next, depending on whether the ends come to wait for
+// each other.
 const sendingForks = 4
 
-// measure measures cells beside each other. A cell that this system lacks has no samples.
+// measure measures cells in turns. A cell that this system cannot make has no samples.
 func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	records := make(map[results.Cell]results.Record)
 	plan := bench.Plan{
@@ -65,8 +67,8 @@ func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	return records
 }
 
-// places returns one CPU for both ends and two CPUs, as far as this machine has them. If a program
-// cannot choose its CPUs, the scheduler places both ends.
+// places names where the two ends run: on one CPU, and on two if this machine has two. If a program
+// cannot choose its CPUs here, it is where the scheduler puts them.
 func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
@@ -108,13 +110,14 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// mostSpread is how uncertain a gain may be, in percent, and still be told as one number.
-const mostSpread = 25
+// maxSpread is the largest spread of a gain, in percent, with which it is reported as one number.
+const maxSpread = 25
 
-// gainOf returns the median of a gain and its unit, or a text with its interval if that is wide.
+// gainOf returns the median of a gain and its unit. If the interval is wide, it returns a text with
+// the interval.
 func gainOf(gain stat.Estimate) (value any, unit string) {
 	spread, ok := gain.Spread()
-	if !ok || spread <= mostSpread {
+	if !ok || spread <= maxSpread {
 		return math.Round(100*gain.Median) / 100, "times"
 	}
 	return fmt.Sprintf("%.2f to %.2f times", gain.Interval.Lo, gain.Interval.Hi), ""

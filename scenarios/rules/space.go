@@ -12,14 +12,15 @@ import (
 func findCapacity(t *trial) {
 	w, _ := t.open()
 	n := t.capacityOf(w)
-	if runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind.IsPipe() {
+	isStated := runtime.GOOS == "windows" || runtime.GOOS == "linux" && t.kind.IsPipe()
+	if isStated {
 		t.found("capacity/stated", n, "B", "ask the system about a new pipe")
 		return
 	}
-	t.found("capacity/accepted", n, "B", "")
+	t.found("capacity/accepted", n, "B", t.how)
 }
 
-func findSlot(t *trial) { t.found("slot", t.slot(), "B", "") }
+func findSlot(t *trial) { t.found("slot", t.slot(), "B", t.how) }
 
 // fillSizes returns sizes of writes for which the rules of systems differ: near PIPE_BUF, a page,
 // half a slot, and the capacity.
@@ -33,6 +34,7 @@ func ascending(n ...int) []int {
 	return slices.Compact(n)
 }
 
+// fillPipes fills pipes with writes of several sizes, and tries what a full pipe still takes.
 func fillPipes(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
 		w, _ := t.openNonBlocking()
@@ -101,8 +103,8 @@ func setCapacities(t *trial) {
 	}
 }
 
-// findLargestCapacity doubles the capacity until that is refused, but stops at 64 MiB, not to waste
-// kernel memory.
+// findLargestCapacity doubles the capacity until the system refuses it. It stops at 64 MiB, so as
+// not to waste kernel memory.
 func (t *trial) findLargestCapacity() {
 	w, _ := t.openNonBlocking()
 	best := 0
@@ -120,7 +122,7 @@ func (t *trial) findLargestCapacity() {
 		how = fmt.Sprintf("doubled up to %d bytes without a refusal", n)
 	}
 	step := "settable/largest"
-	// If best is above the limit, this process is privileged: the rule allows that.
+	// A privileged process may go above the limit, so a best above it is not compared.
 	limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size")
 	if ok && best <= limit && t.system().os == "linux" {
 		t.foundBeside(step, best, "B", how, limit, "Linux fs/pipe.c pipe_set_size")
@@ -130,8 +132,8 @@ func (t *trial) findLargestCapacity() {
 }
 
 // findAllOrNothing looks for the largest write that is never taken in part. For a pipe it bisects,
-// since any write larger than a split one is split, too. For a socket it tries the usual sizes: how
-// much is free cannot be known there, because it depends on the sizes of the writes in the socket.
+// because a write that is larger than a split one is split, too. For a socket it tries the usual
+// sizes, because the bytes that are free depend there on the sizes of the writes before.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
@@ -140,8 +142,8 @@ func findAllOrNothing(t *trial) {
 		return
 	}
 	_, _, capacity := t.full()
-	whole := 0
-	split := capacity + 1
+	whole := 0            // the largest size known to be refused
+	split := capacity + 1 // the smallest size known to be taken in part
 	for split-whole > 1 && t.Err() == nil {
 		n := (whole + split) / 2
 		if t.splits(n, capacity) {
@@ -155,8 +157,8 @@ func findAllOrNothing(t *trial) {
 	t.found(step, whole, "B", how)
 }
 
-// largestUnsplit tries the usual sizes in ascending order. It returns the last one before the first
-// size whose write is taken in part.
+// largestUnsplit fills pipes with writes of the usual sizes, in ascending order. It returns the
+// last size before the first of which a write was taken in part.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {
@@ -181,6 +183,7 @@ func (t *trial) splits(n, capacity int) bool {
 	return !full && k < n
 }
 
+// pollFullPipe reads a full pipe byte by byte until poll(2) calls it writable.
 func pollFullPipe(t *trial) {
 	w, r, capacity := t.full()
 	if t.Err() != nil {
@@ -195,6 +198,7 @@ func pollFullPipe(t *trial) {
 	t.found(step, n, "B", "bytes read from a full pipe until poll(2) calls it writable")
 }
 
+// writeToFullPipe finds out what a write to a full pipe gets, and a read from an empty one.
 func writeToFullPipe(t *trial) {
 	w, r, capacity := t.full()
 	if t.Err() != nil {
@@ -208,7 +212,8 @@ func writeToFullPipe(t *trial) {
 		t.foundBeside("full/buffered", n, "B", how, capacity,
 			"the bytes that were accepted")
 	}
-	for err = nil; err == nil; {
+	err = nil
+	for err == nil {
 		_, err = r.TryRead(make([]byte, 1<<20))
 	}
 	how = "read from an empty pipe that does not block"

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,14 +18,15 @@ import (
 type trial struct {
 	*experiment.Trial
 	kind    syspipe.Kind
-	general bool   // the findings do not depend on the kind
+	general bool   // the findings hold for every kind
 	how     string // what the inquiry does, in a line
 
-	slotSize, capacity int // 0 until they are found
+	slotSize, capacity int // in bytes; 0 until they are found
 }
 
 // found reports a finding together with what is documented: the value that the rules of this system
-// predict, or else the text of the rule that covers the step.
+// predict, or else the text of the rule that covers the step. unit is "" for a value without one;
+// how says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -63,11 +63,10 @@ func (t *trial) foundBeside(step string, value any, unit, how string, want any, 
 	t.report(step, value, unit, how, verdict, documented)
 }
 
-// report reports a finding. If how is empty, the title is that of the inquiry.
 func (t *trial) report(step string, value any, unit, how string, verdict results.Verdict,
 	documented string) {
 	f := results.Finding{
-		ID: ID(t.kind, step), Title: cmp.Or(how, t.how), Verdict: verdict,
+		ID: ID(t.kind, step), Title: how, Verdict: verdict,
 		Value: value, Unit: unit, Found: valueText(value, unit),
 	}
 	if t.general {
@@ -97,7 +96,7 @@ func (t *trial) system() system {
 		w, _ := t.open()
 		t.capacity = t.capacityOf(w)
 	}
-	return system{syspipe.System(), os.Getpagesize(), t.capacity}
+	return system{os: syspipe.System(), page: os.Getpagesize(), capacity: t.capacity}
 }
 
 func (t *trial) open() (w, r *syspipe.End) { return t.Open(t.kind) }
@@ -173,7 +172,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read. It
+// fails if done is still false after most bytes.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

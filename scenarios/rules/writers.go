@@ -42,14 +42,14 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// Two writers get interleaveTime to come between each other's bytes. On a slow machine they get
-// more time, up to slowInterleaveTime, until fewMessages have come through. "No message was cut" is
-// a result only if fewMessages came through, in at least fewRuns runs of one writer's bytes.
+// Two writers write for interleaveTime. On a slow machine they write on, up to slowInterleaveTime,
+// until leastMessages have come through. "No message was cut" is a result only if leastMessages
+// came through, in at least leastRuns runs of one writer's bytes.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
-	fewMessages        = 20
-	fewRuns            = 5
+	leastMessages      = 20
+	leastRuns          = 5
 )
 
 // interleaveWrites lets two processes write messages of one letter each. If the size of a message
@@ -86,8 +86,8 @@ func (t *trial) interleave(size, read int) {
 	if err := r.SetIO(syspipe.Poll); !errors.Is(err, errors.ErrUnsupported) {
 		t.Check(err)
 	}
-	a := t.Start(workWrite, writeArgs{"a", size}, w)
-	b := t.Start(workWrite, writeArgs{"b", size}, w)
+	a := t.Start(workWrite, writeArgs{Letter: "a", Size: size}, w)
+	b := t.Start(workWrite, writeArgs{Letter: "b", Size: size}, w)
 	w.Close()
 	c := runCounter{size: size}
 	p := make([]byte, read)
@@ -105,8 +105,7 @@ func (t *trial) interleave(size, read int) {
 	t.foundInterleaved(size, read, c)
 }
 
-// A runCounter counts runs of one letter. The first run counts as well as the others, since the
-// bytes of a writer begin with a message.
+// A runCounter counts runs of one letter.
 type runCounter struct {
 	size     int // bytes of a message
 	messages int // whole messages in finished runs
@@ -131,28 +130,28 @@ func (c *runCounter) count(p []byte) {
 	}
 }
 
-// wholeMessages returns how many there were so far.
+// wholeMessages returns how many whole messages came so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
 // enough reports whether to stop reading: after interleaveTime if enough messages came, else after
-// slowInterleaveTime. How many runs came does not matter here: foundInterleaved says if they are
-// too few.
+// slowInterleaveTime.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= slowInterleaveTime ||
-		spent >= interleaveTime && c.wholeMessages() >= fewMessages
+		spent >= interleaveTime && c.wholeMessages() >= leastMessages
 }
 
 func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	how := fmt.Sprintf("two processes write %d bytes a call, reads of %d: "+
 		"%d of %d runs of one writer's bytes were no whole messages", size, read, c.broken, c.runs)
 	var cut any = c.broken > 0
-	if c.broken == 0 && (c.wholeMessages() < fewMessages || c.runs < fewRuns) {
+	if c.broken == 0 && (c.wholeMessages() < leastMessages || c.runs < leastRuns) {
 		cut = tooFew
 	}
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
 }
 
-// tooFew is found if no message was cut, but too few came through to prove anything.
+// tooFew is the value of a finding if no message was cut, but too few came through to prove
+// anything.
 const tooFew = "too few"
 
 func echo(w *proc.Work) error {
@@ -207,7 +206,7 @@ func deadlock(t *trial) {
 	t.Check(err)
 	t.Check(child.Wait())
 	how = "whether all of it came back once the parent read"
-	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "")
+	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "" /* no source */)
 }
 
 // writeUntilStuck writes until nothing more is accepted for stallTime. A stall counts only after
