@@ -8,15 +8,14 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
+const performance = "Performance Considerations" // a heading of the document
+
+// IDs of findings on failures, and how such IDs begin: what becomes of faulty chunks and of memory,
+// of messages between a peer that chunks and one that does not, and of text if a chunk ends inside
+// a character.
 const (
-	performance = "Performance Considerations"
 	chunks      = "failure/broken-chunks/"
 	memory      = "failure/kept-memory/"
-)
-
-// IDs of findings on failures: what becomes of messages between a peer that chunks and one that
-// does not, and of text if a chunk ends inside a character.
-const (
 	toLines     = "failure/framing-mismatch/adaptive:4096-to-ndjson"
 	fromLines   = "failure/framing-mismatch/ndjson-to-adaptive:4096"
 	joinedText  = "failure/split-utf8/bytes"
@@ -35,13 +34,13 @@ var chunkClaims = []Claim{
 		ID: "000-overhead-time", Where: performance,
 		Says:  "Chunking adds less than 1 % to the time of a message",
 		Needs: []string{needCosts},
-		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1.01, "time", 0) },
+		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1.01, "time", anySize) },
 	},
 	{
 		ID: "000-overhead-cpu", Where: performance,
 		Says:  "Chunking adds less than 1 % to the CPU time of a message",
 		Needs: []string{needCosts},
-		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1.01, "cpu", 0) },
+		Judge: func(e *Evidence) Judgement { return e.costsAtMost(1.01, "cpu", anySize) },
 	},
 	{
 		ID: "000-latency-small", Where: performance,
@@ -132,11 +131,11 @@ var chunkClaims = []Claim{
 		Needs: []string{chunks + "invalid"},
 		Judge: func(e *Evidence) Judgement {
 			var c count
-			for _, id := range e.beginning(chunks + "invalid/") {
+			for _, id := range e.idsBeginning(chunks + "invalid/") {
 				refused := e.finding(id).Class == failures.Refused
 				c.add(strings.TrimPrefix(id, chunks+"invalid/"), refused)
 			}
-			return all(c, ofAll(c, "faults refused"), "every faulty frame was refused",
+			return inAllCases(c, countText(c, "faults refused"), "every faulty frame was refused",
 				"no faulty frame was refused",
 				"the header is checked, and nothing checks the rest; passed: {}")
 		},
@@ -175,6 +174,7 @@ func judgeMemory(e *Evidence) Judgement {
 	return refuted(figure, "memory does not grow as the message does")
 }
 
+// judgeCleared judges by what was held at once after a large message, and later, after small ones.
 func judgeCleared(e *Evidence) Judgement {
 	atOnce := e.finding(memory + "16MiB/at-once")
 	later := e.finding(memory + "16MiB/later")

@@ -32,8 +32,8 @@ type Claim struct {
 	Says  string // in our words
 	MacOS string // what the source of macOS says about it, if known
 
-	// Needs names what the claim is judged from: findings by ID, or by the beginning of their IDs;
-	// or cells.
+	// Needs names what the claim is judged from: findings, by the beginning of their IDs, or cells
+	// (needCosts, needTrips, needReaders).
 	Needs []string
 	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement

@@ -23,13 +23,16 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
 		c := r.Cell
-		isPlain := c == plainCell(framing, pattern, c.Placement, c.Size)
+		isPlain := c == results.UsualCell(framing, pattern, c.Placement, c.Size)
 		if isPlain && c.Placement != "free" && len(r.Samples) > 0 {
 			plain = append(plain, r)
 		}
 	}
 	return plain
 }
+
+// anySize is the least size of messages for ratios and costsAtMost if all sizes count.
+const anySize = 0
 
 // ratios compares a framing with the framing base by one metric, at every placement, and at every
 // size from least on.
@@ -46,9 +49,11 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 				same = append(same, b)
 			}
 		}
-		r := ratio{a.Cell.Size, a.Cell.Placement,
-			stat.PairedRatio(stat.MustMetric(metric), []results.Record{a}, same)}
-		if r.N > 0 {
+		r := ratio{
+			size: a.Cell.Size, placement: a.Cell.Placement,
+			Estimate: stat.PairedRatio(stat.MustMetric(metric), []results.Record{a}, same),
+		}
+		if r.N > 0 { // else no round has both
 			all = append(all, r)
 			e.basis.From[fmt.Sprintf("%s %s/%s %s", metric, framing, base, r.at())] = r.Estimate
 		}
@@ -58,9 +63,9 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 
 func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.placement }
 
-// within judges whether no ratio lies above a bound: it holds if every interval ends at or below
-// it, and is refuted if every interval begins above. Else the verdict is depends, which is sure
-// only if at least one interval lies on each side of the bound.
+// within judges the claim that no ratio lies above a bound. The claim holds if every interval ends
+// at or below the bound, and is refuted if every interval begins above it. Otherwise it depends,
+// and that is sure only if at least one interval lies on each side of the bound.
 func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	above := 0
 	below := 0
@@ -82,8 +87,8 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes ratios by two of them, the lowest and the highest, each with its interval, and
-// by the smallest number of rounds that any of them rests on.
+// rangeOf describes ratios by the lowest and the highest, each with its interval, and by the
+// smallest number of rounds that any of them rests on.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"
@@ -113,8 +118,8 @@ func estimateText(e stat.Estimate) string {
 		results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
 }
 
-// costsAtMost judges whether, by one metric, chunks cost at most bound times as much as raw bytes,
-// for streams of messages of least bytes or more.
+// costsAtMost judges whether chunks cost at most bound times as much as raw bytes, by one metric,
+// "time" or "cpu", for streams of messages of least bytes or more.
 func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgement {
 	all := e.ratios(metric, "stream", costFraming, results.FramingRaw, least)
 	figure := "against raw: " + rangeOf(all)
@@ -145,14 +150,15 @@ const noticeable = 0.05
 // judgeSmall compares round trips with those of lines, for two senders: one that frames every
 // message, and one that chunks only large messages.
 func judgeSmall(e *Evidence) Judgement {
-	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", 0)
-	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", 0)
+	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)
+	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)
 	framed, _ := within(framedRatios, 1+noticeable)
 	bare, _ := within(bareRatios, 1+noticeable)
 	figure := fmt.Sprintf("framed: %s; bare: %s", rangeOf(framedRatios), rangeOf(bareRatios))
+	isOpen := framed == results.Depends || bare == results.Depends
+	isAbsurd := framed == results.Holds && bare == results.Refuted // bare lines are cheaper to make
 	switch {
-	case framed == results.Depends || bare == results.Depends ||
-		framed == results.Holds && bare == results.Refuted:
+	case isOpen || isAbsurd:
 		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
 			Why: "the intervals leave open whether small messages take more than 5 % longer, " +
 				"framed or bare"}
@@ -182,6 +188,6 @@ func judgeWire(e *Evidence) Judgement {
 	if len(values) > 0 {
 		figure = fmt.Sprintf("%.2g %% to %.2g %%, exact", slices.Min(values), slices.Max(values))
 	}
-	return all(c, figure, "below 1 % for every size", "1 % and more for every size",
+	return inAllCases(c, figure, "below 1 % for every size", "1 % and more for every size",
 		"where every message is framed, small ones pay more: {}")
 }

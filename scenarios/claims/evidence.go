@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Needs that are not findings, but measurements.
+// Needs that are not findings, but measurements of cells, as measureCells makes them.
 const (
 	needCosts   = "cells/costs"   // streams of framings beside each other
 	needTrips   = "cells/trips"   // round trips of framings beside each other
@@ -73,13 +73,13 @@ func newEvidence(set *results.Set) *Evidence {
 func (e *Evidence) has(need string) bool {
 	switch need {
 	case needCosts:
-		return len(e.ratios("time", "stream", costFraming, results.FramingRaw, 0)) > 0
+		return len(e.ratios("time", "stream", costFraming, results.FramingRaw, anySize)) > 0
 	case needTrips:
-		return len(e.ratios("time", "roundtrip", costFraming, "ndjson", 0)) > 0 &&
-			len(e.ratios("time", "roundtrip", bareFraming, "ndjson", 0)) > 0
+		return len(e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)) > 0 &&
+			len(e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)) > 0
 	case needReaders:
 		return len(e.plainCells("stream", "ndjson-rescan")) > 1 &&
-			len(e.ratios("time", "stream", "ndjson-bytewise", "ndjson", 0)) > 0
+			len(e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)) > 0
 	}
 	if strings.HasPrefix(need, serverCheck("")) {
 		return len(e.checked(need)) > 0
@@ -104,7 +104,8 @@ func (e *Evidence) failed(need string) string {
 	return ""
 }
 
-// judge judges a claim, if there is anything to judge it by.
+// judge judges a claim. If something that the claim needs is missing, it returns the finding about
+// the claim in the set; if there is none, why the experiment had no result; else false.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -141,8 +142,8 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
-// beginning returns the IDs of findings that begin with prefix, sorted.
-func (e *Evidence) beginning(prefix string) []string {
+// idsBeginning returns the IDs of findings that begin with prefix, sorted.
+func (e *Evidence) idsBeginning(prefix string) []string {
 	var ids []string
 	for id := range e.findings {
 		if strings.HasPrefix(id, prefix) {
@@ -165,10 +166,10 @@ func (e *Evidence) number(id string) int64 {
 	return int64(n)
 }
 
-// isSound reports whether the program or reader did not fail.
+// isSound reports whether a finding on a failure says that the program or reader did not fail.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim that holds if the program or reader does not fail.
+// ifSound judges a claim that holds if the finding is sound; holding and refuting are the reasons.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -177,13 +178,13 @@ func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	return refuted(f.Found, refuting)
 }
 
-// is reports whether a finding has that value.
-func (e *Evidence) is(id string, value any) bool { return e.finding(id).Value == value }
+// hasValue reports whether a finding has that value.
+func (e *Evidence) hasValue(id string, value any) bool { return e.finding(id).Value == value }
 
 // A count says in how many cases something was true.
 type count struct {
 	good, asked int
-	bad         []string // the other cases, by name
+	bad         []string // the cases in which it was not, by name
 }
 
 func (c *count) add(name string, good bool) {
@@ -195,10 +196,10 @@ func (c *count) add(name string, good bool) {
 	}
 }
 
-// all judges a claim that something is true in all cases. It holds if it was true in each, is
-// refuted if it was true in none, and depends else. "{}" in a sentence stands for the cases in
-// which it was not true.
-func all(c count, figure, holding, refuting, depending string) Judgement {
+// inAllCases judges a claim that something is true in all cases. The claim holds if it was true in
+// each, is refuted if it was true in none, and otherwise depends. The last three texts are the
+// reasons; "{}" in one stands for the cases in which it was not true.
+func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
 	case c.asked == 0:
@@ -211,8 +212,10 @@ func all(c count, figure, holding, refuting, depending string) Judgement {
 	return depends(figure, strings.ReplaceAll(depending, "{}", others))
 }
 
-// ofAll writes a count as a figure: "3 of 4 servers".
-func ofAll(c count, what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.asked, what) }
+// countText writes a count as a figure: "3 of 4 servers".
+func countText(c count, what string) string {
+	return fmt.Sprintf("%d of %d %s", c.good, c.asked, what)
+}
 
 // A server is what check found out about one MCP server in a situation.
 type server struct {

@@ -71,8 +71,8 @@ func findingOf(id string, v any) results.Finding {
 // pair measures a framing and its base in six rounds. The ratios of time and of CPU time between
 // them lie between least and most.
 func pair(pattern, framing, base string, size int, least, most float64) []results.Record {
-	mine := results.Record{Cell: plainCell(framing, pattern, "same", size)}
-	other := results.Record{Cell: plainCell(base, pattern, "same", size)}
+	mine := results.Record{Cell: results.UsualCell(framing, pattern, "same", size)}
+	other := results.Record{Cell: results.UsualCell(base, pattern, "same", size)}
 	for round := range stat.LeastSamples {
 		share := float64(round) / float64(stat.LeastSamples-1)
 		ratio := least + share*(most-least)
@@ -112,7 +112,7 @@ func trips(framed, bare [2]float64) []results.Record {
 func readers(least, most float64, exponent2 int, off float64) []results.Record {
 	all := pair("stream", "ndjson-bytewise", "ndjson", 1_000_000, least, most)
 	for i, size := range []int{256_000, 512_000, 1_024_000, 2_048_000} {
-		r := results.Record{Cell: plainCell("ndjson-rescan", "stream", "same", size)}
+		r := results.Record{Cell: results.UsualCell("ndjson-rescan", "stream", "same", size)}
 		ns := 1e6 * float64(int(1)<<(i*exponent2))
 		if i%2 == 1 {
 			ns *= off

@@ -6,13 +6,11 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
+// IDs of findings on failures, and how such IDs begin.
 const (
-	oversized = "failure/oversized-line/"
-
-	// checksLate checks the length of a whole line, as document 001 prints it; checksEarly checks
-	// while it reads.
-	checksLate  = "failure/no-newline/checks-late"
-	checksEarly = "failure/no-newline/closes"
+	oversized   = "failure/oversized-line/"
+	checksLate  = "failure/no-newline/checks-late" // checks a whole line, as document 001 prints it
+	checksEarly = "failure/no-newline/closes"      // checks while it reads the line
 )
 
 // limitClaims are what document 001 says about its limit.

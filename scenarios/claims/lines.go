@@ -11,9 +11,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
+// IDs of findings on failures.
 const (
-	edges = "Stdio Edge Cases"
-
 	endlessLine = "failure/no-newline/as-printed"
 	awkward     = "failure/dirty-lines/content-length/any-bytes"
 	inPieces    = "failure/partial-reads/rescan"
@@ -22,8 +21,7 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are IDs of findings on failures: what a log line among the messages does to readers of
-// several kinds.
+// logLines are IDs of findings on what a log line among the messages does to several readers.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
 	"failure/dirty-lines/json-stream/log-line", "failure/dirty-lines/content-length/log-line",
@@ -43,9 +41,9 @@ var serverClaims = []Claim{
 		Needs: []string{pipe("eof/last-writer"), pipe("broken/no-reader/sigpipe")},
 		Judge: func(e *Evidence) Judgement {
 			switch {
-			case !e.is(pipe("eof/last-writer"), "EOF"):
+			case !e.hasValue(pipe("eof/last-writer"), "EOF"):
 				return refuted("", "the client was not told that its server had died")
-			case e.is(pipe("broken/no-reader/sigpipe"), true):
+			case e.hasValue(pipe("broken/no-reader/sigpipe"), true):
 				return depends("", "the client sees the end of the output and lives; but a "+
 					"program that writes to the dead pipe and does not handle SIGPIPE is killed "+
 					"by it")
@@ -64,7 +62,7 @@ var serverClaims = []Claim{
 		Says:  "A server can log to standard error without touching the messages",
 		Needs: []string{pipe("broken/after-0/error"), pipe("capacity/fill/512")},
 		Judge: func(e *Evidence) Judgement {
-			if e.is(pipe("broken/after-0/error"), syspipe.ErrorName(nil)) {
+			if e.hasValue(pipe("broken/after-0/error"), syspipe.ErrorName(nil)) {
 				return holds("", "all of the log was taken although nobody read")
 			}
 			taken := e.number(pipe("capacity/fill/512"))
@@ -92,7 +90,7 @@ var headerClaims = []Claim{
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
 			c := e.speaking("content-length")
-			return all(c, ofAll(c, "servers"), "every server speaks with headers",
+			return inAllCases(c, countText(c, "servers"), "every server speaks with headers",
 				"MCP on stdio is a message a line; the header belongs to the Language Server "+
 					"Protocol", "these speak in lines: {}")
 		},
@@ -107,7 +105,7 @@ var lineClaims = []Claim{
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
 			c := e.speaking("ndjson")
-			return all(c, ofAll(c, "servers"), "each answers a handshake sent as a line",
+			return inAllCases(c, countText(c, "servers"), "each answers a handshake sent as a line",
 				"none answers a handshake sent as a line", "no answer to a line from: {}")
 		},
 	},
@@ -155,7 +153,7 @@ var lineClaims = []Claim{
 		Judge: judgeEndInFlight,
 	},
 	{
-		ID: "004-empty-lines", Where: edges,
+		ID: "004-empty-lines", Where: "Stdio Edge Cases",
 		Says:  "Empty lines between messages are ignored",
 		Needs: []string{serverCheck(dirtyLine)},
 		Judge: func(e *Evidence) Judgement {
@@ -178,7 +176,7 @@ var lineClaims = []Claim{
 			if len(c.bad) == 0 {
 				return refuted("", "a log line cost nobody a message")
 			}
-			return holds(ofAll(c, "readers lost no message"),
+			return holds(countText(c, "readers lost no message"),
 				"a log line cost a message to: "+strings.Join(c.bad, ", "))
 		},
 	},
@@ -187,9 +185,9 @@ var lineClaims = []Claim{
 // judgeDirtyLines judges whether servers still answer after lines that are blank or no JSON.
 func judgeDirtyLines(e *Evidence) Judgement {
 	c := e.passing(dirtyLine)
-	const not = "does not answer after lines that are blank, a log line or broken JSON: {}"
-	return all(c, ofAll(c, "servers"),
-		"each answers the request after blank, log and broken lines", not, not)
+	const failing = "does not answer after lines that are blank, a log line or broken JSON: {}"
+	return inAllCases(c, countText(c, "servers"),
+		"each answers the request after blank, log and broken lines", failing, failing)
 }
 
 // judgeEndInFlight counts the servers that answer all requests that are in flight when their input
@@ -204,13 +202,13 @@ func judgeEndInFlight(e *Evidence) Judgement {
 		e.basis.From[s.name+" "+endInFlight] = s.Found
 	}
 	text := strings.Join(each, "; ")
-	return all(c, ofAll(c, "servers"), text, text, text)
+	return inAllCases(c, countText(c, "servers"), text, text, text)
 }
 
 // judgeBytewise compares the reader that reads single bytes with the reader that reads all that has
 // come. Each measurement compares every byte once, so if there is a figure, the lines were right.
 func judgeBytewise(e *Evidence) Judgement {
-	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", 0)
+	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
 	if len(ratios) == 0 {
 		return cannotTell("no figure beside that of the other reader")
 	}
@@ -231,6 +229,7 @@ func judgeBytewise(e *Evidence) Judgement {
 		"ahead does")
 }
 
+// judgePieces judges whether lines that are read in pieces arrive as they were sent.
 func judgePieces(e *Evidence) Judgement {
 	figure := e.finding(inPieces).Found
 	const right = "however the bytes came, the lines were right"
@@ -246,10 +245,10 @@ func judgePieces(e *Evidence) Judgement {
 // judgeRescan judges how time grows with the message, for the reader that searches its whole buffer
 // after each read. It uses only sizes at which the fixed cost of a message does not matter.
 func judgeRescan(e *Evidence) Judgement {
-	const from = 256_000
+	const least = 256_000
 	var sizes, times []float64
 	for _, r := range e.plainCells("stream", "ndjson-rescan") {
-		if r.Cell.Size >= from {
+		if r.Cell.Size >= least {
 			sizes = append(sizes, float64(r.Cell.Size))
 			times = append(times, stat.MustMetric("time").Estimate(r).Median)
 		}
@@ -260,6 +259,7 @@ func judgeRescan(e *Evidence) Judgement {
 	}
 	e.basis.From["growth"] = growth
 	const steep = 1.3 // a linear reader comes near 1.15 if messages outgrow the caches
+	// Either verdict is unsure if the interval of the growth leaves room for the other.
 	j := holds(growth.String(), "time grows as the message does")
 	j.Unsure = growth.Interval == nil || growth.Interval.Hi > steep
 	if growth.Slope > steep {

@@ -132,11 +132,7 @@ const (
 	bareFraming = "adaptive:61440"
 )
 
-// plainCell returns a cell that is usual in everything else.
-func plainCell(framing, pattern, place string, size int) results.Cell {
-	return results.UsualCell(framing, pattern, place, size)
-}
-
+// measureCells measures the cells for needCosts, needTrips or needReaders.
 func (o Options) measureCells(ctx context.Context, need string,
 	keep func(results.Line) error) error {
 	topology, err := placement.Read()
@@ -163,13 +159,13 @@ func (o Options) measureCells(ctx context.Context, need string,
 	return bench.Run(ctx, p, func(r results.Record) error { return keep(r) })
 }
 
-// cells returns a plain cell for each size, framing and placement.
+// cells returns a usual cell for each size, framing and placement.
 func cells(pattern string, places, framings []string, sizes ...int) []results.Cell {
 	var all []results.Cell
 	for _, framing := range framings {
 		for _, place := range places {
 			for _, size := range sizes {
-				all = append(all, plainCell(framing, pattern, place, size))
+				all = append(all, results.UsualCell(framing, pattern, place, size))
 			}
 		}
 	}

@@ -43,7 +43,7 @@ var pipeClaims = []Claim{
 		Needs: []string{pipe("broken/after-0/accepted"), pipe("broken/after-0/error")},
 		Judge: func(e *Evidence) Judgement {
 			figure := fmt.Sprintf("%d B accepted", e.number(pipe("broken/after-0/accepted")))
-			if e.is(pipe("broken/after-0/error"), syspipe.ErrorName(nil)) {
+			if e.hasValue(pipe("broken/after-0/error"), syspipe.ErrorName(nil)) {
 				return refuted(figure, "the write returned although nobody read")
 			}
 			return holds(figure, "the write waits for a reader as soon as the pipe is full, "+
@@ -61,8 +61,8 @@ var pipeClaims = []Claim{
 			first := e.number(pipe("growth/first-write"))
 			figure := fmt.Sprintf("first %d of 1048576 B, then EAGAIN", first)
 			switch {
-			case !e.is(pipe("full/write"), "EAGAIN"),
-				e.is(pipe("poll/writable-after"), "unsupported"): // no non-blocking mode
+			case !e.hasValue(pipe("full/write"), "EAGAIN"),
+				e.hasValue(pipe("poll/writable-after"), "unsupported"): // no non-blocking mode
 				return refuted("", "this system has no EAGAIN for pipes: a write that has no "+
 					"room waits, or reports zero bytes")
 			case first == 0:
@@ -80,7 +80,7 @@ var pipeClaims = []Claim{
 			"what it had taken; size has no part in it",
 		Needs: []string{pipe("broken/no-reader")},
 		Judge: func(e *Evidence) Judgement {
-			if e.is(pipe("broken/no-reader"), "EPIPE") {
+			if e.hasValue(pipe("broken/no-reader"), "EPIPE") {
 				return refuted("EPIPE for 1 B, without a reader", "EPIPE says that nobody holds "+
 					"the reading end any more: size has no part in it")
 			}
@@ -130,12 +130,13 @@ func judgePipeBuf(e *Evidence) Judgement {
 		n, err := strconv.Atoi(size)
 		switch {
 		case !isSize || err != nil:
-		case e.is(id, true) && (shortest == 0 || n < shortest):
+		case e.hasValue(id, true) && (shortest == 0 || n < shortest):
 			shortest = n
-		case e.is(id, false):
+		case e.hasValue(id, false):
 			whole = max(whole, n)
 		}
 	}
+	// A write longer than the shortest cut one may have stayed whole by luck.
 	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
 	case shortest == 0:
