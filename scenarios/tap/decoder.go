@@ -14,8 +14,8 @@ import (
 type message struct {
 	at   int64 // when its last byte had been passed on, in ns since the recording began
 	size int64
-	// ns of the writes that passed it on and stalled; see results.LeastStall. The stall of a write
-	// that passed on several messages is that of the first.
+	// stalled is how many ns the writes of the message stalled; see results.LeastStall. If a write
+	// passed on several messages, its stall counts for the first.
 	stalled int64
 	body    []byte // nil if it was too large to keep; valid only during emit
 
@@ -40,7 +40,7 @@ type decoder struct {
 	piece  []byte // what the reader has not read yet
 	ended  bool
 
-	message message // the one found last
+	message message // the last one that was found
 	at      int64   // when the piece had been passed on
 	stalled int64   // ns of the writes that stalled since the last message ended
 }
@@ -52,8 +52,8 @@ func newDecoder(f framers.Framing, limit int, emit func(m *message)) *decoder {
 	return d
 }
 
-// name returns the name that a recording gives the framing.
-func (d *decoder) name() string {
+// framingName returns the name that a recording gives the framing.
+func (d *decoder) framingName() string {
 	if d.framing == nil {
 		return "unknown"
 	}
@@ -103,11 +103,11 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 	}
 	r := d.framing.NewReader(stream,
 		framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithLenient(),
-		framers.WithMaxMessage(d.limit), framers.WithSkipped(d.skipped))
+		framers.WithMaxMessage(d.limit), framers.WithSkipped(d.emitSkipped))
 	for {
 		msg, err := r.ReadMessage()
 		if err == nil {
-			d.whole(msg)
+			d.emitWhole(msg)
 			continue
 		}
 		large, tooLarge := errors.AsType[*framers.TooLargeError](err)
@@ -115,8 +115,8 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 		_, badChunk := errors.AsType[*framers.ChunkError](err)
 		switch {
 		case tooLarge && large.Declared:
-			d.skipped(large)
-		case tooLarge: // the reader calls skipped once it knows the size
+			d.emitSkipped(large)
+		case tooLarge: // the reader calls emitSkipped when it knows the size
 		case badHeader, badChunk: // this was no message, but the next may be one
 		default:
 			return
@@ -156,23 +156,22 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// whole emits a message that was read completely. A blank line is no message.
-func (d *decoder) whole(msg []byte) {
+// emitWhole emits a message that was read completely. A blank line is no message.
+func (d *decoder) emitWhole(msg []byte) {
 	blank := len(msg) == 0 && d.framing.String() != framers.ContentLength().String()
 	if blank {
 		return
 	}
 	d.message = message{size: int64(len(msg)), body: msg}
 	e := jsonrpc.Scan(msg)
-	if e.Whole {
-		d.finish(e)
-	} else {
-		d.finish(jsonrpc.Envelope{})
+	if !e.Whole { // not JSON to its end: an id in it may be wrong
+		e = jsonrpc.Envelope{}
 	}
+	d.finish(e)
 }
 
-// skipped emits what is known about a message that is too large to keep.
-func (d *decoder) skipped(e *framers.TooLargeError) {
+// emitSkipped emits what is known about a message that is too large to keep.
+func (d *decoder) emitSkipped(e *framers.TooLargeError) {
 	d.message = message{size: e.Size}
 	d.finish(jsonrpc.Scan(e.Head))
 }

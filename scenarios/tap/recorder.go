@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A recorder takes lines from both directions to the recording, without either waiting for the
+// A recorder writes the lines of both directions to the recording. Neither direction waits for the
 // disk.
 //
 // After each read that it has passed on, a direction calls begin, then record for each message that
@@ -40,22 +40,21 @@ type track struct {
 	dir    string
 	prefix []byte // the beginning of every message's line
 
-	at       int64  // when the read had been passed on, in ns since the recording began
-	start    int    // where the read's lines begin in lines
-	messages int64  // that ended in the read
-	protocol string // that the methods belong to; "" if none did so far
+	// The read that was passed on last:
+	at       int64 // when it had been passed on, in ns since the recording began
+	start    int   // where its lines begin in lines
+	messages int64 // that ended in it
+
+	protocol string // of the methods that came; "" if none came
 	lost     int64  // messages left out since the last recorded one
 	from     int64  // when the first of the lost messages passed
 	account  results.DirectionTraffic
 }
 
-// How many bytes of lines may wait to be written: heldLines has room for the lines of 200,000
-// messages, however slow the disk is; heldBodies are for recordings with bodies. A body larger than
-// largestBody is not kept.
 const (
-	heldLines   = 32 << 20
-	heldBodies  = 128 << 20
-	largestBody = 16 << 20
+	heldLines   = 32 << 20  // most bytes of lines that may wait: those of 200,000 messages
+	heldBodies  = 128 << 20 // the same, if bodies are recorded
+	largestBody = 16 << 20  // a larger body is not kept
 )
 
 // keptLines is the largest buffer of lines that is kept for reuse, in bytes: more than the fastest
@@ -84,8 +83,8 @@ func (r *recorder) track(dir string) *track {
 	return t
 }
 
-// begin locks the recorder for the lines of a read that has just been passed on; the method end
-// unlocks it. begin returns the time.
+// begin locks the recorder for the lines of a read that has just been passed on, and returns the
+// time. The method end unlocks the recorder.
 func (t *track) begin() (at int64) {
 	t.mu.Lock()
 	t.at = t.now()
@@ -94,6 +93,7 @@ func (t *track) begin() (at int64) {
 	return t.at
 }
 
+// record adds the line of a message.
 func (t *track) record(m *message) {
 	if t.over {
 		return
@@ -143,7 +143,7 @@ func (t *track) lose() {
 	t.lines = t.lines[:t.start]
 }
 
-// flush writes the lines that wait. If a write has failed before, it only drops them.
+// flush writes the lines that wait. After a write that failed, it drops them instead.
 func (r *recorder) flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -171,8 +171,8 @@ func (r *recorder) write(lines []byte) {
 }
 
 // close writes the lines that wait, then the record that closing returns. It returns the first
-// error of the recording. Messages that pass after the call of close are not recorded, so the
-// counts that closing returns are those of the recording.
+// error of the recording. No message is recorded from the call of close on, so closing sees the
+// final counts.
 func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true

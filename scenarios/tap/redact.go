@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redact overwrites the values in a JSON text by others of the same kind and length: letters become
-// x, digits become 0. The names of members and the structure stay; so do true, false and null, and
-// escapes stay escapes of the same length.
+// redact overwrites the values in a JSON text with others of the same kind and length: letters
+// become x, digits become 0, and escapes become other escapes. The structure, the names of members,
+// true, false and null stay.
 //
 // Three more things stay: the members jsonrpc, method and id of the outermost object, so that
 // requests and answers can be told apart and matched; the MCP revisions that the two ends agree on;
@@ -42,18 +42,18 @@ func overwrite(b []byte, method string) {
 		}
 		value := b[from:dec.InputOffset()] // with the separators before it
 		within, n := dec.StackIndex(dec.StackDepth())
-		named := within == '{' && n%2 == 1 // the token is a member's name
-		if named {
+		isName := within == '{' && n%2 == 1 // names and values alternate; n counts this token
+		if isName {
 			member = token.String()
 		}
-		if named && dec.StackDepth() == 1 {
+		if isName && dec.StackDepth() == 1 {
 			outermost = member
 		}
-		ofParams := outermost == "params" && dec.StackDepth() == 2 && within == '{'
+		inParams := outermost == "params" && dec.StackDepth() == 2 && within == '{'
 		switch { // the cases without a body keep the token
-		case named, dec.StackDepth() == 1 && slices.Contains(keptMembers, outermost):
+		case isName, dec.StackDepth() == 1 && slices.Contains(keptMembers, outermost):
 		case slices.Contains(revisionMembers, member) && revision.Match(value):
-		case method == toolCall && ofParams && member == "name":
+		case method == toolCall && inParams && member == "name":
 		case token.Kind() == '"':
 			blank(value[bytes.IndexByte(value, '"')+1 : len(value)-1])
 		case token.Kind() == '0':

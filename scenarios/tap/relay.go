@@ -23,13 +23,13 @@ type relay struct {
 
 	bytes   atomic.Int64
 	reads   atomic.Int64
-	stalled atomic.Int64          // ns of writes that the other side kept waiting
+	stalled atomic.Int64          // ns of writes that stalled; see results.LeastStall
 	writing atomic.Int64          // when the current write began, in ns; 0: there is none
 	inHand  atomic.Int64          // bytes of the current write
 	failed  atomic.Pointer[error] // why a write failed; nil if none did, or if the reader had left
 	done    chan struct{}
 
-	yielded int64 // when it last let others run
+	yielded int64 // when run last let other goroutines run
 }
 
 func newRelay(from, to stream, t *track, f framers.Framing) *relay {
@@ -43,8 +43,8 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	}
 }
 
-// run passes bytes on until one side closes, and then closes the other side. Its reader then meets
-// an end of file, or its writer a broken pipe, as if there were no tap.
+// run passes bytes on until one side closes, and then closes the other side: there the reader meets
+// an end of file, or the writer a broken pipe, as without a tap.
 func (r *relay) run() {
 	defer close(r.done)
 	buf := make([]byte, readSize)
@@ -71,7 +71,7 @@ func (r *relay) run() {
 			break
 		}
 	}
-	r.end() // before the streams close, because then the session may be over
+	r.end() // before the streams close: as soon as they do, the session may be over
 	r.to.close()
 	r.from.close()
 }
@@ -82,17 +82,17 @@ const yieldInterval = 5_000_000
 
 // pass writes p to the other side, and then looks for messages in it.
 func (r *relay) pass(p []byte) error {
-	came := r.track.now()
+	began := r.track.now()
 	r.inHand.Store(int64(len(p)))
-	r.writing.Store(came)
+	r.writing.Store(began)
 	err := r.to.writeAll(p)
 	r.writing.Store(0)
-	gone := r.track.now()
+	took := r.track.now() - began
 	r.bytes.Add(int64(len(p)))
 	r.reads.Add(1)
 	stalled := int64(0)
-	if gone-came > int64(results.LeastStall) {
-		stalled = gone - came
+	if took > int64(results.LeastStall) {
+		stalled = took
 		r.stalled.Add(stalled)
 	}
 	if err == nil {
@@ -115,14 +115,32 @@ func (r *relay) end() {
 	r.decoder.close(at)
 }
 
+// account returns the counts of one direction.
+func (r *relay) account() results.DirectionTraffic {
+	r.track.mu.Lock()
+	a := r.track.account
+	r.track.mu.Unlock()
+	a.Bytes = r.bytes.Load()
+	a.Reads = r.reads.Load()
+	a.StalledNS = r.stalled.Load()
+	since := r.writing.Load()
+	if since > 0 { // a write is under way
+		waited := r.track.now() - since
+		if waited > int64(results.LeastStall) {
+			a.StalledNS += waited
+		}
+	}
+	return a
+}
+
 // A stream is one end of a pipe, or whatever else a standard stream is.
 type stream interface {
 	// read waits until there is something. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
-	// awaitReader waits up to a second for the reader to leave. It returns false as soon as the
-	// reader has left, which only Unix can tell, and true after the second.
-	awaitReader() bool
+	// readerStays waits a second, and reports whether the reader still holds its end. It returns
+	// false as soon as the reader has left. Only Unix can tell.
+	readerStays() bool
 	close()
 }
 
@@ -137,7 +155,7 @@ func (f file) writeAll(p []byte) error {
 	return err
 }
 
-func (f file) awaitReader() bool {
+func (f file) readerStays() bool {
 	time.Sleep(time.Second)
 	return true
 }

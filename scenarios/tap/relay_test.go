@@ -126,7 +126,7 @@ func (f *fullStream) read(p []byte) (int, error) {
 }
 
 func (f *fullStream) writeAll([]byte) error { return errors.New("no space left") }
-func (f *fullStream) awaitReader() bool     { return true }
+func (f *fullStream) readerStays() bool     { return true }
 func (f *fullStream) close()                { f.closed() }
 
 // When the streams close the session may be over: all that it asks of a relay has to be known.

@@ -16,13 +16,10 @@ import (
 )
 
 // A descriptor is a stream that reads and writes by system calls that wait in the kernel, because
-// Go's poller would cost each message two thread switches. If it is non-blocking, poll(2) waits for
-// it: other processes may share an inherited descriptor, so its mode must not be changed.
-//
-// While file is open, the system does not give the number to another file. The file is closed once,
-// by the side that ends first.
+// Go's poller would cost each message two thread switches. If the stream is non-blocking, poll(2)
+// waits for it. Its mode must not be changed, because other processes may share it.
 type descriptor struct {
-	file *os.File
+	file *os.File // kept open, so that the system does not give fd to another file
 	fd   int
 }
 
@@ -86,8 +83,9 @@ func (d *descriptor) wait(events int16) error {
 	}
 }
 
-func (d *descriptor) awaitReader() bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(d.fd)}}, 1000) // no events: errors only
+func (d *descriptor) readerStays() bool {
+	// Without events, poll only reports errors, such as that the reader has left.
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(d.fd)}}, 1000 /* ms */)
 	return n == 0 || err == unix.EINTR
 }
 
@@ -97,9 +95,9 @@ func (d *descriptor) close() { d.file.Close() }
 // this much room the relay wakes the processes at both ends less often.
 const relayCapacity = 1 << 20
 
-// pipeLike makes a pipe if the model is a pipe, or a socket pair if it is a socket, because a
-// server behaves differently on the one than on the other. The capacity is at least that of the
-// model. For another model, such as a terminal, it makes a pipe. Both ends block.
+// pipeLike makes a socket pair if the model is a socket, because a server behaves differently on
+// one than on a pipe. For any other model it makes a pipe. The capacity is that of the model or
+// more, if the system allows it. Both ends block.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // without a description: a pipe
 	kind := syspipe.Anonymous
@@ -107,22 +105,22 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 		kind = syspipe.SocketPair
 	}
 	o := syspipe.Options{Capacity: like.Capacity, IO: syspipe.Blocking}
-	we, re, err := syspipe.Open(kind, o)
+	writing, reading, err := syspipe.Open(kind, o)
 	var refused *syspipe.CapacityError
 	if errors.As(err, &refused) {
-		we, re, err = syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
+		writing, reading, err = syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	defer we.Close()
-	defer re.Close()
-	we.Grow(relayCapacity) // may fail: a smaller pipe and a socket pair work, too
-	w, err = we.File()
+	defer writing.Close()
+	defer reading.Close()
+	writing.Grow(relayCapacity) // may fail: a smaller pipe and a socket pair work, too
+	w, err = writing.File()
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err = re.File()
+	r, err = reading.File()
 	if err != nil {
 		w.Close()
 		return nil, nil, err
@@ -148,8 +146,8 @@ var forwardedSignals = []os.Signal{
 }
 
 // resetHandler removes Go's handler of a signal for which os/signal always keeps one, such as
-// SIGSEGV. It does nothing on macOS and FreeBSD, for which x/sys has no sigaction: there the exit
-// status tells of such a signal.
+// SIGSEGV. Linux sets it (system_linux.go). Elsewhere it does nothing, because x/sys has no
+// sigaction there: then the exit status tells of such a signal.
 var resetHandler = func(int) {}
 
 // dieBySignal ends this process by a signal. It leaves no core file: the server has left one, if

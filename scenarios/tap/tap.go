@@ -22,14 +22,12 @@
 // stops when the output ends, when the client closes its end, or at a signal.
 //
 // Only one Run at a time is allowed in a process, because signals belong to the process. The tap
-// catches every signal that it forwards, from before the server starts until this process ends, so
-// that no signal ends this process in another way than the server ended. A process that goes on
-// after Run calls Release. Run takes over the streams it is given. If a read from the client is
-// under way when the server ends, this read lasts until the client closes its end or the process
-// ends.
+// catches every signal that it forwards, from before the server starts until this process ends. So
+// no signal can end this process in another way than the server ended. A process that goes on after
+// Run calls Release. During Run, GOMAXPROCS is 6 at least.
 //
-// During Run, GOMAXPROCS is 6 at least, because a thread that waits in the kernel keeps its share
-// of the Go scheduler.
+// Run takes over the streams it is given. If a read from the client is under way when the server
+// ends, this read lasts until the client closes its end or the process ends.
 //
 // Each message is copied through two more pipes, and needs a switch to one more process and back;
 // `pipebench help checking` has figures. The tap uses less than 20 MB of memory, however long a
@@ -62,11 +60,11 @@ import (
 
 // Options say what to start and what to record. Only Command is needed.
 type Options struct {
-	Command []string
+	Command []string // of the server
 	Env     []string // of the server; nil: that of this process
 	Dir     string   // where the server runs; "": where this process runs
 
-	// The client's streams; nil: this process's own. Run closes the first two.
+	// The client's streams; nil: this process's own. Run closes Stdin and Stdout.
 	Stdin, Stdout, Stderr *os.File
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
@@ -96,18 +94,16 @@ func framingOf(protocol string) framers.Framing {
 }
 
 // sessionThreads is the largest number of threads that a session needs: one for each of the two
-// directions and one that waits for the server, all three in the kernel most of the time; one for
-// the recording, one for signals, and one to spare. A thread in a system call keeps its share of
-// the Go scheduler. If there were only as many shares as CPUs, a thread that comes out of the
-// kernel would wait until the runtime takes the share of another one away: on one CPU, with a
-// single share, that made a round trip of 1 KiB 16 µs instead of 8.
+// directions, one that waits for the server, one for the recording, one for signals, and one to
+// spare. The first three are in the kernel most of the time, where a thread keeps its share of the
+// Go scheduler. With fewer shares, a thread that comes out of the kernel waits until the runtime
+// takes away the share of another: with one share, a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6
 
-// Times after a signal has ended the wait for output: outputGrace is how long the last of the
-// output may take to reach the client, recordGrace how long the recording may take to be written.
+// Times after an ending signal, if the server has ended.
 const (
-	outputGrace = 200 * time.Millisecond
-	recordGrace = time.Second
+	outputGrace = 200 * time.Millisecond // for the last of the output to reach the client
+	recordGrace = time.Second            // for the recording to be written
 )
 
 // Run starts the command, passes everything on in both directions, and returns when the server has
@@ -126,7 +122,7 @@ func Run(o Options) (*Ending, error) {
 		runtime.GOMAXPROCS(sessionThreads)
 		defer runtime.GOMAXPROCS(before)
 	}
-	s := &session{recorder: newRecorder(o), enough: make(chan struct{})}
+	s := &session{recorder: newRecorder(o), hurry: make(chan struct{})}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -149,7 +145,7 @@ type session struct {
 	*recorder
 	server  *proc.Process
 	in, out *relay
-	enough  chan struct{} // closed by an ending signal after the server has ended
+	hurry   chan struct{} // closed at an ending signal after the server has ended
 
 	signals   chan os.Signal
 	forwarded chan struct{} // closed when signals is closed and no more are forwarded
@@ -175,7 +171,7 @@ func (s *session) start() error {
 		}
 	}
 	s.server = proc.Command(s.Command[0], s.Command[1:]...)
-	s.server.Attached = true // processes that it leaves behind go on, as without a tap
+	s.server.Attached = true // processes that the server leaves behind go on, as without a tap
 	cmd := s.server.Cmd
 	cmd.Env = s.Env
 	cmd.Dir = s.Dir
@@ -221,11 +217,11 @@ func (s *session) forwardSignals() {
 		told := false
 		for sig := range s.signals {
 			switch {
-			case !s.server.Ended(0):
+			case !s.server.Ended(0 /* now */):
 				s.server.Cmd.Process.Signal(sig) // fails if the server has just ended: no matter
 			case !told && slices.Contains(endingSignals, sig):
 				told = true
-				close(s.enough)
+				close(s.hurry)
 			}
 		}
 	}()
@@ -245,7 +241,7 @@ func (s *session) finish() (*Ending, error) {
 	var err error
 	select {
 	case err = <-written:
-	case <-s.enough:
+	case <-s.hurry:
 		select {
 		case err = <-written:
 		case <-time.After(recordGrace):
@@ -260,7 +256,7 @@ func (s *session) summary(e *Ending) results.Target {
 	protocol := s.Protocol
 	if protocol == "" || protocol == "auto" {
 		s.mu.Lock()
-		protocol = cmp.Or(s.in.track.protocol, s.in.decoder.name())
+		protocol = cmp.Or(s.in.track.protocol, s.in.decoder.framingName())
 		s.mu.Unlock()
 	}
 	return results.Target{
@@ -289,7 +285,7 @@ func (s *session) outputLost() error {
 func (s *session) drainOutput() error {
 	gone := make(chan struct{})
 	go func() {
-		for s.out.to.awaitReader() {
+		for s.out.to.readerStays() {
 			select {
 			case <-s.out.done:
 				return
@@ -301,7 +297,7 @@ func (s *session) drainOutput() error {
 	select {
 	case <-s.out.done:
 	case <-gone:
-	case <-s.enough:
+	case <-s.hurry:
 		select {
 		case <-s.out.done:
 			return nil
@@ -354,22 +350,4 @@ func (e *Ending) ExitLike() {
 		dieBySignal(number)
 	}
 	os.Exit(e.ExitCode())
-}
-
-// account returns the counts of one direction.
-func (r *relay) account() results.DirectionTraffic {
-	r.track.mu.Lock()
-	a := r.track.account
-	r.track.mu.Unlock()
-	a.Bytes = r.bytes.Load()
-	a.Reads = r.reads.Load()
-	a.StalledNS = r.stalled.Load()
-	since := r.writing.Load()
-	if since > 0 { // a write is under way
-		waited := r.track.now() - since
-		if waited > int64(results.LeastStall) {
-			a.StalledNS += waited
-		}
-	}
-	return a
 }
