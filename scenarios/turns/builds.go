@@ -27,10 +27,11 @@ type Build struct {
 func Find(name string) (Build, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) || errors.Is(err, exec.ErrNotFound) {
-		// a file in this folder needs no ./ before its name
+		// A file in this folder needs no ./ before its name.
 		local, localErr := exec.LookPath("." + string(filepath.Separator) + name)
 		if localErr == nil {
-			path, err = local, nil
+			path = local
+			err = nil
 		}
 	}
 	if err != nil {
@@ -43,8 +44,8 @@ func Find(name string) (Build, error) {
 	return Build{Name: name, Path: path}, nil
 }
 
-// IsBuild reports whether a word names a build of pipebench. It looks at the package path that Go
-// writes into every binary.
+// IsBuild reports whether a word names a build of pipebench, by the package path that Go writes
+// into every binary.
 func IsBuild(word string) bool { return strings.HasPrefix(packagePath(word), commandPath) }
 
 // IsGoTest reports whether a word names a Go test binary, but not pipebench's own.
@@ -65,11 +66,11 @@ func packagePath(word string) string {
 	return info.Path
 }
 
-// commandPath is the package path of the command. Test binaries of other packages are no builds.
+// commandPath is the package path of the command, and begins that of its test binary.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are flags of run that would put the results elsewhere or leave none, each with the
-// reason why it cannot be passed on.
+// reserved are flags of pipebench run that would put the results elsewhere or leave none, each with
+// the reason why it cannot be passed on.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -79,7 +80,7 @@ var reserved = map[string]string{
 	"--help":    "it measures nothing",
 }
 
-// CheckFlags refuses flags of run that leave nothing to read.
+// CheckFlags refuses the reserved flags.
 func CheckFlags(flags []string) error {
 	for _, f := range flags {
 		name, _, _ := strings.Cut(f, "=")
@@ -144,7 +145,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 				defer r.process.Close()
 				runs[i] = r
 			} else {
-				// The write fails if the run has died; takeTurn notices that.
+				// Any byte gives the run its turn. If it has died, takeTurn notices.
 				_, _ = runs[i].stdin.Write([]byte{enquiry})
 			}
 			set, err := runs[i].takeTurn(ctx)
@@ -162,13 +163,13 @@ type run struct {
 	Side
 	process *proc.Process
 	stdin   *os.File
-	said    *bufio.Reader
+	stdout  *bufio.Reader
 }
 
 func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	args := []string{"run"}
 	args = append(args, flags...)
-	// last, so that they win over the same flags given before
+	// These come last, so that they win over the same flags given before.
 	args = append(args, "--quiet", "--no-progress", "--out", s.Dir)
 	p := proc.Command(s.Path, args...)
 	p.Grace = stopGrace
@@ -186,13 +187,13 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 		p.Close()
 		return nil, err
 	}
-	return &run{Side: s, process: p, stdin: stdin, said: bufio.NewReader(stdout)}, nil
+	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
 // takeTurn waits until the run gives up its turn or ends. It returns nil after a turn, and the
 // records of the run at its end.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
-	if _, err := r.said.ReadString(enquiry); err == nil {
+	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil
 	}
 	err := r.process.Wait()

@@ -21,8 +21,8 @@ type Contest interface {
 
 // A Plan says how often two commands are run, and what their comparison is to find.
 type Plan struct {
-	// Undecided, a comparison stops after Pairs pairs, but not before Spend is over; if Pairs is 0,
-	// at MaxTime.
+	// A comparison that stays undecided stops after Pairs pairs, but not before Spend is over. If
+	// Pairs is 0, it goes on until MaxTime.
 	Pairs int
 	Spend time.Duration
 
@@ -30,7 +30,7 @@ type Plan struct {
 	MaxTime time.Duration // 0: DefaultMaxTime
 
 	Seed    int64 // of the order
-	Gated   bool  // what a gate cannot pass, because it is in doubt, is not timed
+	Gated   bool  // commands that are in doubt are not timed: no gate can pass them
 	Options stat.CompareOptions
 
 	// Observe, if set, is called after each pair by the goroutine that called Run.
@@ -41,9 +41,8 @@ type Plan struct {
 const DefaultMaxTime = time.Minute
 
 // Run runs pairs until their comparison is decided, until the plan is fulfilled, or until the first
-// pair shows that a figure is missing that the plan asks for. In each pair, chance or the pair
-// before decides which side is first. When ctx or an error stops it, it returns the error and the
-// comparison of the pairs before, nil if there are none.
+// pair shows that a figure is missing that the plan asks for. If ctx or an error stops it, it
+// returns the error and the comparison of the pairs before, nil if there are none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	ctx, cancel := p.limited(ctx)
 	defer cancel()
@@ -73,12 +72,13 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))
 	began := time.Now()
 	oldFirst := false
-	look := stat.LeastPairs // pairs after which the next comparison is made
-	var longest time.Duration
+	nextLook := stat.LeastPairs // pairs after which they are compared next
+	var longest time.Duration   // that a pair took
 	for n := 0; ; n++ {
 		start := time.Now()
 		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest >= p.Spend
-		if n > 0 && (isEnough || start.Add(longest).After(until)) {
+		isTooLate := start.Add(longest).After(until)
+		if n > 0 && (isEnough || isTooLate) {
 			return c.Compare(p.Options)
 		}
 		oldFirst = nextOrder(random, n, oldFirst)
@@ -96,25 +96,25 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 		if p.Observe != nil {
 			p.Observe(n+1, took)
 		}
-		if n > 0 && n+1 < look {
+		isDue := n+1 >= nextLook
+		if n > 0 && !isDue {
 			continue
 		}
-		found, err := c.Compare(p.Options)
+		found, err := c.Compare(p.Options) // the first pair shows whether a figure is missing
 		if err != nil || found.Lacks(p.Options) != "" {
 			return found, err
 		}
-		if n+1 < look {
-			continue // the first pair shows which figures there are
-		}
-		if found.Decided() {
+		if isDue && found.Decided() {
 			return found, nil
 		}
-		look = n + 2 + n/20 // the interval holds at every stop, and a look at many pairs costs time
+		if isDue {
+			nextLook = n + 2 + n/20 // more seldom with more pairs, which take longer to compare
+		}
 	}
 }
 
-// nextOrder decides whether the old side goes first: by chance in every odd pair, the other way
-// round in the pair after it. So both sides are first equally often, and neither gains by it.
+// nextOrder decides whether the old side goes first, after so many pairs: by chance in the first of
+// two pairs, the other way round in the second. So both sides are first equally often.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0
@@ -122,7 +122,7 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// inOrder runs the old side and the new one in the order that was drawn.
+// inOrder runs both sides, and returns the results of both.
 func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
 	if oldFirst {
 		old, err = runOld()

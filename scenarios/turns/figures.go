@@ -16,8 +16,8 @@ type figure struct {
 	value      func(Start) float64
 }
 
-// The figures. A program alone decides its calls and their bytes; the other figures also depend on
-// the system.
+// The figures, each with its name, its unit ("" for a number) and its value. A program alone
+// decides its calls and their bytes; the other figures also depend on the system.
 var (
 	reads        = figure{"reads", "", func(s Start) float64 { return float64(s.Counts.Reads) }}
 	writes       = figure{"writes", "", func(s Start) float64 { return float64(s.Counts.Writes) }}
@@ -43,7 +43,13 @@ type table struct {
 	old, new stat.Dataset
 }
 
-func (t *table) add(f figure, from starts, informs bool) {
+// What add does with a figure: show it only, or let gates judge it, too.
+const (
+	shownOnly = true
+	judged    = false
+)
+
+func (t *table) add(f figure, from starts, isShownOnly bool) {
 	isCount := f.unit != "ns"
 	m := stat.Metric{
 		Name:      f.name,
@@ -51,7 +57,7 @@ func (t *table) add(f figure, from starts, informs bool) {
 		Better:    stat.Lower,
 		Counter:   isCount,
 		ByRange:   isCount,
-		ShownOnly: informs,
+		ShownOnly: isShownOnly,
 	}
 	t.old.Series = append(t.old.Series, seriesOf(m, f, from.old))
 	t.new.Series = append(t.new.Series, seriesOf(m, f, from.new))
@@ -71,15 +77,16 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 // bytes.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
-	t.old.Name, t.new.Name = p.OldName, p.NewName
-	isTimed := len(p.timed.old) > 0
+	t.old.Name = p.OldName
+	t.new.Name = p.NewName
+	isTimed := len(p.timed.old) > 0 // then what was counted is only shown
 	if p.counted.isCounted() {
 		for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
 			t.add(f, p.counted, isTimed)
 		}
 		for _, f := range resources {
 			if f.name != "peak memory" || p.counted.knows(f) {
-				t.add(f, p.counted, true)
+				t.add(f, p.counted, shownOnly)
 			}
 		}
 	}
@@ -88,7 +95,7 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	}
 	isCoarse := isTimed && p.timed.isCoarse()
 	if isTimed && !isCoarse {
-		t.add(cpuTime, p.timed, false)
+		t.add(cpuTime, p.timed, judged)
 	}
 	if isTimed {
 		t.add(elapsed, p.timed, !isCoarse)
@@ -113,8 +120,8 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 
 // isCounted reports whether the system counted the calls of every start.
 func (s *starts) isCounted() bool {
-	isNot := func(one Start) bool { return !one.Counted }
-	return len(s.old) > 0 && !slices.ContainsFunc(slices.Concat(s.old, s.new), isNot)
+	isUncounted := func(one Start) bool { return !one.Counted }
+	return len(s.old) > 0 && !slices.ContainsFunc(slices.Concat(s.old, s.new), isUncounted)
 }
 
 // knows reports whether a figure is known for every start.
@@ -132,11 +139,11 @@ func (s *starts) isCoarse() bool {
 	if len(s.old) < stat.LeastPairs {
 		return false
 	}
-	values := make(map[float64]bool)
+	different := make(map[float64]bool)
 	for _, one := range slices.Concat(s.old[:stat.LeastPairs], s.new[:stat.LeastPairs]) {
-		values[one.CPU] = true
+		different[one.CPU] = true
 	}
-	return len(values) <= stat.LeastPairs
+	return len(different) <= stat.LeastPairs
 }
 
 // causes names the calls that changed: "16 reads of 4 KiB instead of 1 of 64 KiB". It is "" if none
@@ -158,8 +165,8 @@ func (p *Programs) causes(c *stat.Comparison) string {
 	return strings.Join(parts, ", and ")
 }
 
-// bytesPerCall returns the mean number of bytes per call, as text. It writes a power of two if the
-// mean is close to that.
+// bytesPerCall returns the mean number of bytes per call, as text. A mean close to a power of two
+// counts as that.
 func bytesPerCall(bytes figure, from []Start, calls float64) string {
 	if calls == 0 {
 		return "none"

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// NewFilter returns the start of a command that reads the file input, or nothing if input is "".
-// The command prints into a file in folder, since one that prints into /dev/null may skip its work.
+// NewFilter returns a Starter of a command that reads the file input, or nothing if input is "".
+// The command prints into a file in folder: printing into /dev/null, it might skip its work.
 func NewFilter(argv []string, input, folder string) Starter {
 	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
 	return f.start
@@ -77,8 +77,8 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input: it shares the position in a file
-// with this process. A device that was given as input on purpose counts as read.
+// isUnread reports whether a child has read nothing of its input, by the position in the file,
+// which it shares with this process. An input that is no regular file counts as read.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
 	if !isFile {
@@ -92,8 +92,8 @@ func isUnread(input io.Reader) bool {
 	return err == nil && at == 0
 }
 
-// peakOf returns the largest memory of a process, or 0 if it is not known. Before a process becomes
-// another program it has its parent's memory, so a peak that is not above the parent's says
+// peakOf returns the largest memory of a process, or 0 if it is not known. A new process has its
+// parent's memory until it becomes another program, so a peak that is not above the parent's says
 // nothing.
 func peakOf(p *proc.Process) int64 {
 	peak, _ := p.PeakMemory()

@@ -102,19 +102,19 @@ func hasBenchmark(text string) bool {
 // ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
-// noBenchmark returns an error that names the benchmarks that a test binary has instead, or the one
-// that has none below it such as was asked for.
+// noBenchmark returns an error that names the benchmarks that a test binary has. If the arguments
+// name one of these and a sub-benchmark ("Copy/64"), the error says that it has no such one.
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
 	arguments := strings.Join(argv[1:], " ")
 	listed, _ := exec.CommandContext(ctx, argv[0], "-test.list=^Benchmark").Output()
 	all := strings.Fields(string(listed))
 	for _, benchmark := range all {
-		_, below, found := strings.Cut(arguments, strings.TrimPrefix(benchmark, "Benchmark")+"/")
+		_, sub, found := strings.Cut(arguments, strings.TrimPrefix(benchmark, "Benchmark")+"/")
 		if found {
-			below, _, _ = strings.Cut(below, " ")
+			sub, _, _ = strings.Cut(sub, " ")
 			return fmt.Errorf("%s %s: %w: %s has no %s", name, arguments, ErrNoBenchmark,
-				benchmark, below)
+				benchmark, sub)
 		}
 	}
 	has := cmp.Or(strings.Join(all, ", "), "none")

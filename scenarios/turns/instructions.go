@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// CountInstructions has Run also start both commands under valgrind, to count the instructions that
-// each and its children execute. Their number does not depend on how busy the machine is, and
-// counting them takes no counters in the processor, which most virtual machines lack. The error
-// says why valgrind cannot be started.
+// CountInstructions makes Run start both commands under valgrind, too, to count the instructions
+// that each and its children execute. The counts do not depend on how busy the machine is, and need
+// no counters in the processor, which most virtual machines lack. The error says why valgrind
+// cannot be started.
 func (p *Programs) CountInstructions(old, new []string, input, folder string) error {
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
@@ -41,7 +41,7 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 		}
 		f := filter{name: name, argv: append(under, argv...), input: input, folder: folder}
 		start, err := f.start(ctx)
-		said, _ := os.ReadFile(log) // it is only there if valgrind came so far
+		said, _ := os.ReadFile(log) // there is none if valgrind has not begun
 		if instruction := unrecognised(string(said)); instruction != "" {
 			return Start{}, fmt.Errorf("valgrind cannot run %s here (%s): leave out --instructions",
 				strings.Join(argv, " "), instruction)
@@ -60,8 +60,9 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// unrecognised returns where a program has an instruction that valgrind does not know, by its log:
-// in the line behind the one that says so. It is "" if valgrind knew all.
+// unrecognised says in which function, by valgrind's log, there is an instruction that valgrind
+// does not know; "" if it knew all. After the message comes a line such as "at 0x4005F4: main
+// (main.c:3)".
 func unrecognised(log string) string {
 	_, rest, found := strings.Cut(log, "Unrecognised instruction")
 	if !found {
@@ -78,8 +79,8 @@ func unrecognised(log string) string {
 	return text
 }
 
-// countedInstructions returns the sum of what valgrind counted in each process. It wrote a file per
-// process, with a line "summary: 123".
+// countedInstructions returns the sum of what valgrind counted in each process. Valgrind wrote a
+// file per process, with a line "summary: 123".
 func countedInstructions(folder string) (int64, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "count-*"))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/pipebench/pipebench/results"
@@ -76,24 +77,27 @@ func (b *Builds) Close() error {
 // Pair runs both builds in turns, and keeps their records if both succeeded.
 func (b *Builds) Pair(ctx context.Context, oldFirst bool) error {
 	folder := filepath.Join(b.scratch, strconv.Itoa(len(b.Before)+1))
-	sides := []Side{{b.old, folder + "-old"}, {b.new, folder + "-new"}}
+	old := Side{Build: b.old, Dir: folder + "-old"}
+	new := Side{Build: b.new, Dir: folder + "-new"}
+	sides := []Side{old, new}
+	if !oldFirst {
+		slices.Reverse(sides)
+	}
 	flags := []string{"--seed", strconv.FormatInt(b.Seed+int64(len(b.Before)), 10)}
 	flags = append(flags, b.Flags...)
-	old, new := 0, 1
-	if !oldFirst {
-		sides[0], sides[1] = sides[1], sides[0]
-		old, new = 1, 0
-	}
 	sets, err := Together(ctx, flags, sides...)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(keepRun(b.oldFile, sides[old].Dir), keepRun(b.newFile, sides[new].Dir))
+	if !oldFirst {
+		slices.Reverse(sets)
+	}
+	err = errors.Join(keepRun(b.oldFile, old.Dir), keepRun(b.newFile, new.Dir))
 	if err != nil {
 		return err
 	}
-	b.Before = append(b.Before, sets[old])
-	b.After = append(b.After, sets[new])
+	b.Before = append(b.Before, sets[0])
+	b.After = append(b.After, sets[1])
 	return nil
 }
 
@@ -103,12 +107,13 @@ func (b *Builds) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Old, c.New = b.old.Name, b.new.Name
+	c.Old = b.old.Name
+	c.New = b.new.Name
 	return c, nil
 }
 
-// keepRun appends the records of a run's folder to a side's file, byte for byte: lines of another
-// version may hold what this one does not know.
+// keepRun appends the records of a run's folder to a side's file, and removes the folder. It copies
+// byte for byte: lines of another version may hold what this one does not know.
 func keepRun(into *os.File, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, results.FileName))
 	if err != nil {

@@ -54,8 +54,7 @@ const (
 	countStarts = 2 // starts of each side for the counts
 	moreStarts  = 2 // further starts of each side if the counts of any two differ
 
-	// Pairs of starts are run until a change of closeEnough or more, a share, can be excluded.
-	closeEnough = 0.01
+	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
 
 // Run counts first, and then runs pairs as the plan says. Commands that do not do the same are not
@@ -89,19 +88,20 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 
 // count counts calls, and instructions if they were asked for.
 func (p *Programs) count(ctx context.Context) error {
-	if err := p.counted.count(ctx, p.Old, p.New); err != nil {
+	if err := p.counted.addForCounts(ctx, p.Old, p.New); err != nil {
 		return err
 	}
 	if p.oldInstructions == nil || p.whyDifferent() != "" && !p.MayDiffer {
 		return nil
 	}
-	if err := p.instructed.count(ctx, p.oldInstructions, p.newInstructions); err != nil {
+	err := p.instructed.addForCounts(ctx, p.oldInstructions, p.newInstructions)
+	if err != nil {
 		return err
 	}
 	if p.MayDiffer {
 		return nil
 	}
-	err := p.sameAsCounted(p.instructed.old[0], p.instructed.new[0])
+	err = p.sameAsCounted(p.instructed.old[0], p.instructed.new[0])
 	if err != nil {
 		p.instructed = starts{}
 		return fmt.Errorf("under valgrind %w", err)
@@ -109,13 +109,14 @@ func (p *Programs) count(ctx context.Context) error {
 	return nil
 }
 
-// count starts both sides for their counts, and some more times if the counts differ.
-func (s *starts) count(ctx context.Context, old, new Starter) error {
+// addForCounts starts both sides countStarts times, and moreStarts times more if the counts differ.
+func (s *starts) addForCounts(ctx context.Context, old, new Starter) error {
+	const oldFirst = true
 	for n := range countStarts + moreStarts {
 		if n == countStarts && !s.countsDiffer() {
 			return nil
 		}
-		if err := s.add(ctx, old, new, true); err != nil {
+		if err := s.add(ctx, old, new, oldFirst); err != nil {
 			return fmt.Errorf("start %d for the counts: %w", n+1, err)
 		}
 	}
@@ -190,8 +191,7 @@ func (s *starts) countsDiffer() bool {
 	return false
 }
 
-// doubt says why the starts are no ground to pass a gate: the commands did not do their work. It is
-// "" if they did.
+// doubt says why no gate can pass: the commands did not do their work. It is "" if they did.
 func (p *Programs) doubt() string {
 	counted := slices.Concat(p.counted.old, p.counted.new)
 	if len(counted) == 0 {

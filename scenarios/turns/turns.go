@@ -35,7 +35,7 @@ const (
 // any byte from standard input.
 const enquiry = '\x05'
 
-// RecordsOnly reports whether this process need not make more than its records.
+// RecordsOnly reports whether this process need only make records, and no charts.
 func RecordsOnly() bool { return os.Getenv(recordsOnlyVariable) != "" }
 
 // InTurns reports whether this process takes turns with others. Then it is one run of many, and

@@ -14,8 +14,8 @@ import (
 var FakeCell = results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: "blocking",
 	Placement: "same", Pattern: "stream", Payload: "json"}
 
-// Fake stands in for the run command in tests of packages that invoke it: it leaves a record of
-// [FakeCell] with one sample, of 1,000 ns a message, in dir, which it makes, and measures nothing.
+// Fake makes the folder dir, and leaves in it the results file of a run: a record of [FakeCell]
+// with one sample, of 1,000 ns per message. It measures nothing.
 //
 //	func TestMain(m *testing.M) {
 //		if _, fake := os.LookupEnv("FAKE_RUN"); fake {
